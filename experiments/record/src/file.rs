@@ -1,0 +1,357 @@
+//! Reading and writing records.
+//!
+//! Results files travel between strangers, so a file is bounded before it is read and
+//! checked before it is used; every refusal names the file and the field. Writing is
+//! all or nothing: a killed run leaves the old record as it was.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::schema::{Record, SCHEMA, Source};
+
+/// A record larger than this is refused unread.
+pub const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_MEASUREMENTS: usize = 10_000;
+const MAX_SAMPLES: usize = 100_000;
+const MAX_GPUS: usize = 64;
+const MAX_TEXT_BYTES: usize = 4096;
+const MAX_NAME_BYTES: usize = 64;
+
+/// Why a record could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is larger than any record can be.
+    #[error("{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The file is not a record.
+    #[error("{}: field `{field}`: {problem}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, such as `measurements[3].seconds[0]`.
+        field: String,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A name that could leave the results folder, or that no file system likes.
+    #[error(
+        "`{name}` is not a usable {what} name: take 1 to {MAX_NAME_BYTES} lower-case letters, digits and hyphens, with a letter or digit first"
+    )]
+    Name {
+        /// What the name is for.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+}
+
+/// A folder of records: `<folder>/<machine>/<experiment>.json`.
+#[derive(Clone, Debug)]
+pub struct Results {
+    folder: PathBuf,
+}
+
+impl Results {
+    /// The results in `folder`, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Results {
+        Results { folder: folder.into() }
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the record of `experiment` on `machine` lies or would lie.
+    pub fn path(&self, machine: &str, experiment: &str) -> Result<PathBuf, Error> {
+        check_name("machine", machine)?;
+        check_name("experiment", experiment)?;
+        Ok(self.folder.join(machine).join(format!("{experiment}.json")))
+    }
+
+    /// The record of `experiment` on `machine`; `None` if there is no such file.
+    pub fn read(&self, machine: &str, experiment: &str) -> Result<Option<Record>, Error> {
+        let path = self.path(machine, experiment)?;
+        if !path.try_exists().map_err(|source| Error::Io { path: path.clone(), source })? {
+            return Ok(None);
+        }
+        let record = read(&path)?;
+        let invalid = |field: &str, problem: String| Error::Invalid {
+            path: path.clone(),
+            field: field.to_owned(),
+            problem,
+        };
+        if record.experiment != experiment {
+            let problem = format!("`{}` does not match the file's name", record.experiment);
+            return Err(invalid("experiment", problem));
+        }
+        if record.machine.name != machine {
+            let problem = format!("`{}` does not match the folder's name", record.machine.name);
+            return Err(invalid("machine.name", problem));
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes `record` to its place, replacing what was there in one step. Returns the
+    /// path. Fails, and leaves everything as it was, if the record breaks a rule.
+    pub fn write(&self, record: &Record) -> Result<PathBuf, Error> {
+        let path = self.path(&record.machine.name, &record.experiment)?;
+        check(record).map_err(|(field, problem)| Error::Invalid {
+            path: path.clone(),
+            field,
+            problem,
+        })?;
+        write_atomically(&path, to_json(record).as_bytes())?;
+        Ok(path)
+    }
+
+    /// Names of the machines that have a folder here, sorted.
+    pub fn machines(&self) -> Result<Vec<String>, Error> {
+        names(&self.folder, |path| {
+            path.is_dir().then(|| path.file_name()).flatten()
+        })
+    }
+
+    /// Names of the experiments recorded on `machine`, sorted.
+    pub fn experiments(&self, machine: &str) -> Result<Vec<String>, Error> {
+        check_name("machine", machine)?;
+        names(&self.folder.join(machine), |path| {
+            (path.extension()? == "json").then(|| path.file_stem()).flatten()
+        })
+    }
+
+    /// The machine that recorded last in this checkout, if any did.
+    pub fn this_machine(&self) -> Result<Option<String>, Error> {
+        let path = self.this_machine_path();
+        match std::fs::read_to_string(&path) {
+            Ok(name) => {
+                let name = name.trim().to_owned();
+                check_name("machine", &name)?;
+                Ok(Some(name))
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Error::Io { path, source }),
+        }
+    }
+
+    /// Remembers `machine` as the one that recorded last in this checkout.
+    pub fn set_this_machine(&self, machine: &str) -> Result<(), Error> {
+        check_name("machine", machine)?;
+        write_atomically(&self.this_machine_path(), format!("{machine}\n").as_bytes())
+    }
+
+    fn this_machine_path(&self) -> PathBuf {
+        self.folder.join("this-machine")
+    }
+}
+
+/// Reads and checks one record.
+pub fn read(path: &Path) -> Result<Record, Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let bytes = std::fs::metadata(path).map_err(io)?.len();
+    if bytes > MAX_FILE_BYTES {
+        return Err(Error::TooLarge { path: path.to_owned(), bytes });
+    }
+    parse(path, &std::fs::read_to_string(path).map_err(io)?)
+}
+
+/// Parses and checks the text of one record; `path` is only named in errors.
+pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
+    let invalid = |field, problem| Error::Invalid { path: path.to_owned(), field, problem };
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let record: Record = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|e| invalid(e.path().to_string(), e.inner().to_string()))?;
+    deserializer.end().map_err(|e| invalid(".".to_owned(), e.to_string()))?;
+    check(&record).map_err(|(field, problem)| invalid(field, problem))?;
+    Ok(record)
+}
+
+/// The record as JSON: indented, but one line for each measurement, so that a changed
+/// measurement is a changed line in a diff.
+pub fn to_json(record: &Record) -> String {
+    let one_line = |values: Vec<serde_json::Result<String>>| -> String {
+        let lines: Vec<String> =
+            values.into_iter().map(|v| v.expect("plain data serialises")).collect();
+        if lines.is_empty() {
+            "[]".to_owned()
+        } else {
+            format!("[\n    {}\n  ]", lines.join(",\n    "))
+        }
+    };
+    let measurements =
+        one_line(record.measurements.iter().map(serde_json::to_string).collect());
+    let skipped = one_line(record.skipped.iter().map(serde_json::to_string).collect());
+    let head = Record { measurements: vec![], skipped: vec![], ..record.clone() };
+    let head = serde_json::to_string_pretty(&head).expect("plain data serialises");
+    // The two arrays are the last fields, so the text ends with exactly this.
+    let end = "\"measurements\": [],\n  \"skipped\": []\n}";
+    let head = head.strip_suffix(end).expect("the arrays are the last fields");
+    format!("{head}\"measurements\": {measurements},\n  \"skipped\": {skipped}\n}}\n")
+}
+
+/// The rules that the types cannot state. The error is the field and the problem.
+fn check(record: &Record) -> Result<(), (String, String)> {
+    let fail = |field: &str, problem: String| Err((field.to_owned(), problem));
+    if record.schema != SCHEMA {
+        let problem = format!(
+            "this program reads schema {SCHEMA}, the file has {}; update the workbook or record again",
+            record.schema
+        );
+        return fail("schema", problem);
+    }
+    for (what, field, name) in [
+        ("experiment", "experiment", &record.experiment),
+        ("machine", "machine.name", &record.machine.name),
+    ] {
+        if let Err(e) = check_name(what, name) {
+            return fail(field, e.to_string());
+        }
+    }
+    if record.machine.gpus.len() > MAX_GPUS {
+        return fail("machine.gpus", format!("more than {MAX_GPUS}"));
+    }
+    if record.machine.measured_gpu().is_none() {
+        return fail("machine.measured_gpu", "no such entry in `machine.gpus`".to_owned());
+    }
+    if record.measurements.len() > MAX_MEASUREMENTS {
+        return fail("measurements", format!("more than {MAX_MEASUREMENTS}"));
+    }
+    check_texts(record)?;
+    let mut seen = HashSet::new();
+    for (i, m) in record.measurements.iter().enumerate() {
+        let at = |field: &str| format!("measurements[{i}].{field}");
+        if !seen.insert((&m.case, &m.parameters)) {
+            let problem = "the same case and parameters stand here twice".to_owned();
+            return Err((at("case"), problem));
+        }
+        if m.operations_per_sample == 0 {
+            return Err((at("operations_per_sample"), "must be at least 1".to_owned()));
+        }
+        if m.bytes_read.checked_add(m.bytes_written).is_none() {
+            return Err((at("bytes_read"), "traffic overflows".to_owned()));
+        }
+        if m.seconds.len() > MAX_SAMPLES {
+            return Err((at("seconds"), format!("more than {MAX_SAMPLES} samples")));
+        }
+        for (k, s) in m.seconds.iter().enumerate() {
+            if !s.is_finite() || *s <= 0.0 {
+                let problem = format!("{s} is not a positive, finite time");
+                return Err((at(&format!("seconds[{k}]")), problem));
+            }
+        }
+        for (name, value) in &m.model {
+            if !value.is_finite() {
+                return Err((at(&format!("model.{name}")), format!("{value} is not finite")));
+            }
+        }
+        match record.source {
+            Source::Measured if m.seconds.is_empty() => {
+                return Err((at("seconds"), "a measured record has samples".to_owned()));
+            }
+            Source::Measured if !m.counters.is_empty() => {
+                return Err((at("counters"), "a measured record has no counters".to_owned()));
+            }
+            Source::Emulated if !m.seconds.is_empty() => {
+                return Err((at("seconds"), "an emulated record has no times".to_owned()));
+            }
+            Source::Measured | Source::Emulated => {}
+        }
+    }
+    Ok(())
+}
+
+/// No text longer than [`MAX_TEXT_BYTES`] and no control characters anywhere.
+fn check_texts(record: &Record) -> Result<(), (String, String)> {
+    fn walk(at: &str, value: &serde_json::Value) -> Result<(), (String, String)> {
+        let bad = |text: &str| text.len() > MAX_TEXT_BYTES || text.contains(char::is_control);
+        match value {
+            serde_json::Value::String(text) if bad(text) => {
+                let problem =
+                    format!("longer than {MAX_TEXT_BYTES} bytes, or has control characters");
+                Err((at.to_owned(), problem))
+            }
+            serde_json::Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, item)| walk(&format!("{at}[{i}]"), item)),
+            serde_json::Value::Object(fields) => fields.iter().try_for_each(|(k, v)| {
+                if bad(k) {
+                    return Err((at.to_owned(), "a key is too long or has control characters".to_owned()));
+                }
+                walk(&if at.is_empty() { k.clone() } else { format!("{at}.{k}") }, v)
+            }),
+            _ => Ok(()),
+        }
+    }
+    let value = serde_json::to_value(record).map_err(|e| (".".to_owned(), e.to_string()))?;
+    walk("", &value)
+}
+
+/// A name that is safe as a file name on every system and cannot leave its folder.
+pub fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let good = (1..=MAX_NAME_BYTES).contains(&name.len())
+        && name.starts_with(plain)
+        && name.chars().all(|c| plain(c) || c == '-');
+    if good { Ok(()) } else { Err(Error::Name { what, name: name.to_owned() }) }
+}
+
+/// Usable names of the entries of `folder` that `pick` takes, sorted; none if there is
+/// no such folder.
+fn names<'a>(
+    folder: &'a Path,
+    pick: impl for<'p> Fn(&'p Path) -> Option<&'p std::ffi::OsStr> + 'a,
+) -> Result<Vec<String>, Error> {
+    let io = |source| Error::Io { path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        other => other.map_err(io)?,
+    };
+    let mut names = vec![];
+    for entry in entries {
+        let path = entry.map_err(io)?.path();
+        if let Some(name) = pick(&path).and_then(|n| n.to_str())
+            && check_name("machine", name).is_ok()
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Writes `bytes` to a new file beside `path`, then moves it there in one step.
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(io)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".record-")
+        .permissions(permissions())
+        .tempfile_in(folder)
+        .map_err(io)?;
+    file.write_all(bytes).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    file.persist(path).map_err(|e| io(e.error))?;
+    Ok(())
+}
+
+/// Records are meant to be shared, unlike other temporary files.
+fn permissions() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o644)
+}

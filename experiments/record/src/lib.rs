@@ -1,0 +1,26 @@
+//! What a results file means.
+//!
+//! One run of one experiment on one machine leaves one [`Record`]. This crate is the
+//! only place that knows its format; it knows nothing of CUDA, charts or the book.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`schema`] | the types of a record, field by field |
+//! | [`machine`] | the hardware a record was made on, and its theoretical peaks |
+//! | [`statistics`] | median, spread and confidence interval of a sample |
+//! | [`units`] | how quantities are printed for people |
+//! | [`file`] | reading (nothing is trusted) and writing (all or nothing) |
+
+pub mod file;
+pub mod machine;
+pub mod schema;
+pub mod statistics;
+pub mod units;
+
+pub use file::{Error, Results};
+pub use machine::{Cpu, Gpu, Machine, NvLink, Pcie, same_hardware};
+pub use schema::{
+    Cache, Ceiling, Clock, GpuState, Kernel, KernelOrigin, Measurement, Parameter,
+    Record, Run, SCHEMA, Skipped, Software, Source,
+};
+pub use statistics::Statistics;

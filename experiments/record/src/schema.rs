@@ -1,0 +1,306 @@
+//! The types of a record. `results/README.md` tells the same, field by field, for
+//! people who read the JSON; a test keeps the two lists of fields equal.
+//!
+//! Units stand in the field names. Only what was observed is stored: medians,
+//! bandwidths and shares of a peak are computed when a record is read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::statistics::Statistics;
+
+/// The version of the format that this crate reads and writes.
+pub const SCHEMA: u32 = 1;
+
+/// One run of one experiment on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Version of this format, [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the experiment, which is also its crate, kernel and page.
+    pub experiment: String,
+    /// Whether real hardware was timed or an emulator counted.
+    pub source: Source,
+    /// When and how the run was made.
+    pub run: Run,
+    /// Versions of the software it ran on.
+    pub software: Software,
+    /// The hardware it ran on.
+    pub machine: Machine,
+    /// The kernel it launched; `None` for an experiment that only copies.
+    pub kernel: Option<Kernel>,
+    /// Clocks and temperature of the measured GPU before the first measurement.
+    pub gpu_before: GpuState,
+    /// The same after the last one.
+    pub gpu_after: GpuState,
+    /// What was measured, in the order in which it ran.
+    pub measurements: Vec<Measurement>,
+    /// What could not be measured here, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Where the numbers of a record come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Real hardware: every measurement has samples in seconds.
+    Measured,
+    /// An emulated GPU: measurements have counters and never a time.
+    Emulated,
+}
+
+/// When and how a run was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Start of the run, UTC, as RFC 3339: `2026-11-21T04:05:06Z`.
+    pub started: String,
+    /// The command line, with the program's name instead of its path.
+    pub command: String,
+    /// Git revision of the sources; `None` outside a checkout.
+    pub revision: Option<String>,
+    /// Whether sources differed from that revision (results and figures not counted).
+    pub dirty: Option<bool>,
+    /// Whether this was a `--quick` run: fewer samples, smaller sizes.
+    pub quick: bool,
+}
+
+/// Versions of the software a run was made with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Software {
+    /// NVIDIA driver release, such as `580.159.04`.
+    pub driver: Option<String>,
+    /// Newest CUDA version that the driver supports, such as `13.0`.
+    pub cuda: String,
+    /// Operating system and kernel release.
+    pub operating_system: String,
+    /// The Rust compiler.
+    pub compiler: String,
+    /// Cargo profile and optimisation level, such as `release, opt-level 3`.
+    pub profile: String,
+}
+
+/// The kernel source that was launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// File stem in `kernels/`.
+    pub name: String,
+    /// SHA-256 of the CUDA C source, in hexadecimal.
+    pub source_sha256: String,
+    /// Which PTX was loaded.
+    pub origin: KernelOrigin,
+    /// Compiler that made the PTX, such as `NVRTC 12.4`.
+    pub compiler: String,
+    /// Compute capability the PTX was made for, such as `7.5`.
+    pub compute: String,
+}
+
+/// Which PTX a run loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelOrigin {
+    /// The PTX committed beside the source, which had not changed.
+    CommittedPtx,
+    /// Compiled by NVRTC at run time, because the source had been edited.
+    CompiledAtRunTime,
+}
+
+/// What the GPU said of itself at one moment. `None`: this machine does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GpuState {
+    /// Clock of the multiprocessors.
+    pub sm_clock_khz: Option<u64>,
+    /// Clock of the memory.
+    pub memory_clock_khz: Option<u64>,
+    /// Temperature of the chip.
+    pub temperature_celsius: Option<u32>,
+    /// Power drawn by the board.
+    pub power_milliwatts: Option<u32>,
+    /// Why the clocks were below their maximum, in NVML's words; empty if they were not.
+    pub throttle_reasons: Option<Vec<String>>,
+}
+
+/// One case of an experiment with every sample taken of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// What was done, such as `copy` or `tile_padded`.
+    pub case: String,
+    /// The swept parameters by name; with `case` they identify the measurement.
+    pub parameters: BTreeMap<String, Parameter>,
+    /// Which clock took the samples.
+    pub clock: Clock,
+    /// Whether the data could have been in the GPU's L2 cache.
+    pub cache: Cache,
+    /// Which theoretical peak bounds this measurement.
+    pub ceiling: Ceiling,
+    /// Bytes the algorithm asks to read in one operation, seen from the GPU.
+    pub bytes_read: u64,
+    /// Bytes the algorithm asks to write in one operation, seen from the GPU.
+    pub bytes_written: u64,
+    /// Output elements compared with the expected result after timing.
+    pub elements_checked: u64,
+    /// Operations timed together for one sample; the sample is their mean.
+    pub operations_per_sample: u32,
+    /// Every sample: seconds for one operation.
+    pub seconds: Vec<f64>,
+    /// What the experiment's own model says of this case, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub model: BTreeMap<String, f64>,
+    /// What an emulator counted, by name; empty in a measured record.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The value of a swept parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Parameter {
+    /// A size, a stride, a count.
+    Integer(u64),
+    /// A name out of a fixed set, such as `pinned`.
+    Name(String),
+}
+
+/// Which clock took a measurement's samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// CUDA events on the GPU, with the work queued before the first one fires.
+    CudaEvents,
+    /// The host's monotonic clock around calls that return when the work is done.
+    Host,
+}
+
+/// Whether a measurement's data could have been in the L2 cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// The operations of a sample touch at least four times the L2 cache.
+    Cold,
+    /// They touch less, so part of the data may be served from L2.
+    Warm,
+    /// The L2 cache plays no part.
+    NotApplicable,
+}
+
+/// The theoretical peak that bounds a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceiling {
+    /// The GPU's memory: clock times bus width, reads and writes together.
+    DeviceMemory,
+    /// The host link in one direction.
+    HostLink,
+    /// The host link in both directions together.
+    HostLinkBothWays,
+    /// No bandwidth bounds it.
+    None,
+}
+
+/// A case that could not be measured on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// The case that was left out.
+    pub case: String,
+    /// Its parameters, as far as they were fixed.
+    pub parameters: BTreeMap<String, Parameter>,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl Record {
+    /// Theoretical peak of `ceiling` on this record's measured GPU, in bytes per second.
+    /// `None` if there is no such peak or the machine does not tell it.
+    pub fn peak_bytes_per_second(&self, ceiling: Ceiling) -> Option<f64> {
+        let gpu = self.machine.measured_gpu()?;
+        let link = || gpu.pcie.as_ref().and_then(|p| p.peak_bytes_per_second());
+        match ceiling {
+            Ceiling::DeviceMemory => gpu.memory_peak_bytes_per_second(),
+            Ceiling::HostLink => link(),
+            Ceiling::HostLinkBothWays => link().map(|one_way| 2.0 * one_way),
+            Ceiling::None => None,
+        }
+    }
+
+    /// Measured bandwidth over the theoretical peak that bounds it; 1.0 is the peak.
+    pub fn share_of_peak(&self, measurement: &Measurement) -> Option<f64> {
+        let peak = self.peak_bytes_per_second(measurement.ceiling)?;
+        Some(measurement.bandwidth_bytes_per_second()? / peak)
+    }
+}
+
+impl Measurement {
+    /// Median and spread of the samples; `None` in an emulated record.
+    pub fn statistics(&self) -> Option<Statistics> {
+        Statistics::of(&self.seconds)
+    }
+
+    /// Median seconds for one operation; `None` in an emulated record.
+    pub fn median_seconds(&self) -> Option<f64> {
+        self.statistics().map(|s| s.median)
+    }
+
+    /// Bytes that one operation asks for, read and written together.
+    pub fn bytes(&self) -> u64 {
+        self.bytes_read + self.bytes_written
+    }
+
+    /// Effective bandwidth: bytes asked for over the median time. `None` without
+    /// traffic or samples.
+    pub fn bandwidth_bytes_per_second(&self) -> Option<f64> {
+        let bytes = self.bytes();
+        (bytes > 0).then(|| bytes as f64 / self.median_seconds().unwrap_or(f64::NAN))
+            .filter(|b| b.is_finite())
+    }
+
+    /// Whether `case` and every named parameter are equal to this measurement's.
+    pub fn is(&self, case: &str, parameters: &BTreeMap<String, Parameter>) -> bool {
+        self.case == case
+            && parameters.iter().all(|(k, v)| self.parameters.get(k) == Some(v))
+    }
+}
+
+impl Parameter {
+    /// The number, if it is one.
+    pub fn integer(&self) -> Option<u64> {
+        match self {
+            Parameter::Integer(n) => Some(*n),
+            Parameter::Name(_) => None,
+        }
+    }
+}
+
+impl From<u64> for Parameter {
+    fn from(n: u64) -> Self {
+        Parameter::Integer(n)
+    }
+}
+
+impl From<usize> for Parameter {
+    fn from(n: usize) -> Self {
+        Parameter::Integer(n as u64)
+    }
+}
+
+impl From<&str> for Parameter {
+    fn from(name: &str) -> Self {
+        Parameter::Name(name.to_owned())
+    }
+}
+
+impl std::fmt::Display for Parameter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Parameter::Integer(n) => write!(f, "{n}"),
+            Parameter::Name(name) => f.write_str(name),
+        }
+    }
+}

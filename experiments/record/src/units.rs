@@ -1,0 +1,103 @@
+//! How quantities are printed for people: three significant digits, one space, the
+//! unit. Rates and times are SI (GB/s is 10⁹ bytes per second); sizes are binary.
+
+/// `1.23 µs`, `45.6 ms`, `2.00 s`.
+pub fn time(seconds: f64) -> String {
+    let (scale, unit) = match seconds.abs() {
+        s if s < 1e-6 => (1e9, "ns"),
+        s if s < 1e-3 => (1e6, "µs"),
+        s if s < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    format!("{} {unit}", number(seconds * scale))
+}
+
+/// `55.2 GB/s`, `3,921 GB/s`, `12.0 MB/s`.
+pub fn bandwidth(bytes_per_second: f64) -> String {
+    if bytes_per_second.abs() < 0.1e9 {
+        format!("{} MB/s", number(bytes_per_second / 1e6))
+    } else {
+        format!("{} GB/s", number(bytes_per_second / 1e9))
+    }
+}
+
+/// `4 KiB`, `1 GiB`, `2.5 MiB`, `17 B`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{} {}", number(value), UNITS[unit])
+    }
+}
+
+/// `85.0 %` for 0.85.
+pub fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
+}
+
+/// `4.12×`.
+pub fn ratio(ratio: f64) -> String {
+    format!("{}×", number(ratio))
+}
+
+/// Three significant digits at least, thousands separated, no exponent: `0.0123`,
+/// `1.23`, `123`, `12,345`.
+pub fn number(x: f64) -> String {
+    if !x.is_finite() {
+        return "–".to_owned();
+    }
+    // Rounding may carry into a new digit (9.996 is 10.0), so round first.
+    let digits = |x: f64| if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
+    let scale = 10f64.powi(2 - digits(x));
+    let places = (2 - digits((x * scale).round() / scale)).clamp(0, 12) as usize;
+    let text = format!("{x:.places$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let (sign, whole) = whole.split_at(usize::from(whole.starts_with('-')));
+    let mut grouped = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_as_people_write_them() {
+        let cases = [
+            (time(1.234e-7), "123 ns"),
+            (time(9.9996e-7), "1,000 ns"),
+            (time(4.56e-2), "45.6 ms"),
+            (time(2.0), "2.00 s"),
+            (bandwidth(55.23e9), "55.2 GB/s"),
+            (bandwidth(3921.4e9), "3,921 GB/s"),
+            (bandwidth(12.04e6), "12.0 MB/s"),
+            (bytes(1024), "1 KiB"),
+            (bytes(1 << 30), "1 GiB"),
+            (bytes(5 << 19), "2.50 MiB"),
+            (bytes(17), "17 B"),
+            (percent(0.8504), "85.0 %"),
+            (ratio(4.1234), "4.12×"),
+            (number(9.996), "10.0"),
+            (number(0.0), "0.00"),
+            (number(-1234.5), "-1,234"),
+            (number(0.01234), "0.0123"),
+            (number(f64::NAN), "–"),
+        ];
+        for (got, want) in cases {
+            assert_eq!(got, want);
+        }
+    }
+}
