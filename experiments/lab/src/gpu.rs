@@ -1,0 +1,53 @@
+//! Whether there is a GPU, and if not, why.
+
+use cudarc::driver::{CudaContext, result, sys};
+
+/// What the machine offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gpus {
+    /// None can be used; the reason, as the rest of a sentence.
+    None(String),
+    /// This many, at least one.
+    Count(usize),
+}
+
+/// Asks the driver for GPUs. Never panics, with or without a driver.
+pub fn probe() -> Gpus {
+    // SAFETY: opens the driver library if there is one; it has no other effect.
+    if !unsafe { sys::is_culib_present() } {
+        return Gpus::None(
+            "no NVIDIA driver was found (libcuda.so.1 is not on the loader's path)".into(),
+        );
+    }
+    match CudaContext::device_count() {
+        Ok(0) => Gpus::None("the NVIDIA driver sees no GPU".into()),
+        Ok(count) => Gpus::Count(count as usize),
+        Err(e) => Gpus::None(match e.0 {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => {
+                "the NVIDIA driver sees no GPU (is CUDA_VISIBLE_DEVICES set to nothing?)".into()
+            }
+            sys::CUresult::CUDA_ERROR_STUB_LIBRARY => {
+                "libcuda.so.1 is the CUDA toolkit's stub, not a driver: install the driver, \
+                 or take the stub's folder off LD_LIBRARY_PATH"
+                    .into()
+            }
+            _ => format!("the NVIDIA driver does not start: {}", explain(e)),
+        }),
+    }
+}
+
+/// The driver's own words for an error, with its name.
+pub fn explain(error: result::DriverError) -> String {
+    let text = |s: Result<&std::ffi::CStr, _>| {
+        s.map_or_else(|_| "?".to_owned(), |s| s.to_string_lossy().into_owned())
+    };
+    format!("{} ({})", text(error.error_string()), text(error.error_name()))
+}
+
+/// Newest CUDA version the driver supports, as (major, minor). Needs a driver.
+pub fn cuda_version() -> Option<(u32, u32)> {
+    let mut version = 0;
+    // SAFETY: writes one integer; callers have probed for the library.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().ok()?;
+    Some((version as u32 / 1000, version as u32 % 1000 / 10))
+}

@@ -1,0 +1,35 @@
+//! What every experiment needs and no lesson should repeat.
+//!
+//! An experiment's `main` hands its closure to [`run`], gets a [`Lab`], and uses plain
+//! cudarc from there. The lab never touches a lesson's buffers; it runs the lesson's
+//! work only through the closures that it is handed.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`lab`](mod@session) | [`run`], [`Lab`] and [`Case`]: from command line to record |
+//! | [`options`] | the options that all experiments share |
+//! | [`timing`] | samples by CUDA events and by the host's clock |
+//! | [`check`] | comparing results; the error names the first wrong element |
+//! | [`kernel`] | committed PTX, or NVRTC for an edited source |
+//! | [`gpu`] | whether there is a GPU, and if not, why |
+//! | [`machine`] | describing the hardware and its state |
+//! | [`libraries`] | finding CUDA's libraries in odd places |
+//! | [`workspace`] | where the results lie, and which revision this is |
+
+pub mod check;
+pub mod gpu;
+pub mod kernel;
+pub mod libraries;
+pub mod machine;
+pub mod options;
+pub mod session;
+pub mod timing;
+pub mod workspace;
+mod terminal;
+
+pub use anyhow::Result;
+pub use kernel::Kernel;
+pub use options::Options;
+pub use record::{Cache, Ceiling};
+pub use session::{Case, Lab, run};
+pub use timing::Samples;

@@ -1,0 +1,69 @@
+//! The options that all experiments share, and the exit codes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The record was written.
+pub const RECORDED: u8 = 0;
+/// The experiment failed; nothing was written.
+pub const FAILED: u8 = 1;
+/// The command line was wrong (clap's own code).
+pub const USAGE: u8 = 2;
+/// This machine cannot run the experiment: no driver, no GPU, too few GPUs.
+pub const CANNOT_RUN: u8 = 77;
+
+/// Options of every experiment.
+#[derive(Clone, Debug, clap::Parser)]
+#[command(after_help = "Exit codes: 0 recorded, 1 failed, 2 wrong usage, 77 cannot run on \
+this machine (no driver, no GPU, too few GPUs).")]
+pub struct Options {
+    /// GPU to measure, as CUDA numbers them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: usize,
+    /// Folder name for this machine's records [default: made from the GPU's name]
+    #[arg(long, value_name = "NAME", value_parser = machine_name)]
+    pub machine: Option<String>,
+    /// Take exactly N samples of each case [default: as many as the spread asks for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub samples: Option<u32>,
+    /// Folder of the records [default: `results` of the workbook]
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Fewer samples and smaller sizes: for trying, not for quoting
+    #[arg(long)]
+    pub quick: bool,
+    /// Replace a record made on other hardware, or a full one by a quick one
+    #[arg(long)]
+    pub replace: bool,
+    /// Print the record as JSON on standard output (the table goes to standard error)
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn machine_name(name: &str) -> Result<String, String> {
+    record::file::check_name("machine", name)
+        .map(|()| name.to_owned())
+        .map_err(|e| e.to_string())
+}
+
+/// How an experiment ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The record was written.
+    Recorded,
+    /// The experiment failed.
+    Failed(anyhow::Error),
+    /// This machine cannot run it; the reason.
+    CannotRun(String),
+}
+
+impl Outcome {
+    /// The process exit code that stands for this outcome.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Outcome::Recorded => RECORDED,
+            Outcome::Failed(_) => FAILED,
+            Outcome::CannotRun(_) => CANNOT_RUN,
+        })
+    }
+}

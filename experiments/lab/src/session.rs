@@ -1,0 +1,498 @@
+//! One run of one experiment, from the command line to the record.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use clap::{CommandFactory, FromArgMatches};
+use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
+use record::{
+    Cache, Ceiling, Measurement, Parameter, Record, Results, Run, Skipped, Software, Source,
+    same_hardware, units,
+};
+
+use crate::gpu::{self, Gpus};
+use crate::kernel::Kernel;
+use crate::machine::Monitor;
+use crate::options::{Options, Outcome};
+use crate::terminal::Table;
+use crate::timing::{self, Samples, Sampling};
+use crate::{libraries, workspace};
+
+/// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
+/// measure, writes the record, and says in the exit code how it went
+/// ([`crate::options`]). `about` is the experiment's question, for `--help`. A kernel is
+/// named unless the experiment only copies.
+pub fn run(
+    name: &'static str,
+    about: &'static str,
+    kernel: Option<Kernel>,
+    experiment: impl FnOnce(&mut Lab) -> Result<()>,
+) -> ExitCode {
+    libraries::expose(&[libraries::NVRTC]);
+    let command = Options::command().name(name).about(about);
+    let options = match Options::from_arg_matches(&command.get_matches()) {
+        Ok(options) => options,
+        Err(e) => e.exit(),
+    };
+    let outcome = conduct(name, kernel, options, experiment);
+    match &outcome {
+        Outcome::Recorded => {}
+        Outcome::Failed(e) => anstream::eprintln!("error: {e:#}{}", hint(e)),
+        Outcome::CannotRun(why) => anstream::eprintln!(
+            "{name} needs an NVIDIA GPU, and this machine cannot give it one: {why}. \
+             Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
+             what the reference machine measured."
+        ),
+    }
+    outcome.exit_code()
+}
+
+fn conduct(
+    name: &str,
+    kernel: Option<Kernel>,
+    options: Options,
+    experiment: impl FnOnce(&mut Lab) -> Result<()>,
+) -> Outcome {
+    match gpu::probe() {
+        Gpus::None(why) => return Outcome::CannotRun(why),
+        Gpus::Count(n) if options.device >= n => {
+            let why = format!("there is no GPU {}, only {n} (numbered from 0)", options.device);
+            return Outcome::CannotRun(why);
+        }
+        Gpus::Count(_) => {}
+    }
+    let recorded = Lab::start(name, kernel, options).and_then(|mut lab| {
+        experiment(&mut lab)?;
+        lab.finish()
+    });
+    match recorded {
+        Ok(()) => Outcome::Recorded,
+        Err(e) => Outcome::Failed(e),
+    }
+}
+
+/// What to do about the errors that people meet.
+fn hint(error: &anyhow::Error) -> &'static str {
+    use sys::CUresult as C;
+    match error.chain().find_map(|e| e.downcast_ref::<DriverError>()).map(|e| e.0) {
+        Some(C::CUDA_ERROR_OUT_OF_MEMORY) => {
+            "\nThe GPU or the host ran out of memory: close other programs that use it \
+             (nvidia-smi lists them), or try --quick, which takes less."
+        }
+        Some(C::CUDA_ERROR_UNSUPPORTED_PTX_VERSION) => {
+            "\nThe driver is older than CUDA 12.4: update it."
+        }
+        Some(C::CUDA_ERROR_NO_BINARY_FOR_GPU) => {
+            "\nThis GPU is older than the kernels ask for (compute capability 7.5)."
+        }
+        _ => "",
+    }
+}
+
+/// What a lesson gets to work with. It owns the context and the record being made, and
+/// nothing of the lesson's.
+pub struct Lab {
+    options: Options,
+    context: Arc<CudaContext>,
+    module: Option<Arc<CudaModule>>,
+    results: Results,
+    record: Record,
+    monitor: Monitor,
+    table: Table,
+}
+
+impl Lab {
+    fn start(name: &str, kernel: Option<Kernel>, options: Options) -> Result<Lab> {
+        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let context = CudaContext::new(options.device)
+            .with_context(|| format!("cannot use GPU {}", options.device))?;
+        // SAFETY: experiments order their streams themselves, with events in the open;
+        // cudarc's automatic waits would stand inside the timed regions.
+        unsafe { context.disable_event_tracking() };
+        let (ptx, kernel) = kernel.map(|k| k.ptx()).transpose()?.unzip();
+        let module = ptx.map(|ptx| context.load_module(ptx)).transpose()?;
+        wake(&context)?;
+        let monitor = Monitor::new();
+        let mut machine = monitor.describe("unnamed", options.device)?;
+        let results = Results::new(options.results.clone().unwrap_or_else(workspace::results));
+        machine.name = match &options.machine {
+            Some(name) => name.clone(),
+            None => free_name(&results, &machine)?,
+        };
+        let (revision, dirty) = workspace::revision();
+        let cuda = gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
+        let os = sysinfo::System::long_os_version().unwrap_or_default();
+        let os_kernel = sysinfo::System::kernel_version().unwrap_or_default();
+        let record = Record {
+            schema: record::SCHEMA,
+            experiment: name.to_owned(),
+            source: Source::Measured,
+            run: Run { started, command: command(), revision, dirty, quick: options.quick },
+            software: Software {
+                driver: monitor.driver(),
+                cuda: cuda.unwrap_or_default(),
+                operating_system: format!("{os}, {os_kernel}"),
+                compiler: env!("LAB_COMPILER").to_owned(),
+                profile: env!("LAB_PROFILE").to_owned(),
+            },
+            gpu_before: monitor.state(options.device),
+            gpu_after: record::GpuState::default(),
+            machine,
+            kernel,
+            measurements: vec![],
+            skipped: vec![],
+        };
+        let table = Table::new(options.json);
+        let lab = Lab { options, context, module, results, record, monitor, table };
+        lab.check_replacement()?; // before measuring, not after
+        lab.introduce();
+        Ok(lab)
+    }
+
+    /// The CUDA context of the GPU to measure. cudarc's automatic event tracking is off:
+    /// streams are ordered by what the lesson says, and by nothing else.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// The experiment's kernels, loaded. Fails if it named none.
+    pub fn module(&self) -> Result<&Arc<CudaModule>> {
+        self.module.as_ref().context("this experiment was started without a kernel")
+    }
+
+    /// Whether this is a `--quick` run, in which sizes may be smaller.
+    pub fn quick(&self) -> bool {
+        self.options.quick
+    }
+
+    /// Size of the GPU's L2 cache in bytes.
+    pub fn l2_bytes(&self) -> usize {
+        self.gpu().l2_bytes as usize
+    }
+
+    /// Device memory that is free now, in bytes.
+    pub fn free_bytes(&self) -> Result<usize> {
+        Ok(self.context.mem_get_info()?.0)
+    }
+
+    /// Theoretical peak of the GPU's memory in bytes per second, if the driver tells.
+    pub fn memory_peak(&self) -> Option<f64> {
+        self.gpu().memory_peak_bytes_per_second()
+    }
+
+    /// Times work on `stream` by CUDA events; see [`timing::by_events`].
+    pub fn time_on_gpu(
+        &self,
+        stream: &CudaStream,
+        enqueue: impl FnMut(usize) -> Result<()>,
+    ) -> Result<Samples> {
+        timing::by_events(stream, self.sampling(), enqueue)
+    }
+
+    /// Times `work` by the host's clock. It must return when its work is done, on the
+    /// GPU too; what it returns is dropped after the clock has stopped.
+    pub fn time_on_host<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<Samples> {
+        timing::by_host(self.sampling(), |_| Ok(()), |()| work())
+    }
+
+    /// Times `work` by the host's clock, on what `prepare` makes before the clock starts.
+    pub fn time_on_host_after<Before, After>(
+        &self,
+        mut prepare: impl FnMut() -> Result<Before>,
+        work: impl FnMut(Before) -> Result<After>,
+    ) -> Result<Samples> {
+        timing::by_host(self.sampling(), |_| prepare(), work)
+    }
+
+    /// Takes a finished case into the record and prints its row.
+    pub fn record(&mut self, case: Case) -> Result<()> {
+        let measurement = case.finish()?;
+        self.table.measured(&self.record, &measurement);
+        self.record.measurements.push(measurement);
+        Ok(())
+    }
+
+    /// Notes that a case cannot be measured here, and why (one sentence, no full stop).
+    pub fn skip(&mut self, case: Case, reason: impl Into<String>) {
+        let Case { measurement, .. } = case;
+        let skipped = Skipped {
+            case: measurement.case,
+            parameters: measurement.parameters,
+            reason: reason.into(),
+        };
+        self.table.skipped(&skipped);
+        self.record.skipped.push(skipped);
+    }
+
+    fn gpu(&self) -> &record::Gpu {
+        self.record.machine.measured_gpu().expect("described at the start")
+    }
+
+    fn sampling(&self) -> Sampling {
+        match self.options.samples {
+            Some(n) => Sampling::exactly(n),
+            None if self.options.quick => Sampling::QUICK,
+            None => Sampling::FULL,
+        }
+    }
+
+    fn introduce(&self) {
+        let (gpu, name) = (self.gpu(), &self.record.experiment);
+        let memory = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
+        let link = gpu.pcie.as_ref().and_then(|p| {
+            let peak = units::bandwidth(p.peak_bytes_per_second()?);
+            Some(format!("PCIe {}.0 x{} {peak} each way", p.generation, p.width))
+        });
+        let peaks = [memory.map(|m| format!("memory {m}")), link];
+        let peaks: Vec<_> = peaks.into_iter().flatten().collect();
+        self.table.line(&format!("{name} on {} (peak: {})", gpu.name, peaks.join(", ")));
+    }
+
+    /// A record must not silently be replaced by one of other hardware, nor a full one
+    /// by a quick one.
+    fn check_replacement(&self) -> Result<()> {
+        let machine = &self.record.machine;
+        let (name, experiment) = (&machine.name, &self.record.experiment);
+        if self.options.replace {
+            return Ok(());
+        }
+        let Some(old) = self.results.read(name, experiment)? else { return Ok(()) };
+        let path = self.results.path(name, experiment)?;
+        if !same_hardware(&old.machine, machine) {
+            bail!(
+                "{} was recorded on other hardware ({}). Name this machine with --machine \
+                 NAME, or replace the record with --replace",
+                path.display(),
+                describe(&old.machine),
+            );
+        }
+        if self.options.quick && !old.run.quick {
+            bail!(
+                "{} holds a full run, which a quick one does not replace. Write elsewhere \
+                 with --results DIR, or replace it with --replace",
+                path.display(),
+            );
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.record.gpu_after = self.monitor.state(self.options.device);
+        let path = self.results.write(&self.record)?;
+        self.results.set_this_machine(&self.record.machine.name)?;
+        self.table.line(&format!("recorded: {}", path.display()));
+        if self.options.json {
+            print!("{}", record::file::to_json(&self.record));
+        }
+        Ok(())
+    }
+}
+
+/// One measurement in the making: what was done, how much it moved, what was checked.
+#[derive(Clone, Debug)]
+pub struct Case {
+    measurement: Measurement,
+    samples: Option<Samples>,
+}
+
+impl Case {
+    /// A case by name, such as `copy`. Names are lower-case words joined by underscores.
+    pub fn new(case: &str) -> Case {
+        let measurement = Measurement {
+            case: case.to_owned(),
+            parameters: BTreeMap::new(),
+            clock: record::Clock::Host,
+            cache: Cache::NotApplicable,
+            ceiling: Ceiling::None,
+            bytes_read: 0,
+            bytes_written: 0,
+            elements_checked: 0,
+            operations_per_sample: 1,
+            seconds: vec![],
+            model: BTreeMap::new(),
+            counters: BTreeMap::new(),
+        };
+        Case { measurement, samples: None }
+    }
+
+    /// Adds a swept parameter: a number or a name.
+    pub fn with(mut self, name: &str, value: impl Into<Parameter>) -> Case {
+        self.measurement.parameters.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Bytes that one operation asks to read, seen from the GPU.
+    pub fn reads(mut self, bytes: usize) -> Case {
+        self.measurement.bytes_read = bytes as u64;
+        self
+    }
+
+    /// Bytes that one operation asks to write, seen from the GPU.
+    pub fn writes(mut self, bytes: usize) -> Case {
+        self.measurement.bytes_written = bytes as u64;
+        self
+    }
+
+    /// The theoretical peak that bounds the case.
+    pub fn ceiling(mut self, ceiling: Ceiling) -> Case {
+        self.measurement.ceiling = ceiling;
+        self
+    }
+
+    /// States what the operations of a sample touch together, against the L2 cache:
+    /// cold from four times its size on.
+    pub fn footprint(mut self, bytes: usize, l2_bytes: usize) -> Case {
+        let cold = bytes >= 4 * l2_bytes;
+        self.measurement.cache = if cold { Cache::Cold } else { Cache::Warm };
+        self
+    }
+
+    /// What the lesson's model says of the case, by name with unit.
+    pub fn model(mut self, name: &str, value: f64) -> Case {
+        self.measurement.model.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Output elements that were compared with the expected result.
+    pub fn checked(mut self, elements: u64) -> Case {
+        self.measurement.elements_checked = elements;
+        self
+    }
+
+    /// The samples.
+    pub fn samples(mut self, samples: Samples) -> Case {
+        self.samples = Some(samples);
+        self
+    }
+
+    fn finish(self) -> Result<Measurement> {
+        let samples = self.samples.context("a case was recorded without samples")?;
+        Ok(Measurement {
+            clock: samples.clock,
+            operations_per_sample: samples.operations,
+            seconds: samples.seconds,
+            ..self.measurement
+        })
+    }
+}
+
+/// Raises clocks and link from idle: half a second of small copies and fills.
+fn wake(context: &Arc<CudaContext>) -> Result<()> {
+    let stream = context.new_stream()?;
+    let host = vec![1u8; 1 << 20];
+    let mut device = stream.alloc_zeros::<u8>(16 << 20)?;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(500) {
+        stream.memcpy_htod(&host, &mut device.slice_mut(..host.len()))?;
+        stream.memset_zeros(&mut device)?;
+        stream.synchronize()?;
+    }
+    Ok(())
+}
+
+/// The command line with the program's name instead of its path.
+fn command() -> String {
+    let mut arguments = std::env::args();
+    let program = arguments.next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    std::iter::once(program).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
+fn free_name(results: &Results, machine: &record::Machine) -> Result<String> {
+    let base = base_name(machine);
+    for n in 1..1000 {
+        let name = if n == 1 { base.clone() } else { format!("{base}-{n}") };
+        let mut same = true;
+        for experiment in results.experiments(&name)? {
+            let old = results.read(&name, &experiment)?;
+            same &= old.is_none_or(|old| same_hardware(&old.machine, machine));
+        }
+        if same {
+            return Ok(name);
+        }
+    }
+    bail!("a thousand machines are called {base}: choose a name with --machine NAME")
+}
+
+/// A folder name out of the GPU's: `NVIDIA GeForce RTX 4090` is `rtx-4090`; with two of
+/// them `rtx-4090-x2`.
+fn base_name(machine: &record::Machine) -> String {
+    let gpu = machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
+    let words = gpu.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|w| !["", "nvidia", "geforce", "tesla"].contains(w));
+    let mut name = words.collect::<Vec<_>>().join("-");
+    name.truncate(48);
+    if name.is_empty() {
+        name = "gpu".to_owned();
+    }
+    match machine.gpus.len() {
+        0 | 1 => name,
+        n => format!("{name}-x{n}"),
+    }
+}
+
+fn describe(machine: &record::Machine) -> String {
+    let gpu = machine.measured_gpu().map_or("no GPU", |g| g.name.as_str());
+    format!("{} × {gpu}, {}", machine.gpus.len(), machine.cpu.model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Cpu, Gpu, Machine};
+
+    fn machine(gpu: &str, count: usize, cpu: &str) -> Machine {
+        let gpu = Gpu {
+            name: gpu.to_owned(),
+            compute_capability: "9.0".to_owned(),
+            multiprocessors: 132,
+            memory_bytes: 1 << 37,
+            l2_bytes: 60 << 20,
+            sm_clock_khz: 1_980_000,
+            memory_clock_khz: 3_201_000,
+            memory_bus_bits: 6016,
+            ecc: None,
+            pcie: None,
+            nvlink: None,
+        };
+        Machine {
+            name: "unnamed".to_owned(),
+            gpus: vec![gpu; count],
+            measured_gpu: 0,
+            cpu: Cpu { model: cpu.to_owned(), logical_cores: 16 },
+            host_memory_bytes: 1 << 37,
+            numa_nodes: None,
+            virtualised: None,
+        }
+    }
+
+    #[test]
+    fn machines_are_named_after_their_gpus() {
+        for (gpu, count, name) in [
+            ("NVIDIA H200", 1, "h200"),
+            ("NVIDIA H200", 8, "h200-x8"),
+            ("NVIDIA GeForce RTX 4090", 1, "rtx-4090"),
+            ("Tesla T4", 1, "t4"),
+            ("NVIDIA RTX 6000 Ada Generation", 2, "rtx-6000-ada-generation-x2"),
+            ("☃", 1, "gpu"),
+        ] {
+            let got = base_name(&machine(gpu, count, "cpu"));
+            assert_eq!(got, name);
+            record::file::check_name("machine", &got).unwrap();
+        }
+    }
+
+    #[test]
+    fn parameters_and_traffic_reach_the_measurement() {
+        let samples =
+            Samples { clock: record::Clock::CudaEvents, operations: 4, seconds: vec![1.0] };
+        let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
+        let m = case.samples(samples).checked(2).finish().unwrap();
+        assert_eq!((m.bytes_read, m.cache, m.operations_per_sample), (8, Cache::Cold, 4));
+        assert!(Case::new("copy").finish().is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! The table an experiment prints: a row as soon as it is measured, so that it is the
+//! progress display too.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use record::{Measurement, Record, Skipped, units};
+
+const HEADING: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const WARNING: Style = AnsiColor::Yellow.on_default();
+
+/// Where the table goes: standard output, or standard error beside `--json`.
+pub(crate) struct Table {
+    to_stderr: bool,
+    heading_printed: bool,
+}
+
+impl Table {
+    pub(crate) fn new(to_stderr: bool) -> Table {
+        Table { to_stderr, heading_printed: false }
+    }
+
+    /// A line of text.
+    pub(crate) fn line(&self, text: &str) {
+        // Nobody is there to be told when the terminal has gone away.
+        let _ = if self.to_stderr {
+            writeln!(anstream::stderr(), "{text}")
+        } else {
+            writeln!(anstream::stdout(), "{text}")
+        };
+    }
+
+    /// A note that the reader should not miss.
+    pub(crate) fn warn(&self, text: &str) {
+        self.line(&format!("{WARNING}note:{WARNING:#} {text}"));
+    }
+
+    /// One measurement; `record` is the one being made.
+    pub(crate) fn measured(&mut self, record: &Record, m: &Measurement) {
+        self.heading();
+        let spread = m.statistics().map(|s| units::percent(s.relative_half_width()));
+        let bandwidth = m.bandwidth_bytes_per_second();
+        let share = record.share_of_peak(m);
+        let model: Vec<String> = m
+            .model
+            .iter()
+            .map(|(name, value)| match name.strip_suffix("_bytes_per_second") {
+                Some(name) => format!("{name} {}", units::bandwidth(*value)),
+                None => format!("{} {}", name.replace('_', " "), units::number(*value)),
+            })
+            .collect();
+        self.line(&format!(
+            "{:<44} {:>10} {DIM}±{:>8}{DIM:#} {:>12} {:>8}  {DIM}{}{DIM:#}",
+            label(&m.case, &m.parameters),
+            units::time(m.median_seconds().unwrap_or(f64::NAN)),
+            spread.unwrap_or_default(),
+            bandwidth.map(units::bandwidth).unwrap_or_default(),
+            share.map(units::percent).unwrap_or_default(),
+            model.join(", "),
+        ));
+        if share.is_some_and(|share| share > 1.0) {
+            self.warn(
+                "more than the theoretical peak, so something other than this path was \
+                 measured: do not quote it",
+            );
+        }
+    }
+
+    /// One case that cannot be measured here.
+    pub(crate) fn skipped(&mut self, skipped: &Skipped) {
+        self.heading();
+        let label = label(&skipped.case, &skipped.parameters);
+        self.line(&format!("{label:<44} {WARNING}skipped{WARNING:#}: {}", skipped.reason));
+    }
+
+    fn heading(&mut self) {
+        if !std::mem::replace(&mut self.heading_printed, true) {
+            self.line(&format!(
+                "{HEADING}{:<44} {:>10} {:>9} {:>12} {:>8}{HEADING:#}",
+                "case", "median", "± 95 %", "bandwidth", "of peak"
+            ));
+        }
+    }
+}
+
+fn label(
+    case: &str,
+    parameters: &std::collections::BTreeMap<String, record::Parameter>,
+) -> String {
+    let parameters = parameters.iter().map(|(name, value)| match value.integer() {
+        Some(n) if name == "bytes" => format!(" {}", units::bytes(n)),
+        _ => format!(" {name}={value}"),
+    });
+    case.to_owned() + &parameters.collect::<String>()
+}

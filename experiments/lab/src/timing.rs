@@ -1,0 +1,215 @@
+//! Samples, by CUDA events or by the host's clock.
+//!
+//! By events: a *gate* holds the stream shut while the host queues a start event, the
+//! work and an end event; then the gate opens and the GPU runs them back to back. So a
+//! sample has no launch overhead in it, however short the kernel.
+//!
+//! By the host's clock: the closure returns when the work is done. So a sample has
+//! everything in it that the program would wait for.
+
+use std::ffi::c_void;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use cudarc::driver::{CudaStream, result, sys};
+use record::{Clock, Statistics};
+
+/// The samples of one measurement.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// Which clock took them.
+    pub clock: Clock,
+    /// Operations timed together for one sample.
+    pub operations: u32,
+    /// Seconds for one operation, each sample the mean of `operations`.
+    pub seconds: Vec<f64>,
+}
+
+/// How many samples to take.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    /// Never fewer.
+    pub least: usize,
+    /// Never more.
+    pub most: usize,
+    /// Enough when half the confidence interval is within this share of the median.
+    pub half_width: f64,
+    /// Enough when sampling took this long, if `least` was reached.
+    pub budget: Duration,
+}
+
+impl Sampling {
+    /// For a record to quote: within ±0.5 % of the median with 95 % confidence, or 100
+    /// samples, or two seconds.
+    pub const FULL: Sampling = Sampling {
+        least: 20,
+        most: 100,
+        half_width: 0.005,
+        budget: Duration::from_secs(2),
+    };
+    /// For a look: within ±5 %, or 10 samples.
+    pub const QUICK: Sampling = Sampling {
+        least: 6,
+        most: 10,
+        half_width: 0.05,
+        budget: Duration::from_millis(200),
+    };
+
+    /// Exactly `samples`, whatever their spread.
+    pub fn exactly(samples: u32) -> Sampling {
+        let n = samples as usize;
+        Sampling { least: n, most: n, half_width: 0.0, budget: Duration::MAX }
+    }
+
+    /// Calls `take` until there are enough samples.
+    fn run(self, mut take: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
+        let start = Instant::now();
+        let mut seconds = Vec::with_capacity(self.least);
+        while !self.enough(&seconds, start.elapsed()) {
+            // Picoseconds are finer than any clock here; more digits are noise.
+            seconds.push((take()? * 1e12).round() / 1e12);
+        }
+        Ok(seconds)
+    }
+
+    fn enough(&self, seconds: &[f64], elapsed: Duration) -> bool {
+        if seconds.len() < self.least {
+            return false;
+        }
+        let narrow = || {
+            Statistics::of(seconds).is_some_and(|s| s.relative_half_width() <= self.half_width)
+        };
+        seconds.len() >= self.most || elapsed >= self.budget || narrow()
+    }
+}
+
+/// A sample should last this long, so that the events' resolution (about half a
+/// microsecond) stays under one percent of it.
+const SAMPLE_SECONDS: f64 = 200e-6;
+/// Operations queued behind a closed gate; far below the depth of a launch queue, past
+/// which queuing would block and the gate never open.
+const MOST_OPERATIONS: u32 = 128;
+
+/// Times work on `stream` by CUDA events. `enqueue(turn)` queues one operation and must
+/// not wait for the GPU: the stream stands still until all operations are queued.
+/// `turn` counts up through all of them, so that the work can rotate among buffers.
+pub fn by_events(
+    stream: &CudaStream,
+    sampling: Sampling,
+    mut enqueue: impl FnMut(usize) -> Result<()>,
+) -> Result<Samples> {
+    let context = stream.context();
+    let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+    let (start, end) = (context.new_event(timed)?, context.new_event(timed)?);
+    let mut turn = 0;
+    let mut sample = |operations: u32| -> Result<f64> {
+        let gate = Gate::close(stream)?;
+        start.record(stream)?;
+        for _ in 0..operations {
+            enqueue(turn)?;
+            turn += 1;
+        }
+        end.record(stream)?;
+        gate.open();
+        end.synchronize().context("the GPU failed while it was being timed")?;
+        Ok(f64::from(start.elapsed_ms(&end)?) * 1e-3 / f64::from(operations))
+    };
+    sample(1)?; // warm up: first touch, lazy loading
+    sample(1)?;
+    let once = sample(1)?.max(1e-9);
+    let operations = ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
+    let seconds = sampling.run(|| sample(operations))?;
+    Ok(Samples { clock: Clock::CudaEvents, operations, seconds })
+}
+
+/// Times `work` by the host's clock. `prepare(turn)` runs before the clock starts and
+/// its result goes into `work`, which must return when its work is done, on the GPU
+/// too. What `work` returns is dropped after the clock has stopped.
+pub fn by_host<Before, After>(
+    sampling: Sampling,
+    mut prepare: impl FnMut(usize) -> Result<Before>,
+    mut work: impl FnMut(Before) -> Result<After>,
+) -> Result<Samples> {
+    let mut turn = 0;
+    let mut sample = || -> Result<f64> {
+        let before = prepare(turn)?;
+        turn += 1;
+        let start = Instant::now();
+        let after = work(before)?;
+        let seconds = start.elapsed().as_secs_f64();
+        drop(after);
+        Ok(seconds)
+    };
+    sample()?; // warm up
+    sample()?;
+    let seconds = sampling.run(sample)?;
+    Ok(Samples { clock: Clock::Host, operations: 1, seconds })
+}
+
+/// A closed gate in a stream: what is queued behind it does not start. It opens when
+/// told to, and when dropped, so that an error never leaves a stream shut.
+struct Gate {
+    opener: Sender<()>,
+}
+
+impl Gate {
+    fn close(stream: &CudaStream) -> Result<Gate> {
+        /// Runs on the driver's thread when the stream gets here, and blocks it.
+        unsafe extern "C" fn wait(receiver: *mut c_void) {
+            // SAFETY: `close` made this pointer from a box and gave it away; the
+            // driver calls this function once.
+            let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
+            let _ = receiver.recv(); // an error means that the gate was dropped: open
+        }
+        let (opener, receiver) = channel();
+        let receiver = Box::into_raw(Box::new(receiver)).cast();
+        stream.context().bind_to_thread()?;
+        // SAFETY: the stream lives, and `wait` owns its argument and calls no CUDA.
+        unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver) }?;
+        Ok(Gate { opener })
+    }
+
+    fn open(self) {
+        let _ = self.opener.send(()); // the receiver is gone only if it already opened
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sampled(sampling: Sampling, values: impl IntoIterator<Item = f64>) -> usize {
+        let mut values = values.into_iter();
+        sampling.run(|| Ok(values.next().unwrap())).unwrap().len()
+    }
+
+    #[test]
+    fn sampling_stops_where_it_says() {
+        let steady = std::iter::repeat(1.0);
+        let wild = (0..).map(|i| if i % 2 == 0 { 1.0 } else { 2.0 });
+        assert_eq!(sampled(Sampling::FULL, steady.clone()), Sampling::FULL.least);
+        assert_eq!(sampled(Sampling::FULL, wild.clone()), Sampling::FULL.most);
+        assert_eq!(sampled(Sampling::exactly(3), wild.clone()), 3);
+        let broke = Sampling { budget: Duration::ZERO, ..Sampling::FULL };
+        assert_eq!(sampled(broke, wild), Sampling::FULL.least);
+    }
+
+    #[test]
+    fn an_error_ends_sampling() {
+        let result = Sampling::FULL.run(|| anyhow::bail!("broken"));
+        assert_eq!(result.unwrap_err().to_string(), "broken");
+    }
+
+    #[test]
+    fn the_host_clock_counts_turns_after_the_warm_up() {
+        let mut turns = vec![];
+        let note = |turn| {
+            turns.push(turn);
+            Ok(turn)
+        };
+        let samples = by_host(Sampling::exactly(3), note, |_| Ok(()));
+        assert_eq!(samples.unwrap().seconds.len(), 3);
+        assert_eq!(turns, [0, 1, 2, 3, 4]);
+    }
+}
