@@ -15,15 +15,17 @@
 //! ```
 //!
 //! **Prediction:** time follows the bytes that move, not the bytes that are asked for.
-//! At stride 1 each element moves 4 bytes in and 4 out; at stride 8 it moves 32 in and
-//! 4 out. So the effective bandwidth at stride 8 is 8/36 = 22 % of what it is at
-//! stride 1, and from there on it stays, however far apart the elements lie.
+//! At stride 1 each element moves 4 bytes in and 4 out, at stride 8 it moves 32 in and
+//! 4 out. So at stride 1 the useful bytes reach the memory's peak, at stride 8 they
+//! reach 8/36 = 22 % of it, and there they stay, however far apart the elements lie.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg, sys::CUlimit,
+};
 use lab::{Case, Ceiling, Kernel, Lab, Result, check};
 
 const KERNEL: Kernel = Kernel {
@@ -37,27 +39,30 @@ const LARGEST_STRIDE: usize = 64;
 const LARGEST_OFFSET: usize = 32;
 const WARP: usize = 32;
 const SECTOR_BYTES: usize = 32;
+const FETCHES: [usize; 3] = [32, 64, 128];
 const WORD_BYTES: usize = 4;
 
 fn main() -> ExitCode {
-    let question = "What does it cost when neighbouring threads read addresses apart?";
+    let question =
+        "What does it cost when neighbouring threads read addresses apart?";
     lab::run("coalescing", question, Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream and kernels. Both kernels do out[i] = in[i * stride + offset]: one with
-    //    elements of 4 bytes, one with elements of 16.
+    // 1. Stream and kernels. Both do out[i] = in[i * stride + offset]: one with elements
+    //    of 4 bytes, one with elements of 16.
     let stream = lab.context().new_stream()?;
     let fill = lab.module()?.load_function("fill")?;
-    let gathers = [
-        (4, lab.module()?.load_function("gather4")?),
-        (16, lab.module()?.load_function("gather16")?),
-    ];
+    let gather4 = lab.module()?.load_function("gather4")?;
+    let gather16 = lab.module()?.load_function("gather16")?;
+    let gather =
+        |shape: &Shape| if shape.access_bytes == 4 { &gather4 } else { &gather16 };
 
     // 2. Input. The useful data alone is four times the L2 cache, so that no arm can
     //    live in it; at the largest stride the input is 64 times as long. A GPU with
     //    too little memory for that gets less of both.
-    let wanted = lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
+    let wanted =
+        lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
     let affordable = lab.free_bytes()? / 2 / (WORD_BYTES * (LARGEST_STRIDE + 1));
     let words = wanted.min((affordable + 1).next_power_of_two() / 2);
     let input_words = words * LARGEST_STRIDE + 4 * LARGEST_OFFSET;
@@ -70,59 +75,106 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     unsafe { launch.launch(LaunchConfig::for_num_elems(1 << 20)) }?;
 
     // 3. A size that no block divides, at an odd stride and offset: the edges are right.
-    for (access_bytes, gather) in &gathers {
-        let count = 100_003.min(words * WORD_BYTES / access_bytes);
-        let shape = Shape { access_bytes: *access_bytes, stride: 3, offset: 5, count };
+    let fetch_limit = CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+    let usual_fetch = lab.context().get_limit(fetch_limit).ok();
+    let dense = |access_bytes| Shape {
+        access_bytes,
+        threads: words * WORD_BYTES / access_bytes,
+        count: words * WORD_BYTES / access_bytes,
+        stride: 1,
+        offset: 0,
+        fetch_bytes: usual_fetch.unwrap_or(0).max(SECTOR_BYTES),
+    };
+    for access_bytes in [4, 16] {
+        let count = dense(access_bytes).count.min(100_003);
+        let ragged = Shape { count, stride: 3, offset: 5, ..dense(access_bytes) };
         stream.memset_zeros(&mut output)?;
-        shape.launch(&stream, gather, &input, &mut output)?;
-        shape.check(&stream, &output)?;
+        ragged.launch(&stream, gather(&ragged), &input, &mut output)?;
+        ragged.check(&stream, &output)?;
     }
 
-    // 4. The sweeps: all strides at offset 0, then all offsets at stride 1.
-    for (access_bytes, gather) in &gathers {
-        let access_bytes = *access_bytes;
-        let count = words * WORD_BYTES / access_bytes;
-        let strides = STRIDES.map(|stride| ("stride", stride, stride, 0));
-        let offsets = (0..=LARGEST_OFFSET).map(|offset| ("offset", offset, 1, offset));
-        for (case, value, stride, offset) in strides.into_iter().chain(offsets) {
-            let shape = Shape { access_bytes, stride, offset, count };
-
-            // 5. Time it. The output is cleared first, so that an element which the
-            //    kernel does not write shows in the check.
-            stream.memset_zeros(&mut output)?;
-            let samples = lab.time_on_gpu(&stream, |_| {
-                shape.launch(&stream, gather, &input, &mut output)
-            })?;
-            let checked = shape.check(&stream, &output)?;
-
-            // 6. Record what was asked for, and beside it what the model says.
-            let bytes = words * WORD_BYTES;
-            let mut measured = Case::new(case)
-                .with(case, value)
-                .with("access_bytes", access_bytes)
-                .reads(bytes)
-                .writes(bytes)
-                .ceiling(Ceiling::DeviceMemory)
-                .footprint(2 * bytes, lab.l2_bytes())
-                .model("sectors_per_request", shape.sectors_per_request() as f64)
-                .checked(checked)
-                .samples(samples);
-            if let Some(peak) = lab.memory_peak() {
-                let bandwidth = peak * shape.useful_share_of_traffic();
-                measured = measured.model("bandwidth_bytes_per_second", bandwidth);
-            }
-            lab.record(measured)?;
+    // 4. What to measure: all strides at offset 0, all offsets at stride 1, and the
+    //    strides again with other *fetch granularities*. That is how many bytes the L2
+    //    cache asks the memory for when it misses: the driver's choice, which a program
+    //    may override.
+    let mut arms = Vec::new();
+    for access_bytes in [4, 16] {
+        let case = |name| Case::new(name).with("access_bytes", access_bytes);
+        for stride in STRIDES {
+            let shape = Shape { stride, ..dense(access_bytes) };
+            arms.push((case("stride").with("stride", stride), shape));
         }
+        for offset in 0..=LARGEST_OFFSET {
+            let shape = Shape { offset, ..dense(access_bytes) };
+            arms.push((case("offset").with("offset", offset), shape));
+        }
+    }
+    for fetch_bytes in FETCHES {
+        let case = Case::new("fetch").with("fetch_bytes", fetch_bytes);
+        if usual_fetch.is_none() {
+            lab.skip(case, "this driver does not let a program choose");
+            continue;
+        }
+        for stride in STRIDES {
+            let case = case.clone();
+            let shape = Shape { stride, fetch_bytes, ..dense(4) };
+            arms.push((case.with("stride", stride), shape));
+        }
+    }
+
+    // ANCHOR: trap
+    //    And the trap: an input that is not lengthened for the stride, with a guard
+    //    that keeps the kernel inside it. All threads start, 1 in `stride` works.
+    for stride in [1, 2, 4, 8, 16, 32] {
+        let shape = Shape { stride, count: words / stride, ..dense(4) };
+        arms.push((Case::new("skipping").with("stride", stride), shape));
+    }
+    // ANCHOR_END: trap
+
+    for (case, shape) in arms {
+        if usual_fetch.is_some() {
+            lab.context().set_limit(fetch_limit, shape.fetch_bytes)?;
+        }
+
+        // 5. Time it. The output is cleared first, so that an element which the kernel
+        //    does not write shows in the check.
+        stream.memset_zeros(&mut output)?;
+        let samples = lab.time_on_gpu(&stream, |_| {
+            shape.launch(&stream, gather(&shape), &input, &mut output)
+        })?;
+        let checked = shape.check(&stream, &output)?;
+
+        // 6. Record what was asked for, and beside it what the model says: by sectors
+        //    alone, and by what the L2 cache fetches.
+        let bytes = shape.count * shape.access_bytes;
+        let mut case = case
+            .reads(bytes)
+            .writes(bytes)
+            .ceiling(Ceiling::DeviceMemory)
+            .footprint(bytes + shape.read_in_granules(SECTOR_BYTES), lab.l2_bytes())
+            .model("sectors_per_request", shape.sectors_per_request() as f64)
+            .checked(checked)
+            .samples(samples);
+        if let Some(peak) = lab.memory_peak() {
+            let bound = |granule| peak * shape.useful_share_of_traffic(granule);
+            case = case
+                .model("sector_bound_bytes_per_second", bound(SECTOR_BYTES))
+                .model("fetch_bound_bytes_per_second", bound(shape.fetch_bytes));
+        }
+        lab.record(case)?;
     }
     Ok(())
 }
 
-/// One arm: `count` elements of `access_bytes`, `stride` apart, from `offset` on.
+/// One arm: `count` elements of `access_bytes`, `stride` apart, from `offset` on, with
+/// an L2 cache that fetches `fetch_bytes` at a time. Threads past `count` do nothing.
 struct Shape {
     access_bytes: usize,
+    threads: usize,
+    count: usize,
     stride: usize,
     offset: usize,
-    count: usize,
+    fetch_bytes: usize,
 }
 
 impl Shape {
@@ -134,14 +186,18 @@ impl Shape {
         input: &CudaSlice<u32>,
         output: &mut CudaSlice<u32>,
     ) -> Result<()> {
-        let threads = 256;
         let config = LaunchConfig {
-            grid_dim: (self.count.div_ceil(threads) as u32, 1, 1),
-            block_dim: (threads as u32, 1, 1),
+            grid_dim: (self.threads.div_ceil(256) as u32, 1, 1),
+            block_dim: (256, 1, 1),
             shared_mem_bytes: 0,
         };
         let mut launch = stream.launch_builder(gather);
-        launch.arg(input).arg(output).arg(&self.count).arg(&self.stride).arg(&self.offset);
+        launch
+            .arg(input)
+            .arg(output)
+            .arg(&self.count)
+            .arg(&self.stride)
+            .arg(&self.offset);
         // SAFETY: the kernel takes (in, out, count, stride, offset). The input holds
         // count * stride elements and the largest offset, the output holds `count`.
         unsafe { launch.launch(config) }?;
@@ -158,17 +214,27 @@ impl Shape {
         sectors.collect::<BTreeSet<_>>().len()
     }
 
-    /// Bytes that are asked for, over bytes that move: the read moves whole sectors,
-    /// the dense write moves only what it writes.
-    fn useful_share_of_traffic(&self) -> f64 {
-        let useful = WARP * self.access_bytes;
-        let moved = self.sectors_per_request() * SECTOR_BYTES;
-        (useful + useful) as f64 / (moved + useful) as f64
+    /// Bytes that are read if memory comes in granules: an element drags its granule
+    /// along, unless it shares it with its neighbours.
+    fn read_in_granules(&self, granule_bytes: usize) -> usize {
+        self.count * (self.stride * self.access_bytes).min(granule_bytes)
+    }
+
+    /// Bytes that are asked for, over bytes that move. The dense write moves only what
+    /// it writes.
+    fn useful_share_of_traffic(&self, granule_bytes: usize) -> f64 {
+        let useful = self.count * self.access_bytes;
+        let moved = self.read_in_granules(granule_bytes) + useful;
+        (useful + useful) as f64 / moved as f64
     }
     // ANCHOR_END: model
 
     /// Every output word must be the input word that `fill` put at its place.
-    fn check(&self, stream: &Arc<CudaStream>, output: &CudaSlice<u32>) -> Result<u64> {
+    fn check(
+        &self,
+        stream: &Arc<CudaStream>,
+        output: &CudaSlice<u32>,
+    ) -> Result<u64> {
         let words_each = self.access_bytes / WORD_BYTES;
         let got = stream.clone_dtoh(&output.slice(..self.count * words_each))?;
         let what = format!("stride {} offset {}", self.stride, self.offset);

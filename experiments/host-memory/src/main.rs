@@ -28,7 +28,8 @@ const LARGEST: usize = 1 << 30;
 const PAGE: usize = 4096;
 
 fn main() -> ExitCode {
-    let question = "Which host memory should a transfer start from, and at what cost?";
+    let question =
+        "Which host memory should a transfer start from, and at what cost?";
     lab::run("host-memory", question, None, experiment)
 }
 
@@ -57,25 +58,43 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         while bytes <= largest {
             let words = bytes / size_of::<u32>();
             let copy = |direction: &str| {
-                let case = Case::new("copy").with("kind", kind).with("direction", direction);
+                let case = Case::new("copy")
+                    .with("kind", kind)
+                    .with("direction", direction);
                 case.with("bytes", bytes).ceiling(Ceiling::HostLink)
             };
             stream.memset_zeros(&mut device)?;
             let samples = lab.time_on_host(|| {
-                stream.memcpy_htod(&host.words()[..words], &mut device.slice_mut(..words))?;
+                stream.memcpy_htod(
+                    &host.words()[..words],
+                    &mut device.slice_mut(..words),
+                )?;
                 Ok(stream.synchronize()?)
             })?;
             let got = stream.clone_dtoh(&device.slice(..words))?;
             let checked = check::every_element(kind, &got, value)?;
-            lab.record(copy("host_to_device").writes(bytes).checked(checked).samples(samples))?;
+            lab.record(
+                copy("host_to_device")
+                    .writes(bytes)
+                    .checked(checked)
+                    .samples(samples),
+            )?;
 
             host.words()[..words].fill(0);
             let samples = lab.time_on_host(|| {
-                stream.memcpy_dtoh(&device.slice(..words), &mut host.words()[..words])?;
+                stream.memcpy_dtoh(
+                    &device.slice(..words),
+                    &mut host.words()[..words],
+                )?;
                 Ok(stream.synchronize()?)
             })?;
             let checked = check::every_element(kind, &host.words()[..words], value)?;
-            lab.record(copy("device_to_host").reads(bytes).checked(checked).samples(samples))?;
+            lab.record(
+                copy("device_to_host")
+                    .reads(bytes)
+                    .checked(checked)
+                    .samples(samples),
+            )?;
             bytes *= 4;
         }
         // ANCHOR_END: copies
@@ -87,7 +106,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             let sum = read.iter().fold(0u32, |sum, word| sum.wrapping_add(*word));
             check::every_element("sum", &[sum], |_| expected)
         })?;
-        let case = Case::new("host_read").with("kind", kind).with("bytes", size_of_val(read));
+        let case = Case::new("host_read")
+            .with("kind", kind)
+            .with("bytes", size_of_val(read));
         lab.record(case.reads(size_of_val(read)).checked(1).samples(samples))?;
     }
 
@@ -97,7 +118,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for kind in KINDS {
         let mut bytes = 1 << 20;
         while bytes <= largest {
-            let case = |name| Case::new(name).with("kind", kind).with("bytes", bytes);
+            let case =
+                |name| Case::new(name).with("kind", kind).with("bytes", bytes);
             let before = || HostMemory::before(kind, bytes);
             let samples = lab.time_on_host_after(before, |vec| {
                 HostMemory::from(&context, kind, bytes, vec)
@@ -105,7 +127,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             lab.record(case("allocate").samples(samples))?;
 
             let before = || HostMemory::new(&context, kind, bytes);
-            let samples = lab.time_on_host_after(before, |memory| memory.release())?;
+            let samples =
+                lab.time_on_host_after(before, |memory| memory.release())?;
             lab.record(case("release").samples(samples))?;
             bytes *= 4;
         }
@@ -122,7 +145,11 @@ enum HostMemory {
 }
 
 impl HostMemory {
-    fn new(context: &Arc<CudaContext>, kind: &str, bytes: usize) -> Result<HostMemory> {
+    fn new(
+        context: &Arc<CudaContext>,
+        kind: &str,
+        bytes: usize,
+    ) -> Result<HostMemory> {
         Self::from(context, kind, bytes, Self::before(kind, bytes)?)
     }
 
@@ -142,7 +169,8 @@ impl HostMemory {
     ) -> Result<HostMemory> {
         let words = bytes / size_of::<u32>();
         // SAFETY: every word is written before it is read.
-        let pinned = |flags| unsafe { context.alloc_pinned_with_flags(words, flags) };
+        let pinned =
+            |flags| unsafe { context.alloc_pinned_with_flags(words, flags) };
         Ok(match kind {
             "pageable" => HostMemory::Pageable(touched(bytes)),
             "pinned" => HostMemory::Pinned(pinned(0)?),
@@ -157,9 +185,9 @@ impl HostMemory {
     fn words(&mut self) -> &mut [u32] {
         match self {
             HostMemory::Pageable(vec) => vec,
-            HostMemory::Pinned(slice) => {
-                slice.as_mut_slice().expect("no copy is in flight, so nothing can fail")
-            }
+            HostMemory::Pinned(slice) => slice
+                .as_mut_slice()
+                .expect("no copy is in flight, so nothing can fail"),
             HostMemory::Registered(registered) => &mut registered.vec,
         }
     }
@@ -195,7 +223,11 @@ impl Registered {
         // SAFETY: the range is the Vec's own, which stays in place until `unregister`
         // or `drop` has taken the registration back.
         unsafe {
-            sys::cuMemHostRegister_v2(vec.as_mut_ptr().cast(), size_of_val(&vec[..]), 0)
+            sys::cuMemHostRegister_v2(
+                vec.as_mut_ptr().cast(),
+                size_of_val(&vec[..]),
+                0,
+            )
         }
         .result()?;
         Ok(Registered { vec })
@@ -204,7 +236,8 @@ impl Registered {
     fn unregister(mut self) -> Result<Vec<u32>> {
         let vec = std::mem::take(&mut self.vec);
         // SAFETY: `new` registered this Vec, and no copy of it is in flight.
-        unsafe { sys::cuMemHostUnregister(vec.as_ptr().cast_mut().cast()) }.result()?;
+        unsafe { sys::cuMemHostUnregister(vec.as_ptr().cast_mut().cast()) }
+            .result()?;
         Ok(vec)
     }
 }
@@ -214,7 +247,8 @@ impl Drop for Registered {
         if !self.vec.is_empty() {
             // SAFETY: as in `unregister`. An error leaves pages pinned until the
             // process ends, which harms nobody.
-            let _ = unsafe { sys::cuMemHostUnregister(self.vec.as_mut_ptr().cast()) };
+            let _ =
+                unsafe { sys::cuMemHostUnregister(self.vec.as_mut_ptr().cast()) };
         }
     }
 }

@@ -16,7 +16,8 @@ pub fn probe() -> Gpus {
     // SAFETY: opens the driver library if there is one; it has no other effect.
     if !unsafe { sys::is_culib_present() } {
         return Gpus::None(
-            "no NVIDIA driver was found (libcuda.so.1 is not on the loader's path)".into(),
+            "no NVIDIA driver was found (libcuda.so.1 is not on the loader's path)"
+                .into(),
         );
     }
     match CudaContext::device_count() {

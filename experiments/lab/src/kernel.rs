@@ -58,12 +58,19 @@ impl Kernel {
         let version = nvrtc_version().with_context(|| {
             format!("kernels/{}.cu was edited, so it has to be compiled", self.name)
         })?;
-        if let Some(driver) = crate::gpu::cuda_version().filter(|driver| *driver < version) {
+        if let Some(driver) =
+            crate::gpu::cuda_version().filter(|driver| *driver < version)
+        {
             bail!(
                 "kernels/{}.cu was edited, and the NVRTC found here ({}.{}) is newer than \
                  the driver ({}.{}), which would refuse its PTX. Put an older one first:\n  \
                  {}\n  source .venv/bin/activate",
-                self.name, version.0, version.1, driver.0, driver.1, NVRTC.install,
+                self.name,
+                version.0,
+                version.1,
+                driver.0,
+                driver.1,
+                NVRTC.install,
             );
         }
         let ptx = compile(self.name, self.source, COMMITTED_COMPUTE)?;
@@ -136,14 +143,18 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
     let options = CompileOptions {
         name: Some(format!("kernels/{name}.cu")),
-        options: vec![format!("--gpu-architecture=compute_{}", compute.replace('.', ""))],
+        options: vec![format!(
+            "--gpu-architecture=compute_{}",
+            compute.replace('.', "")
+        )],
         ..CompileOptions::default()
     };
     match nvrtc::compile_ptx_with_opts(source, options) {
         Ok(ptx) => Ok(ptx.to_src()),
-        Err(CompileError::CompileError { log, .. }) => {
-            Err(anyhow!("kernels/{name}.cu does not compile:\n{}", log.to_string_lossy().trim()))
-        }
+        Err(CompileError::CompileError { log, .. }) => Err(anyhow!(
+            "kernels/{name}.cu does not compile:\n{}",
+            log.to_string_lossy().trim()
+        )),
         Err(e) => Err(anyhow!("NVRTC failed on kernels/{name}.cu: {e}")),
     }
 }
@@ -157,14 +168,18 @@ mod tests {
         let text = Stamp::on("k", "source", (12, 4), ".version 8.4\n\0");
         let stamp = Stamp::parse(&text).unwrap();
         assert_eq!(stamp.source_sha256, sha256("source"));
-        assert_eq!((stamp.compiler.as_str(), stamp.compute.as_str()), ("NVRTC 12.4", "7.5"));
+        assert_eq!(
+            (stamp.compiler.as_str(), stamp.compute.as_str()),
+            ("NVRTC 12.4", "7.5")
+        );
         assert!(text.ends_with(".version 8.4\n"));
         assert_eq!(Stamp::parse(".version 8.4\n"), None);
     }
 
     #[test]
     fn an_unchanged_source_needs_no_compiler() {
-        let ptx: &'static str = Stamp::on("k", "source", (12, 4), ".version 8.4").leak();
+        let ptx: &'static str =
+            Stamp::on("k", "source", (12, 4), ".version 8.4").leak();
         let (_, kernel) = Kernel { name: "k", source: "source", ptx }.ptx().unwrap();
         assert_eq!(kernel.origin, KernelOrigin::CommittedPtx);
     }

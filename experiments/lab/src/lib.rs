@@ -23,9 +23,9 @@ pub mod libraries;
 pub mod machine;
 pub mod options;
 pub mod session;
+mod terminal;
 pub mod timing;
 pub mod workspace;
-mod terminal;
 
 pub use anyhow::Result;
 pub use kernel::Kernel;

@@ -45,17 +45,20 @@ pub fn expose(libraries: &[Library]) {
         return;
     }
     let missing = libraries.iter().filter(|l| !keep_open(l.stem));
-    let found: Vec<_> = missing.filter_map(|l| Some((l.stem, find(l.stem)?))).collect();
+    let found: Vec<_> =
+        missing.filter_map(|l| Some((l.stem, find(l.stem)?))).collect();
     if found.is_empty() {
         return;
     }
-    let folder = std::env::temp_dir().join(format!("workbook-{}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("workbook-{}", std::process::id()));
     if std::fs::create_dir_all(&folder).is_err() {
         return;
     }
     let mut path = vec![folder.clone()];
     for (stem, file) in &found {
-        let _ = std::os::unix::fs::symlink(file, folder.join(format!("lib{stem}.so")));
+        let _ =
+            std::os::unix::fs::symlink(file, folder.join(format!("lib{stem}.so")));
         path.extend(file.parent().map(Path::to_owned));
     }
     if let Some(old) = std::env::var_os("LD_LIBRARY_PATH") {
@@ -85,7 +88,9 @@ fn folders() -> Vec<PathBuf> {
     let of = |name: &str| std::env::var_os(name).map(PathBuf::from);
     folders.extend(of("CUDA_HOME").map(|home| home.join("lib64")));
     let here = crate::workspace::root().map(|root| root.join(".venv"));
-    for environment in [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten() {
+    for environment in
+        [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten()
+    {
         folders.push(environment.join("lib"));
         // lib/python3.12/site-packages/nvidia/{cuda_nvrtc,cu13}/lib
         for python in children(&environment.join("lib")) {
@@ -144,12 +149,18 @@ mod tests {
     #[test]
     fn the_newest_version_wins_and_strangers_do_not_match() {
         let dir = tempfile::tempdir().unwrap();
-        for name in
-            ["libnvrtc.so.12", "libnvrtc.so.9", "libnvrtc-builtins.so.13", "libnvrtc.so.x"]
-        {
+        for name in [
+            "libnvrtc.so.12",
+            "libnvrtc.so.9",
+            "libnvrtc-builtins.so.13",
+            "libnvrtc.so.x",
+        ] {
             std::fs::write(dir.path().join(name), "").unwrap();
         }
-        assert_eq!(newest_in(dir.path(), "nvrtc"), Some(dir.path().join("libnvrtc.so.12")));
+        assert_eq!(
+            newest_in(dir.path(), "nvrtc"),
+            Some(dir.path().join("libnvrtc.so.12"))
+        );
         assert_eq!(newest_in(dir.path(), "cublas"), None);
         assert_eq!(newest_in(Path::new("/no/such/folder"), "nvrtc"), None);
     }

@@ -33,7 +33,8 @@ impl Monitor {
     /// it while the GPU is busy: an idle link reports a lower generation.
     pub fn describe(&self, name: &str, device: usize) -> Result<Machine> {
         let count = result::device::get_count().context("cannot count the GPUs")?;
-        let gpus = (0..count).map(|ordinal| self.gpu(ordinal)).collect::<Result<_>>()?;
+        let gpus =
+            (0..count).map(|ordinal| self.gpu(ordinal)).collect::<Result<_>>()?;
         let mut system = sysinfo::System::new().context("cannot read the system")?;
         system.refresh_memory();
         system.refresh_cpu_all();
@@ -54,8 +55,11 @@ impl Monitor {
 
     /// Clocks, temperature, power and throttling of a GPU at this moment.
     pub fn state(&self, ordinal: usize) -> GpuState {
-        let Some(device) = self.device(ordinal as i32) else { return GpuState::default() };
-        let khz = |clock| device.clock_info(clock).ok().map(|mhz| u64::from(mhz) * 1000);
+        let Some(device) = self.device(ordinal as i32) else {
+            return GpuState::default();
+        };
+        let khz =
+            |clock| device.clock_info(clock).ok().map(|mhz| u64::from(mhz) * 1000);
         let reasons = device.current_throttle_reasons().ok().map(|reasons| {
             let names = reasons.iter_names().map(|(name, _)| name.to_lowercase());
             names.filter(|name| name != "gpu_idle").collect()
@@ -83,19 +87,26 @@ impl Monitor {
                 attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?
             ),
-            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?
-                as u32,
+            multiprocessors: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            )? as u32,
             // SAFETY: `device` came from the driver.
             memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
-            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64,
-            sm_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as u64,
-            memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?
+            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
                 as u64,
+            sm_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?
+                as u64,
+            memory_clock_khz: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+            )? as u64,
             memory_bus_bits: attribute(
                 Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
             )? as u32,
             ecc: Some(attribute(Attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? != 0),
-            pcie: nvml.as_ref().and_then(pcie_by_nvml).or_else(|| pcie_by_sysfs(ordinal)),
+            pcie: nvml
+                .as_ref()
+                .and_then(pcie_by_nvml)
+                .or_else(|| pcie_by_sysfs(ordinal)),
             nvlink: nvml.as_ref().and_then(nvlink),
         })
     }
@@ -151,9 +162,11 @@ fn pci_address(ordinal: i32) -> Option<String> {
     let device = result::device::get(ordinal).ok()?;
     let mut text = [0; 32];
     // SAFETY: the driver writes a NUL-terminated text of at most the given length.
-    unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, device) }
-        .result()
-        .ok()?;
+    unsafe {
+        sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, device)
+    }
+    .result()
+    .ok()?;
     // SAFETY: as above.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) };
     Some(text.to_string_lossy().into_owned())

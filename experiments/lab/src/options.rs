@@ -14,8 +14,10 @@ pub const CANNOT_RUN: u8 = 77;
 
 /// Options of every experiment.
 #[derive(Clone, Debug, clap::Parser)]
-#[command(after_help = "Exit codes: 0 recorded, 1 failed, 2 wrong usage, 77 cannot run on \
-this machine (no driver, no GPU, too few GPUs).")]
+#[command(
+    after_help = "Exit codes: 0 recorded, 1 failed, 2 wrong usage, 77 cannot run on \
+this machine (no driver, no GPU, too few GPUs)."
+)]
 pub struct Options {
     /// GPU to measure, as CUDA numbers them
     #[arg(long, value_name = "N", default_value_t = 0)]

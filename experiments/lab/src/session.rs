@@ -8,9 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, FromArgMatches};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
+use record::file::{Conflict, conflict};
 use record::{
-    Cache, Ceiling, Measurement, Parameter, Record, Results, Run, Skipped, Software, Source,
-    same_hardware, units,
+    Cache, Ceiling, Measurement, Parameter, Record, Results, Run, Skipped, Software,
+    Source, same_hardware, units,
 };
 
 use crate::gpu::{self, Gpus};
@@ -59,7 +60,10 @@ fn conduct(
     match gpu::probe() {
         Gpus::None(why) => return Outcome::CannotRun(why),
         Gpus::Count(n) if options.device >= n => {
-            let why = format!("there is no GPU {}, only {n} (numbered from 0)", options.device);
+            let why = format!(
+                "there is no GPU {}, only {n} (numbered from 0)",
+                options.device
+            );
             return Outcome::CannotRun(why);
         }
         Gpus::Count(_) => {}
@@ -106,7 +110,8 @@ pub struct Lab {
 
 impl Lab {
     fn start(name: &str, kernel: Option<Kernel>, options: Options) -> Result<Lab> {
-        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let started =
+            humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let context = CudaContext::new(options.device)
             .with_context(|| format!("cannot use GPU {}", options.device))?;
         // SAFETY: experiments order their streams themselves, with events in the open;
@@ -117,20 +122,28 @@ impl Lab {
         wake(&context)?;
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
-        let results = Results::new(options.results.clone().unwrap_or_else(workspace::results));
+        let results =
+            Results::new(options.results.clone().unwrap_or_else(workspace::results));
         machine.name = match &options.machine {
             Some(name) => name.clone(),
             None => free_name(&results, &machine)?,
         };
         let (revision, dirty) = workspace::revision();
-        let cuda = gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
+        let cuda =
+            gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
         let os = sysinfo::System::long_os_version().unwrap_or_default();
         let os_kernel = sysinfo::System::kernel_version().unwrap_or_default();
         let record = Record {
             schema: record::SCHEMA,
             experiment: name.to_owned(),
             source: Source::Measured,
-            run: Run { started, command: command(), revision, dirty, quick: options.quick },
+            run: Run {
+                started,
+                command: command(),
+                revision,
+                dirty,
+                quick: options.quick,
+            },
             software: Software {
                 driver: monitor.driver(),
                 cuda: cuda.unwrap_or_default(),
@@ -194,7 +207,10 @@ impl Lab {
 
     /// Times `work` by the host's clock. It must return when its work is done, on the
     /// GPU too; what it returns is dropped after the clock has stopped.
-    pub fn time_on_host<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<Samples> {
+    pub fn time_on_host<T>(
+        &self,
+        mut work: impl FnMut() -> Result<T>,
+    ) -> Result<Samples> {
         timing::by_host(self.sampling(), |_| Ok(()), |()| work())
     }
 
@@ -248,7 +264,11 @@ impl Lab {
         });
         let peaks = [memory.map(|m| format!("memory {m}")), link];
         let peaks: Vec<_> = peaks.into_iter().flatten().collect();
-        self.table.line(&format!("{name} on {} (peak: {})", gpu.name, peaks.join(", ")));
+        self.table.line(&format!(
+            "{name} on {} (peak: {})",
+            gpu.name,
+            peaks.join(", ")
+        ));
     }
 
     /// A record must not silently be replaced by one of other hardware, nor a full one
@@ -260,23 +280,18 @@ impl Lab {
             return Ok(());
         }
         let Some(old) = self.results.read(name, experiment)? else { return Ok(()) };
+        let Some(conflict) = conflict(&old, machine, self.options.quick) else {
+            return Ok(());
+        };
+        let advice = match conflict {
+            Conflict::OtherHardware => "name this machine with --machine NAME",
+            Conflict::QuickOverFull => "write elsewhere with --results DIR",
+        };
         let path = self.results.path(name, experiment)?;
-        if !same_hardware(&old.machine, machine) {
-            bail!(
-                "{} was recorded on other hardware ({}). Name this machine with --machine \
-                 NAME, or replace the record with --replace",
-                path.display(),
-                describe(&old.machine),
-            );
-        }
-        if self.options.quick && !old.run.quick {
-            bail!(
-                "{} holds a full run, which a quick one does not replace. Write elsewhere \
-                 with --results DIR, or replace it with --replace",
-                path.display(),
-            );
-        }
-        Ok(())
+        bail!(
+            "{} {conflict}: {advice}, or replace it with --replace",
+            path.display()
+        )
     }
 
     fn finish(mut self) -> Result<()> {
@@ -421,7 +436,8 @@ fn free_name(results: &Results, machine: &record::Machine) -> Result<String> {
 /// A folder name out of the GPU's: `NVIDIA GeForce RTX 4090` is `rtx-4090`; with two of
 /// them `rtx-4090-x2`.
 fn base_name(machine: &record::Machine) -> String {
-    let gpu = machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
+    let gpu =
+        machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
     let words = gpu.split(|c: char| !c.is_ascii_alphanumeric());
     let words = words.filter(|w| !["", "nvidia", "geforce", "tesla"].contains(w));
     let mut name = words.collect::<Vec<_>>().join("-");
@@ -433,11 +449,6 @@ fn base_name(machine: &record::Machine) -> String {
         0 | 1 => name,
         n => format!("{name}-x{n}"),
     }
-}
-
-fn describe(machine: &record::Machine) -> String {
-    let gpu = machine.measured_gpu().map_or("no GPU", |g| g.name.as_str());
-    format!("{} × {gpu}, {}", machine.gpus.len(), machine.cpu.model)
 }
 
 #[cfg(test)]
@@ -488,11 +499,17 @@ mod tests {
 
     #[test]
     fn parameters_and_traffic_reach_the_measurement() {
-        let samples =
-            Samples { clock: record::Clock::CudaEvents, operations: 4, seconds: vec![1.0] };
+        let samples = Samples {
+            clock: record::Clock::CudaEvents,
+            operations: 4,
+            seconds: vec![1.0],
+        };
         let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
         let m = case.samples(samples).checked(2).finish().unwrap();
-        assert_eq!((m.bytes_read, m.cache, m.operations_per_sample), (8, Cache::Cold, 4));
+        assert_eq!(
+            (m.bytes_read, m.cache, m.operations_per_sample),
+            (8, Cache::Cold, 4)
+        );
         assert!(Case::new("copy").finish().is_err());
     }
 }

@@ -47,7 +47,9 @@ impl Table {
             .iter()
             .map(|(name, value)| match name.strip_suffix("_bytes_per_second") {
                 Some(name) => format!("{name} {}", units::bandwidth(*value)),
-                None => format!("{} {}", name.replace('_', " "), units::number(*value)),
+                None => {
+                    format!("{} {}", name.replace('_', " "), units::number(*value))
+                }
             })
             .collect();
         self.line(&format!(
@@ -71,7 +73,10 @@ impl Table {
     pub(crate) fn skipped(&mut self, skipped: &Skipped) {
         self.heading();
         let label = label(&skipped.case, &skipped.parameters);
-        self.line(&format!("{label:<44} {WARNING}skipped{WARNING:#}: {}", skipped.reason));
+        self.line(&format!(
+            "{label:<44} {WARNING}skipped{WARNING:#}: {}",
+            skipped.reason
+        ));
     }
 
     fn heading(&mut self) {

@@ -2,16 +2,18 @@
 //!
 //! By events: a *gate* holds the stream shut while the host queues a start event, the
 //! work and an end event; then the gate opens and the GPU runs them back to back. So a
-//! sample has no launch overhead in it, however short the kernel.
+//! sample has no launch overhead in it, however short the kernel. Profilers make every
+//! launch wait for its end, which a closed gate would never let come; under them, set
+//! `WORKBOOK_UNGATED=1` (and do not quote the times).
 //!
 //! By the host's clock: the closure returns when the work is done. So a sample has
 //! everything in it that the program would wait for.
 
 use std::ffi::c_void;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cudarc::driver::{CudaStream, result, sys};
 use record::{Clock, Statistics};
 
@@ -78,7 +80,8 @@ impl Sampling {
             return false;
         }
         let narrow = || {
-            Statistics::of(seconds).is_some_and(|s| s.relative_half_width() <= self.half_width)
+            Statistics::of(seconds)
+                .is_some_and(|s| s.relative_half_width() <= self.half_width)
         };
         seconds.len() >= self.most || elapsed >= self.budget || narrow()
     }
@@ -111,14 +114,15 @@ pub fn by_events(
             turn += 1;
         }
         end.record(stream)?;
-        gate.open();
+        gate.open()?;
         end.synchronize().context("the GPU failed while it was being timed")?;
         Ok(f64::from(start.elapsed_ms(&end)?) * 1e-3 / f64::from(operations))
     };
     sample(1)?; // warm up: first touch, lazy loading
     sample(1)?;
     let once = sample(1)?.max(1e-9);
-    let operations = ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
+    let operations =
+        ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
     let seconds = sampling.run(|| sample(operations))?;
     Ok(Samples { clock: Clock::CudaEvents, operations, seconds })
 }
@@ -147,10 +151,17 @@ pub fn by_host<Before, After>(
     Ok(Samples { clock: Clock::Host, operations: 1, seconds })
 }
 
+/// Set under a profiler, which would wait at a closed gate for ever.
+const UNGATED: &str = "WORKBOOK_UNGATED";
+/// A gate that nobody opens within this time opens by itself: whoever queues the work
+/// is waiting for the GPU, which is waiting for the gate.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A closed gate in a stream: what is queued behind it does not start. It opens when
-/// told to, and when dropped, so that an error never leaves a stream shut.
+/// told to, when dropped (so that an error never leaves a stream shut), or when its
+/// patience ends.
 struct Gate {
-    opener: Sender<()>,
+    opener: Option<Sender<()>>,
 }
 
 impl Gate {
@@ -160,18 +171,34 @@ impl Gate {
             // SAFETY: `close` made this pointer from a box and gave it away; the
             // driver calls this function once.
             let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
-            let _ = receiver.recv(); // an error means that the gate was dropped: open
+            // However the wait ends, the gate is open; a receiver that is gone tells
+            // the opener that it came too late.
+            let (Ok(())
+            | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) =
+                receiver.recv_timeout(PATIENCE);
+        }
+        if std::env::var_os(UNGATED).is_some() {
+            return Ok(Gate { opener: None });
         }
         let (opener, receiver) = channel();
         let receiver = Box::into_raw(Box::new(receiver)).cast();
         stream.context().bind_to_thread()?;
         // SAFETY: the stream lives, and `wait` owns its argument and calls no CUDA.
-        unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver) }?;
-        Ok(Gate { opener })
+        unsafe {
+            result::stream::launch_host_function(stream.cu_stream(), wait, receiver)
+        }?;
+        Ok(Gate { opener: Some(opener) })
     }
 
-    fn open(self) {
-        let _ = self.opener.send(()); // the receiver is gone only if it already opened
+    fn open(self) -> Result<()> {
+        if self.opener.is_some_and(|opener| opener.send(()).is_err()) {
+            bail!(
+                "the work to be timed waits for the GPU while it is being queued, so the \
+                 sample would have the waiting in it. If a profiler is attached, set \
+                 {UNGATED}=1; if not, take the synchronisation out of the timed closure"
+            );
+        }
+        Ok(())
     }
 }
 

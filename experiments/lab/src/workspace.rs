@@ -7,7 +7,9 @@ use std::process::Command;
 /// (a packed binary on a GPU machine).
 pub fn root() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().find(|dir| dir.join("book/book.toml").is_file()).map(Path::to_owned)
+    here.ancestors()
+        .find(|dir| dir.join("book/book.toml").is_file())
+        .map(Path::to_owned)
 }
 
 /// The folder of records: `results` of the workbook, or of the current folder.
@@ -25,10 +27,24 @@ pub fn revision() -> (Option<String>, Option<bool>) {
     }
     let Some(root) = root() else { return (None, None) };
     let git = |arguments: &[&str]| {
-        let out = Command::new("git").arg("-C").arg(&root).args(arguments).output().ok()?;
-        out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+        let out = Command::new("git")
+            .arg("-C")
+            .arg(&root)
+            .args(arguments)
+            .output()
+            .ok()?;
+        out.status
+            .success()
+            .then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
     };
     let revision = git(&["rev-parse", "--short=12", "HEAD"]);
-    let status = git(&["status", "--porcelain", "--", ".", ":!results", ":!book/src/figures"]);
+    let status = git(&[
+        "status",
+        "--porcelain",
+        "--",
+        ".",
+        ":!results",
+        ":!book/src/figures",
+    ]);
     (revision, status.map(|s| !s.is_empty()))
 }

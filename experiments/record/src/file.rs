@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::machine::{Machine, same_hardware};
 use crate::schema::{Record, SCHEMA, Source};
 
 /// A record larger than this is refused unread.
@@ -84,9 +85,16 @@ impl Results {
     }
 
     /// The record of `experiment` on `machine`; `None` if there is no such file.
-    pub fn read(&self, machine: &str, experiment: &str) -> Result<Option<Record>, Error> {
+    pub fn read(
+        &self,
+        machine: &str,
+        experiment: &str,
+    ) -> Result<Option<Record>, Error> {
         let path = self.path(machine, experiment)?;
-        if !path.try_exists().map_err(|source| Error::Io { path: path.clone(), source })? {
+        if !path
+            .try_exists()
+            .map_err(|source| Error::Io { path: path.clone(), source })?
+        {
             return Ok(None);
         }
         let record = read(&path)?;
@@ -96,11 +104,15 @@ impl Results {
             problem,
         };
         if record.experiment != experiment {
-            let problem = format!("`{}` does not match the file's name", record.experiment);
+            let problem =
+                format!("`{}` does not match the file's name", record.experiment);
             return Err(invalid("experiment", problem));
         }
         if record.machine.name != machine {
-            let problem = format!("`{}` does not match the folder's name", record.machine.name);
+            let problem = format!(
+                "`{}` does not match the folder's name",
+                record.machine.name
+            );
             return Err(invalid("machine.name", problem));
         }
         Ok(Some(record))
@@ -121,9 +133,7 @@ impl Results {
 
     /// Names of the machines that have a folder here, sorted.
     pub fn machines(&self) -> Result<Vec<String>, Error> {
-        names(&self.folder, |path| {
-            path.is_dir().then(|| path.file_name()).flatten()
-        })
+        names(&self.folder, |path| path.is_dir().then(|| path.file_name()).flatten())
     }
 
     /// Names of the experiments recorded on `machine`, sorted.
@@ -151,7 +161,10 @@ impl Results {
     /// Remembers `machine` as the one that recorded last in this checkout.
     pub fn set_this_machine(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
-        write_atomically(&self.this_machine_path(), format!("{machine}\n").as_bytes())
+        write_atomically(
+            &self.this_machine_path(),
+            format!("{machine}\n").as_bytes(),
+        )
     }
 
     fn this_machine_path(&self) -> PathBuf {
@@ -159,10 +172,37 @@ impl Results {
     }
 }
 
+/// Why a new record must not silently take an old one's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    /// The two were made on different hardware.
+    #[error("was recorded on other hardware")]
+    OtherHardware,
+    /// The old one is a full run, the new one a quick one.
+    #[error("holds a full run, which a quick one does not replace")]
+    QuickOverFull,
+}
+
+/// Whether a record made on `machine` (quickly or not) may take the place of `old`.
+pub fn conflict(old: &Record, machine: &Machine, quick: bool) -> Option<Conflict> {
+    if !same_hardware(&old.machine, machine) {
+        Some(Conflict::OtherHardware)
+    } else if quick && !old.run.quick {
+        Some(Conflict::QuickOverFull)
+    } else {
+        None
+    }
+}
+
 /// Reads and checks one record.
 pub fn read(path: &Path) -> Result<Record, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
-    let bytes = std::fs::metadata(path).map_err(io)?.len();
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        // A device or a pipe tells no size, and may never end.
+        return Err(io(std::io::Error::other("not a regular file")));
+    }
+    let bytes = metadata.len();
     if bytes > MAX_FILE_BYTES {
         return Err(Error::TooLarge { path: path.to_owned(), bytes });
     }
@@ -171,7 +211,8 @@ pub fn read(path: &Path) -> Result<Record, Error> {
 
 /// Parses and checks the text of one record; `path` is only named in errors.
 pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
-    let invalid = |field, problem| Error::Invalid { path: path.to_owned(), field, problem };
+    let invalid =
+        |field, problem| Error::Invalid { path: path.to_owned(), field, problem };
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let record: Record = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|e| invalid(e.path().to_string(), e.inner().to_string()))?;
@@ -194,13 +235,16 @@ pub fn to_json(record: &Record) -> String {
     };
     let measurements =
         one_line(record.measurements.iter().map(serde_json::to_string).collect());
-    let skipped = one_line(record.skipped.iter().map(serde_json::to_string).collect());
+    let skipped =
+        one_line(record.skipped.iter().map(serde_json::to_string).collect());
     let head = Record { measurements: vec![], skipped: vec![], ..record.clone() };
     let head = serde_json::to_string_pretty(&head).expect("plain data serialises");
     // The two arrays are the last fields, so the text ends with exactly this.
     let end = "\"measurements\": [],\n  \"skipped\": []\n}";
     let head = head.strip_suffix(end).expect("the arrays are the last fields");
-    format!("{head}\"measurements\": {measurements},\n  \"skipped\": {skipped}\n}}\n")
+    format!(
+        "{head}\"measurements\": {measurements},\n  \"skipped\": {skipped}\n}}\n"
+    )
 }
 
 /// The rules that the types cannot state. The error is the field and the problem.
@@ -225,7 +269,10 @@ fn check(record: &Record) -> Result<(), (String, String)> {
         return fail("machine.gpus", format!("more than {MAX_GPUS}"));
     }
     if record.machine.measured_gpu().is_none() {
-        return fail("machine.measured_gpu", "no such entry in `machine.gpus`".to_owned());
+        return fail(
+            "machine.measured_gpu",
+            "no such entry in `machine.gpus`".to_owned(),
+        );
     }
     if record.measurements.len() > MAX_MEASUREMENTS {
         return fail("measurements", format!("more than {MAX_MEASUREMENTS}"));
@@ -239,7 +286,10 @@ fn check(record: &Record) -> Result<(), (String, String)> {
             return Err((at("case"), problem));
         }
         if m.operations_per_sample == 0 {
-            return Err((at("operations_per_sample"), "must be at least 1".to_owned()));
+            return Err((
+                at("operations_per_sample"),
+                "must be at least 1".to_owned(),
+            ));
         }
         if m.bytes_read.checked_add(m.bytes_written).is_none() {
             return Err((at("bytes_read"), "traffic overflows".to_owned()));
@@ -255,18 +305,30 @@ fn check(record: &Record) -> Result<(), (String, String)> {
         }
         for (name, value) in &m.model {
             if !value.is_finite() {
-                return Err((at(&format!("model.{name}")), format!("{value} is not finite")));
+                return Err((
+                    at(&format!("model.{name}")),
+                    format!("{value} is not finite"),
+                ));
             }
         }
         match record.source {
             Source::Measured if m.seconds.is_empty() => {
-                return Err((at("seconds"), "a measured record has samples".to_owned()));
+                return Err((
+                    at("seconds"),
+                    "a measured record has samples".to_owned(),
+                ));
             }
             Source::Measured if !m.counters.is_empty() => {
-                return Err((at("counters"), "a measured record has no counters".to_owned()));
+                return Err((
+                    at("counters"),
+                    "a measured record has no counters".to_owned(),
+                ));
             }
             Source::Emulated if !m.seconds.is_empty() => {
-                return Err((at("seconds"), "an emulated record has no times".to_owned()));
+                return Err((
+                    at("seconds"),
+                    "an emulated record has no times".to_owned(),
+                ));
             }
             Source::Measured | Source::Emulated => {}
         }
@@ -277,27 +339,39 @@ fn check(record: &Record) -> Result<(), (String, String)> {
 /// No text longer than [`MAX_TEXT_BYTES`] and no control characters anywhere.
 fn check_texts(record: &Record) -> Result<(), (String, String)> {
     fn walk(at: &str, value: &serde_json::Value) -> Result<(), (String, String)> {
-        let bad = |text: &str| text.len() > MAX_TEXT_BYTES || text.contains(char::is_control);
+        let bad = |text: &str| {
+            text.len() > MAX_TEXT_BYTES || text.contains(char::is_control)
+        };
         match value {
             serde_json::Value::String(text) if bad(text) => {
-                let problem =
-                    format!("longer than {MAX_TEXT_BYTES} bytes, or has control characters");
+                let problem = format!(
+                    "longer than {MAX_TEXT_BYTES} bytes, or has control characters"
+                );
                 Err((at.to_owned(), problem))
             }
             serde_json::Value::Array(items) => items
                 .iter()
                 .enumerate()
                 .try_for_each(|(i, item)| walk(&format!("{at}[{i}]"), item)),
-            serde_json::Value::Object(fields) => fields.iter().try_for_each(|(k, v)| {
-                if bad(k) {
-                    return Err((at.to_owned(), "a key is too long or has control characters".to_owned()));
-                }
-                walk(&if at.is_empty() { k.clone() } else { format!("{at}.{k}") }, v)
-            }),
+            serde_json::Value::Object(fields) => {
+                fields.iter().try_for_each(|(k, v)| {
+                    if bad(k) {
+                        return Err((
+                            at.to_owned(),
+                            "a key is too long or has control characters".to_owned(),
+                        ));
+                    }
+                    walk(
+                        &if at.is_empty() { k.clone() } else { format!("{at}.{k}") },
+                        v,
+                    )
+                })
+            }
             _ => Ok(()),
         }
     }
-    let value = serde_json::to_value(record).map_err(|e| (".".to_owned(), e.to_string()))?;
+    let value =
+        serde_json::to_value(record).map_err(|e| (".".to_owned(), e.to_string()))?;
     walk("", &value)
 }
 

@@ -159,7 +159,9 @@ pub struct Measurement {
 }
 
 /// The value of a swept parameter.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(untagged)]
 pub enum Parameter {
     /// A size, a stride, a count.
@@ -257,7 +259,8 @@ impl Measurement {
     /// traffic or samples.
     pub fn bandwidth_bytes_per_second(&self) -> Option<f64> {
         let bytes = self.bytes();
-        (bytes > 0).then(|| bytes as f64 / self.median_seconds().unwrap_or(f64::NAN))
+        (bytes > 0)
+            .then(|| bytes as f64 / self.median_seconds().unwrap_or(f64::NAN))
             .filter(|b| b.is_finite())
     }
 

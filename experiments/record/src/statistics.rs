@@ -56,7 +56,11 @@ impl Statistics {
 
     /// Half the confidence interval's width over the median: 0.01 is ±1 %.
     pub fn relative_half_width(&self) -> f64 {
-        if self.median == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.median }
+        if self.median == 0.0 {
+            0.0
+        } else {
+            (self.high - self.low) / 2.0 / self.median
+        }
     }
 }
 
@@ -128,9 +132,12 @@ mod tests {
     /// n = 6 loses 2/64, n = 9 loses 2·10/512, n = 10 loses 2·11/1024.
     #[test]
     fn interval_ranks_match_the_binomial_table() {
-        for (n, rank, confidence) in
-            [(5, 0, 0.9375), (6, 0, 0.96875), (9, 1, 1.0 - 20.0 / 512.0), (10, 1, 1.0 - 22.0 / 1024.0)]
-        {
+        for (n, rank, confidence) in [
+            (5, 0, 0.9375),
+            (6, 0, 0.96875),
+            (9, 1, 1.0 - 20.0 / 512.0),
+            (10, 1, 1.0 - 22.0 / 1024.0),
+        ] {
             let (k, c) = median_interval(n);
             assert_eq!(k, rank, "n = {n}");
             assert!((c - confidence).abs() < 1e-12, "n = {n}: {c}");
@@ -144,7 +151,9 @@ mod tests {
     fn interval_covers_the_true_median() {
         let mut state = 1u64;
         let mut uniform = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
         for n in [6, 15, 40] {

@@ -55,7 +55,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     while bytes <= largest {
         let words = bytes / size_of::<u32>();
         let source = &source.as_slice()?[..words];
-        let copy = |direction| Case::new("copy").with("direction", direction).with("bytes", bytes);
+        let copy = |direction| {
+            Case::new("copy").with("direction", direction).with("bytes", bytes)
+        };
 
         // ANCHOR: one_way
         // 4. Host to device. The destination is cleared first and checked afterwards.
@@ -98,7 +100,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let got = up.clone_dtoh(&received.slice(..words))?;
         let checked = check::every_element("both ways, received", &got, value)?
             + check::every_element("both ways, sent", target, value)?;
-        let case = copy("both").reads(bytes).writes(bytes).ceiling(Ceiling::HostLinkBothWays);
+        let case = copy("both")
+            .reads(bytes)
+            .writes(bytes)
+            .ceiling(Ceiling::HostLinkBothWays);
         lab.record(case.checked(checked).samples(samples))?;
 
         bytes *= 2;

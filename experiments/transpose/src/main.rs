@@ -19,7 +19,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
+};
 use lab::{Case, Ceiling, Kernel, Lab, Result, check};
 
 const KERNEL: Kernel = Kernel {
@@ -31,7 +33,8 @@ const KERNEL: Kernel = Kernel {
 /// Sides of the square matrices. The chapter has the first; the others are there
 /// because a GPU's L2 cache may hold much of it.
 const SIDES: [usize; 3] = [4096, 8192, 16384];
-const KERNELS: [&str; 4] = ["read_coalesced", "write_coalesced", "tile", "tile_padded"];
+const KERNELS: [&str; 4] =
+    ["read_coalesced", "write_coalesced", "tile", "tile_padded"];
 const TILE: usize = 32;
 
 fn main() -> ExitCode {
@@ -71,9 +74,12 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             continue;
         }
         let host = square.input();
-        let inputs = (0..pairs).map(|_| stream.clone_htod(&host)).collect::<Result<Vec<_>, _>>()?;
+        let inputs = (0..pairs)
+            .map(|_| stream.clone_htod(&host))
+            .collect::<Result<Vec<_>, _>>()?;
         let new_output = |_| stream.alloc_zeros::<u32>(square.elements());
-        let mut outputs = (0..pairs).map(new_output).collect::<Result<Vec<_>, _>>()?;
+        let mut outputs =
+            (0..pairs).map(new_output).collect::<Result<Vec<_>, _>>()?;
 
         let l2_bytes = lab.l2_bytes();
         let case = |name: &str| {
@@ -87,7 +93,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
         // 4. The ceiling: the driver's own copy of the same bytes.
         let samples = lab.time_on_gpu(&stream, |turn| {
-            Ok(stream.memcpy_dtod(&inputs[turn % pairs], &mut outputs[turn % pairs])?)
+            Ok(stream
+                .memcpy_dtod(&inputs[turn % pairs], &mut outputs[turn % pairs])?)
         })?;
         let mut checked = 0;
         for output in &outputs {
@@ -103,7 +110,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 stream.memset_zeros(output)?;
             }
             let samples = lab.time_on_gpu(&stream, |turn| {
-                let (input, output) = (&inputs[turn % pairs], &mut outputs[turn % pairs]);
+                let (input, output) =
+                    (&inputs[turn % pairs], &mut outputs[turn % pairs]);
                 square.launch(&stream, transpose, input, output)
             })?;
             let mut checked = 0;
@@ -162,7 +170,12 @@ impl Shape {
     // ANCHOR_END: launch
 
     /// Row x, column y of the output must be row y, column x of the input.
-    fn check(&self, stream: &Arc<CudaStream>, output: &CudaSlice<u32>, what: &str) -> Result<u64> {
+    fn check(
+        &self,
+        stream: &Arc<CudaStream>,
+        output: &CudaSlice<u32>,
+        what: &str,
+    ) -> Result<u64> {
         let got = stream.clone_dtoh(output)?;
         check::every_element(what, &got, |i| {
             let (x, y) = (i / self.height, i % self.height);
