@@ -48,58 +48,68 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // 2. The host buffer, touched in full, so that no page is missing when the
         //    clock runs.
         let mut host = HostMemory::new(&context, kind, largest)?;
-        host.words().copy_from_slice(&ramp);
 
-        // ANCHOR: copies
-        // 3. Copies of every size in both directions. A pageable copy keeps the host
-        //    busy, so the host's clock is the fair one for all four kinds: from the
-        //    call until the copy is done.
         let mut bytes = PAGE;
         while bytes <= largest {
             let words = bytes / size_of::<u32>();
-            let copy = |direction: &str| {
-                let case = Case::new("copy")
-                    .with("kind", kind)
-                    .with("direction", direction);
-                case.with("bytes", bytes).ceiling(Ceiling::HostLink)
+            let case = |name, direction: &str| {
+                let case = Case::new(name).with("kind", kind).with("bytes", bytes);
+                case.with("direction", direction).ceiling(Ceiling::HostLink)
             };
+            // Each turn takes the next piece of the buffer, so that the CPU's caches
+            // do not hold it from the turn before.
+            let piece = |turn: usize| {
+                let start = turn % (largest / bytes) * words;
+                start..start + words
+            };
+
+            // ANCHOR: copies
+            // 3. To the GPU. A pageable copy keeps the host busy, so the host's clock is
+            //    the fair one for all kinds: from the call until the copy is done.
+            host.words().copy_from_slice(&ramp);
             stream.memset_zeros(&mut device)?;
+            let mut turn = 0;
             let samples = lab.time_on_host(|| {
-                stream.memcpy_htod(
-                    &host.words()[..words],
-                    &mut device.slice_mut(..words),
-                )?;
+                let source = &host.words()[piece(turn)];
+                turn += 1;
+                stream.memcpy_htod(source, &mut device.slice_mut(..words))?;
+                Ok(stream.synchronize()?)
+            })?;
+            // ANCHOR_END: copies
+            let last = piece(turn - 1).start;
+            let got = stream.clone_dtoh(&device.slice(..words))?;
+            let checked = check::every_element(kind, &got, |i| value(last + i))?;
+            let to_gpu = case("copy", "host_to_device").writes(bytes);
+            lab.record(to_gpu.checked(checked).samples(samples))?;
+
+            // 4. The same from the same piece every time, which the CPU may cache.
+            let samples = lab.time_on_host(|| {
+                let source = &host.words()[..words];
+                stream.memcpy_htod(source, &mut device.slice_mut(..words))?;
                 Ok(stream.synchronize()?)
             })?;
             let got = stream.clone_dtoh(&device.slice(..words))?;
             let checked = check::every_element(kind, &got, value)?;
-            lab.record(
-                copy("host_to_device")
-                    .writes(bytes)
-                    .checked(checked)
-                    .samples(samples),
-            )?;
+            let again = case("copy_again", "host_to_device").writes(bytes);
+            lab.record(again.checked(checked).samples(samples))?;
 
-            host.words()[..words].fill(0);
+            // 5. To the host, into a cleared buffer.
+            host.words().fill(0);
+            let mut turn = 0;
             let samples = lab.time_on_host(|| {
-                stream.memcpy_dtoh(
-                    &device.slice(..words),
-                    &mut host.words()[..words],
-                )?;
+                let target = &mut host.words()[piece(turn)];
+                turn += 1;
+                stream.memcpy_dtoh(&device.slice(..words), target)?;
                 Ok(stream.synchronize()?)
             })?;
-            let checked = check::every_element(kind, &host.words()[..words], value)?;
-            lab.record(
-                copy("device_to_host")
-                    .reads(bytes)
-                    .checked(checked)
-                    .samples(samples),
-            )?;
+            let target = &host.words()[piece(turn - 1)];
+            let checked = check::every_element(kind, target, value)?;
+            let to_host = case("copy", "device_to_host").reads(bytes);
+            lab.record(to_host.checked(checked).samples(samples))?;
             bytes *= 4;
         }
-        // ANCHOR_END: copies
 
-        // 4. What the host itself pays to read such memory: 16 MiB, summed.
+        // 6. What the host itself pays to read such memory: 16 MiB, summed.
         let read = &host.words()[..largest.min(16 << 20) / size_of::<u32>()];
         let expected = read.iter().fold(0u32, |sum, word| sum.wrapping_add(*word));
         let samples = lab.time_on_host(|| {
@@ -113,7 +123,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // ANCHOR: cost
-    // 5. What it costs to get such memory and to give it back. Registering starts from
+    // 7. What it costs to get such memory and to give it back. Registering starts from
     //    a Vec that is already there; the others start from nothing.
     for kind in KINDS {
         let mut bytes = 1 << 20;

@@ -139,7 +139,7 @@ impl Lab {
             source: Source::Measured,
             run: Run {
                 started,
-                command: command(),
+                command: command(std::env::args()),
                 revision,
                 dirty,
                 quick: options.quick,
@@ -408,12 +408,21 @@ fn wake(context: &Arc<CudaContext>) -> Result<()> {
     Ok(())
 }
 
-/// The command line with the program's name instead of its path.
-fn command() -> String {
-    let mut arguments = std::env::args();
-    let program = arguments.next().unwrap_or_default();
-    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
-    std::iter::once(program).chain(arguments).collect::<Vec<_>>().join(" ")
+/// The command line with the program's name instead of its path, and without the
+/// results folder: where a user keeps files is nobody else's business.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let mut words = vec![];
+    let mut arguments = arguments.peekable();
+    while let Some(argument) = arguments.next() {
+        if words.is_empty() {
+            words.push(argument.rsplit('/').next().unwrap_or_default().to_owned());
+        } else if argument == "--results" {
+            arguments.next();
+        } else if !argument.starts_with("--results=") {
+            words.push(argument);
+        }
+    }
+    words.join(" ")
 }
 
 /// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
@@ -494,6 +503,18 @@ mod tests {
             let got = base_name(&machine(gpu, count, "cpu"));
             assert_eq!(got, name);
             record::file::check_name("machine", &got).unwrap();
+        }
+    }
+
+    #[test]
+    fn commands_are_recorded_without_paths() {
+        for (line, recorded) in [
+            ("/home/me/target/release/copy --quick", "copy --quick"),
+            ("copy --results /home/me/r --samples 3", "copy --samples 3"),
+            ("copy --results=/home/me/r", "copy"),
+        ] {
+            let words = line.split(' ').map(str::to_owned);
+            assert_eq!(command(words), recorded);
         }
     }
 

@@ -39,7 +39,7 @@ impl Table {
     /// One measurement; `record` is the one being made.
     pub(crate) fn measured(&mut self, record: &Record, m: &Measurement) {
         self.heading();
-        let spread = m.statistics().map(|s| units::percent(s.relative_half_width()));
+        let spread = m.statistics().map(|s| units::spread(s.relative_half_width()));
         let bandwidth = m.bandwidth_bytes_per_second();
         let share = record.share_of_peak(m);
         let model: Vec<String> = m

@@ -1,0 +1,205 @@
+//! Bars: horizontal, in groups, with intervals, values at their ends and vertical
+//! references.
+//!
+//! Labels stand left of the bars, or above them where they are too wide for that.
+
+use super::legend::{FOOT, Key, Mark, foot, measure, nothing};
+use super::place::{self, Area, Flag};
+use super::scale::Span;
+use super::style::{Anchor, Pen, Sheet, sheet};
+use super::text::{self, LINE};
+use super::{Bar, Bars, Picture, Width};
+
+/// From a bar's interval to its value.
+const GAP: f64 = 6.0;
+
+/// A bar or a group's heading, from `top` to `bottom`.
+struct Row<'a> {
+    content: Content<'a>,
+    top: f64,
+    bottom: f64,
+}
+
+enum Content<'a> {
+    Heading(&'a str),
+    Bar(&'a Bar),
+}
+
+/// Everything in its place.
+struct Layout<'a> {
+    value: Span,
+    ticks: Vec<(f64, String)>,
+    rows: Vec<Row<'a>>,
+    plot: Area,
+    /// Labels left of the bars, not above them.
+    beside: bool,
+    key: Key,
+    /// Of each reference; none if it is in the key.
+    flags: Vec<Option<Flag>>,
+    height: f64,
+}
+
+pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
+    let (width, label_limit) = match width {
+        Width::Wide => (640.0, 170.0),
+        Width::Narrow => (360.0, 106.0),
+    };
+    let shown = |bar: &&Bar| bar.value.is_finite();
+    let all = || bars.groups.iter().flat_map(|group| &group.bars).filter(shown);
+    let values = all().flat_map(|bar| [bar.value, bar.low, bar.high]);
+    let (value, marks) = measure(&bars.value, values, &bars.references, '→');
+
+    let label = all().map(|bar| text::width(&bar.label)).fold(0.0, f64::max);
+    let beside = label <= label_limit;
+    let left = if beside { label + 10.0 } else { 1.0 };
+    let layout = settle(bars, &marks, value, (left, width), beside);
+    let size = (width, layout.height);
+    let body = sheet(size.0, size.1, |sheet| paint(sheet, bars, &marks, &layout));
+    let cross = (layout.plot.top, layout.plot.bottom);
+    Picture { size, body, axis: "x", value: layout.value, cross }
+}
+
+fn settle<'a>(
+    bars: &'a Bars,
+    marks: &[Mark],
+    value: Span,
+    (left, width): (f64, f64),
+    beside: bool,
+) -> Layout<'a> {
+    // As wide as the values at the bars' ends allow.
+    let all = || bars.groups.iter().flat_map(|group| &group.bars);
+    let all = || all().filter(|bar| bar.value.is_finite());
+    let fits = |value: &Span| {
+        all().all(|bar| {
+            end(bar, value) + GAP + text::width(&value.number(bar.value)) <= width
+        })
+    };
+    let mut right = width - 14.0;
+    while right > left + 60.0 && !fits(&value.clone().between(left, right)) {
+        right -= 4.0;
+    }
+    let value = value.between(left, right);
+    let ticks = value.ticks(|label| text::width(label) + 14.0);
+
+    let mut key = Key::default();
+    // A flag for what lies beyond the axis flies from the sheet's edge.
+    let pole = |mark: &Mark| {
+        let edge = width + place::STAFF;
+        let x = if mark.beyond { edge } else { value.position(mark.value) };
+        (x, text::width(&mark.label))
+    };
+    let poles: Vec<(f64, f64)> = marks.iter().map(pole).collect();
+    let flags = place::flags(&poles, 0.0, width);
+    for (mark, _) in marks.iter().zip(&flags).filter(|(_, flag)| flag.is_none()) {
+        key.add_mark(mark);
+    }
+    let flag_rows =
+        flags.iter().flatten().map(|flag| flag.row + 1).max().unwrap_or(0);
+
+    let top = key.height(width) + flag_rows as f64 * LINE + 2.0;
+    let rows = rows(bars, top + 2.0, beside);
+    let bottom = rows.last().map_or(top + 40.0, |row| row.bottom) + 4.0;
+    let plot = Area { left, top, right, bottom };
+    Layout { value, ticks, rows, plot, beside, key, flags, height: bottom + FOOT }
+}
+
+/// The headings and bars, one below the other.
+fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut y = top;
+    for group in &bars.groups {
+        y += if rows.is_empty() { 0.0 } else { 8.0 };
+        let heading =
+            (!group.label.is_empty()).then_some(Content::Heading(&group.label));
+        let shown = group.bars.iter().filter(|bar| bar.value.is_finite());
+        for content in heading.into_iter().chain(shown.map(Content::Bar)) {
+            let height = match content {
+                Content::Bar(_) if !beside => LINE + 20.0,
+                _ => 22.0,
+            };
+            rows.push(Row { content, top: y, bottom: y + height });
+            y += height;
+        }
+    }
+    rows
+}
+
+/// The right end of a bar and its interval.
+fn end(bar: &Bar, value: &Span) -> f64 {
+    value.position(if bar.high > bar.value { bar.high } else { bar.value })
+}
+
+fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
+    let Layout { value, plot, .. } = layout;
+    for (tick, _) in &layout.ticks {
+        let x = value.position(*tick);
+        sheet.line(&[(x, plot.top), (x, plot.bottom)], Pen::GRID.stroke(1.0));
+    }
+    foot(sheet, value, &layout.ticks, &bars.value.label, *plot);
+    layout.key.draw(sheet);
+    if layout.rows.is_empty() {
+        nothing(sheet, *plot);
+    }
+    for row in &layout.rows {
+        let middle = (row.top + row.bottom) / 2.0;
+        match row.content {
+            Content::Heading(label) => sheet.heading(0.0, middle, label),
+            Content::Bar(bar) => {
+                paint_bar(sheet, bar, row, layout);
+                sheet.hover_strip(row.top, row.bottom, &bar.hover);
+            }
+        }
+    }
+    let zero = value.position(0.0);
+    sheet.vertical(zero, plot.top, plot.bottom, Pen::MUTED.stroke(1.0));
+    for (mark, flag) in marks.iter().zip(&layout.flags) {
+        let top = match flag {
+            Some(flag) => plot.top - (flag.row + 1) as f64 * LINE + 2.0,
+            None => plot.top,
+        };
+        if !mark.beyond {
+            let x = value.position(mark.value);
+            let stroke = mark.pen.stroke(mark.pen.width());
+            sheet.vertical(x, top, plot.bottom, stroke);
+        }
+        if let Some(flag) = flag {
+            let y = plot.top - (flag.row as f64 + 0.5) * LINE;
+            let (x, side) = match flag.left {
+                true => (flag.ends.1, Anchor::End),
+                false => (flag.ends.0, Anchor::Start),
+            };
+            sheet.text(x, y, side, mark.pen, &mark.label);
+        }
+    }
+}
+
+fn paint_bar(sheet: &mut Sheet, bar: &Bar, row: &Row, layout: &Layout) {
+    let Layout { value, plot, beside, .. } = layout;
+    let (top, middle) = if *beside {
+        (row.top + 4.0, (row.top + row.bottom) / 2.0)
+    } else {
+        (row.top + LINE + 1.0, row.top + LINE + 8.0)
+    };
+    let pen = Pen::series(bar.color);
+    let (zero, tip) = (value.position(0.0), value.position(bar.value));
+    let (left, right) = (zero.min(tip), zero.max(tip));
+    sheet.rectangle(
+        &Area { left, top, right, bottom: 2.0 * middle - top },
+        pen.fill(0.85),
+    );
+    if bar.low.is_finite() && bar.high.is_finite() && bar.low < bar.high {
+        let (low, high) = (value.position(bar.low), value.position(bar.high));
+        let whisker = Pen::INK.stroke(1.0);
+        sheet.line(&[(low, middle), (high, middle)], whisker);
+        for x in [low, high] {
+            sheet.line(&[(x, middle - 3.0), (x, middle + 3.0)], whisker);
+        }
+    }
+    let number = value.number(bar.value);
+    sheet.text(end(bar, value) + GAP, middle, Anchor::Start, Pen::INK, &number);
+    if *beside {
+        sheet.text(plot.left - 8.0, middle, Anchor::End, Pen::INK, &bar.label);
+    } else {
+        sheet.text(0.0, row.top + LINE / 2.0, Anchor::Start, Pen::INK, &bar.label);
+    }
+}

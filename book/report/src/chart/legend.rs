@@ -1,0 +1,148 @@
+//! What lines and bars share: references, the key, the axis below the plot.
+
+use super::place::{self, Area};
+use super::scale::{Span, quantity};
+use super::style::{Anchor, Pen, Sheet};
+use super::text::{self, LINE};
+use super::{Axis, Reference, ReferenceKind, Scale, Unit};
+
+/// How far beyond the data a linear axis still extends to a reference.
+const REACH: f64 = 6.0;
+
+/// A reference, ready to draw.
+pub(super) struct Mark {
+    pub(super) label: String,
+    pub(super) pen: Pen,
+    pub(super) value: f64,
+    /// Too far beyond the data to be drawn to scale: only a note at the edge.
+    pub(super) beyond: bool,
+}
+
+/// The axis that shows these values, and the references beside them; `arrow` points to
+/// those beyond the axis.
+pub(super) fn measure(
+    axis: &Axis,
+    values: impl Iterator<Item = f64>,
+    references: &[Reference],
+    arrow: char,
+) -> (Span, Vec<Mark>) {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let finite = references.iter().filter(|reference| reference.value.is_finite());
+    let mark = |reference: &Reference| {
+        let value = reference.value;
+        let linear = axis.scale == Scale::Linear;
+        let beyond = linear && high > 0.0 && value > REACH * high;
+        let label = label(reference, axis.unit);
+        let label = if beyond { format!("{label} {arrow}") } else { label };
+        let pen = match reference.kind {
+            ReferenceKind::Peak => Pen::PEAK,
+            ReferenceKind::Claim => Pen::CLAIM,
+            ReferenceKind::Model => Pen::model(0),
+        };
+        Mark { label, pen, value, beyond }
+    };
+    let marks: Vec<Mark> = finite.map(mark).collect();
+    values.extend(marks.iter().filter(|mark| !mark.beyond).map(|mark| mark.value));
+    (Span::of_values(axis, &values), marks)
+}
+
+/// A claim is quoted as it stands; other labels are followed by their value.
+fn label(reference: &Reference, unit: Unit) -> String {
+    let value = quantity(unit, reference.value);
+    match reference.kind {
+        ReferenceKind::Peak | ReferenceKind::Model
+            if !reference.label.is_empty() && !reference.label.contains(&value) =>
+        {
+            format!("{}: {value}", reference.label)
+        }
+        _ => reference.label.clone(),
+    }
+}
+
+/// The key: samples of lines with their labels, in rows at the top of the sheet.
+#[derive(Default)]
+pub(super) struct Key {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    pen: Pen,
+    label: String,
+    /// Width of the sample before the label; a mark beyond the axis has none.
+    sample: f64,
+}
+
+impl Key {
+    const ROW: f64 = LINE + 3.0;
+
+    pub(super) fn add(&mut self, pen: Pen, label: &str) {
+        if !label.is_empty() {
+            self.entries.push(Entry { pen, label: label.to_owned(), sample: 24.0 });
+        }
+    }
+
+    pub(super) fn add_mark(&mut self, mark: &Mark) {
+        let Mark { pen, label, .. } = mark;
+        self.add(*pen, label);
+        if let Some(entry) = self.entries.last_mut().filter(|_| mark.beyond) {
+            entry.sample = 0.0;
+        }
+    }
+
+    /// Of each entry: its label as it fits, where it begins and its row.
+    fn layout(&self, width: f64) -> Vec<(String, f64, usize)> {
+        let cut = |entry: &Entry| text::cut(&entry.label, width - entry.sample);
+        let labels: Vec<String> = self.entries.iter().map(cut).collect();
+        let widths = self.entries.iter().zip(&labels);
+        let widths: Vec<f64> =
+            widths.map(|(entry, label)| entry.sample + text::width(label)).collect();
+        let places = place::rows(&widths, 16.0, width);
+        labels.into_iter().zip(places).map(|(l, (x, row))| (l, x, row)).collect()
+    }
+
+    pub(super) fn height(&self, width: f64) -> f64 {
+        let rows = self.layout(width).last().map_or(0, |(.., row)| row + 1);
+        rows as f64 * Key::ROW + if rows > 0 { 4.0 } else { 0.0 }
+    }
+
+    pub(super) fn draw(&self, sheet: &mut Sheet) {
+        let places = self.layout(sheet.width);
+        for (Entry { pen, sample, .. }, (label, x, row)) in
+            self.entries.iter().zip(places)
+        {
+            let y = (row as f64 + 0.5) * Key::ROW;
+            if *sample > 0.0 {
+                let ends = [(x, y), (x + sample - 6.0, y)];
+                sheet.line(&ends, pen.stroke(pen.width()));
+            }
+            sheet.text(x + sample, y, Anchor::Start, *pen, &label);
+        }
+    }
+}
+
+/// Height of the ticks' labels and the title below the plot.
+pub(super) const FOOT: f64 = 2.0 * LINE + 8.0;
+
+/// Labels the ticks of an axis below the plot, and writes its title.
+pub(super) fn foot(
+    sheet: &mut Sheet,
+    axis: &Span,
+    ticks: &[(f64, String)],
+    title: &str,
+    plot: Area,
+) {
+    for (value, label) in ticks {
+        let x = axis.position(*value);
+        sheet.text(x, plot.bottom + 14.0, Anchor::Middle, Pen::MUTED, label);
+    }
+    let (middle, y) =
+        ((plot.left + plot.right) / 2.0, plot.bottom + 14.0 + LINE + 1.0);
+    sheet.text(middle, y, Anchor::Middle, Pen::MUTED, &axis.title(title));
+}
+
+/// What an empty plot says.
+pub(super) fn nothing(sheet: &mut Sheet, plot: Area) {
+    let middle = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
+    sheet.text(middle.0, middle.1, Anchor::Middle, Pen::MUTED, "No measurements");
+}

@@ -1,0 +1,296 @@
+//! Lines: measured curves with their intervals, models and horizontal references.
+//!
+//! Curves are labelled at their ends and references on their lines. Where there is no
+//! room for that (narrow charts, long labels), a label goes to the key above the plot.
+
+use plotters::prelude::*;
+
+use super::legend::{FOOT, Key, Mark, foot, measure, nothing};
+use super::place::{self, Area};
+use super::scale::Span;
+use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
+use super::text::{self, LINE};
+use super::{Lines, Picture, Point, Width};
+
+/// From the plot to the labels at the ends of curves.
+const LEADER: f64 = 10.0;
+/// Above the plot, for the title of the vertical axis.
+const HEAD: f64 = LINE + 11.0;
+
+/// A curve, measured or modelled.
+struct Curve<'a> {
+    label: &'a str,
+    pen: Pen,
+    points: Vec<&'a Point>,
+    measured: bool,
+}
+
+/// A label at the end of a curve: its lines, and their middle.
+type End = (Vec<String>, f64);
+
+/// Everything in its place. Labels that are in the key have no place of their own.
+struct Layout {
+    x: Span,
+    y: Span,
+    x_ticks: Vec<(f64, String)>,
+    y_ticks: Vec<(f64, String)>,
+    plot: Area,
+    key: Key,
+    /// Of each curve.
+    ends: Vec<Option<End>>,
+    /// Of each reference: its label and where.
+    marks: Vec<Option<(String, Area)>>,
+}
+
+pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
+    let size = match width {
+        Width::Wide => (640.0, 400.0),
+        Width::Narrow => (360.0, 380.0),
+    };
+    let curves = curves(lines);
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let values = points().flat_map(|point| [point.y, point.low, point.high]);
+    let (y, marks) = measure(&lines.y, values, &lines.references, '↑');
+    let x: Vec<f64> = points().map(|point| point.x).collect();
+    let x = Span::across(&lines.x, &x);
+    let layout = settle(&curves, &marks, x, y, size, width);
+    let body =
+        sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
+    let cross = (layout.plot.left, layout.plot.right);
+    Picture { size, body, axis: "y", value: layout.y, cross }
+}
+
+/// The series, then the models. Models of one name look the same and are labelled once.
+fn curves(lines: &Lines) -> Vec<Curve<'_>> {
+    let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+    let mut curves: Vec<Curve> = Vec::new();
+    let series = lines.series.iter().map(|series| (series, true));
+    let models = lines.models.iter().map(|model| (model, false));
+    for (n, (series, measured)) in series.chain(models).enumerate() {
+        let mut points: Vec<&Point> = series.points.iter().filter(finite).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        if points.is_empty() {
+            continue;
+        }
+        let models = || curves.iter().filter(|curve| !curve.measured);
+        let label = series.label.as_str();
+        let (label, pen) = match models().find(|model| model.label == label) {
+            _ if measured => (label, Pen::series(n)),
+            Some(same) => ("", same.pen),
+            None => (label, Pen::model(models().count())),
+        };
+        curves.push(Curve { label, pen, points, measured });
+    }
+    curves
+}
+
+/// Finds a place for every label; those that have none go to the key, until all fit.
+fn settle(
+    curves: &[Curve],
+    marks: &[Mark],
+    x: Span,
+    y: Span,
+    size: (f64, f64),
+    width: Width,
+) -> Layout {
+    let (limit, most) = match width {
+        Width::Wide => (150.0, 3),
+        Width::Narrow => (78.0, 2),
+    };
+    let wrapped = curves.iter().map(|curve| text::wrap(curve.label, limit, most));
+    let mut labels: Option<Vec<Vec<String>>> = wrapped.collect();
+    let mut in_key = vec![false; marks.len()];
+    loop {
+        let mut key = Key::default();
+        if labels.is_none() {
+            curves.iter().for_each(|curve| key.add(curve.pen, curve.label));
+        }
+        for (mark, _) in marks.iter().zip(&in_key).filter(|(_, in_key)| **in_key) {
+            key.add_mark(mark);
+        }
+
+        let right = labels.iter().flatten().flatten().map(|line| text::width(line));
+        let right = right.fold(0.0, f64::max);
+        let right = if right > 0.0 { LEADER + right + 2.0 } else { 16.0 };
+        let (top, bottom) = (key.height(size.0) + HEAD, size.1 - FOOT);
+        let y = y.clone().between(bottom, top);
+        let y_ticks = y.ticks(|_| 2.0 * LINE);
+        let left = y_ticks.iter().map(|(_, label)| text::width(label));
+        let left = left.fold(0.0, f64::max) + 10.0;
+        let plot = Area { left, top, right: size.0 - right, bottom };
+        let x = x.clone().between(plot.left, plot.right);
+        let x_ticks = x.ticks(|label| text::width(label) + 14.0);
+
+        let Some(ends) = at_ends(curves, labels.as_deref(), &y, plot) else {
+            labels = None;
+            continue;
+        };
+        match on_lines(curves, marks, &in_key, (&x, &y), plot) {
+            Ok(marks) => {
+                return Layout { x, y, x_ticks, y_ticks, plot, key, ends, marks };
+            }
+            Err(homeless) => in_key[homeless] = true,
+        }
+    }
+}
+
+/// The curves' labels, each beside the curve's end as nearly as the others allow; none
+/// if that is far off.
+fn at_ends(
+    curves: &[Curve],
+    labels: Option<&[Vec<String>]>,
+    y: &Span,
+    plot: Area,
+) -> Option<Vec<Option<End>>> {
+    let labels = labels.unwrap_or_default();
+    let mut ends = vec![None; curves.len()];
+    let labelled: Vec<usize> =
+        (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
+    let wanted = labelled.iter().map(|&i| y.position(curves[i].last().y));
+    let heights = labelled.iter().map(|&i| labels[i].len() as f64 * LINE);
+    let (wanted, heights): (Vec<f64>, Vec<f64>) =
+        (wanted.collect(), heights.collect());
+    let middles =
+        place::spread(&wanted, &heights, plot.top - 8.0, plot.bottom + 8.0)?;
+    let far = |(wanted, middle): (&f64, &f64)| (wanted - middle).abs() > 3.0 * LINE;
+    if wanted.iter().zip(&middles).any(far) {
+        return None;
+    }
+    for (i, middle) in labelled.into_iter().zip(middles) {
+        ends[i] = Some((labels[i].clone(), middle));
+    }
+    Some(ends)
+}
+
+/// The references' labels on their lines; the first that finds no room is the error.
+fn on_lines(
+    curves: &[Curve],
+    marks: &[Mark],
+    in_key: &[bool],
+    (x, y): (&Span, &Span),
+    plot: Area,
+) -> Result<Vec<Option<(String, Area)>>, usize> {
+    let place = |point: &&Point| (x.position(point.x), y.position(point.y));
+    let drawn = curves.iter().map(|curve| curve.points.iter().map(place).collect());
+    let line = |mark: &Mark| {
+        let y = y.position(mark.value);
+        vec![(plot.left, y), (plot.right, y)]
+    };
+    let lines = marks.iter().filter(|mark| !mark.beyond).map(line);
+    let obstacles: Vec<Vec<(f64, f64)>> = drawn.chain(lines).collect();
+    let mut taken = Vec::new();
+    let mut places = Vec::new();
+    for (i, mark) in marks.iter().enumerate() {
+        let text = text::cut(&mark.label, plot.right - plot.left - 10.0);
+        if in_key[i] || text.is_empty() {
+            places.push(None);
+            continue;
+        }
+        let height = y.position(mark.value);
+        let width = text::width(&text);
+        let area =
+            place::beside(height, width, plot, &obstacles, &taken).ok_or(i)?;
+        taken.push(area);
+        places.push(Some((text, area)));
+    }
+    Ok(places)
+}
+
+fn paint(
+    sheet: &mut Sheet,
+    lines: &Lines,
+    curves: &[Curve],
+    marks: &[Mark],
+    layout: &Layout,
+) {
+    let Layout { x, y, plot, .. } = layout;
+    for (value, label) in &layout.y_ticks {
+        let y = y.position(*value);
+        sheet.line(&[(plot.left, y), (plot.right, y)], Pen::GRID.stroke(1.0));
+        sheet.text(plot.left - 8.0, y, Anchor::End, Pen::MUTED, label);
+    }
+    let base = plot.bottom;
+    sheet.line(&[(plot.left, base), (plot.right, base)], Pen::MUTED.stroke(1.0));
+    for (value, _) in &layout.x_ticks {
+        let x = x.position(*value);
+        sheet.line(&[(x, base), (x, base + 4.0)], Pen::MUTED.stroke(1.0));
+    }
+    foot(sheet, x, &layout.x_ticks, &lines.x.label, *plot);
+    let title = y.title(&lines.y.label);
+    sheet.text(0.0, plot.top - HEAD + LINE / 2.0, Anchor::Start, Pen::MUTED, &title);
+    layout.key.draw(sheet);
+
+    for (mark, label) in marks.iter().zip(&layout.marks) {
+        if !mark.beyond {
+            let y = y.position(mark.value);
+            let stroke = mark.pen.stroke(mark.pen.width());
+            sheet.line(&[(plot.left, y), (plot.right, y)], stroke);
+        }
+        if let Some((label, area)) = label {
+            let middle = (area.top + area.bottom) / 2.0;
+            sheet.text(area.left, middle, Anchor::Start, mark.pen, label);
+        }
+    }
+    if curves.is_empty() {
+        nothing(sheet, *plot);
+    }
+    let chart = sheet.plot(x, y);
+    for curve in curves.iter().filter(|curve| curve.measured) {
+        let band = Polygon::new(curve.band(), curve.pen.fill(0.18));
+        chart.draw(&band).expect(INFALLIBLE);
+        if curve.points.len() == 1 {
+            let whisker = PathElement::new(curve.band(), curve.pen.stroke(1.0));
+            chart.draw(&whisker).expect(INFALLIBLE);
+        }
+    }
+    for curve in curves {
+        let stroke = curve.pen.stroke(curve.pen.width());
+        let path: Vec<_> =
+            curve.points.iter().map(|point| (point.x, point.y)).collect();
+        chart.draw(&PathElement::new(path, stroke)).expect(INFALLIBLE);
+        for point in curve.points.iter().filter(|_| curve.measured) {
+            let dot = Circle::new((point.x, point.y), 9, curve.pen.fill(1.0));
+            chart.draw(&dot).expect(INFALLIBLE);
+            sheet.hover_point(
+                (x.position(point.x), y.position(point.y)),
+                &point.hover,
+            );
+        }
+    }
+    for (curve, end) in curves.iter().zip(&layout.ends) {
+        let Some((label, middle)) = end else { continue };
+        let (end_x, end_y) =
+            (x.position(curve.last().x), y.position(curve.last().y));
+        let side = plot.right + LEADER;
+        if (end_y - middle).abs() > 3.0 || plot.right - end_x > 2.0 * LEADER {
+            let leader =
+                [(end_x + 3.0, end_y), (plot.right, end_y), (side - 3.0, *middle)];
+            sheet.line(&leader, curve.pen.faint());
+        }
+        let first = middle - (label.len() - 1) as f64 / 2.0 * LINE;
+        for (n, line) in label.iter().enumerate() {
+            sheet.text(
+                side,
+                first + n as f64 * LINE,
+                Anchor::Start,
+                curve.pen,
+                line,
+            );
+        }
+    }
+}
+
+impl Curve<'_> {
+    fn last(&self) -> &Point {
+        self.points.last().expect("curves without points are left out")
+    }
+
+    /// The outline of the points' intervals.
+    fn band(&self) -> Vec<(f64, f64)> {
+        let end =
+            |p: &Point, end: f64| (p.x, if end.is_finite() { end } else { p.y });
+        let highs = self.points.iter().map(|p| end(p, p.high));
+        let lows = self.points.iter().rev().map(|p| end(p, p.low));
+        highs.chain(lows).collect()
+    }
+}

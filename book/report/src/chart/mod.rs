@@ -1,0 +1,270 @@
+//! Charts in the house style, drawn by plotters as SVG.
+//!
+//! A [`Figure`] says what is shown; [`svg`] draws it, wide or narrow. The same figure
+//! gives the same bytes on every machine.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `lines` | curves over an axis |
+//! | `bars` | horizontal bars in groups |
+//! | `legend` | references, the key, the axis below the plot |
+//! | `place` | where labels go, so that none overlaps another |
+//! | `scale` | axes: values to pixels, ticks |
+//! | `style` | pens, theme colours, the sheet drawn on |
+//! | `text` | text widths, wrapping, escaping |
+//!
+//! Colours are CSS variables with fallbacks, set by the book's theme: `--chart-ink`,
+//! `--chart-muted`, `--chart-grid`, `--chart-paper`, `--chart-peak`, `--chart-claim`,
+//! `--chart-model` and `--chart-1` to `--chart-6`.
+//!
+//! Values that are not finite are left out. A figure with no values is drawn as empty
+//! axes that say so.
+
+mod bars;
+mod legend;
+mod lines;
+mod place;
+mod scale;
+mod style;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use scale::Span;
+use text::{SIZE, escape};
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Unique in the book; ids in the SVG derive from it.
+    pub id: String,
+    /// One sentence, for screen readers: the picture itself does not show it.
+    pub title: String,
+    /// What is plotted and what it shows, for screen readers.
+    pub description: String,
+    /// What is drawn.
+    pub form: Form,
+}
+
+/// What a chart draws.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// Curves over an axis.
+    Lines(Lines),
+    /// Horizontal bars.
+    Bars(Bars),
+}
+
+/// Curves over an axis.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// The axis that values are plotted over.
+    pub x: Axis,
+    /// The axis that values are read from.
+    pub y: Axis,
+    /// Measured curves, each in a colour of its own.
+    pub series: Vec<Series>,
+    /// Modelled curves, all in the model's colour; models with the same label are
+    /// dashed alike and labelled once.
+    pub models: Vec<Series>,
+    /// Horizontal lines.
+    pub references: Vec<Reference>,
+}
+
+/// Horizontal bars in groups.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// The axis that values are read from.
+    pub value: Axis,
+    /// The bars, from the top down.
+    pub groups: Vec<Group>,
+    /// Vertical lines.
+    pub references: Vec<Reference>,
+}
+
+/// Bars under one heading.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The heading; none if empty.
+    pub label: String,
+    /// The bars, from the top down.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What it stands for.
+    pub label: String,
+    /// Its length.
+    pub value: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// Shown when pointed at.
+    pub hover: String,
+    /// Colour, counted from 0 (`--chart-1`); six in turn.
+    pub color: usize,
+}
+
+/// One curve.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Written at its end; nothing if empty.
+    pub label: String,
+    /// Its points; drawn in the order of `x`.
+    pub points: Vec<Point>,
+}
+
+/// One point of a curve.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Where it is plotted.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// Shown when pointed at (measured curves only).
+    pub hover: String,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it shows; the unit is added.
+    pub label: String,
+    /// How values are spaced. Linear axes that values are read from start at 0.
+    pub scale: Scale,
+    /// The unit of the values.
+    pub unit: Unit,
+}
+
+/// How values are spaced on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; ticks at powers of two.
+    Log2,
+    /// By their logarithm; ticks at powers of ten, or at 1, 2 and 5 times those.
+    Log10,
+}
+
+/// The unit of values on an axis, and how they are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    Number,
+    /// Bytes, printed in KiB, MiB, GiB.
+    Bytes,
+    /// Bytes per second, printed in GB/s.
+    Bandwidth,
+    /// Seconds, printed in ns, µs, ms, s.
+    Time,
+    /// A share of 1, printed in %.
+    Share,
+    /// How many times as much.
+    Ratio,
+}
+
+/// A straight line across the plot at one value. A linear axis extends to include it
+/// unless it is more than six times beyond the data; then a note with an arrow stands
+/// at the axis' end.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Written on the line; of peaks and models, the value is added.
+    pub label: String,
+    /// The value.
+    pub value: f64,
+    /// What it stands for.
+    pub kind: ReferenceKind,
+}
+
+/// What a reference stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// What the hardware can do at most: a thin line.
+    Peak,
+    /// What the source claims: a dashed line.
+    Claim,
+    /// What a model predicts: a dotted line.
+    Model,
+}
+
+/// The width that a chart is laid out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// A page: 640 pixels.
+    Wide,
+    /// A phone: 360 pixels.
+    Narrow,
+}
+
+/// A drawn form, to be framed.
+struct Picture {
+    size: (f64, f64),
+    body: String,
+    /// The axis that values are read from, and how it is drawn.
+    axis: &'static str,
+    value: Span,
+    /// The plot's first and last pixel on the other axis.
+    cross: (f64, f64),
+}
+
+/// The figure as an `<svg>` element without blank lines, ending with a newline.
+///
+/// Attributes `data-value-…` say how values map to the picture's coordinates, and
+/// `data-cross-…` where the plot begins and ends on the other axis, so that a script
+/// can add a mark of its own.
+pub fn svg(figure: &Figure, width: Width) -> String {
+    let picture = match &figure.form {
+        Form::Lines(lines) => lines::draw(lines, width),
+        Form::Bars(bars) => bars::draw(bars, width),
+    };
+    let Picture { size, body, axis, value, cross } = picture;
+    let class = match width {
+        Width::Wide => "wide",
+        Width::Narrow => "narrow",
+    };
+    let scale = match value.scale {
+        Scale::Linear => "linear",
+        Scale::Log2 => "log2",
+        Scale::Log10 => "log10",
+    };
+    let id = format!("chart-{}-{class}", escape(&figure.id));
+    let px = style::short;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
+         font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\" \
+         data-value-axis=\"{axis}\" data-value-scale=\"{scale}\" \
+         data-value-min=\"{}\" data-value-max=\"{}\" \
+         data-value-start=\"{}\" data-value-end=\"{}\" \
+         data-cross-start=\"{}\" data-cross-end=\"{}\">",
+        px(size.0),
+        px(size.1),
+        value.min,
+        value.max,
+        px(value.start),
+        px(value.end),
+        px(cross.0),
+        px(cross.1),
+    );
+    let _ =
+        writeln!(out, "<title id=\"{id}-title\">{}</title>", escape(&figure.title));
+    let _ = writeln!(
+        out,
+        "<desc id=\"{id}-desc\">{}</desc>",
+        escape(&figure.description)
+    );
+    out + &body + "</svg>\n"
+}

@@ -1,0 +1,294 @@
+//! Properties that every chart must have, over figures chosen to break them.
+
+use super::place::Area;
+use super::*;
+
+fn axis(scale: Scale, unit: Unit) -> Axis {
+    Axis { label: "Effective bandwidth".to_owned(), scale, unit }
+}
+
+fn reference(label: &str, value: f64, kind: ReferenceKind) -> Reference {
+    Reference { label: label.to_owned(), value, kind }
+}
+
+fn series(label: &str, points: &[(f64, f64)]) -> Series {
+    let point = |&(x, y): &(f64, f64)| Point {
+        x,
+        y,
+        low: y * 0.9,
+        high: y * 1.1,
+        hover: format!("{x}: {y}"),
+    };
+    Series { label: label.to_owned(), points: points.iter().map(point).collect() }
+}
+
+fn figure(form: Form) -> Figure {
+    let (title, description) =
+        ("<Title> & \"more\"".to_owned(), "What\n\nit shows".to_owned());
+    Figure { id: "id".to_owned(), title, description, form }
+}
+
+fn lines(
+    y: Scale,
+    series: Vec<Series>,
+    models: Vec<Series>,
+    references: Vec<Reference>,
+) -> Figure {
+    let x =
+        Axis { label: "Bytes".to_owned(), scale: Scale::Log2, unit: Unit::Bytes };
+    let y = axis(y, Unit::Bandwidth);
+    figure(Form::Lines(Lines { x, y, series, models, references }))
+}
+
+fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
+    let bar = |(n, (label, &value)): (usize, (&&str, &f64))| Bar {
+        label: (*label).to_owned(),
+        value,
+        low: value * 0.9,
+        high: value * 1.1,
+        hover: format!("{label}: {value}"),
+        color: n,
+    };
+    let bars = labels.iter().zip(values).enumerate().map(bar).collect();
+    let group = |label: &str, bars| Group { label: label.to_owned(), bars };
+    let groups = vec![group("4,096²", bars), group("", Vec::new())];
+    let value = axis(Scale::Linear, Unit::Bandwidth);
+    figure(Form::Bars(Bars { value, groups, references }))
+}
+
+/// Figures with everything that charts find hard.
+fn figures() -> Vec<Figure> {
+    use ReferenceKind::{Claim, Model, Peak};
+    use Scale::{Linear, Log10};
+    const LONG: &str = "A label so long that it fits on no line of any chart, wide or \
+        narrow, and must be cut before it ends";
+    let sizes = || (10..=30).map(|n| 2f64.powi(n));
+    let saturating = |latency: f64, bandwidth: f64| -> Vec<(f64, f64)> {
+        sizes().map(|bytes| (bytes, bytes / (latency + bytes / bandwidth))).collect()
+    };
+    let transfer = |y| {
+        let curves =
+            [("host to device", 55e9), ("device to host", 55e9), ("both", 98e9)];
+        let curves =
+            curves.map(|(label, top)| series(label, &saturating(4e-6, top)));
+        let fit = series("latency + bytes / bandwidth", &saturating(4.2e-6, 55e9));
+        let references = vec![
+            reference("Theoretical peak, one way", 63e9, Peak),
+            reference("Theoretical peak, both ways", 126e9, Peak),
+            reference("The chapter: 50 GB/s", 50e9, Claim),
+        ];
+        lines(y, curves.to_vec(), vec![fit.clone(), fit], references)
+    };
+    let few: Vec<_> = saturating(4e-6, 5e10).into_iter().step_by(2).collect();
+    let six = (0..6).map(|_| series("variant & <co>", &few));
+    let point = series("only one", &[(4096.0, 3e9)]);
+    let zeros = series("zeros", &[(1024.0, 0.0), (2048.0, 0.0)]);
+    let not_finite =
+        series("not finite", &[(f64::NAN, 1e9), (1024.0, f64::INFINITY)]);
+    let far = || vec![reference("Peak", 4e12, Peak), reference(LONG, 4e9, Model)];
+    let close = vec![
+        reference("The chapter, one", 50e9, Claim),
+        reference("The chapter, two", 50e9, Claim),
+        reference("Theoretical peak", 51e9, Peak),
+    ];
+    vec![
+        transfer(Linear),
+        transfer(Log10),
+        lines(Linear, six.collect(), vec![], vec![reference("Claim", 45e9, Claim)]),
+        lines(Linear, vec![point.clone()], vec![], far()),
+        lines(Log10, vec![point.clone()], vec![point], far()),
+        lines(
+            Linear,
+            vec![zeros.clone()],
+            vec![],
+            vec![reference("Peak", 1e9, Peak)],
+        ),
+        lines(Log10, vec![zeros, not_finite], vec![], vec![]),
+        lines(
+            Linear,
+            vec![series(LONG, &saturating(1e-6, 1e9))],
+            vec![],
+            close.clone(),
+        ),
+        lines(Linear, vec![], vec![], vec![reference("Peak", 1e9, Peak)]),
+        bars(&["pageable", "pinned", "nothing"], &[13e9, 55e9, 0.0], close),
+        bars(&["read", LONG], &[1e9, 0.5e9], far()),
+        bars(&["naive, reads coalesced", "tile"], &[2e12, f64::NAN], far()),
+        bars(&[], &[], vec![reference("", 1e9, Claim)]),
+    ]
+}
+
+fn drawings() -> impl Iterator<Item = String> {
+    let widths = [Width::Wide, Width::Narrow];
+    figures()
+        .into_iter()
+        .flat_map(move |figure| widths.map(|width| svg(&figure, width)))
+}
+
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    rest.split_once('"').map(|(value, _)| value)
+}
+
+fn number(tag: &str, name: &str) -> f64 {
+    attribute(tag, name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
+}
+
+/// Every text with the area it covers.
+fn texts(svg: &str) -> Vec<(String, Area)> {
+    let texts = svg.lines().filter(|line| line.starts_with("<text "));
+    let area = |line: &str| {
+        let content = line.split_once('>').unwrap().1.trim_end_matches("</text>");
+        let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+        let content =
+            plain.iter().fold(content.to_owned(), |s, (a, b)| s.replace(a, b));
+        let (x, width) = (number(line, "x"), text::width(&content));
+        let left = match attribute(line, "text-anchor") {
+            None => x,
+            Some("middle") => x - width / 2.0,
+            _ => x - width,
+        };
+        let bottom = number(line, "y") + 3.0;
+        (content, Area { left, right: left + width, top: bottom - SIZE, bottom })
+    };
+    texts.map(area).collect()
+}
+
+#[test]
+fn the_same_figure_gives_the_same_bytes() {
+    assert!(drawings().eq(drawings()));
+}
+
+#[test]
+fn drawings_are_well_formed_and_small() {
+    for svg in drawings() {
+        let mut open = Vec::new();
+        for tag in svg.split('<').skip(1) {
+            let (tag, content) = tag.split_once('>').expect("tags are closed");
+            assert!(!content.contains(['>', '"']), "unescaped text: {content}");
+            assert_eq!(
+                tag.matches('"').count() % 2,
+                0,
+                "unescaped attribute: {tag}"
+            );
+            if let Some(name) = tag.strip_prefix('/') {
+                assert_eq!(open.pop(), Some(name));
+            } else if !tag.ends_with('/') {
+                open.push(tag.split(' ').next().unwrap());
+            }
+        }
+        assert!(open.is_empty());
+        for part in svg.split('&').skip(1) {
+            let entity = ["amp;", "lt;", "gt;", "quot;"];
+            assert!(entity.iter().any(|entity| part.starts_with(entity)), "&{part}");
+        }
+        assert!(svg.ends_with("</svg>\n") && !svg.contains("\n\n"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+        assert!(!svg.contains("#0000"), "a pen without its theme colour");
+        assert!(svg.len() < 25_000, "{} bytes", svg.len());
+    }
+}
+
+#[test]
+fn no_text_overlaps_another_or_a_curve_or_is_clipped() {
+    for svg in drawings() {
+        let view = attribute(&svg, "viewBox").unwrap();
+        let view: Vec<f64> = view.split(' ').map(|n| n.parse().unwrap()).collect();
+        let texts = texts(&svg);
+        for (i, (text, area)) in texts.iter().enumerate() {
+            let inside = area.left > -0.5 && area.right < view[2] + 0.5;
+            assert!(
+                inside && area.top >= 0.0 && area.bottom < view[3],
+                "{text} is cut"
+            );
+            for (other, taken) in &texts[..i] {
+                assert!(!area.meets(taken), "{text} lies on {other}");
+            }
+            let solid = |line: &&str| {
+                line.starts_with("<polyline") && !line.contains("opacity")
+            };
+            for line in svg
+                .lines()
+                .filter(solid)
+                .filter(|line| !line.contains("--chart-grid"))
+            {
+                let coordinate = |n: &str| n.parse::<f64>().unwrap() / 4.0;
+                let points = attribute(line, "points").unwrap().split(' ');
+                let points = points.filter_map(|point| point.split_once(','));
+                let points: Vec<_> =
+                    points.map(|(x, y)| (coordinate(x), coordinate(y))).collect();
+                let crossed =
+                    points.windows(2).any(|ends| area.crossed_by(ends[0], ends[1]));
+                assert!(!crossed, "{text} lies on {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_label_is_shown() {
+    let svg = svg(&figures()[0], Width::Narrow);
+    for label in ["host to device", "both", "latency + bytes / bandwidth", "50 GB/s"]
+    {
+        assert!(svg.contains(label), "{label}");
+    }
+    assert!(
+        svg.contains("Theoretical peak, one way: 63.0 GB/s"),
+        "value added to a peak"
+    );
+    let svg = svg_of(&figures()[3]);
+    assert!(svg.contains("Peak: 4,000 GB/s ↑"), "a reference far beyond is a note");
+    assert!(svg_of(&figures()[8]).contains("No measurements"));
+}
+
+fn svg_of(figure: &Figure) -> String {
+    svg(figure, Width::Wide)
+}
+
+#[test]
+fn data_attributes_map_values_to_pixels() {
+    let points = [(1024.0, 2e9), (2048.0, 5e9), (4096.0, 40e9)];
+    for scale in [Scale::Linear, Scale::Log10] {
+        let svg = svg_of(&lines(scale, vec![series("", &points)], vec![], vec![]));
+        let warp =
+            |value: f64| if scale == Scale::Linear { value } else { value.ln() };
+        let [min, max] =
+            ["min", "max"].map(|n| warp(number(&svg, &format!("data-value-{n}"))));
+        let [start, end] =
+            ["start", "end"].map(|n| number(&svg, &format!("data-value-{n}")));
+        let circles = svg.lines().filter(|line| line.ends_with("</circle>"));
+        for (circle, (_, y)) in circles.zip(points) {
+            let pixel = start + (warp(y) - min) / (max - min) * (end - start);
+            assert!((pixel - number(circle, "cy")).abs() <= 0.25, "{circle}");
+        }
+        let (left, right) =
+            (number(&svg, "data-cross-start"), number(&svg, "data-cross-end"));
+        assert!(0.0 < left && left < right && right < 640.0);
+    }
+    let svg = svg_of(&bars(&["a"], &[30e9], vec![]));
+    assert_eq!(attribute(&svg, "data-value-axis"), Some("x"));
+}
+
+#[test]
+fn no_finite_number_panics() {
+    let extremes =
+        [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
+    let units = [Unit::Bytes, Unit::Bandwidth, Unit::Time];
+    for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
+        for (a, b) in extremes.iter().flat_map(|&a| extremes.map(|b| (a, b))) {
+            for unit in units {
+                let references =
+                    vec![reference("Reference", b, ReferenceKind::Peak)];
+                let (x, y) = (axis(scale, unit), axis(scale, unit));
+                let series = vec![series("series", &[(a, b), (b, a)])];
+                let form = Lines { x, y, series, models: vec![], references };
+                svg(&figure(Form::Lines(form)), Width::Narrow);
+            }
+            let mut chart = bars(&["a", "b"], &[a, b], vec![]);
+            if let Form::Bars(bars) = &mut chart.form {
+                bars.value.scale = scale;
+            }
+            svg(&chart, Width::Wide);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The source's claims, their verdicts and the rules they must keep. A verdict is never
+//! written: it follows from a claim's tests and the quantities of its page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::page::Page;
+use crate::quantity::{Expression, Quantity};
+use crate::records::Both;
+use crate::unit::Unit;
+
+/// `claims.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claims {
+    /// Statements that are put to a test, or will be.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// Mistakes that belong to no claim.
+    #[serde(default, rename = "erratum")]
+    pub errata: Vec<Erratum>,
+}
+
+/// One statement of a source.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Unique, such as `C11`.
+    pub id: String,
+    /// Section of the book.
+    pub section: String,
+    /// Which source, which lines.
+    pub source: String,
+    /// What it says.
+    pub says: String,
+    /// Stem of the page on which it is tried.
+    pub page: Option<String>,
+    /// The experiment that will try it.
+    pub awaits: Option<String>,
+    /// Why nothing in this book tries it.
+    pub outside: Option<String>,
+    /// What is right, if the statement is wrong as it stands.
+    pub erratum: Option<String>,
+    /// How it is tried.
+    #[serde(default, rename = "test")]
+    pub tests: Vec<Test>,
+    /// Arithmetic that anyone can repeat.
+    #[serde(default, rename = "recompute")]
+    pub recomputations: Vec<Recomputation>,
+}
+
+/// A claimed number and the quantity that answers it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// What is compared.
+    pub what: String,
+    /// A quantity of the claim's page.
+    pub quantity: String,
+    /// What the source claims, in `unit`.
+    pub claimed: f64,
+    /// The quantity's unit.
+    pub unit: String,
+    /// How far measured may be from claimed, as a share of claimed.
+    pub tolerance: f64,
+    /// The hardware that the source speaks of, if its number is of that hardware only.
+    pub about: Option<String>,
+}
+
+/// Arithmetic done again when the book is built.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recomputation {
+    /// What is computed.
+    pub what: String,
+    /// The arithmetic, in `unit`.
+    pub expression: String,
+    /// Unit of the result, printed as it stands.
+    pub unit: String,
+    /// What the source prints.
+    pub printed: Option<f64>,
+}
+
+/// A mistake that belongs to no claim.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Erratum {
+    /// Unique, such as `W15`.
+    pub id: String,
+    /// Section of the book.
+    pub section: String,
+    /// Which source, which lines.
+    pub source: String,
+    /// What it says.
+    pub says: String,
+    /// What is right.
+    pub correct: String,
+    /// A web address, or how it was checked.
+    pub evidence: String,
+}
+
+/// What became of a claim; the later, the worse for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Measured within the tolerance.
+    Reproduced,
+    /// Measured outside the tolerance, on the same side.
+    SameDirection,
+    /// A number of other hardware.
+    DependsOnTheMachine,
+    /// Measured, and not so.
+    Refuted,
+    /// Wrong as it stands.
+    Erratum,
+    /// No test yet.
+    NotYetMeasured,
+    /// Nothing here will test it.
+    Outside,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::SameDirection => "same direction",
+            Verdict::DependsOnTheMachine => "depends on the machine",
+            Verdict::Refuted => "refuted",
+            Verdict::Erratum => "erratum",
+            Verdict::NotYetMeasured => "not yet measured",
+            Verdict::Outside => "outside this workbook",
+        }
+    }
+
+    /// Its class in style sheets.
+    pub fn class(self) -> String {
+        match self {
+            Verdict::Outside => "verdict-outside".to_owned(),
+            other => format!("verdict-{}", other.words().replace(' ', "-")),
+        }
+    }
+}
+
+impl Test {
+    /// What the source claims, as the quantity is kept.
+    pub fn claimed(&self, unit: &Unit) -> f64 {
+        self.claimed * unit.scale_of(&self.unit).unwrap_or(f64::NAN)
+    }
+
+    /// What a measured value makes of it.
+    fn verdict(&self, measured: f64, unit: &Unit) -> Verdict {
+        let claimed = self.claimed(unit);
+        let same_side = match unit {
+            Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
+            Unit::Share => measured * claimed > 0.0,
+            _ => false,
+        };
+        if (measured / claimed - 1.0).abs() <= self.tolerance {
+            Verdict::Reproduced
+        } else if same_side {
+            Verdict::SameDirection
+        } else if self.about.is_some() {
+            Verdict::DependsOnTheMachine
+        } else {
+            Verdict::Refuted
+        }
+    }
+}
+
+impl Recomputation {
+    /// The result, which is finite.
+    fn value(&self) -> Result<f64, String> {
+        Expression::parse(&self.expression)?.value(&mut BTreeMap::new())
+    }
+
+    /// Whether the source prints this value, to 1 %; `None` if it prints none.
+    fn agrees(&self, value: f64) -> Option<bool> {
+        self.printed.map(|printed| (value / printed - 1.0).abs() <= 0.01)
+    }
+}
+
+/// Every claim with what was found.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// The claims in their order.
+    pub entries: Vec<Entry>,
+    /// The errata that belong to no claim.
+    pub errata: Vec<Erratum>,
+}
+
+/// A claim with what was found.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The claim.
+    pub claim: Claim,
+    /// What became of it.
+    pub verdict: Both<Verdict>,
+    /// Each test's quantity.
+    pub measured: Vec<Quantity>,
+    /// Each recomputation's result.
+    pub recomputed: Vec<f64>,
+}
+
+impl Ledger {
+    /// The claim called `id`.
+    pub fn entry(&self, id: &str) -> Result<&Entry, String> {
+        let found = self.entries.iter().find(|entry| entry.claim.id == id);
+        found.ok_or_else(|| format!("there is no claim `{id}`"))
+    }
+}
+
+impl Claims {
+    /// Parses `claims.toml`.
+    pub fn parse(toml: &str) -> Result<Claims, String> {
+        crate::page::parse(toml)
+    }
+
+    /// Judges every claim by the quantities of its page. The problems are `id: problem`.
+    pub fn judge(self, pages: &[Page]) -> (Ledger, Vec<String>) {
+        let mut problems = vec![];
+        let mut seen = BTreeSet::new();
+        let ids = self.claims.iter().map(|c| &c.id);
+        for id in ids.chain(self.errata.iter().map(|e| &e.id)) {
+            if !id.chars().all(|c| c.is_ascii_alphanumeric()) || id.is_empty() {
+                problems.push(format!("{id}: an id is letters and digits"));
+            }
+            if !seen.insert(id.clone()) {
+                problems.push(format!("{id}: the id stands here twice"));
+            }
+        }
+        let mut entries = vec![];
+        for claim in self.claims {
+            let mut problem =
+                |what: String| problems.push(format!("{}: {what}", claim.id));
+            for rule in claim.broken_rules(pages) {
+                problem(rule);
+            }
+            let mut recomputed = vec![];
+            for r in &claim.recomputations {
+                match r.value() {
+                    Ok(value) => {
+                        recomputed.push(value);
+                        match (r.agrees(value), claim.erratum.is_some()) {
+                            (Some(true), true) => problem(format!(
+                                "recomputing \"{}\" gives what is printed: this is no erratum",
+                                r.what
+                            )),
+                            (Some(false), false) => problem(format!(
+                                "recomputing \"{}\" gives {}, not what is printed: \
+                                 say in `erratum` what is right",
+                                r.what,
+                                Unit::Number.print(value)
+                            )),
+                            _ => {}
+                        }
+                    }
+                    Err(e) => problem(e),
+                }
+            }
+            let page = claim.page.as_ref().and_then(|stem| page(pages, stem));
+            let mut measured = vec![];
+            for test in &claim.tests {
+                match page.map(|page| test.quantity(page)) {
+                    Some(Ok(quantity)) => measured.push(quantity.clone()),
+                    Some(Err(e)) => problem(format!("test \"{}\": {e}", test.what)),
+                    None => {} // the missing page is reported
+                }
+            }
+            let verdict = claim.verdict(&measured, &recomputed);
+            entries.push(Entry { claim, verdict, measured, recomputed });
+        }
+        (Ledger { entries, errata: self.errata }, problems)
+    }
+}
+
+impl Claim {
+    fn broken_rules(&self, pages: &[Page]) -> Vec<String> {
+        let mut broken = vec![];
+
+        let tested = !self.tests.is_empty();
+        match &self.page {
+            None if tested => broken.push("has tests but no `page`".to_owned()),
+            None => {}
+            Some(stem) => match page(pages, stem) {
+                None => {
+                    broken.push(format!("there is no page `{stem}.md` in the book"));
+                }
+                Some(page) if tested && !page.shows_verdict(&self.id) => {
+                    let verdict = format!("{{{{verdict {}}}}}", self.id);
+                    broken.push(format!("`{stem}.md` does not show `{verdict}`"));
+                }
+                Some(_) => {}
+            },
+        }
+        if tested && (self.awaits.is_some() || self.outside.is_some()) {
+            broken.push("has tests: drop `awaits` and `outside`".to_owned());
+        }
+        if !pages.iter().any(|page| page.lists_section(&self.section)) {
+            broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));
+        }
+        for test in &self.tests {
+            let tolerance_is_one =
+                test.tolerance.is_finite() && test.tolerance > 0.0;
+            if !test.claimed.is_finite() || test.claimed == 0.0 || !tolerance_is_one
+            {
+                broken.push(format!(
+                    "test \"{}\": `claimed` must not be 0, `tolerance` more than 0",
+                    test.what
+                ));
+            }
+        }
+        broken
+    }
+
+    fn verdict(&self, measured: &[Quantity], recomputed: &[f64]) -> Both<Verdict> {
+        if self.erratum.is_some() {
+            return Both::anywhere(Verdict::Erratum);
+        }
+        if !self.tests.is_empty() {
+            let tests = self.tests.iter().zip(measured);
+            let verdicts: Both<Vec<Verdict>> = tests
+                .map(|(test, Quantity { unit, value })| {
+                    value.clone().map(|measured| test.verdict(measured, unit))
+                })
+                .collect();
+            // No verdict at all means that the build fails with the reason.
+            let worst =
+                |v: Vec<Verdict>| v.into_iter().max().unwrap_or(Verdict::Refuted);
+            return verdicts.map(worst);
+        }
+        let mut arithmetic = self.recomputations.iter().zip(recomputed);
+        Both::anywhere(if self.outside.is_some() {
+            Verdict::Outside
+        } else if self.awaits.is_none()
+            && arithmetic.any(|(r, v)| r.agrees(*v) == Some(true))
+        {
+            Verdict::Reproduced
+        } else {
+            Verdict::NotYetMeasured
+        })
+    }
+}
+
+impl Test {
+    /// Its quantity on `page`, in its unit.
+    fn quantity<'p>(&self, page: &'p Page) -> Result<&'p Quantity, String> {
+        let quantity = page.quantities.get(&self.quantity).ok_or_else(|| {
+            format!("`{}` has no value on `{}.md`", self.quantity, page.stem)
+        })?;
+        match quantity.unit.scale_of(&self.unit) {
+            Some(_) => Ok(quantity),
+            None => Err(format!(
+                "`{}` is in `{}`, not `{}`",
+                self.quantity,
+                quantity.unit.symbol(),
+                self.unit
+            )),
+        }
+    }
+}
+
+fn page<'p>(pages: &'p [Page], stem: &str) -> Option<&'p Page> {
+    pages.iter().find(|page| page.stem == stem)
+}

@@ -1,0 +1,96 @@
+//! Text that is safe in a page.
+//!
+//! Records come from strangers, and what this crate writes is read three times more: as
+//! Markdown, by mdBook's own `{{#include}}` directives, and as HTML.
+
+/// `text` for an HTML block or attribute. Braces are written as entities too: mdBook
+/// looks for `{{#include …}}` in what this crate has written, and a GPU's name must not
+/// be able to include a file. Line breaks become spaces: a blank line ends HTML in
+/// Markdown.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '{' => out.push_str("&#123;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `text` for the middle of a paragraph, where Markdown is read around it.
+pub fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in escape(text).chars() {
+        if "*_`[]()\\~|$^!".contains(c) {
+            out.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A sentence out of `claims.toml` or a block: `` `code` `` and web addresses are set as
+/// such, everything else is plain.
+pub fn prose(text: &str) -> String {
+    let mut out = String::new();
+    for (i, part) in text.split('`').enumerate() {
+        if i % 2 == 1 {
+            out.push_str(&format!("<code>{}</code>", escape(part)));
+            continue;
+        }
+        for word in part.split_inclusive(char::is_whitespace) {
+            let address = word.trim_end_matches(|c: char| {
+                c.is_whitespace() || ".,;:)".contains(c)
+            });
+            if address.starts_with("https://") || address.starts_with("http://") {
+                let (safe, rest) = (escape(address), escape(&word[address.len()..]));
+                out.push_str(&format!("<a href=\"{safe}\">{safe}</a>{rest}"));
+            } else {
+                out.push_str(&escape(word));
+            }
+        }
+    }
+    out
+}
+
+/// `text` with a capital first letter.
+pub fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_stranger_is_markup() {
+        let cases = [
+            (escape("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;"),
+            (
+                escape("{{#include /etc/passwd}}"),
+                "&#123;&#123;#include /etc/passwd}}",
+            ),
+            (escape("a\n\nb"), "a  b"),
+            (inline("[x](y) *z*"), "&#91;x&#93;&#40;y&#41; &#42;z&#42;"),
+            (
+                prose("run `a < b`, see https://x.org/?a&b."),
+                "run <code>a &lt; b</code>, \
+             see <a href=\"https://x.org/?a&amp;b\">https://x.org/?a&amp;b</a>.",
+            ),
+            (prose("javascript:alert(1)"), "javascript:alert(1)"),
+            (capitalised("access bytes"), "Access bytes"),
+        ];
+        for (got, want) in cases {
+            assert_eq!(got, want);
+        }
+    }
+}

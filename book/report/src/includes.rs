@@ -1,0 +1,66 @@
+//! Every included file and anchor exists. mdBook only logs a missing file, and includes
+//! nothing, silently, for a missing anchor.
+
+use std::path::Path;
+
+/// What is wrong with the includes of a page that lies in `folder`: byte offset,
+/// directive, problem. `text` is searched everywhere, also in code, as mdBook does.
+pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
+    let mut problems = vec![];
+    for (start, _) in text.match_indices("{{#") {
+        if text[..start].ends_with('\\') {
+            continue;
+        }
+        let line = text[start..].lines().next().unwrap_or_default();
+        let (name, problem) = match line.find("}}") {
+            None => {
+                (line.to_owned(), Err("no closing braces on this line".to_owned()))
+            }
+            Some(end) => {
+                (line[..end + 2].to_owned(), directive(&line[3..end], folder))
+            }
+        };
+        if let Err(problem) = problem {
+            problems.push((start, name, problem));
+        }
+    }
+    problems
+}
+
+fn directive(text: &str, folder: &Path) -> Result<(), String> {
+    let (kind, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let target = rest.split_whitespace().next().unwrap_or_default();
+    match kind {
+        "title" => return Ok(()),
+        "include" | "rustdoc_include" | "playground" => {}
+        _ => return Err("no such directive".to_owned()),
+    }
+    let (path, part) = target.split_once(':').unwrap_or((target, ""));
+    let content = std::fs::read_to_string(folder.join(path))
+        .map_err(|e| format!("cannot read `{path}`: {e}"))?;
+    let first = part.split(':').next().unwrap_or_default();
+    if first.is_empty() {
+        return Ok(());
+    }
+    if let Ok(line) = first.parse::<usize>() {
+        let lines = content.lines().count();
+        return match line {
+            line if line <= lines => Ok(()),
+            _ => Err(format!("`{path}` has {lines} lines")),
+        };
+    }
+    for mark in ["ANCHOR", "ANCHOR_END"] {
+        if !content.lines().any(|line| anchor(line, mark) == Some(first)) {
+            return Err(format!("`{path}` has no `{mark}: {first}`"));
+        }
+    }
+    Ok(())
+}
+
+/// The anchor that a line names after `mark`, read as mdBook reads it.
+fn anchor<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(mark)?;
+    let name = rest.strip_prefix(':')?.trim_start();
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+    Some(&name[..end.unwrap_or(name.len())])
+}

@@ -1,0 +1,92 @@
+//! What parameters and their values are called in a chart or table, and in which order
+//! they stand.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Parameter, units};
+
+use crate::html;
+use crate::select::{self, CASE, Metric};
+use crate::unit::Unit;
+
+/// The names and the order that a block gives; what it does not name is called what the
+/// record calls it, in words.
+pub struct Names<'a> {
+    /// Values to what they are called.
+    pub labels: &'a BTreeMap<String, String>,
+    /// Values in their order; others follow in the record's.
+    pub order: &'a [Parameter],
+}
+
+impl Names<'_> {
+    /// What `value` of parameter `key` is called.
+    pub fn value(&self, key: &str, value: &Parameter) -> String {
+        let given = self.labels.iter().find(|(k, _)| select::value(k) == *value);
+        match (given, value) {
+            (Some((_, label)), _) => label.clone(),
+            (None, Parameter::Name(name)) => name.replace('_', " "),
+            (None, Parameter::Integer(n)) if Unit::of_name(key) == Unit::Bytes => {
+                units::bytes(*n)
+            }
+            (None, Parameter::Integer(n)) => n.to_string(),
+        }
+    }
+
+    /// The place of `value` in the given order.
+    pub fn place(&self, value: &Parameter) -> usize {
+        let is = |given: &Parameter| select::value(&given.to_string()) == *value;
+        self.order.iter().position(is).unwrap_or(usize::MAX)
+    }
+
+    /// The values of `key`, each once, in order.
+    pub fn values(
+        &self,
+        measurements: &[&Measurement],
+        key: &str,
+    ) -> Vec<Parameter> {
+        let mut values = select::distinct(measurements, key);
+        values.sort_by_key(|value| self.place(value));
+        values
+    }
+
+    /// Labels and places must be of values that occur: a misspelt one would be silent.
+    pub fn check(&self, measurements: &[&Measurement]) -> Result<(), String> {
+        let occurs = |value: &Parameter| {
+            measurements.iter().any(|m| {
+                parameter_keys(m)
+                    .any(|key| select::parameter(m, key).as_ref() == Some(value))
+            })
+        };
+        let ordered = self.order.iter().map(|v| ("order", v.to_string()));
+        let labelled = self.labels.keys().map(|key| ("labels", key.clone()));
+        for (what, text) in ordered.chain(labelled) {
+            if !occurs(&select::value(&text)) {
+                return Err(format!(
+                    "{what}: no measurement has the value `{text}`"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parameter_keys(m: &Measurement) -> impl Iterator<Item = &str> {
+    m.parameters.keys().map(String::as_str).chain([CASE])
+}
+
+/// What a parameter is called at the head of a column.
+pub fn of_parameter(key: &str) -> String {
+    html::capitalised(&key.replace('_', " "))
+}
+
+/// What a metric is called at the head of a column.
+pub fn of_metric(metric: &Metric) -> String {
+    match metric {
+        Metric::Checked => "Elements checked".to_owned(),
+        Metric::Bytes => "Bytes moved".to_owned(),
+        Metric::Peak => "Theoretical peak".to_owned(),
+        Metric::Model(name) => format!("Model: {}", name.replace('_', " ")),
+        Metric::Parameter(name) => of_parameter(name),
+        plain => of_parameter(&plain.name()),
+    }
+}

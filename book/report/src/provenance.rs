@@ -1,0 +1,170 @@
+//! Where the numbers come from: in a line under each chart and table, in full where a
+//! page asks for it.
+
+use record::{KernelOrigin, Record, units};
+
+use crate::html::escape;
+use crate::select::Filter;
+
+/// One line: GPU, date, revision, command. Then what `filter` would have shown but the
+/// machine could not measure.
+pub fn line(record: &Record, filter: &Filter) -> String {
+    let gpu =
+        record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
+    let mut line = format!(
+        "<span class=\"provenance\">{} · {} · {} · <code>{}</code>{}</span>",
+        escape(gpu),
+        escape(&day(&record.run.started)),
+        escape(&revision(record)),
+        escape(&record.run.command),
+        if record.run.quick {
+            " · quick run: fewer samples, smaller sizes"
+        } else {
+            ""
+        }
+    );
+    for skipped in filter.skipped(record) {
+        let parameters: String =
+            skipped.parameters.iter().map(|(k, v)| format!(" {k}={v}")).collect();
+        line.push_str(&format!(
+            " <span class=\"skipped\">Not measured: {}: {}</span>",
+            escape(&format!("{}{parameters}", skipped.case)),
+            escape(&skipped.reason)
+        ));
+    }
+    line
+}
+
+/// A definition list with everything a stranger needs to judge the numbers.
+pub fn full(record: &Record, beside: bool) -> String {
+    let class = if beside { "provenance beside" } else { "provenance" };
+    let mut list = format!(
+        "<dl class=\"{class}\" data-machine=\"{}\">\n",
+        escape(&record.machine.name)
+    );
+    for (term, text) in facts(record) {
+        let text = escape(&text);
+        let text =
+            if term == "Command" { format!("<code>{text}</code>") } else { text };
+        list.push_str(&format!("<dt>{term}</dt><dd>{text}</dd>\n"));
+    }
+    list + "</dl>\n"
+}
+
+fn facts(record: &Record) -> Vec<(&'static str, String)> {
+    let machine = &record.machine;
+    let mut facts = vec![];
+    if let Some(gpu) = machine.measured_gpu() {
+        let peak = gpu.memory_peak_bytes_per_second();
+        let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+        facts.push((
+            "GPU",
+            format!(
+                "{} (compute capability {}, {} multiprocessors, {} at {peak}, {} L2)",
+                gpu.name,
+                gpu.compute_capability,
+                gpu.multiprocessors,
+                units::bytes(gpu.memory_bytes),
+                units::bytes(gpu.l2_bytes),
+            ),
+        ));
+        if let Some(pcie) = &gpu.pcie {
+            let peak = pcie.peak_bytes_per_second();
+            let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+            let link = format!(
+                "PCIe {}.0 x{} ({peak} each way)",
+                pcie.generation, pcie.width
+            );
+            facts.push(("Link to the host", link));
+        }
+        if machine.gpus.len() > 1 {
+            let which =
+                format!("number {} of {}", machine.measured_gpu, machine.gpus.len());
+            facts.push(("Measured GPU", which));
+        }
+    }
+    let virtualised = match machine.virtualised {
+        Some(true) => ", a virtual machine",
+        Some(false) | None => "",
+    };
+    facts.push((
+        "Host",
+        format!(
+            "{} ({} logical cores, {}{virtualised})",
+            machine.cpu.model,
+            machine.cpu.logical_cores,
+            units::bytes(machine.host_memory_bytes)
+        ),
+    ));
+    let driver = record.software.driver.as_deref().unwrap_or("unknown");
+    facts.push((
+        "Software",
+        format!(
+            "driver {driver}, CUDA {}, {}, {}, {}",
+            record.software.cuda,
+            record.software.operating_system,
+            record.software.compiler,
+            record.software.profile
+        ),
+    ));
+    if let Some(kernel) = &record.kernel {
+        let origin = match kernel.origin {
+            KernelOrigin::CommittedPtx => "committed PTX",
+            KernelOrigin::CompiledAtRunTime => "compiled when it ran",
+        };
+        facts.push((
+            "Kernel",
+            format!(
+                "{} ({origin}, {} for compute {}, source {})",
+                kernel.name,
+                kernel.compiler,
+                kernel.compute,
+                short(&kernel.source_sha256)
+            ),
+        ));
+    }
+    let minute: String = record.run.started.chars().take(16).collect();
+    facts.push(("Recorded", format!("{} UTC", minute.replace('T', " "))));
+    facts.push(("Sources", revision(record)));
+    facts.push(("Command", record.run.command.clone()));
+    facts.push(("Samples", samples(record)));
+    let throttled = record.gpu_after.throttle_reasons.as_deref().unwrap_or_default();
+    if !throttled.is_empty() {
+        facts.push(("Clocks were held back by", throttled.join(", ")));
+    }
+    facts
+}
+
+fn samples(record: &Record) -> String {
+    let count = |n: usize| n.to_string();
+    let all = record.measurements.iter().map(|m| m.seconds.len());
+    let (least, most, sum) =
+        (all.clone().min(), all.clone().max(), all.sum::<usize>());
+    let each = match (least.unwrap_or(0), most.unwrap_or(0)) {
+        (least, most) if least == most => count(least),
+        (least, most) => format!("{} to {}", count(least), count(most)),
+    };
+    let quick = if record.run.quick { ", a quick run" } else { "" };
+    format!(
+        "{each} of each of {} measurements, {} in all{quick}",
+        record.measurements.len(),
+        count(sum)
+    )
+}
+
+fn revision(record: &Record) -> String {
+    let revision =
+        record.run.revision.as_deref().map_or("unknown".to_owned(), short);
+    match record.run.dirty {
+        Some(true) => format!("revision {revision} with uncommitted changes"),
+        Some(false) | None => format!("revision {revision}"),
+    }
+}
+
+fn day(started: &str) -> String {
+    started.chars().take(10).collect()
+}
+
+fn short(hash: &str) -> String {
+    hash.chars().take(7).collect()
+}

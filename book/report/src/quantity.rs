@@ -1,0 +1,280 @@
+//! The named numbers of a page: each stands for one query, or is computed from others.
+//!
+//! ```toml
+//! experiment = "host-memory"
+//! [pinned]
+//! is = "host-memory copy kind=pinned direction=host_to_device bytes=1GiB : bandwidth"
+//! [speedup]
+//! expression = "pinned / pageable"
+//! unit = "×"
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fasteval::{Evaler, Parser, Slab};
+use serde::Deserialize;
+
+use crate::records::{Both, Here, Machine, Records};
+use crate::select::Query;
+use crate::unit::Unit;
+
+/// The quantities of one page, before they are evaluated.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    /// The page's experiment, if it names one.
+    pub experiment: Option<String>,
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    is: Option<String>,
+    expression: Option<String>,
+    unit: Option<String>,
+}
+
+/// A number with its unit, on each machine that the book shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// Its unit.
+    pub unit: Unit,
+    /// Its value.
+    pub value: Both<f64>,
+}
+
+/// Names that mean something else in an expression or between double braces.
+const TAKEN: [&str; 27] = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "e",
+    "errata",
+    "floor",
+    "int",
+    "log",
+    "max",
+    "min",
+    "pi",
+    "print",
+    "provenance",
+    "round",
+    "scorecard",
+    "sign",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+];
+
+impl Definitions {
+    /// Adds a `quantities` block.
+    pub fn add(&mut self, toml: &str) -> Result<(), Vec<String>> {
+        let mut block: toml::Table =
+            crate::page::parse(toml).map_err(|e| vec![e])?;
+        let mut problems = vec![];
+        match block.remove("experiment") {
+            None => {}
+            Some(toml::Value::String(name)) if self.experiment.is_none() => {
+                self.experiment = Some(name);
+            }
+            Some(_) => {
+                problems.push("`experiment` must be one name, once".to_owned())
+            }
+        }
+        for (name, entry) in block {
+            let mut problem =
+                |what: String| problems.push(format!("`{name}`: {what}"));
+            let plain =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if !name.starts_with(|c: char| c.is_ascii_lowercase())
+                || !name.chars().all(plain)
+            {
+                problem("name it with lower-case letters, digits and _".to_owned());
+            } else if TAKEN.contains(&name.as_str()) {
+                problem("this name means something else already".to_owned());
+            }
+            match entry.try_into() {
+                Err(e) => problem(e.message().to_owned()),
+                Ok(entry) => {
+                    if self.entries.insert(name.clone(), entry).is_some() {
+                        problem("is defined twice on this page".to_owned());
+                    }
+                }
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Every quantity that has a value on the reference machine, and why the others
+    /// have none.
+    pub fn evaluate(
+        &self,
+        records: &Records,
+    ) -> (BTreeMap<String, Quantity>, Vec<String>) {
+        let (mut quantities, mut problems) = (BTreeMap::new(), vec![]);
+        let reference = self.on(&records.reference);
+        let here = records.here.as_ref().map(|machine| self.on(machine));
+        for (name, found) in &reference {
+            match (found, self.unit(name)) {
+                (Ok(value), Ok(unit)) => {
+                    let here = match here.as_ref().map(|here| &here[name]) {
+                        None => Here::NotShown,
+                        Some(Err(_)) => Here::Lacking,
+                        Some(Ok(value)) => Here::Has(*value),
+                    };
+                    let value = Both { reference: *value, here };
+                    quantities.insert(name.clone(), Quantity { unit, value });
+                }
+                (Err(Problem::Elsewhere), _) => {}
+                (Err(Problem::Here(problem)), _) => {
+                    problems.push(format!("`{name}`: {problem}"));
+                }
+                (Ok(_), Err(problem)) => {
+                    problems.push(format!("`{name}`: {problem}"))
+                }
+            }
+        }
+        (quantities, problems)
+    }
+
+    fn unit(&self, name: &str) -> Result<Unit, String> {
+        let entry = &self.entries[name];
+        let natural = || entry.is.as_ref().map(|is| Ok(self.query(is)?.unit()));
+        match &entry.unit {
+            Some(text) => {
+                let unit = Unit::parse(text)?;
+                match natural().transpose()? {
+                    // A plain number may be given a word; a bandwidth stays a bandwidth.
+                    Some(natural) if natural != unit && natural != Unit::Number => {
+                        Err(format!("is in `{}`, not `{text}`", natural.symbol()))
+                    }
+                    _ => Ok(unit),
+                }
+            }
+            None => natural()
+                .unwrap_or_else(|| Err("an expression needs a `unit`".to_owned())),
+        }
+    }
+
+    fn query(&self, is: &str) -> Result<Query, String> {
+        Query::parse(is, self.experiment.as_deref())
+    }
+
+    /// Every quantity on `machine`.
+    fn on(&self, machine: &Machine) -> BTreeMap<String, Result<f64, Problem>> {
+        let mut found = BTreeMap::new();
+        for name in self.entries.keys() {
+            self.find(name, machine, &mut vec![], &mut found);
+        }
+        found
+    }
+
+    /// Puts the value of `name` into `found`. `asking` are the names whose expressions
+    /// led here.
+    fn find(
+        &self,
+        name: &str,
+        machine: &Machine,
+        asking: &mut Vec<String>,
+        found: &mut BTreeMap<String, Result<f64, Problem>>,
+    ) {
+        if found.contains_key(name) {
+            return;
+        }
+        let entry = &self.entries[name];
+        asking.push(name.to_owned());
+        let value = match (&entry.is, &entry.expression) {
+            (Some(is), None) => self
+                .query(is)
+                .and_then(|query| query.value(machine))
+                .map_err(Problem::Here),
+            (None, Some(expression)) => {
+                self.compute(expression, machine, asking, found)
+            }
+            _ => Err(Problem::Here("give either `is` or `expression`".to_owned())),
+        };
+        asking.pop();
+        found.insert(name.to_owned(), value);
+    }
+
+    fn compute(
+        &self,
+        expression: &str,
+        machine: &Machine,
+        asking: &mut Vec<String>,
+        found: &mut BTreeMap<String, Result<f64, Problem>>,
+    ) -> Result<f64, Problem> {
+        let expression = Expression::parse(expression).map_err(Problem::Here)?;
+        let mut values = BTreeMap::new();
+        for name in expression.names() {
+            if let Some(start) = asking.iter().position(|asked| *asked == name) {
+                let circle = asking[start..].join("` needs `");
+                let problem = format!("goes in a circle: `{circle}` needs `{name}`");
+                return Err(Problem::Here(problem));
+            }
+            if !self.entries.contains_key(&name) {
+                let problem = format!("there is no quantity `{name}` on this page");
+                return Err(Problem::Here(problem));
+            }
+            self.find(&name, machine, asking, found);
+            match &found[&name] {
+                Ok(value) => values.insert(name, *value),
+                Err(_) => return Err(Problem::Elsewhere),
+            };
+        }
+        expression.value(&mut values).map_err(Problem::Here)
+    }
+}
+
+/// Why a quantity has no value.
+enum Problem {
+    /// Its own fault.
+    Here(String),
+    /// One that it needs has none; that one tells why.
+    Elsewhere,
+}
+
+/// Arithmetic on named numbers.
+pub struct Expression {
+    text: String,
+    slab: Slab,
+    root: fasteval::ExpressionI,
+}
+
+impl Expression {
+    /// Parses `text`.
+    pub fn parse(text: &str) -> Result<Expression, String> {
+        let mut slab = Slab::new();
+        let root = Parser::new()
+            .parse(text, &mut slab.ps)
+            .map_err(|e| format!("`{text}`: {e}"))?;
+        Ok(Expression { text: text.to_owned(), slab, root })
+    }
+
+    /// The names it needs.
+    fn names(&self) -> BTreeSet<String> {
+        self.root.from(&self.slab.ps).var_names(&self.slab)
+    }
+
+    /// Its value, which is finite.
+    pub fn value(&self, names: &mut BTreeMap<String, f64>) -> Result<f64, String> {
+        let value = self
+            .root
+            .from(&self.slab.ps)
+            .eval(&self.slab, names)
+            .map_err(|e| format!("`{}`: {e}", self.text))?;
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(format!("`{}` is not a finite number", self.text))
+        }
+    }
+}

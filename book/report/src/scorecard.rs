@@ -1,0 +1,168 @@
+//! Claims as HTML: the badge in a sentence, the quotation, the scorecard of a section,
+//! the errata.
+
+use crate::claims::{Claim, Entry, Ledger, Recomputation, Verdict};
+use crate::html::{capitalised, escape, prose};
+use crate::page::Page;
+use crate::records::Records;
+use crate::unit::Unit;
+
+/// The page on which the scorecard stands.
+const PAGE: &str = "scorecard.html";
+
+/// A claim's verdict in a sentence. `root` leads from the page to the book's root.
+pub fn badge(entry: &Entry, records: &Records, root: &str) -> String {
+    let id = &entry.claim.id;
+    entry.verdict.sentence(records, |verdict, beside| {
+        let text = match beside {
+            true => verdict.words().to_owned(),
+            false => format!("{id} · {}", verdict.words()),
+        };
+        link(*verdict, &format!("{root}{PAGE}#{id}"), &text)
+    })
+}
+
+/// A claim's text with its source.
+pub fn quotation(claim: &Claim, root: &str) -> String {
+    format!(
+        "<blockquote class=\"claim\">\n<p>{}</p>\n\
+         <footer>{} · <a href=\"{root}{PAGE}#{id}\">{id}</a></footer>\n</blockquote>\n",
+        prose(&claim.says),
+        escape(&claim.source),
+        id = claim.id,
+    )
+}
+
+/// The claims of one section.
+pub fn section(
+    section: &str,
+    ledger: &Ledger,
+    records: &Records,
+    pages: &[Page],
+    root: &str,
+) -> Result<String, String> {
+    let mut rows = String::new();
+    for entry in ledger.entries.iter().filter(|entry| entry.claim.section == section)
+    {
+        rows += &row(entry, records, pages, root);
+    }
+    if rows.is_empty() {
+        return Err("no claim is of this section".to_owned());
+    }
+    Ok(format!(
+        "<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
+         <th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th>\
+         <th scope=\"col\">What the source says</th>\
+         <th scope=\"col\">Claimed and measured</th>\
+         </tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+    ))
+}
+
+fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
+    let Entry { claim, verdict, .. } = entry;
+    let mut says = format!(
+        "<p>{}</p><p class=\"source\">{}</p>",
+        prose(&claim.says),
+        capitalised(&escape(&claim.source))
+    );
+    if let Some(correct) = &claim.erratum {
+        says += &format!("<p class=\"correct\">{}</p>", prose(correct));
+    }
+    says += &recomputations(entry);
+
+    let mut found = String::new();
+    for (test, quantity) in claim.tests.iter().zip(&entry.measured) {
+        let unit = &quantity.unit;
+        let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
+        found += &format!(
+            "<p>{}: claimed {}{}, measured <span class=\"value\">{}</span></p>",
+            prose(&test.what),
+            escape(&unit.print(test.claimed(unit))),
+            prose(&about),
+            quantity.value.sentence(records, |value, _| escape(&unit.print(*value)))
+        );
+    }
+    if let Some(why) = &claim.outside {
+        found += &format!("<p>{}</p>", prose(why));
+    }
+    if let Some(experiment) = &claim.awaits {
+        found += &format!(
+            "<p>Awaits the experiment <code>{}</code></p>",
+            escape(experiment)
+        );
+    }
+
+    let page = pages.iter().find(|page| Some(&page.stem) == claim.page.as_ref());
+    let verdict = verdict.sentence(records, |verdict, _| match page {
+        Some(page) => {
+            link(*verdict, &format!("{root}{}", page.html()), verdict.words())
+        }
+        None => {
+            let (class, words) = (verdict.class(), verdict.words());
+            format!("<span class=\"verdict {class}\">{words}</span>")
+        }
+    });
+    format!(
+        "<tr id=\"{id}\"><th scope=\"row\">{id}</th><td>{verdict}</td>\
+         <td>{says}</td><td>{found}</td></tr>\n",
+        id = claim.id
+    )
+}
+
+/// Every erratum of the book: first the claims that are one, then the others.
+pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
+    let mut items = String::new();
+    for entry in &ledger.entries {
+        let claim = &entry.claim;
+        let Some(correct) = &claim.erratum else { continue };
+        items += &format!(
+            "<li><p><a href=\"{root}{PAGE}#{id}\">{id}</a> \
+             (section {}, {}): {}</p><p class=\"correct\">{}</p>{}</li>\n",
+            escape(&claim.section),
+            escape(&claim.source),
+            prose(&claim.says),
+            prose(correct),
+            recomputations(entry),
+            id = claim.id
+        );
+    }
+    for erratum in &ledger.errata {
+        items += &format!(
+            "<li id=\"{id}\"><p>{id} (section {}, {}): {}</p>\
+             <p class=\"correct\">{}</p><p class=\"evidence\">{}</p></li>\n",
+            escape(&erratum.section),
+            escape(&erratum.source),
+            prose(&erratum.says),
+            prose(&erratum.correct),
+            prose(&erratum.evidence),
+            id = erratum.id
+        );
+    }
+    if items.is_empty() {
+        return Err("there are no errata".to_owned());
+    }
+    Ok(format!("<ul class=\"errata\">\n{items}</ul>\n"))
+}
+
+fn recomputations(entry: &Entry) -> String {
+    let number = |value: f64, unit: &str| {
+        let space = if unit.is_empty() || unit == "×" { "" } else { " " };
+        escape(&format!("{}{space}{unit}", Unit::Number.print(value)))
+    };
+    let line = |(r, value): (&Recomputation, &f64)| {
+        let printed = r.printed.map_or(String::new(), |printed| {
+            format!("; the source prints {}", number(printed, &r.unit))
+        });
+        format!(
+            "<p class=\"recomputed\">{}: <code>{}</code> = {}{printed}</p>",
+            prose(&r.what),
+            escape(&r.expression),
+            number(*value, &r.unit)
+        )
+    };
+    entry.claim.recomputations.iter().zip(&entry.recomputed).map(line).collect()
+}
+
+fn link(verdict: Verdict, to: &str, text: &str) -> String {
+    format!("<a class=\"verdict {}\" href=\"{to}\">{text}</a>", verdict.class())
+}

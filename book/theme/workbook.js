@@ -1,0 +1,396 @@
+// The reader's side of the workbook: predictions, made before the figure is seen, kept
+// in this browser and drawn on the chart. Without this script, or without storage, all
+// of the book can still be read.
+
+"use strict";
+
+(() => {
+    const SVG = "http://www.w3.org/2000/svg";
+    const NARROW_SPACES = /[\s\u00a0\u2009\u202f]+/gu;
+
+    // Storage. Books opened as files share one storage, so keys carry the book's path.
+
+    const bookPath = new URL(
+        (typeof path_to_root === "string" && path_to_root) || "./",
+        document.baseURI,
+    ).pathname;
+
+    const keyOf = name => `workbook ${bookPath} ${name}`;
+
+    // Reading and writing may throw where storage is turned off or full: the prediction
+    // then lasts as long as the page.
+    function recall(name) {
+        try {
+            return localStorage.getItem(keyOf(name));
+        } catch {
+            return null;
+        }
+    }
+
+    function remember(name, text) {
+        try {
+            localStorage.setItem(keyOf(name), text);
+        } catch {
+            // Nothing to do: see above.
+        }
+    }
+
+    // Numbers as people type them.
+
+    // The number in `text`, or null. `1,234` groups thousands; `1,5` is a decimal comma;
+    // a trailing unit is allowed if it is the one asked for.
+    function parseGuess(text, unit) {
+        let number = text.trim().replace(/^\u2212/u, "-");
+        for (const suffix of unit === "×" ? ["×", "x"] : [unit]) {
+            if (suffix && number.toLowerCase().endsWith(suffix.toLowerCase())) {
+                number = number.slice(0, -suffix.length).trim();
+                break;
+            }
+        }
+        const exponent = "(?:[eE][+-]?\\d+)?";
+        const grouped = new RegExp(
+            `^[+-]?[1-9]\\d{0,2}(?:([,\\s])\\d{3})(?:\\1\\d{3})*(?:\\.\\d+)?${exponent}$`,
+            "u",
+        );
+        if (grouped.test(number)) {
+            number = number.replace(/,/gu, "").replace(NARROW_SPACES, "");
+        } else {
+            number = number.replace(/^([+-]?\d*),(\d+)/u, "$1.$2");
+        }
+        const plain = new RegExp(`^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)${exponent}$`, "u");
+        const value = plain.test(number) ? Number(number) : NaN;
+        return Number.isFinite(value) ? value : null;
+    }
+
+    const withUnit = (text, unit) =>
+        unit === "×" ? `${text}×` : unit ? `${text}\u00a0${unit}` : text;
+
+    const rounded = (value, digits) => String(Number(value.toPrecision(digits)));
+
+    // How a guess compares with the answer, in words. Both are in the record's unit;
+    // `scale` is the size of the displayed unit in it.
+    function judge(guess, answer, scale, unit) {
+        const ratio = guess / answer;
+        const factor = ratio > 0 ? Math.max(ratio, 1 / ratio) : Infinity;
+        const off = guess === answer ? 0 : Math.abs(ratio - 1);
+        const score =
+            off <= 0.1 ? "Spot on."
+            : factor <= 1.5 ? "Close."
+            : factor <= 3 ? "Right order."
+            : "Surprised: read on.";
+        const side = guess > answer ? "too high" : "too low";
+        let distance = "";
+        if (off === 0) {
+            distance = "exactly that";
+        } else if (factor >= 2) {
+            distance = Number.isFinite(factor)
+                ? `a factor of ${rounded(factor, 2)} ${side}`
+                : side;
+        } else if (unit === "%") {
+            const points = Math.abs(guess - answer) / scale;
+            distance = `${rounded(points, 2)} percentage points ${side}`;
+        } else {
+            distance = `${rounded(100 * off, 2)}\u00a0% ${side}`;
+        }
+        return { score, distance };
+    }
+
+    // Figures: the veil and the guess.
+
+    // The predictions that each veiled figure still waits for.
+    const waiting = new Map();
+
+    function hideFromReaders(figure, hidden) {
+        for (const part of figure.querySelectorAll(":scope > svg, figcaption strong")) {
+            if (hidden) {
+                part.setAttribute("aria-hidden", "true");
+            } else {
+                part.removeAttribute("aria-hidden");
+            }
+        }
+    }
+
+    function button(text, action) {
+        const element = document.createElement("button");
+        element.type = "button";
+        element.textContent = text;
+        element.addEventListener("click", action);
+        return element;
+    }
+
+    function veil(figure, prediction) {
+        if (waiting.has(figure)) {
+            waiting.get(figure).add(prediction);
+            return;
+        }
+        waiting.set(figure, new Set([prediction]));
+        const cover = document.createElement("div");
+        cover.className = "veil";
+        cover.append(
+            button("Make a prediction first", () => prediction.input.focus()),
+            button("or show the figure", () => {
+                for (const each of prediction.figures) {
+                    remember(`shown ${each.id}`, "yes");
+                    unveil(each);
+                }
+                figure.tabIndex = -1;
+                figure.focus({ preventScroll: true });
+            }),
+        );
+        figure.append(cover);
+        figure.classList.add("veiled");
+        hideFromReaders(figure, true);
+    }
+
+    function unveil(figure) {
+        if (waiting.delete(figure)) {
+            figure.querySelector(":scope > .veil").remove();
+            figure.classList.remove("veiled");
+            hideFromReaders(figure, false);
+        }
+    }
+
+    // `prediction` has been made: its figures show once no other prediction waits.
+    function settle(prediction) {
+        for (const figure of prediction.figures) {
+            const others = waiting.get(figure);
+            others?.delete(prediction);
+            if (others?.size === 0) {
+                unveil(figure);
+            }
+        }
+    }
+
+    function svgElement(name, attributes) {
+        const element = document.createElementNS(SVG, name);
+        for (const [key, value] of Object.entries(attributes)) {
+            element.setAttribute(key, value);
+        }
+        return element;
+    }
+
+    // The pixel of `value` on the value axis of `svg`, and whether it lies below (-1) or
+    // above (1) the axis, where it is moved to the end.
+    function locate(svg, value) {
+        const { valueScale, valueMin, valueMax, valueStart, valueEnd } = svg.dataset;
+        const along = valueScale === "linear" ? Number : Math.log10;
+        const low = along(Number(valueMin));
+        const share = (along(value) - low) / (along(Number(valueMax)) - low);
+        // The logarithm of a negative guess is no number and compares false.
+        const beyond = share > 1 ? 1 : share >= 0 ? 0 : -1;
+        const clamped = beyond > 0 ? 1 : beyond < 0 ? 0 : share;
+        const start = Number(valueStart);
+        return { pixel: start + clamped * (Number(valueEnd) - start), beyond };
+    }
+
+    const overlap = (a, b) =>
+        Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
+        Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+
+    // Draws `value` across the plot of `svg` as a dashed line, its label where it covers
+    // least of what is there.
+    function drawGuess(svg, id, value) {
+        for (const old of svg.querySelectorAll(":scope > .guess")) {
+            if (old.dataset.prediction === id) {
+                old.remove();
+            }
+        }
+        if (!svg.dataset.valueAxis) {
+            return;
+        }
+        const upright = svg.dataset.valueAxis === "x";
+        const { pixel, beyond } = locate(svg, value);
+        const from = Number(svg.dataset.crossStart);
+        const to = Number(svg.dataset.crossEnd);
+        const group = svgElement("g", { class: "guess", "aria-hidden": "true" });
+        group.dataset.prediction = id;
+        group.append(
+            svgElement(
+                "line",
+                upright
+                    ? { x1: pixel, x2: pixel, y1: from, y2: to }
+                    : { x1: from, x2: to, y1: pixel, y2: pixel },
+            ),
+        );
+        if (beyond !== 0) {
+            group.append(arrowhead(svg, upright, pixel, (from + to) / 2, beyond));
+        }
+        const label = svgElement("text", {});
+        label.textContent =
+            beyond === 0 ? "your prediction" : "your prediction, off the scale";
+        group.append(label);
+        svg.append(group);
+        placeLabel(svg, label, labelPlaces(upright, pixel, from, to));
+    }
+
+    // A triangle inside the plot that points past its end.
+    function arrowhead(svg, upright, pixel, middle, beyond) {
+        const { valueStart, valueEnd } = svg.dataset;
+        const outward = Math.sign(Number(valueEnd) - Number(valueStart)) * beyond;
+        const base = pixel - 9 * outward;
+        const corners = [[pixel, middle], [base, middle - 6], [base, middle + 6]]
+            .map(([along, across]) => (upright ? [along, across] : [across, along]))
+            .map(corner => corner.join(","));
+        return svgElement("path", { d: `M${corners.join("L")}Z` });
+    }
+
+    // Where the label may stand, the preferred places first.
+    function labelPlaces(upright, pixel, from, to) {
+        const inset = 6;
+        const low = Math.min(from, to);
+        const high = Math.max(from, to);
+        const shares = [0, 1, 0.5, 0.25, 0.75];
+        if (upright) {
+            return shares.flatMap(share => {
+                const y = low + 14 + share * (high - low - 20);
+                return [
+                    { x: pixel + inset, y, anchor: "start" },
+                    { x: pixel - inset, y, anchor: "end" },
+                ];
+            });
+        }
+        return shares.flatMap(share => {
+            const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
+            const x = low + inset + share * (high - low - 2 * inset);
+            return [
+                { x, y: pixel - inset, anchor },
+                { x, y: pixel + 15, anchor },
+            ];
+        });
+    }
+
+    function placeLabel(svg, label, places) {
+        // Only what is displayed can be measured; nothing is painted in between.
+        svg.style.display = "block";
+        const frame = svg.getBoundingClientRect();
+        const taken = Array.from(svg.querySelectorAll("text, circle"))
+            .filter(element => element !== label)
+            .map(element => element.getBoundingClientRect());
+        let best = null;
+        for (const place of places) {
+            label.setAttribute("x", place.x);
+            label.setAttribute("y", place.y);
+            label.setAttribute("text-anchor", place.anchor);
+            const box = label.getBoundingClientRect();
+            const outside = box.width * box.height - overlap(box, frame);
+            const covered = taken.reduce((sum, other) => sum + overlap(box, other), 0);
+            const cost = 10 * Math.max(0, outside) + covered;
+            if (best === null || cost < best.cost - 1) {
+                best = { place, cost };
+            }
+        }
+        label.setAttribute("x", best.place.x);
+        label.setAttribute("y", best.place.y);
+        label.setAttribute("text-anchor", best.place.anchor);
+        svg.style.display = "";
+    }
+
+    // Predictions.
+
+    function setUp(section) {
+        const { answer, answerText, scale, unit, figure } = section.dataset;
+        const input = section.querySelector("input");
+        const outcome = section.querySelector(".outcome");
+        const details = section.querySelector("details");
+        const submit = section.querySelector("button");
+        const prediction = {
+            input,
+            // This machine's figure, and the reference machine's below it.
+            figures: (figure ? [figure, `${figure}-reference`] : [])
+                .map(id => document.getElementById(id))
+                .filter(element => element !== null),
+        };
+        outcome.id = `outcome-${section.id}`;
+        input.setAttribute("aria-describedby", outcome.id);
+
+        function refuse() {
+            input.setAttribute("aria-invalid", "true");
+            outcome.classList.add("refused");
+            const example = withUnit("12.5", unit);
+            outcome.textContent = `Please give one number, for example ${example}.`;
+        }
+
+        function accept(guess) {
+            const value = guess * Number(scale);
+            const { score, distance } = judge(value, Number(answer), Number(scale), unit);
+            const headline = document.createElement("strong");
+            headline.textContent = score;
+            input.removeAttribute("aria-invalid");
+            outcome.classList.remove("refused");
+            outcome.replaceChildren(
+                headline,
+                ` You predicted ${withUnit(String(guess), unit)}; measured: ` +
+                    `${answerText}. Your prediction is ${distance}.`,
+            );
+            submit.textContent = "Change guess";
+            details.open = true;
+            settle(prediction);
+            for (const each of prediction.figures) {
+                for (const svg of each.querySelectorAll(":scope > svg")) {
+                    drawGuess(svg, section.id, value);
+                }
+            }
+        }
+
+        section.querySelector("form").addEventListener("submit", event => {
+            event.preventDefault();
+            const guess = parseGuess(input.value, unit);
+            if (guess === null) {
+                refuse();
+            } else {
+                remember(section.id, input.value);
+                accept(guess);
+            }
+        });
+
+        // Whoever looks the answer up has no more use for the veil.
+        details.addEventListener("toggle", () => {
+            if (details.open) {
+                settle(prediction);
+            }
+        });
+
+        const kept = recall(section.id);
+        const guess = kept === null ? null : parseGuess(kept, unit);
+        if (guess !== null) {
+            input.value = kept;
+            accept(guess);
+        } else {
+            for (const each of prediction.figures) {
+                if (recall(`shown ${each.id}`) === null) {
+                    veil(each, prediction);
+                }
+            }
+        }
+    }
+
+    // Wide tables scroll in their wrapper: reachable by keyboard while they do, and
+    // named for screen readers.
+    function watchScrolling(wrapper) {
+        const caption = wrapper.querySelector("caption")?.textContent.trim();
+        new ResizeObserver(() => {
+            if (wrapper.scrollWidth > wrapper.clientWidth) {
+                wrapper.tabIndex = 0;
+                wrapper.setAttribute("role", "region");
+                wrapper.setAttribute("aria-label", caption || "Table");
+            } else {
+                wrapper.removeAttribute("tabindex");
+                wrapper.removeAttribute("role");
+                wrapper.removeAttribute("aria-label");
+            }
+        }).observe(wrapper);
+    }
+
+    document.documentElement.classList.add("js-prediction");
+    document.querySelectorAll("section.prediction").forEach(setUp);
+    document.querySelectorAll("main .table, main .table-wrapper").forEach(watchScrolling);
+
+    // mdBook turns the page on the left and right arrow keys, also while they scroll a
+    // focused table or listing.
+    document.querySelector("main")?.addEventListener("keydown", event => {
+        const scrolls = event.target.scrollWidth > event.target.clientWidth;
+        if (scrolls && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+            event.stopPropagation();
+        }
+    });
+})();

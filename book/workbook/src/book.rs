@@ -1,0 +1,76 @@
+//! `cargo workbook build`, and the preprocessor behind stock mdBook.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+/// Options of `cargo workbook build`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Arguments {
+    /// Machine whose numbers come first [default: the one that recorded here last]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Folder of the finished book [default: book/html]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Fail if a committed figure is not what the records give, instead of writing it
+    #[arg(long)]
+    check: bool,
+}
+
+/// What mdBook asks of a preprocessor.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Preprocess {
+    #[command(subcommand)]
+    question: Option<Question>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Question {
+    /// Succeed if the renderer is supported
+    Supports {
+        /// The renderer's name
+        renderer: String,
+    },
+}
+
+/// Builds the book and says where it is. Returns its folder.
+pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
+    let mut options = report::Options::of(&root.join("book"))?;
+    if let Some(machine) = &arguments.machine {
+        options.this_machine = Some(machine.clone());
+    }
+    options.check = arguments.check;
+    // A relative path means the folder that the command was given in.
+    options.output =
+        arguments.output.as_deref().map(std::path::absolute).transpose()?;
+    let built = report::build(&options)?;
+    for path in &built.stored {
+        anstream::println!("drawn: {}", shown(root, path));
+    }
+    for path in &built.removed {
+        anstream::println!("removed: {}", shown(root, path));
+    }
+    anstream::println!("the book: {}", built.html.join("index.html").display());
+    Ok(built.html)
+}
+
+/// Answers mdBook on standard output.
+pub(crate) fn preprocess(root: &Path, arguments: &Preprocess) -> Result<ExitCode> {
+    match &arguments.question {
+        Some(Question::Supports { renderer }) if renderer == "html" => {
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Question::Supports { .. }) => Ok(ExitCode::FAILURE),
+        None => {
+            let options = report::Options::of(&root.join("book"))?;
+            report::preprocess(&options, std::io::stdin(), std::io::stdout())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn shown(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,164 @@
+//! `cargo workbook doctor`: what this machine has, and what can run here and why.
+
+use std::path::Path;
+
+use anyhow::Result;
+use cudarc::driver::{result, sys};
+use lab::gpu::{self, Gpus};
+use lab::{kernel, libraries, machine};
+use record::{Machine, units};
+
+use crate::experiments;
+
+const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
+const BAD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
+
+/// Prints the report. Everything it asks for may be missing.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let gpus = gpu::probe();
+    match &gpus {
+        Gpus::None(why) => {
+            line(false, "GPU", &format!("none can be measured: {why}"))
+        }
+        Gpus::Count(_) => describe(&machine::Monitor::new())?,
+    }
+    compilers();
+    host();
+    anstream::println!();
+    for experiment in experiments::all(root)? {
+        let verdict = match &gpus {
+            Gpus::None(_) => {
+                Err("it needs a GPU; the book shows the recorded results".into())
+            }
+            Gpus::Count(count) => enough(*count, &experiment.needs),
+        };
+        match verdict {
+            Ok(()) => line(true, &experiment.name, "can run here"),
+            Err(why) => {
+                line(false, &experiment.name, &format!("cannot run here: {why}"))
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether `count` GPUs satisfy what a manifest calls `1 GPU`, `2 GPUs` …
+fn enough(count: usize, needs: &str) -> Result<(), String> {
+    let wanted: usize =
+        needs.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(1);
+    if count >= wanted {
+        Ok(())
+    } else {
+        Err(format!("it needs {needs}, there are {count}"))
+    }
+}
+
+fn describe(monitor: &machine::Monitor) -> Result<()> {
+    let (major, minor) = gpu::cuda_version().unwrap_or_default();
+    let driver = monitor.driver().unwrap_or_else(|| "of unknown release".into());
+    let old = (major, minor) < kernel::COMMITTED_NVRTC;
+    let advice = if old { "; older than CUDA 12.4, update it" } else { "" };
+    line(
+        !old,
+        "driver",
+        &format!("{driver}, for CUDA up to {major}.{minor}{advice}"),
+    );
+    let machine: Machine = monitor.describe("here", 0)?;
+    for (i, gpu) in machine.gpus.iter().enumerate() {
+        let peak = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
+        line(
+            true,
+            &format!("GPU {i}"),
+            &format!(
+                "{}, compute capability {}, {} multiprocessors, {} of memory at {} \
+                 (theoretical), {} of L2",
+                gpu.name,
+                gpu.compute_capability,
+                gpu.multiprocessors,
+                units::bytes(gpu.memory_bytes),
+                peak.unwrap_or_else(|| "an unknown rate".into()),
+                units::bytes(gpu.l2_bytes),
+            ),
+        );
+        match &gpu.pcie {
+            Some(p) => {
+                let peak = p
+                    .peak_bytes_per_second()
+                    .map(units::bandwidth)
+                    .unwrap_or_default();
+                let most = p.max_generation.unwrap_or(p.generation);
+                let idle =
+                    if most > p.generation { ", dropped while idle" } else { "" };
+                let text = format!(
+                    "PCIe {}.0 x{} now{idle}; at best {most}.0 x{}; {peak} each way \
+                     (theoretical)",
+                    p.generation,
+                    p.width,
+                    p.max_width.unwrap_or(p.width)
+                );
+                line(true, "  link", &text);
+            }
+            None => line(false, "  link", "unknown: neither NVML nor sysfs tells"),
+        }
+        if let Some(nvlink) = &gpu.nvlink {
+            line(true, "  NVLink", &format!("{} links up", nvlink.links));
+        }
+    }
+    peers(machine.gpus.len());
+    Ok(())
+}
+
+/// Which pairs of GPUs can read each other's memory.
+fn peers(count: usize) {
+    if count < 2 {
+        return line(true, "peers", "one GPU, so no peer access");
+    }
+    let can = |a: i32, b: i32| -> Result<bool, result::DriverError> {
+        let (a, b) = (result::device::get(a)?, result::device::get(b)?);
+        let mut can = 0;
+        // SAFETY: both devices came from the driver, which writes one integer.
+        unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, a, b) }.result()?;
+        Ok(can != 0)
+    };
+    let pairs =
+        (0..count as i32).flat_map(|a| (0..count as i32).map(move |b| (a, b)));
+    let pairs: Vec<_> = pairs.filter(|(a, b)| a != b).collect();
+    let able = pairs.iter().filter(|(a, b)| can(*a, *b).unwrap_or(false)).count();
+    let text = format!("{able} of {} ordered pairs have peer access", pairs.len());
+    line(able == pairs.len(), "peers", &text);
+}
+
+fn compilers() {
+    match kernel::nvrtc_version() {
+        Ok((major, minor)) => line(true, "NVRTC", &format!("{major}.{minor}")),
+        Err(_) => {
+            let text = format!(
+                "not found; without it everything runs, but kernels that you edit do not \
+                 compile. Get it with\n{:16}{}",
+                "",
+                libraries::NVRTC.install
+            );
+            line(false, "NVRTC", &text);
+        }
+    }
+}
+
+/// Host limits that pinned memory runs into.
+fn host() {
+    let mut system = match sysinfo::System::new() {
+        Ok(system) => system,
+        Err(e) => return line(false, "host", &format!("cannot be read: {e}")),
+    };
+    system.refresh_memory();
+    let text = format!(
+        "{} of memory, {} of it available (the experiments pin up to 2 GiB)",
+        units::bytes(system.total_memory()),
+        units::bytes(system.available_memory())
+    );
+    line(system.available_memory() > 4 << 30, "host", &text);
+}
+
+fn line(good: bool, what: &str, text: &str) {
+    let (style, mark) = if good { (GOOD, "ok") } else { (BAD, "--") };
+    anstream::println!("{style}{mark}{style:#} {what:<19} {text}");
+}

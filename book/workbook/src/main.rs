@@ -1,0 +1,94 @@
+//! The workbook's command-line program. `.cargo/config.toml` makes it `cargo workbook`.
+//!
+//! | module | commands |
+//! |---|---|
+//! | [`experiments`] | `list`; which experiments there are |
+//! | [`run`] | `run`: measure, then build |
+//! | [`book`] | `build`, `preprocess` |
+//! | [`serve`] | `serve`: build, show, and build again on every change |
+//! | [`doctor`] | `doctor`: what this machine has and can run |
+//! | [`new`] | `new`: the files of another experiment |
+//! | [`ptx`] | `ptx`: the committed PTX |
+//! | [`import`] | `import`: records that another machine made |
+//!
+//! It measures nothing itself (the experiments do) and draws nothing (`report` does).
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+mod book;
+mod doctor;
+mod experiments;
+mod import;
+mod new;
+mod ptx;
+mod run;
+mod serve;
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "cargo workbook",
+    bin_name = "cargo workbook",
+    about = "The GPU Memory Workbook: measure this machine, redraw the book",
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
+)]
+enum Command {
+    /// Run every experiment this machine can run, then build the book
+    Run(run::Arguments),
+    /// List the experiments: section, needs, whether recorded here
+    List,
+    /// Tell what this machine has, and what can run here and why
+    Doctor,
+    /// Build the book from the records
+    Build(book::Arguments),
+    /// Build the book, show it on this machine, and rebuild on every change
+    Serve(serve::Arguments),
+    /// Make the files of a new experiment
+    New(new::Arguments),
+    /// Compile the kernels to the committed PTX (needs NVRTC, no GPU)
+    Ptx(ptx::Arguments),
+    /// Take over records that a GPU machine made
+    Import(import::Arguments),
+    /// Be mdBook's preprocessor: `mdbook serve book` calls this
+    #[command(hide = true)]
+    Preprocess(book::Preprocess),
+}
+
+fn main() -> ExitCode {
+    lab::libraries::expose(&[lab::libraries::NVRTC]);
+    match dispatch(Command::parse()) {
+        Ok(code) => code,
+        Err(e) => {
+            anstream::eprintln!("error: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode> {
+    let root = root()?;
+    match command {
+        Command::Run(arguments) => return run::run(&root, &arguments),
+        Command::List => experiments::list(&root)?,
+        Command::Doctor => doctor::run(&root)?,
+        Command::Build(arguments) => drop(book::build(&root, &arguments)?),
+        Command::Serve(arguments) => serve::run(&root, &arguments)?,
+        Command::New(arguments) => new::run(&root, &arguments)?,
+        Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
+        Command::Import(arguments) => import::run(&root, &arguments)?,
+        Command::Preprocess(arguments) => {
+            return book::preprocess(&root, &arguments);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The workbook's top folder.
+fn root() -> Result<PathBuf> {
+    lab::workspace::root().context(
+        "this is not inside a checkout of the workbook (no book/book.toml here or above)",
+    )
+}

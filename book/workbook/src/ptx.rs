@@ -1,0 +1,82 @@
+//! `cargo workbook ptx`: makes the committed PTX of every kernel, or checks it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use lab::kernel::{self, COMMITTED_COMPUTE, COMMITTED_NVRTC, Stamp};
+use lab::libraries::NVRTC;
+
+/// Options of `cargo workbook ptx`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// Change nothing; fail if a committed PTX is not what its source compiles to
+    #[arg(long)]
+    check: bool,
+    /// With --check: compile for these compute capabilities too
+    #[arg(long, value_name = "CC", value_delimiter = ',', requires = "check")]
+    compute: Vec<String>,
+}
+
+/// Compiles every `kernels/*.cu` and writes or compares `kernels/ptx/*.ptx`.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    let version = kernel::nvrtc_version()?;
+    if version != COMMITTED_NVRTC {
+        bail!(
+            "committed PTX is made by NVRTC {}.{}, so that it loads on older drivers; the \
+             one found here is {}.{}. Get the right one:\n  {}\n  source .venv/bin/activate",
+            COMMITTED_NVRTC.0,
+            COMMITTED_NVRTC.1,
+            version.0,
+            version.1,
+            NVRTC.install
+        );
+    }
+    let mut stale = vec![];
+    for source_path in sources(root)? {
+        let name = stem(&source_path);
+        let source = read(&source_path)?;
+        for compute in &arguments.compute {
+            kernel::compile(&name, &source, compute)
+                .with_context(|| format!("for compute capability {compute}"))?;
+        }
+        let ptx = kernel::compile(&name, &source, COMMITTED_COMPUTE)?;
+        let fresh = Stamp::on(&name, &source, version, &ptx);
+        let path = root.join("kernels/ptx").join(format!("{name}.ptx"));
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        if committed == fresh {
+            println!("kernels/ptx/{name}.ptx is fresh");
+        } else if arguments.check {
+            stale.push(format!("kernels/ptx/{name}.ptx"));
+        } else {
+            std::fs::write(&path, fresh)
+                .with_context(|| path.display().to_string())?;
+            println!("kernels/ptx/{name}.ptx written");
+        }
+    }
+    if !stale.is_empty() {
+        bail!(
+            "not what the source compiles to: {}. Run `cargo workbook ptx`",
+            stale.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// All `kernels/*.cu`, sorted.
+fn sources(root: &Path) -> Result<Vec<PathBuf>> {
+    let folder = root.join("kernels");
+    let entries =
+        std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+    let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|e| e == "cu"));
+    paths.sort();
+    Ok(paths)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,173 @@
+//! `cargo workbook run`: measure what this machine can measure, then build the book.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use lab::gpu::{self, Gpus};
+use lab::options::{CANNOT_RUN, RECORDED};
+
+use crate::book;
+use crate::experiments::{self, Experiment};
+
+/// What a shell reports of a program ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// Options of `cargo workbook run`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// Only these experiments [default: all]
+    experiments: Vec<String>,
+    /// GPU to measure, as CUDA numbers them
+    #[arg(long, value_name = "N")]
+    device: Option<usize>,
+    /// Folder name for this machine's records [default: made from the GPU's name]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Take exactly N samples of each case
+    #[arg(long, value_name = "N")]
+    samples: Option<u32>,
+    /// Fewer samples and smaller sizes: for trying, not for quoting
+    #[arg(long)]
+    quick: bool,
+    /// Replace records made on other hardware, or full ones by quick ones
+    #[arg(long)]
+    replace: bool,
+}
+
+/// How one experiment ended.
+enum Ended {
+    Recorded,
+    CannotRun(String),
+    Failed(String),
+}
+
+/// Runs the experiments and builds the book. An interrupted run keeps what it recorded.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let wanted = choose(experiments::all(root)?, &arguments.experiments)?;
+    if let Gpus::None(why) = gpu::probe() {
+        anstream::println!(
+            "No GPU can be measured here: {why}. So nothing is run, and the book shows \
+             what the reference machine recorded.\n"
+        );
+        book::build(root, &book::Arguments::default())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = interrupted.clone();
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;
+
+    compile(root, &wanted)?;
+    let mut ended = vec![];
+    for (i, experiment) in wanted.iter().enumerate() {
+        if interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        let bold = anstyle::Style::new().bold();
+        anstream::println!(
+            "{bold}[{}/{}]{bold:#} {}",
+            i + 1,
+            wanted.len(),
+            experiment.name
+        );
+        ended.push((
+            experiment.name.as_str(),
+            measure(root, &experiment.name, arguments)?,
+        ));
+        anstream::println!();
+    }
+
+    book::build(root, &book::Arguments::default())?;
+    let of = |pick: fn(&Ended) -> Option<String>| -> Vec<String> {
+        ended
+            .iter()
+            .filter_map(|(name, end)| Some(format!("{name}{}", pick(end)?)))
+            .collect()
+    };
+    let recorded = of(|e| matches!(e, Ended::Recorded).then(String::new));
+    let cannot = of(|e| match e {
+        Ended::CannotRun(why) => Some(format!(" ({why})")),
+        _ => None,
+    });
+    let failed = of(|e| match e {
+        Ended::Failed(why) => Some(format!(" ({why})")),
+        _ => None,
+    });
+    for (what, names) in
+        [("recorded", &recorded), ("skipped", &cannot), ("failed", &failed)]
+    {
+        if !names.is_empty() {
+            anstream::println!("{what}: {}", names.join(", "));
+        }
+    }
+    Ok(if interrupted.load(Ordering::Relaxed) {
+        anstream::println!("interrupted: what is listed as recorded is kept");
+        ExitCode::from(INTERRUPTED)
+    } else if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn choose(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
+    if let Some(unknown) = names.iter().find(|n| all.iter().all(|e| e.name != **n)) {
+        let known: Vec<_> = all.iter().map(|e| e.name.as_str()).collect();
+        bail!("there is no experiment `{unknown}`; there are {}", known.join(", "));
+    }
+    Ok(all
+        .into_iter()
+        .filter(|e| names.is_empty() || names.contains(&e.name))
+        .collect())
+}
+
+/// Builds the experiments' programs, with cargo's own progress display.
+fn compile(root: &Path, experiments: &[Experiment]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args(["build", "--release"]);
+    for experiment in experiments {
+        command.args(["--package", &experiment.name]);
+    }
+    if !command.status().context("cannot start cargo")?.success() {
+        bail!("the experiments do not compile (see above)");
+    }
+    Ok(())
+}
+
+/// Runs one experiment. Its table goes straight to the terminal; its last words, which
+/// say why it could not run, are kept for the summary.
+fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
+    let folder = std::env::current_exe()?;
+    let program =
+        folder.parent().context("this program lies in a folder")?.join(name);
+    let mut command = Command::new(&program);
+    command.current_dir(root).stderr(Stdio::piped());
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            command.args([name, &value]);
+        }
+    };
+    option("--device", arguments.device.map(|n| n.to_string()));
+    option("--machine", arguments.machine.clone());
+    option("--samples", arguments.samples.map(|n| n.to_string()));
+    command.args(arguments.quick.then_some("--quick"));
+    command.args(arguments.replace.then_some("--replace"));
+    let mut child =
+        command.spawn().with_context(|| program.display().to_string())?;
+    let mut last = String::new();
+    for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {
+        last = line?;
+        let _ = writeln!(anstream::stderr(), "{last}"); // a closed terminal is no failure
+    }
+    let status = child.wait()?;
+    Ok(match status.code() {
+        Some(code) if code == i32::from(RECORDED) => Ended::Recorded,
+        Some(code) if code == i32::from(CANNOT_RUN) => Ended::CannotRun(last),
+        Some(_) => Ended::Failed(last),
+        None => Ended::Failed(format!("ended by {status}")),
+    })
+}

@@ -1,0 +1,384 @@
+//! The built book in a real browser: every page in a light theme, in a dark one and at
+//! phone width; the prediction box in the hands of a reader; without JavaScript,
+//! without storage and on paper.
+//!
+//! Without a Chromium the tests say `SKIPPED` and pass; `WORKBOOK_REQUIRE_BROWSER=1`
+//! makes that a failure. `CHROMIUM` chooses the executable. `WORKBOOK_SCREENSHOTS=DIR`
+//! saves a picture of every page in every view.
+
+// The browser is reached through pipes that a Unix shell sets up.
+#![cfg(unix)]
+
+#[path = "browser/book.rs"]
+mod book;
+#[path = "browser/chromium.rs"]
+mod chromium;
+#[path = "browser/page.rs"]
+mod page;
+#[path = "browser/prediction.rs"]
+mod prediction;
+
+use chromium::Browser;
+use page::{DARK, Key, LIGHT, PHONE, Page, View};
+use prediction::{INPUT, Prediction};
+use serde_json::json;
+
+/// Lists what is wrong with a page's layout.
+const LAYOUT: &str = include_str!("browser/layout.js");
+/// Lists what is too faint in a page's theme.
+const CONTRAST: &str = include_str!("browser/contrast.js");
+
+#[test]
+fn every_page_is_faultless_in_the_light_theme() {
+    check_every_page(LIGHT);
+}
+
+#[test]
+fn every_page_is_faultless_in_a_dark_theme() {
+    check_every_page(DARK);
+}
+
+#[test]
+fn every_page_is_faultless_on_a_phone() {
+    check_every_page(PHONE);
+}
+
+/// No errors, no requests beyond the book, nothing outside the window, and every chart
+/// shown and readable, on the pages as they open.
+fn check_every_page(view: View) {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, view);
+    let mut faults = Vec::new();
+    for file in book::pages() {
+        let name = book::name(&file);
+        page.open(&file);
+        let mut problems = page.texts(LAYOUT);
+        // The pictures are for judging charts, so they show them.
+        page.evaluate(
+            "document.querySelectorAll('.veil button:last-child')
+                 .forEach(button => button.click())",
+        );
+        page.screenshot(&format!("{name}-{}", view.name));
+        problems.extend(page.problems());
+        faults.extend(problems.iter().map(|problem| format!("{name}: {problem}")));
+    }
+    assert!(
+        faults.is_empty(),
+        "in the view `{}`:\n{}",
+        view.name,
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn colours_contrast_in_every_theme() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    let mut faults = Vec::new();
+    for file in book::pages() {
+        page.open(&file);
+        for theme in ["light", "rust", "coal", "navy", "ayu"] {
+            page.evaluate(&format!(
+                "document.documentElement.classList
+                     .remove('light', 'rust', 'coal', 'navy', 'ayu'),
+                 document.documentElement.classList.add('{theme}')"
+            ));
+            for fault in page.texts(CONTRAST) {
+                faults.push(format!("{} in {theme}: {fault}", book::name(&file)));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_prediction_needs_only_the_keyboard_and_is_kept() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    assert!(prediction.is_veiled());
+    assert_eq!(prediction.evaluate::<String>("outcome.textContent"), "");
+    prediction.page.screenshot("prediction-asked");
+
+    prediction.page.tab_to(INPUT);
+    assert!(prediction.holds("getComputedStyle(input).outlineStyle !== 'none'"));
+    let first = rounded(1.3 * prediction.answer());
+    prediction.page.type_text(&first.to_string());
+    prediction.page.press(Key::Enter);
+    assert_made(&prediction, first);
+    assert!(prediction.holds("document.activeElement === input"));
+    prediction.page.screenshot("prediction-made");
+
+    prediction.page.reload();
+    assert_made(&prediction, first);
+
+    // Reaching the field by Tab selects what it holds, as in every form.
+    prediction.page.tab_to(INPUT);
+    let second = rounded(0.4 * prediction.answer());
+    prediction.page.type_text(&second.to_string());
+    prediction.page.press(Key::Enter);
+    assert_made(&prediction, second);
+    prediction.page.reload();
+    assert_made(&prediction, second);
+    assert_eq!(prediction.page.problems(), [""; 0]);
+}
+
+/// Four significant digits: something a reader might type.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().expect("Rust reads what it prints")
+}
+
+/// The page shows `guess`, how it compares, the explanation and the figure with it.
+fn assert_made(prediction: &Prediction, guess: f64) {
+    let outcome: String = prediction.evaluate("outcome.textContent");
+    assert!(outcome.contains(&format!("You predicted {guess}")), "{outcome}");
+    let answer: String = prediction.evaluate("section.dataset.answerText");
+    assert!(outcome.contains(&answer), "{outcome}");
+    assert!(prediction.holds("details.open && answer.checkVisibility()"));
+    assert!(!prediction.is_veiled());
+    for drawn in prediction.drawn(guess) {
+        assert!(drawn.error < 0.01 && !drawn.arrow, "{drawn:?}");
+        assert_eq!(drawn.label, "your prediction");
+    }
+}
+
+#[test]
+fn a_prediction_is_scored_in_words() {
+    let Some(browser) = Browser::get() else { return };
+    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    let answer = prediction.answer();
+    for (factor, score, side) in [
+        (1.0, "Spot on.", "exactly that"),
+        (1.05, "Spot on.", "too high"),
+        (0.93, "Spot on.", "too low"),
+        (1.4, "Close.", "too high"),
+        (0.7, "Close.", "too low"),
+        (2.5, "Right order.", "a factor of 2.5 too high"),
+        (0.4, "Right order.", "a factor of 2.5 too low"),
+        (10.0, "Surprised: read on.", "a factor of 10 too high"),
+        (0.0, "Surprised: read on.", "too low"),
+        (-1.0, "Surprised: read on.", "too low"),
+    ] {
+        let outcome = prediction.guess(&(answer * factor).to_string());
+        assert!(outcome.starts_with(score), "{factor}: {outcome}");
+        assert!(outcome.ends_with(&format!("{side}.")), "{factor}: {outcome}");
+    }
+}
+
+#[test]
+fn numbers_are_read_as_people_type_them() {
+    let Some(browser) = Browser::get() else { return };
+    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    let with_unit =
+        format!("12 {}", prediction.evaluate::<String>("section.dataset.unit"));
+    for (typed, read) in [
+        ("12", "12"),
+        (" 12.50 ", "12.5"),
+        (".5", "0.5"),
+        ("7.", "7"),
+        ("+7", "7"),
+        ("\u{2212}7", "-7"),
+        ("1e3", "1000"),
+        ("2.5E-1", "0.25"),
+        // A comma groups thousands where three digits follow, and else is a point.
+        ("1,234", "1234"),
+        ("1,234.5", "1234.5"),
+        ("1,234,567", "1234567"),
+        ("1 234.5", "1234.5"),
+        ("1\u{202f}234", "1234"),
+        ("1,5", "1.5"),
+        ("1,2345", "1.2345"),
+        ("0,125", "0.125"),
+        (&with_unit, "12"),
+        (&with_unit.replace(' ', ""), "12"),
+    ] {
+        let outcome = prediction.guess(typed);
+        let said = format!("You predicted {read}");
+        let rest = outcome.split_once(&said).map(|(_, rest)| rest);
+        let ends =
+            rest.is_some_and(|r| !r.starts_with(|c: char| c.is_ascii_digit()));
+        assert!(ends, "{typed:?}: {outcome}");
+        assert!(
+            prediction.holds("!input.hasAttribute('aria-invalid')"),
+            "{typed:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_number_is_refused_with_a_message() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    for typed in [
+        "",
+        " ",
+        "about 12",
+        "12 13",
+        "1.2.3",
+        "1,23,4",
+        "1,234,5",
+        "1.234,5",
+        "0x10",
+        "1e",
+        "1e999",
+        "Infinity",
+        "NaN",
+        "--1",
+        "12 apples",
+        "<b>12</b>",
+    ] {
+        let outcome = prediction.guess(typed);
+        assert!(
+            outcome.starts_with("Please give one number"),
+            "{typed:?}: {outcome}"
+        );
+        assert!(prediction.holds("input.getAttribute('aria-invalid') === 'true'"));
+        assert!(prediction.holds("input.value !== '' || !details.open"));
+        assert!(prediction.is_veiled(), "{typed:?}");
+    }
+    // Nothing of it was kept; and a number afterwards is taken as if nothing had been.
+    prediction.page.reload();
+    assert!(prediction.is_veiled());
+    assert!(prediction.guess("12").contains("You predicted 12"));
+}
+
+#[test]
+fn a_guess_off_the_scale_is_drawn_at_its_end() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let prediction = Prediction::open(browser, view, |_| ());
+        for guess in [1e30, -1e30] {
+            prediction.guess(&guess.to_string());
+            for drawn in prediction.drawn(guess) {
+                assert!(drawn.arrow, "{guess}: {drawn:?}");
+                // The logarithm of a negative guess has no place to compare with.
+                assert!(drawn.error < 0.01 || drawn.error.is_nan(), "{drawn:?}");
+                assert_eq!(drawn.label, "your prediction, off the scale");
+            }
+            let faults = prediction.page.texts(LAYOUT);
+            let label_outside = |fault: &&String| {
+                fault.contains("your prediction") && fault.contains("leaves")
+            };
+            assert_eq!(faults.iter().find(label_outside), None);
+        }
+    }
+}
+
+#[test]
+fn a_veiled_figure_can_be_shown_without_a_guess() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    prediction.page.tab_to(".veil button:first-child");
+    prediction.page.press(Key::Enter);
+    assert!(prediction.holds("document.activeElement === input"));
+    assert!(prediction.is_veiled());
+
+    prediction.page.tab_to(".veil button:last-child");
+    prediction.page.press(Key::Enter);
+    assert!(!prediction.is_veiled());
+    assert!(prediction.holds("document.activeElement === figure"));
+    prediction.page.reload();
+    assert!(!prediction.is_veiled());
+    assert!(prediction.holds("!details.open"));
+}
+
+#[test]
+fn looking_up_the_answer_lifts_the_veil() {
+    let Some(browser) = Browser::get() else { return };
+    let prediction = Prediction::open(browser, LIGHT, |_| ());
+    prediction.page.tab_to(".prediction[data-figure] summary");
+    prediction.page.press(Key::Enter);
+    // The browser reports the opening a moment later.
+    prediction.page.wait_until("document.querySelector('.veiled') === null");
+    assert!(prediction.holds("answer.checkVisibility()"));
+    assert!(!prediction.is_veiled());
+}
+
+#[test]
+fn what_is_stored_is_never_taken_for_markup() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    prediction.guess("12");
+    prediction.page.evaluate(
+        "Object.keys(localStorage).filter(key => key.startsWith('workbook')).forEach(
+             key => localStorage.setItem(key, '<img src=none onerror=alert(1)>'))",
+    );
+    prediction.page.reload();
+    assert!(prediction.is_veiled());
+    assert_eq!(prediction.evaluate::<String>("input.value + outcome.innerHTML"), "");
+    assert_eq!(prediction.page.problems(), [""; 0]);
+}
+
+#[test]
+fn without_storage_a_prediction_lasts_as_long_as_the_page() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |page| {
+        page.before_load(
+            "Object.defineProperty(window, 'localStorage', {
+                 get() { throw new DOMException('turned off', 'SecurityError'); },
+             });",
+        );
+    });
+    assert!(prediction.is_veiled());
+    let guess = rounded(prediction.answer());
+    prediction.guess(&guess.to_string());
+    assert_made(&prediction, guess);
+    prediction.page.reload();
+    assert!(prediction.is_veiled());
+}
+
+#[test]
+fn without_javascript_everything_can_be_read() {
+    let Some(browser) = Browser::get() else { return };
+    let prediction = Prediction::open(browser, LIGHT, |page| {
+        page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    });
+    assert!(prediction.holds("question.checkVisibility()"));
+    assert!(prediction.holds("!form.checkVisibility()"));
+    assert!(prediction.holds("!answer.checkVisibility()"));
+    assert!(!prediction.is_veiled());
+    prediction.page.tab_to(".prediction[data-figure] summary");
+    prediction.page.press(Key::Enter);
+    assert!(prediction.holds("answer.checkVisibility()"));
+    assert_eq!(prediction.page.texts(LAYOUT), [""; 0]);
+}
+
+#[test]
+fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
+    let Some(browser) = Browser::get() else { return };
+    let prediction = Prediction::open(browser, DARK, |page| {
+        page.emulate_media("print", DARK);
+    });
+    assert!(prediction.holds("question.checkVisibility()"));
+    assert!(prediction.holds(
+        "answer.checkVisibility({ contentVisibilityAuto: true }) &&
+         answer.getBoundingClientRect().height > 0"
+    ));
+    assert!(
+        prediction.holds("!form.checkVisibility() && !summary.checkVisibility()")
+    );
+    assert!(prediction.holds(
+        "drawings.every(svg => getComputedStyle(svg).filter === 'none') &&
+         !figure.querySelector('.veil').checkVisibility()"
+    ));
+    // Dark ink, whatever the theme on screen: browsers leave backgrounds out.
+    assert_eq!(prediction.page.texts(CONTRAST), [""; 0]);
+    assert_eq!(
+        prediction.evaluate::<String>("getComputedStyle(document.body).color"),
+        "rgb(0, 0, 0)"
+    );
+    prediction.page.screenshot("prediction-printed");
+}
+
+#[test]
+fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
+    let Some(browser) = Browser::get() else { return };
+    let narrow = View { width: 240, ..PHONE };
+    let mut page = Page::new(browser, narrow);
+    let file = &book::chapters_with("class=\"table\"")[0];
+    page.open(file);
+    page.tab_to(".table[role=region][aria-label]");
+    page.press(Key::ArrowRight);
+    page.wait_until("document.activeElement.scrollLeft > 0");
+    let shown = page.text("location.pathname");
+    assert!(shown.ends_with(&*file.to_string_lossy()), "turned to {shown}");
+}

@@ -1,0 +1,74 @@
+//! The book that the tests look at: built once, by the workbook itself.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The folder with the built book.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser-book");
+        let output = Command::new(env!("CARGO_BIN_EXE_workbook"))
+            .args(["build", "--output"])
+            .arg(&folder)
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .output()
+            .expect("the workbook can be started");
+        assert!(
+            output.status.success(),
+            "the book does not build:\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        folder
+    })
+}
+
+/// Every page, in the order of their names. mdBook's error page is left out, which
+/// looks for its style at the root of a web server, and so is the table of contents
+/// for browsers without JavaScript, which is a part of the other pages.
+pub(crate) fn pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![folder().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the book's folders can be read") {
+            let path = entry.expect("the book's folders can be read").path();
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".html")
+                && !["404.html", "toc.html"].contains(&name)
+            {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    assert!(!pages.is_empty(), "the book has no pages");
+    pages
+}
+
+/// The pages whose source contains `text`, one page per chapter: without the copies
+/// that mdBook makes of the first one and of all for printing.
+pub(crate) fn chapters_with(text: &str) -> Vec<PathBuf> {
+    let chapters: Vec<_> = pages()
+        .into_iter()
+        .filter(|page| {
+            !page.ends_with("print.html") && !page.ends_with("index.html")
+        })
+        .filter(|page| {
+            fs::read_to_string(page).expect("pages can be read").contains(text)
+        })
+        .collect();
+    assert!(!chapters.is_empty(), "no page of the book has {text}");
+    chapters
+}
+
+/// A page's path within the book, for messages and file names.
+pub(crate) fn name(page: &Path) -> String {
+    let path = page.strip_prefix(folder()).expect("the page is in the book");
+    path.with_extension("").to_string_lossy().replace('/', "-")
+}

@@ -1,0 +1,75 @@
+// Which of the workbook's colours are too faint on the page, as a list of sentences.
+// Evaluated in the page by ../browser.rs, once in each of mdBook's themes.
+(() => {
+    const problems = [];
+    const main = document.querySelector("main");
+    const pen = document.createElement("canvas").getContext("2d", {
+        willReadFrequently: true,
+    });
+
+    // The colour that is seen when `colors` are painted over each other.
+    function seen(colors) {
+        pen.clearRect(0, 0, 1, 1);
+        for (const color of colors) {
+            pen.fillStyle = color;
+            pen.fillRect(0, 0, 1, 1);
+        }
+        return [...pen.getImageData(0, 0, 1, 1).data];
+    }
+
+    function luminance(rgba) {
+        const [red, green, blue] = rgba.slice(0, 3).map(value => {
+            const share = value / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    }
+
+    // The contrast ratio of WCAG 2, between `color` and what lies under `element`.
+    function contrast(color, element) {
+        const layers = [];
+        for (let at = element; at !== null; at = at.parentElement) {
+            layers.unshift(getComputedStyle(at).backgroundColor);
+        }
+        const pair = [luminance(seen([...layers, color])), luminance(seen(layers))];
+        return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+    }
+
+    function require(least, what, color, element) {
+        const ratio = contrast(color, element);
+        if (ratio < least) {
+            problems.push(`${what}: ${color} has a contrast of ${ratio.toFixed(2)}`);
+        }
+    }
+
+    // The charts' colours: all of them, but for the grid, are used for labels too.
+    const probe = document.createElement("span");
+    main.append(probe);
+    const names = ["ink", "muted", "peak", "claim", "model", 1, 2, 3, 4, 5, 6];
+    for (const name of names) {
+        probe.style.color = `var(--chart-${name})`;
+        require(4.5, `--chart-${name}`, getComputedStyle(probe).color, main);
+    }
+    probe.remove();
+
+    const parts =
+        "figcaption, caption, th, td, .value, .beside, .provenance, .verdict, " +
+        "blockquote.claim, .prediction, .veil";
+    const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const parent = node.parentElement;
+        const ours = parent.closest(parts) && !parent.closest("svg, pre, code");
+        // The colours of links and inline code are mdBook's, verdicts are ours.
+        const link = parent.closest("a:not(.verdict, .header)");
+        if (node.data.trim() !== "" && ours && !link && parent.checkVisibility()) {
+            const text = node.data.trim().slice(0, 40);
+            require(4.5, `“${text}”`, getComputedStyle(parent).color, parent);
+        }
+    }
+    for (const control of main.querySelectorAll(".prediction input, .prediction button")) {
+        const edge = getComputedStyle(control).borderTopColor;
+        require(3, `the edge of a ${control.localName}`, edge, control.parentElement);
+    }
+
+    return problems;
+})()

@@ -1,0 +1,370 @@
+//! One page of the book in a tab of its own: what it shows, what it logs, what a
+//! reader does to it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::chromium::{Browser, PATIENCE};
+
+/// How a page is looked at: the colours asked for and the window.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// Part of the screenshots' names.
+    pub(crate) name: &'static str,
+    /// `light` or `dark`; mdBook chooses the theme by it.
+    pub(crate) colors: &'static str,
+    /// In CSS pixels.
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// A touch device with a mobile browser's viewport rules.
+    pub(crate) phone: bool,
+}
+
+pub(crate) const LIGHT: View =
+    View { name: "light", colors: "light", width: 1280, height: 900, phone: false };
+pub(crate) const DARK: View = View { name: "dark", colors: "dark", ..LIGHT };
+pub(crate) const PHONE: View =
+    View { name: "phone", width: 360, height: 740, phone: true, ..LIGHT };
+
+/// A tab, in a browser context of its own: tests running side by side share neither
+/// storage nor focus. Closed when dropped.
+pub(crate) struct Page {
+    browser: &'static Browser,
+    context: String,
+    session: String,
+    events: Receiver<Value>,
+    /// What went wrong since the last [`Page::problems`].
+    problems: Vec<String>,
+}
+
+impl Page {
+    /// An empty tab as `view` describes it.
+    pub(crate) fn new(browser: &'static Browser, view: View) -> Self {
+        let text = |answer: Value, key: &str| {
+            answer[key].as_str().expect("the answer names it").to_owned()
+        };
+        let context = text(
+            browser.call(None, "Target.createBrowserContext", json!({})),
+            "browserContextId",
+        );
+        let target = text(
+            browser.call(
+                None,
+                "Target.createTarget",
+                json!({ "url": "about:blank", "browserContextId": context }),
+            ),
+            "targetId",
+        );
+        let session = text(
+            browser.call(
+                None,
+                "Target.attachToTarget",
+                json!({ "targetId": target, "flatten": true }),
+            ),
+            "sessionId",
+        );
+        let events = browser.events_of(&session);
+        let page = Self { browser, context, session, events, problems: Vec::new() };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({
+                "width": view.width,
+                "height": view.height,
+                "deviceScaleFactor": if view.phone { 2 } else { 1 },
+                "mobile": view.phone,
+            }),
+        );
+        page.call(
+            "Emulation.setTouchEmulationEnabled",
+            json!({ "enabled": view.phone }),
+        );
+        // Only one tab of a window has the focus; here each may behave as if.
+        page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
+        // A veil that is lifted is gone at once.
+        page.emulate_media("screen", view);
+        // mdBook's page for printing opens the print dialogue by itself.
+        page.before_load("window.print = () => {};");
+        page
+    }
+
+    /// A protocol command to this page.
+    pub(crate) fn call(&self, method: &str, parameters: Value) -> Value {
+        self.browser.call(Some(&self.session), method, parameters)
+    }
+
+    /// Shows the page on a screen (`screen`) or on paper (`print`), without animations.
+    pub(crate) fn emulate_media(&self, media: &str, view: View) {
+        self.call(
+            "Emulation.setEmulatedMedia",
+            json!({
+                "media": media,
+                "features": [
+                    { "name": "prefers-color-scheme", "value": view.colors },
+                    { "name": "prefers-reduced-motion", "value": "reduce" },
+                ],
+            }),
+        );
+    }
+
+    /// Has `script` run in every document before its own scripts.
+    pub(crate) fn before_load(&self, script: &str) {
+        self.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({ "source": script }),
+        );
+    }
+
+    /// Opens a file of the book.
+    pub(crate) fn open(&mut self, file: &Path) {
+        let url = format!("file://{}", file.display());
+        let answer = self.call("Page.navigate", json!({ "url": url }));
+        assert!(answer["errorText"].is_null(), "{url}: {}", answer["errorText"]);
+        self.settle(&url);
+    }
+
+    /// Loads the page again, as its reader would.
+    pub(crate) fn reload(&mut self) {
+        self.call("Page.reload", json!({}));
+        self.settle("reloading");
+    }
+
+    /// Waits until the page and its fonts are there.
+    fn settle(&mut self, what: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut committed = false;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let event = self
+                .events
+                .recv_timeout(left)
+                .unwrap_or_else(|error| panic!("{what}: page not loaded: {error}"));
+            self.note(&event);
+            // The first load event may still be that of the empty tab.
+            let frame = &event["params"]["frame"];
+            committed |= event["method"] == "Page.frameNavigated"
+                && frame["parentId"].is_null()
+                && frame["url"] != "about:blank";
+            if committed && event["method"] == "Page.loadEventFired" {
+                break;
+            }
+        }
+        self.evaluate("document.fonts.ready.then(() => true)");
+    }
+
+    /// Remembers an event that a faultless page does not cause.
+    fn note(&mut self, event: &Value) {
+        let parameters = &event["params"];
+        let problem = match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => {
+                let details = &parameters["exceptionDetails"];
+                format!("exception: {}", details["exception"]["description"])
+            }
+            "Runtime.consoleAPICalled"
+                if ["error", "warning", "assert"]
+                    .contains(&parameters["type"].as_str().unwrap_or_default()) =>
+            {
+                let arguments = parameters["args"].as_array().into_iter().flatten();
+                let words: Vec<_> = arguments
+                    .map(|argument| {
+                        let value = argument["value"].as_str();
+                        value.or(argument["description"].as_str()).unwrap_or("…")
+                    })
+                    .collect();
+                format!("console: {}", words.join(" "))
+            }
+            "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
+                let entry = &parameters["entry"];
+                format!("log: {} {}", entry["text"], entry["url"])
+            }
+            "Network.loadingFailed" => {
+                format!("request failed: {}", parameters["errorText"])
+            }
+            "Network.requestWillBeSent" => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                if ["file:", "data:", "blob:"].iter().any(|s| url.starts_with(s)) {
+                    return;
+                }
+                format!("request to the network: {url}")
+            }
+            _ => return,
+        };
+        self.problems.push(problem);
+    }
+
+    /// What has gone wrong in the page since this was last asked.
+    pub(crate) fn problems(&mut self) -> Vec<String> {
+        while let Ok(event) = self.events.try_recv() {
+            self.note(&event);
+        }
+        std::mem::take(&mut self.problems)
+    }
+
+    /// The value of a JavaScript expression, awaited if it is a promise.
+    pub(crate) fn evaluate(&self, expression: &str) -> Value {
+        let mut answer = self.call(
+            "Runtime.evaluate",
+            json!({
+                "expression": expression,
+                "returnByValue": true,
+                "awaitPromise": true,
+            }),
+        );
+        let thrown = &answer["exceptionDetails"];
+        assert!(thrown.is_null(), "{expression}: {thrown}");
+        answer["result"]["value"].take()
+    }
+
+    /// Whether a JavaScript condition holds.
+    pub(crate) fn holds(&self, condition: &str) -> bool {
+        self.evaluate(&format!("Boolean({condition})")) == true
+    }
+
+    /// Waits until a JavaScript condition holds.
+    pub(crate) fn wait_until(&self, condition: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.holds(condition) {
+            assert!(Instant::now() < deadline, "in vain: {condition}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The string that a JavaScript expression gives.
+    pub(crate) fn text(&self, expression: &str) -> String {
+        let value = self.evaluate(expression);
+        value
+            .as_str()
+            .unwrap_or_else(|| panic!("{expression} is no string: {value}"))
+            .to_owned()
+    }
+
+    /// The strings that a JavaScript expression gives.
+    pub(crate) fn texts(&self, expression: &str) -> Vec<String> {
+        let value = self.evaluate(expression);
+        serde_json::from_value(value)
+            .unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    /// Presses and releases one key.
+    pub(crate) fn press(&self, key: Key) {
+        let (name, code, text) = key.description();
+        let mut event = json!({
+            "type": "keyDown",
+            "key": name,
+            "code": name,
+            "windowsVirtualKeyCode": code,
+        });
+        if let Some(text) = text {
+            event["text"] = text.into();
+        }
+        self.call("Input.dispatchKeyEvent", event.clone());
+        event["type"] = "keyUp".into();
+        self.call("Input.dispatchKeyEvent", event);
+    }
+
+    /// Types text where the focus is.
+    pub(crate) fn type_text(&self, text: &str) {
+        for character in text.chars() {
+            self.call(
+                "Input.dispatchKeyEvent",
+                json!({ "type": "char", "text": character.to_string() }),
+            );
+        }
+    }
+
+    /// Moves the focus by the Tab key alone to what `selector` finds.
+    pub(crate) fn tab_to(&self, selector: &str) {
+        for _ in 0..300 {
+            self.press(Key::Tab);
+            if self.holds(&format!("document.activeElement.matches({selector:?})")) {
+                return;
+            }
+        }
+        panic!("the Tab key does not reach {selector}");
+    }
+
+    /// Saves the whole page as a PNG, if `WORKBOOK_SCREENSHOTS` names a folder.
+    pub(crate) fn screenshot(&self, name: &str) {
+        let Some(folder) = std::env::var_os("WORKBOOK_SCREENSHOTS") else { return };
+        let size = &self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"];
+        let image = self.call(
+            "Page.captureScreenshot",
+            json!({
+                "captureBeyondViewport": true,
+                "clip": {
+                    "x": 0,
+                    "y": 0,
+                    "width": size["width"],
+                    "height": size["height"],
+                    "scale": 1,
+                },
+            }),
+        );
+        let data = image["data"].as_str().expect("a screenshot has data");
+        fs::create_dir_all(&folder).expect("the screenshots' folder can be made");
+        let file = Path::new(&folder).join(format!("{name}.png"));
+        fs::write(&file, base64(data)).expect("the screenshot can be written");
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // A test that fails because Chromium has ended must not panic again here.
+        if !std::thread::panicking() {
+            self.browser.call(
+                None,
+                "Target.disposeBrowserContext",
+                json!({ "browserContextId": self.context }),
+            );
+        }
+    }
+}
+
+/// The keys that the tests press.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    ArrowRight,
+    Enter,
+    Tab,
+}
+
+impl Key {
+    /// Its name, its key code, and the character it types if any.
+    fn description(self) -> (&'static str, u32, Option<&'static str>) {
+        match self {
+            Self::ArrowRight => ("ArrowRight", 39, None),
+            Self::Enter => ("Enter", 13, Some("\r")),
+            Self::Tab => ("Tab", 9, None),
+        }
+    }
+}
+
+/// The bytes of base64 text, as Chromium sends them.
+fn base64(text: &str) -> Vec<u8> {
+    let sextet = |character: u8| match character {
+        b'A'..=b'Z' => character - b'A',
+        b'a'..=b'z' => character - b'a' + 26,
+        b'0'..=b'9' => character - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        other => panic!("not base64: {other}"),
+    };
+    let digits: Vec<u8> =
+        text.bytes().filter(|byte| *byte != b'=').map(sextet).collect();
+    digits
+        .chunks(4)
+        .flat_map(|group| {
+            let bits = group
+                .iter()
+                .fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
+            let bits = bits << (6 * (4 - group.len()));
+            bits.to_be_bytes().into_iter().skip(1).take(group.len() - 1)
+        })
+        .collect()
+}
