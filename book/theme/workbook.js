@@ -6,7 +6,6 @@
 
 (() => {
     const SVG = "http://www.w3.org/2000/svg";
-    const NARROW_SPACES = /[\s\u00a0\u2009\u202f]+/gu;
 
     // Storage. Books opened as files share one storage, so keys carry the book's path.
 
@@ -53,7 +52,7 @@
             "u",
         );
         if (grouped.test(number)) {
-            number = number.replace(/,/gu, "").replace(NARROW_SPACES, "");
+            number = number.replace(/[,\s]/gu, "");
         } else {
             number = number.replace(/^([+-]?\d*),(\d+)/u, "$1.$2");
         }
@@ -80,8 +79,8 @@
             : "Surprised: read on.";
         const side = guess > answer ? "too high" : "too low";
         let distance = "";
-        if (off === 0) {
-            distance = "exactly that";
+        if (off < 0.005) {
+            distance = "right to within 0.5\u00a0%";
         } else if (factor >= 2) {
             distance = Number.isFinite(factor)
                 ? `a factor of ${rounded(factor, 2)} ${side}`
@@ -204,16 +203,17 @@
         const to = Number(svg.dataset.crossEnd);
         const group = svgElement("g", { class: "guess", "aria-hidden": "true" });
         group.dataset.prediction = id;
+        const ends = upright
+            ? { x1: pixel, x2: pixel, y1: from, y2: to }
+            : { x1: from, x2: to, y1: pixel, y2: pixel };
         group.append(
-            svgElement(
-                "line",
-                upright
-                    ? { x1: pixel, x2: pixel, y1: from, y2: to }
-                    : { x1: from, x2: to, y1: pixel, y2: pixel },
-            ),
+            svgElement("line", { class: "halo", ...ends }),
+            svgElement("line", { class: "mark", ...ends }),
         );
         if (beyond !== 0) {
-            group.append(arrowhead(svg, upright, pixel, (from + to) / 2, beyond));
+            // Far from where the label prefers to stand.
+            const across = from + 0.9 * (to - from);
+            group.append(arrowhead(svg, upright, pixel, across, beyond));
         }
         const label = svgElement("text", {});
         label.textContent =
@@ -224,14 +224,14 @@
     }
 
     // A triangle inside the plot that points past its end.
-    function arrowhead(svg, upright, pixel, middle, beyond) {
+    function arrowhead(svg, upright, pixel, across, beyond) {
         const { valueStart, valueEnd } = svg.dataset;
         const outward = Math.sign(Number(valueEnd) - Number(valueStart)) * beyond;
         const base = pixel - 9 * outward;
-        const corners = [[pixel, middle], [base, middle - 6], [base, middle + 6]]
-            .map(([along, across]) => (upright ? [along, across] : [across, along]))
+        const corners = [[pixel, across], [base, across - 6], [base, across + 6]]
+            .map(([value, cross]) => (upright ? [value, cross] : [cross, value]))
             .map(corner => corner.join(","));
-        return svgElement("path", { d: `M${corners.join("L")}Z` });
+        return svgElement("path", { class: "arrow", d: `M${corners.join("L")}Z` });
     }
 
     // Where the label may stand, the preferred places first.
@@ -263,7 +263,8 @@
         // Only what is displayed can be measured; nothing is painted in between.
         svg.style.display = "block";
         const frame = svg.getBoundingClientRect();
-        const taken = Array.from(svg.querySelectorAll("text, circle"))
+        const marks = "text, circle, rect:not(.hover *), .arrow";
+        const taken = Array.from(svg.querySelectorAll(marks))
             .filter(element => element !== label)
             .map(element => element.getBoundingClientRect());
         let best = null;
@@ -289,6 +290,7 @@
 
     function setUp(section) {
         const { answer, answerText, scale, unit, figure } = section.dataset;
+        const question = section.querySelector(".question");
         const input = section.querySelector("input");
         const outcome = section.querySelector(".outcome");
         const details = section.querySelector("details");
@@ -300,8 +302,9 @@
                 .map(id => document.getElementById(id))
                 .filter(element => element !== null),
         };
+        question.id = `question-${section.id}`;
         outcome.id = `outcome-${section.id}`;
-        input.setAttribute("aria-describedby", outcome.id);
+        input.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
 
         function refuse() {
             input.setAttribute("aria-invalid", "true");

@@ -180,7 +180,7 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
     }
     let mut ids = BTreeSet::new();
     for page in &pages {
-        let repeated = page.ids().filter(|id| !ids.insert(id.to_string()));
+        let repeated = page.named().filter(|id| !ids.insert(id.to_string()));
         problems.extend(
             repeated.map(|id| format!("{}.md: {id}: the id is taken", page.stem)),
         );

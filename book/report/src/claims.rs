@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use crate::block;
 use crate::page::Page;
 use crate::quantity::{Expression, Quantity};
 use crate::records::Both;
@@ -169,9 +170,21 @@ impl Test {
 }
 
 impl Recomputation {
-    /// The result, which is finite.
-    fn value(&self) -> Result<f64, String> {
-        Expression::parse(&self.expression)?.value(&mut BTreeMap::new())
+    /// The result. It must be what the source prints, unless that is an erratum; then it
+    /// must not be.
+    fn checked(&self, is_erratum: bool) -> Result<f64, String> {
+        let value =
+            Expression::parse(&self.expression)?.value(&mut BTreeMap::new())?;
+        match (self.agrees(value), is_erratum) {
+            (Some(true), true) => {
+                Err("gives what is printed, so it is no erratum".into())
+            }
+            (Some(false), false) => Err(format!(
+                "gives {}, not what is printed; say in `erratum` what is right",
+                Unit::Number.print(value)
+            )),
+            _ => Ok(value),
+        }
     }
 
     /// Whether the source prints this value, to 1 %; `None` if it prints none.
@@ -213,7 +226,7 @@ impl Ledger {
 impl Claims {
     /// Parses `claims.toml`.
     pub fn parse(toml: &str) -> Result<Claims, String> {
-        crate::page::parse(toml)
+        block::parse(toml)
     }
 
     /// Judges every claim by the quantities of its page. The problems are `id: problem`.
@@ -237,25 +250,13 @@ impl Claims {
                 problem(rule);
             }
             let mut recomputed = vec![];
-            for r in &claim.recomputations {
-                match r.value() {
-                    Ok(value) => {
-                        recomputed.push(value);
-                        match (r.agrees(value), claim.erratum.is_some()) {
-                            (Some(true), true) => problem(format!(
-                                "recomputing \"{}\" gives what is printed: this is no erratum",
-                                r.what
-                            )),
-                            (Some(false), false) => problem(format!(
-                                "recomputing \"{}\" gives {}, not what is printed: \
-                                 say in `erratum` what is right",
-                                r.what,
-                                Unit::Number.print(value)
-                            )),
-                            _ => {}
-                        }
-                    }
-                    Err(e) => problem(e),
+            for recomputation in &claim.recomputations {
+                match recomputation.checked(claim.erratum.is_some()) {
+                    Ok(value) => recomputed.push(value),
+                    Err(e) => problem(format!(
+                        "recomputing \"{}\": {e}",
+                        recomputation.what
+                    )),
                 }
             }
             let page = claim.page.as_ref().and_then(|stem| page(pages, stem));
@@ -277,7 +278,6 @@ impl Claims {
 impl Claim {
     fn broken_rules(&self, pages: &[Page]) -> Vec<String> {
         let mut broken = vec![];
-
         let tested = !self.tests.is_empty();
         match &self.page {
             None if tested => broken.push("has tests but no `page`".to_owned()),
@@ -300,9 +300,8 @@ impl Claim {
             broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));
         }
         for test in &self.tests {
-            let tolerance_is_one =
-                test.tolerance.is_finite() && test.tolerance > 0.0;
-            if !test.claimed.is_finite() || test.claimed == 0.0 || !tolerance_is_one
+            let sound = |number: f64| number.is_finite() && number != 0.0;
+            if !sound(test.claimed) || !sound(test.tolerance) || test.tolerance < 0.0
             {
                 broken.push(format!(
                     "test \"{}\": `claimed` must not be 0, `tolerance` more than 0",
@@ -345,9 +344,7 @@ impl Claim {
 impl Test {
     /// Its quantity on `page`, in its unit.
     fn quantity<'p>(&self, page: &'p Page) -> Result<&'p Quantity, String> {
-        let quantity = page.quantities.get(&self.quantity).ok_or_else(|| {
-            format!("`{}` has no value on `{}.md`", self.quantity, page.stem)
-        })?;
+        let quantity = page.quantity(&self.quantity)?;
         match quantity.unit.scale_of(&self.unit) {
             Some(_) => Ok(quantity),
             None => Err(format!(

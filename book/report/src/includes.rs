@@ -13,9 +13,10 @@ pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
         }
         let line = text[start..].lines().next().unwrap_or_default();
         let (name, problem) = match line.find("}}") {
-            None => {
-                (line.to_owned(), Err("no closing braces on this line".to_owned()))
-            }
+            None => (
+                line.to_owned(),
+                Err("has no closing braces on its line".to_owned()),
+            ),
             Some(end) => {
                 (line[..end + 2].to_owned(), directive(&line[3..end], folder))
             }
@@ -33,7 +34,7 @@ fn directive(text: &str, folder: &Path) -> Result<(), String> {
     match kind {
         "title" => return Ok(()),
         "include" | "rustdoc_include" | "playground" => {}
-        _ => return Err("no such directive".to_owned()),
+        _ => return Err("there is no such directive".to_owned()),
     }
     let (path, part) = target.split_once(':').unwrap_or((target, ""));
     let content = std::fs::read_to_string(folder.join(path))

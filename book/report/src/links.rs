@@ -14,7 +14,7 @@ use html5ever::tokenizer::{
 };
 
 /// What of a page other pages and this one can be wrong about.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Document {
     ids: BTreeSet<String>,
     repeated: BTreeSet<String>,
@@ -35,10 +35,14 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut problems = vec![];
     for (file, document) in &documents {
         let name = file.display();
-        // The print page is every page in one, and the page for lost addresses is served
-        // from any folder: neither has links of its own.
-        if ["print.html", "404.html"].map(Path::new).contains(&file.as_path()) {
-            continue;
+        // The print page is every page in one, the page for lost addresses is served from
+        // any folder, and `index.html` repeats the first page: none has links of its own.
+        let repeats =
+            || documents.values().filter(|other| *other == document).count() > 1;
+        match file.to_str() {
+            Some("print.html" | "404.html") => continue,
+            Some("index.html") if repeats() => continue,
+            _ => {}
         }
         for id in &document.repeated {
             problems.push(format!("{name}: the id `{id}` stands there twice"));

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter, units};
 
 use crate::html;
-use crate::select::{self, CASE, Metric};
+use crate::metric::Metric;
+use crate::select::{self, CASE};
 use crate::unit::Unit;
 
 /// The names and the order that a block gives; what it does not name is called what the
@@ -21,7 +22,8 @@ pub struct Names<'a> {
 impl Names<'_> {
     /// What `value` of parameter `key` is called.
     pub fn value(&self, key: &str, value: &Parameter) -> String {
-        let given = self.labels.iter().find(|(k, _)| select::value(k) == *value);
+        let given =
+            self.labels.iter().find(|(text, _)| select::value(text) == *value);
         match (given, value) {
             (Some((_, label)), _) => label.clone(),
             (None, Parameter::Name(name)) => name.replace('_', " "),
@@ -38,23 +40,32 @@ impl Names<'_> {
         self.order.iter().position(is).unwrap_or(usize::MAX)
     }
 
-    /// The values of `key`, each once, in order.
-    pub fn values(
+    /// The measurements of each value of `key`, under what the value is called, in order.
+    /// Without a key all of them, under no name.
+    pub fn groups<'r>(
         &self,
-        measurements: &[&Measurement],
-        key: &str,
-    ) -> Vec<Parameter> {
+        measurements: &[&'r Measurement],
+        key: Option<&str>,
+    ) -> Vec<(String, Vec<&'r Measurement>)> {
+        let Some(key) = key else {
+            return vec![(String::new(), measurements.to_vec())];
+        };
         let mut values = select::distinct(measurements, key);
         values.sort_by_key(|value| self.place(value));
-        values
+        let with = |value: &Parameter| {
+            let has =
+                |m: &&Measurement| select::parameter(m, key).as_ref() == Some(value);
+            measurements.iter().copied().filter(has).collect()
+        };
+        values.iter().map(|value| (self.value(key, value), with(value))).collect()
     }
 
     /// Labels and places must be of values that occur: a misspelt one would be silent.
     pub fn check(&self, measurements: &[&Measurement]) -> Result<(), String> {
         let occurs = |value: &Parameter| {
             measurements.iter().any(|m| {
-                parameter_keys(m)
-                    .any(|key| select::parameter(m, key).as_ref() == Some(value))
+                let mut keys = m.parameters.keys().map(String::as_str).chain([CASE]);
+                keys.any(|key| select::parameter(m, key).as_ref() == Some(value))
             })
         };
         let ordered = self.order.iter().map(|v| ("order", v.to_string()));
@@ -68,10 +79,6 @@ impl Names<'_> {
         }
         Ok(())
     }
-}
-
-fn parameter_keys(m: &Measurement) -> impl Iterator<Item = &str> {
-    m.parameters.keys().map(String::as_str).chain([CASE])
 }
 
 /// What a parameter is called at the head of a column.

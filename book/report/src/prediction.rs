@@ -1,14 +1,13 @@
 //! `prediction` blocks: the reader enters a number before seeing the measured one. A
 //! script does the rest; without it the question and the answer can be read all the same.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
+use crate::block;
 use crate::html::{escape, prose};
+use crate::page::Page;
 use crate::quantity::Quantity;
 use crate::records::Records;
-use crate::unit::Unit;
 
 /// A `prediction` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -26,41 +25,32 @@ pub struct Block {
 impl Block {
     /// Parses a block and checks what its types cannot state.
     pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = crate::page::parse(toml)?;
-        crate::page::check_id(&block.id)?;
+        let block: Block = block::parse(toml)?;
+        block::check_id(&block.id)?;
         Ok(block)
     }
 
-    /// The prediction as HTML. `charts` are the page's, with the unit of their values.
-    pub fn expand(
-        &self,
-        records: &Records,
-        quantities: &BTreeMap<String, Quantity>,
-        charts: &BTreeMap<&str, Unit>,
-    ) -> Result<String, String> {
-        let Quantity { unit, value } = quantities
-            .get(&self.answer)
-            .ok_or_else(|| format!("this page has no quantity `{}`", self.answer))?;
+    /// The prediction as HTML.
+    pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
+        let Quantity { unit, value } = page.quantity(&self.answer)?;
         let scale = unit.scale_of(&self.unit).ok_or_else(|| {
             format!("the answer is in `{}`, not `{}`", unit.symbol(), self.unit)
         })?;
 
         let figure = match &self.chart {
             None => String::new(),
-            Some(id) => match charts.get(id.as_str()) {
-                Some(axis) if axis == unit => {
-                    format!(" data-figure=\"figure-{id}\"")
-                }
-                Some(axis) => {
+            Some(id) => {
+                let axis = page.chart(id)?.y.unit();
+                if axis != *unit {
                     return Err(format!(
-                        "the guess cannot be drawn on `{id}`: its values are in \
-                         `{}`, the answer in `{}`",
+                        "the guess cannot be drawn on `{id}`: its values are in `{}`, \
+                         the answer in `{}`",
                         axis.symbol(),
                         unit.symbol()
                     ));
                 }
-                None => return Err(format!("this page has no chart `{id}`")),
-            },
+                format!(" data-figure=\"figure-{id}\"")
+            }
         };
         let answer = *value.first();
         Ok(format!(

@@ -5,6 +5,7 @@ use record::{KernelOrigin, Record, units};
 
 use crate::html::escape;
 use crate::select::Filter;
+use crate::unit::Unit;
 
 /// One line: GPU, date, revision, command. Then what `filter` would have shown but the
 /// machine could not measure.
@@ -136,19 +137,19 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
 }
 
 fn samples(record: &Record) -> String {
-    let count = |n: usize| n.to_string();
-    let all = record.measurements.iter().map(|m| m.seconds.len());
-    let (least, most, sum) =
-        (all.clone().min(), all.clone().max(), all.sum::<usize>());
-    let each = match (least.unwrap_or(0), most.unwrap_or(0)) {
-        (least, most) if least == most => count(least),
-        (least, most) => format!("{} to {}", count(least), count(most)),
+    let count = |n: usize| Unit::Number.print(n as f64);
+    let each = record.measurements.iter().map(|m| m.seconds.len());
+    let each_in_words = match (each.clone().min(), each.clone().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {}", count(least), count(most))
+        }
+        (least, _) => count(least.unwrap_or(0)),
     };
     let quick = if record.run.quick { ", a quick run" } else { "" };
     format!(
-        "{each} of each of {} measurements, {} in all{quick}",
-        record.measurements.len(),
-        count(sum)
+        "{each_in_words} of each of {} measurements, {} in all{quick}",
+        count(record.measurements.len()),
+        count(each.sum())
     )
 }
 

@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fasteval::{Evaler, Parser, Slab};
 use serde::Deserialize;
 
+use crate::block;
+use crate::query::Query;
 use crate::records::{Both, Here, Machine, Records};
-use crate::select::Query;
 use crate::unit::Unit;
 
 /// The quantities of one page, before they are evaluated.
@@ -31,7 +32,7 @@ pub struct Definitions {
 struct Entry {
     is: Option<String>,
     expression: Option<String>,
-    unit: Option<String>,
+    unit: Option<Unit>,
 }
 
 /// A number with its unit, on each machine that the book shows.
@@ -44,73 +45,46 @@ pub struct Quantity {
 }
 
 /// Names that mean something else in an expression or between double braces.
-const TAKEN: [&str; 27] = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "ceil",
-    "cos",
-    "cosh",
-    "e",
-    "errata",
-    "floor",
-    "int",
-    "log",
-    "max",
-    "min",
-    "pi",
-    "print",
-    "provenance",
-    "round",
-    "scorecard",
-    "sign",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-];
+const TAKEN: &str = "abs acos acosh asin asinh atan atanh ceil cos cosh e errata floor \
+    int log max min pi print provenance round sign sin sinh tan tanh";
 
 impl Definitions {
     /// Adds a `quantities` block.
-    pub fn add(&mut self, toml: &str) -> Result<(), Vec<String>> {
-        let mut block: toml::Table =
-            crate::page::parse(toml).map_err(|e| vec![e])?;
-        let mut problems = vec![];
+    pub fn add(&mut self, toml: &str) -> Result<(), String> {
+        let mut block: toml::Table = block::parse(toml)?;
         match block.remove("experiment") {
             None => {}
             Some(toml::Value::String(name)) if self.experiment.is_none() => {
                 self.experiment = Some(name);
             }
-            Some(_) => {
-                problems.push("`experiment` must be one name, once".to_owned())
-            }
+            Some(_) => return Err("`experiment` must be one name, once".to_owned()),
         }
         for (name, entry) in block {
-            let mut problem =
-                |what: String| problems.push(format!("`{name}`: {what}"));
             let plain =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if !name.starts_with(|c: char| c.is_ascii_lowercase())
                 || !name.chars().all(plain)
             {
-                problem("name it with lower-case letters, digits and _".to_owned());
-            } else if TAKEN.contains(&name.as_str()) {
-                problem("this name means something else already".to_owned());
+                return Err(format!(
+                    "`{name}`: take lower-case letters, digits and _"
+                ));
             }
-            match entry.try_into() {
-                Err(e) => problem(e.message().to_owned()),
-                Ok(entry) => {
-                    if self.entries.insert(name.clone(), entry).is_some() {
-                        problem("is defined twice on this page".to_owned());
-                    }
-                }
+            if TAKEN.split_whitespace().any(|taken| taken == name) {
+                return Err(format!("`{name}` means something else already"));
+            }
+            let entry = entry.try_into().map_err(|e: toml::de::Error| {
+                format!("`{name}`: {}", e.message())
+            })?;
+            if self.entries.insert(name.clone(), entry).is_some() {
+                return Err(format!("`{name}` is defined twice on this page"));
             }
         }
-        if problems.is_empty() { Ok(()) } else { Err(problems) }
+        Ok(())
+    }
+
+    /// Whether there is a quantity called `name`, with a value or without.
+    pub fn define(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
     }
 
     /// Every quantity that has a value on the reference machine, and why the others
@@ -146,21 +120,19 @@ impl Definitions {
     }
 
     fn unit(&self, name: &str) -> Result<Unit, String> {
-        let entry = &self.entries[name];
-        let natural = || entry.is.as_ref().map(|is| Ok(self.query(is)?.unit()));
-        match &entry.unit {
-            Some(text) => {
-                let unit = Unit::parse(text)?;
-                match natural().transpose()? {
-                    // A plain number may be given a word; a bandwidth stays a bandwidth.
-                    Some(natural) if natural != unit && natural != Unit::Number => {
-                        Err(format!("is in `{}`, not `{text}`", natural.symbol()))
-                    }
-                    _ => Ok(unit),
-                }
+        let Entry { is, unit, .. } = &self.entries[name];
+        let natural =
+            is.as_ref().map(|is| self.query(is)).transpose()?.map(|q| q.unit());
+        match (natural, unit) {
+            // A plain number may be given a word; a bandwidth stays a bandwidth.
+            (Some(natural), Some(unit))
+                if natural != *unit && natural != Unit::Number =>
+            {
+                Err(format!("is in `{}`, not `{}`", natural.symbol(), unit.symbol()))
             }
-            None => natural()
-                .unwrap_or_else(|| Err("an expression needs a `unit`".to_owned())),
+            (_, Some(unit)) => Ok(unit.clone()),
+            (Some(natural), None) => Ok(natural),
+            (None, None) => Err("an expression needs a `unit`".to_owned()),
         }
     }
 

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter, Record, units};
 use serde::Deserialize;
 
+use crate::block;
 use crate::html::{escape, prose};
+use crate::metric::Metric;
 use crate::names::{self, Names};
 use crate::provenance;
 use crate::records::{Machine, Records};
-use crate::select::{self, Filter, Metric, Where};
+use crate::select::{self, Filter};
 
 /// A `table` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,10 +19,10 @@ use crate::select::{self, Filter, Metric, Where};
 pub struct Block {
     experiment: String,
     #[serde(default, rename = "where")]
-    filter: Where,
+    filter: Filter,
     rows: Vec<String>,
     columns_by: Option<String>,
-    metrics: Vec<String>,
+    metrics: Vec<Metric>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -44,31 +46,39 @@ type Row<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 /// What a cell shows, and what it says when pointed at.
 struct Cell {
     text: String,
-    title: String,
+    title: Option<String>,
 }
 
 impl Cell {
+    fn of(
+        record: &Record,
+        m: &Measurement,
+        metric: &Metric,
+    ) -> Result<Cell, String> {
+        let estimate = metric.of(record, m)?;
+        let title = metric.is_timed().then(|| metric.in_words(m, &estimate));
+        Ok(Cell { text: metric.unit().print(estimate.value), title })
+    }
+
     fn lacking() -> Cell {
-        Cell { text: "–".to_owned(), title: String::new() }
+        Cell { text: "–".to_owned(), title: None }
     }
 }
 
 impl Block {
     /// Parses a block and checks what its types cannot state.
     pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = crate::page::parse(toml)?;
+        let block: Block = block::parse(toml)?;
         if block.rows.is_empty() || block.metrics.is_empty() {
             return Err("`rows` and `metrics` must not be empty".to_owned());
-        }
-        for metric in &block.metrics {
-            Metric::parse(metric)?;
         }
         if block.columns_by.is_some() && block.metrics.len() != 1 {
             return Err("with `columns_by` there is one metric".to_owned());
         }
-        let shown =
-            || block.rows.iter().chain(&block.metrics).chain(&block.columns_by);
-        match block.headings.keys().find(|key| !shown().any(|shown| shown == *key)) {
+        let metrics = block.metrics.iter().map(Metric::name);
+        let parameters = block.rows.iter().chain(&block.columns_by).cloned();
+        let columns: Vec<String> = parameters.chain(metrics).collect();
+        match block.headings.keys().find(|key| !columns.contains(key)) {
             Some(key) => Err(format!("headings: there is no column `{key}`")),
             None => Ok(block),
         }
@@ -76,17 +86,17 @@ impl Block {
 
     /// The table as HTML.
     pub fn expand(&self, records: &Records) -> Result<String, String> {
-        let measured = Filter::new(&self.filter)
-            .all(records.reference.record(&self.experiment)?)?;
+        let measured =
+            self.filter.all(records.reference.record(&self.experiment)?)?;
         self.names().check(&measured)?;
         let grids = records.both(|machine| {
             let record = machine.record(&self.experiment)?;
             Ok((record, self.grid(machine, record)?))
         })?;
-        Ok(grids
+        let html = grids
             .each()
-            .map(|((record, grid), beside)| self.html(record, grid, beside))
-            .collect())
+            .map(|((record, grid), beside)| self.html(record, grid, beside));
+        Ok(html.collect())
     }
 
     fn names(&self) -> Names<'_> {
@@ -98,79 +108,59 @@ impl Block {
     }
 
     fn grid(&self, machine: &Machine, record: &Record) -> Result<Grid, String> {
-        let chosen = Filter::new(&self.filter).all(record)?;
+        let chosen = self.filter.all(record)?;
         let names = self.names();
-        let metrics: Vec<Metric> = self
-            .metrics
-            .iter()
-            .map(|m| Metric::parse(m))
-            .collect::<Result<_, _>>()?;
-        let timed = metrics.iter().any(Metric::is_timed);
-        let columns = match &self.columns_by {
-            Some(key) => names.values(&chosen, key),
-            None => vec![],
-        };
+        let timed = self.metrics.iter().any(Metric::is_timed);
+        let columns = names.groups(&chosen, self.columns_by.as_deref());
+        let columns: Vec<String> =
+            columns.into_iter().map(|(label, _)| label).collect();
 
         let of_row = |key: &String| self.heading(key, names::of_parameter(key));
         let of_metric = |m: &Metric| self.heading(&m.name(), names::of_metric(m));
         let mut head: Vec<String> = self.rows.iter().map(of_row).collect();
-        match &self.columns_by {
-            Some(key) => {
-                head.extend(columns.iter().map(|value| names.value(key, value)))
-            }
-            None => {
-                head.extend(metrics.iter().map(of_metric));
-                head.extend(timed.then(|| "±".to_owned()));
-            }
+        if self.columns_by.is_some() {
+            head.extend(columns.clone());
+        } else {
+            head.extend(self.metrics.iter().map(of_metric));
+            head.extend(timed.then(|| "±".to_owned()));
         }
 
-        // What the reference machine must have, another may lack.
-        let cell = |m: &Measurement, metric: &Metric| match cell(record, m, metric) {
-            Err(_) if !machine.is_reference => Ok(Cell::lacking()),
-            cell => cell,
-        };
         let mut rows = vec![];
         for (keys, measurements) in self.rows(&chosen)? {
-            let labels: Vec<String> = self
-                .rows
-                .iter()
-                .zip(&keys)
-                .map(|(key, v)| names.value(key, v))
-                .collect();
-            let only = |measurements: &[&'_ Measurement]| {
-                select::only(measurements).cloned().map_err(|more| {
+            let labels = self.rows.iter().zip(&keys);
+            let labels: Vec<String> =
+                labels.map(|(k, v)| names.value(k, v)).collect();
+            let mut cells = vec![];
+            let groups = names.groups(&measurements, self.columns_by.as_deref());
+            for column in &columns {
+                let Some((_, here)) =
+                    groups.iter().find(|(label, _)| label == column)
+                else {
+                    cells.push(Cell::lacking());
+                    continue;
+                };
+                let m = select::only(here).map_err(|keys| {
                     format!(
-                        "{} measurements are in the row \"{}\"; add {more} to `where` or `rows`",
-                        measurements.len(),
+                        "{} measurements are in the row \"{}\"; add {keys} to `where` or `rows`",
+                        here.len(),
                         labels.join(", ")
                     )
-                })
-            };
-            let mut cells = vec![];
-            if let Some(key) = &self.columns_by {
-                for column in &columns {
-                    let mut here = measurements.clone();
-                    here.retain(|m| {
-                        select::parameter(m, key).as_ref() == Some(column)
+                })?;
+                for metric in &self.metrics {
+                    cells.push(match Cell::of(record, m, metric) {
+                        // What the reference must have, another machine may lack.
+                        Err(_) if !machine.is_reference => Cell::lacking(),
+                        cell => cell?,
                     });
-                    if here.is_empty() {
-                        cells.push(Cell::lacking());
-                        continue;
-                    }
-                    let m = only(&here)?;
-                    let mut cell = cell(&m, &metrics[0])?;
-                    if timed {
-                        cell.text += &format!(" ± {}", precision(&m));
-                    }
-                    cells.push(cell);
                 }
-            } else {
-                let m = only(&measurements)?;
-                for metric in &metrics {
-                    cells.push(cell(&m, metric)?);
-                }
-                if timed {
-                    cells.push(Cell { text: precision(&m), title: String::new() });
+                match (timed, cells.last_mut()) {
+                    (true, Some(cell)) if self.columns_by.is_some() => {
+                        cell.text += &format!(" ± {}", precision(m));
+                    }
+                    (true, _) => {
+                        cells.push(Cell { text: precision(m), title: None })
+                    }
+                    (false, _) => {}
                 }
             }
             rows.push((labels, cells));
@@ -206,7 +196,7 @@ impl Block {
              <thead><tr>",
             escape(&record.machine.name),
             prose(&self.caption),
-            provenance::line(record, &Filter::new(&self.filter))
+            provenance::line(record, &self.filter)
         );
         for (i, head) in grid.head.iter().enumerate() {
             let class = if i < self.rows.len() { "" } else { " class=\"number\"" };
@@ -219,10 +209,9 @@ impl Block {
                 html += &format!("<th scope=\"row\">{}</th>", escape(label));
             }
             for Cell { text, title } in cells {
-                let title = match title.as_str() {
-                    "" => String::new(),
-                    title => format!(" title=\"{}\"", escape(title)),
-                };
+                let title =
+                    title.as_ref().map(|t| format!(" title=\"{}\"", escape(t)));
+                let title = title.unwrap_or_default();
                 html +=
                     &format!("<td class=\"number\"{title}>{}</td>", escape(text));
             }
@@ -232,18 +221,8 @@ impl Block {
     }
 }
 
-fn cell(record: &Record, m: &Measurement, metric: &Metric) -> Result<Cell, String> {
-    let estimate = metric.of(record, m)?;
-    let text = metric.unit().print(estimate.value);
-    let title = match metric.is_timed() {
-        true => metric.in_words(m, &estimate),
-        false => String::new(),
-    };
-    Ok(Cell { text, title })
-}
-
 /// Half the 95 % interval of the median, as a share of it.
 fn precision(m: &Measurement) -> String {
     m.statistics()
-        .map_or("–".to_owned(), |s| units::percent(s.relative_half_width()))
+        .map_or("–".to_owned(), |s| units::spread(s.relative_half_width()))
 }

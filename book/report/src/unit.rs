@@ -2,11 +2,13 @@
 //! as fractions of one; scaling happens only when they are printed.
 
 use record::units;
+use serde::Deserialize;
 
 use crate::chart;
 
 /// The unit of a quantity.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Unit {
     /// A plain number.
     Number,
@@ -22,6 +24,14 @@ pub enum Unit {
     Bytes,
     /// A number of things, such as `sectors`.
     Things(String),
+}
+
+impl TryFrom<String> for Unit {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Unit, String> {
+        Unit::parse(&text)
+    }
 }
 
 /// Units that a number is entered in but never kept in, and what is kept instead.

@@ -1,17 +1,991 @@
+//! The fixture book, built: what its pages become, and what is refused.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
 mod fixture;
-use fixture::Fixture;
+
+use fixture::{CLAIMS, COPY, Fixture, SCORECARD, record};
+use mdbook_preprocessor::PreprocessorContext;
+use mdbook_preprocessor::book::{Book, Chapter};
+use mdbook_preprocessor::config::Config;
+use proptest::prelude::*;
+
+// What a page becomes.
+
+/// The expanded page, as the stock `mdbook` program gets it, without the pictures.
+fn expanded(fixture: &Fixture, stem: &str) -> String {
+    let (root, src) = (fixture.path("book"), fixture.path("book/src"));
+    let mut book = Book::new();
+    for page in ["copy", "scorecard"] {
+        let (path, text) =
+            (format!("{page}.md"), fixture.read(&format!("book/src/{page}.md")));
+        assert!(src.join(&path).exists());
+        book.push_item(Chapter::new(page, text, path, vec![]));
+    }
+    let config = Config::from_disk(root.join("book.toml")).unwrap();
+    let context = PreprocessorContext::new(root, config, "html".to_owned());
+    let input = serde_json::to_vec(&(context, book)).unwrap();
+    let mut output = vec![];
+    report::preprocess(&fixture.options(), input.as_slice(), &mut output).unwrap();
+    let book: Book = serde_json::from_slice(&output).unwrap();
+    let page = book.chapters().find(|chapter| chapter.name == stem).unwrap();
+    without_pictures(&page.content)
+}
+
+fn without_pictures(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("<svg") {
+        out += before;
+        out += "<svg/>";
+        rest = after.split_once("</svg>").expect("a closed picture").1;
+    }
+    out + rest
+}
+
+/// Compares with the committed file; `UPDATE_GOLDEN=1 cargo test` writes it.
+#[track_caller]
+fn golden(name: &str, text: &str) {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text, stored,
+        "if this is meant, run UPDATE_GOLDEN=1 cargo test -p report"
+    );
+}
 
 #[test]
-fn smoke() {
-    let f = Fixture::new();
-    match f.build() {
-        Ok(b) => println!("{b:?}"),
-        Err(e) => panic!("{e:#}"),
+fn every_directive_on_the_reference_machine() {
+    golden("copy.md", &expanded(&Fixture::new(), "copy"));
+}
+
+#[test]
+fn every_directive_with_this_machine_first() {
+    golden("copy-here.md", &expanded(&here(), "copy"));
+}
+
+#[test]
+fn every_kind_of_claim() {
+    golden("scorecard.md", &expanded(&Fixture::new(), "scorecard"));
+    golden("scorecard-here.md", &expanded(&here(), "scorecard"));
+}
+
+/// A fixture that was last recorded on another machine: two slower GPUs, for which
+/// pinning brings nothing, no PCIe link that it would tell of, and no 32 KiB.
+fn here() -> Fixture {
+    let fixture = Fixture::new();
+    let mut record = record("laptop", "NVIDIA GeForce RTX 4090", 0.5);
+    for gpu in &mut record.machine.gpus {
+        gpu.pcie = None;
     }
-    let html = f.read("book/book/copy.html");
-    let a = html.find("<main>").unwrap();
-    println!("{}", &html[a..html.find("</main>").unwrap()]);
-    let html = f.read("book/book/scorecard.html");
-    let a = html.find("<main>").unwrap();
-    println!("{}", &html[a..html.find("</main>").unwrap()]);
+    record.machine.gpus.push(record.machine.gpus[0].clone());
+    let pageable: Vec<_> = record.measurements[..3].to_vec();
+    for (pinned, pageable) in record.measurements[3..].iter_mut().zip(pageable) {
+        pinned.seconds = pageable.seconds;
+    }
+    record.measurements.retain(|m| m.bytes() != 1 << 15);
+    fixture.record(&record);
+    fixture.results().set_this_machine("laptop").unwrap();
+    fixture
+}
+
+#[test]
+fn what_this_machine_lacks_is_shown_from_the_reference() {
+    let fixture = here();
+    let mut record = record("laptop", "NVIDIA GeForce RTX 4090", 0.5);
+    record.measurements.truncate(1);
+    fixture.record(&record);
+    let page = expanded(&fixture, "copy");
+    for part in [
+        "is <span class=\"value\"><span class=\"beside\">H200:</span> 3.67×</span> as fast",
+        "<span class=\"beside\">H200:</span> <a class=\"verdict verdict-reproduced\" href=\"scorecard.html#C1\">C1 · reproduced</a>",
+        "data-answer-text=\"3.67×\"",
+        "<figure class=\"chart\" id=\"figure-copies\" data-machine=\"laptop\">",
+        "<figure class=\"chart beside\" id=\"figure-copies-reference\" data-machine=\"h200\">",
+    ] {
+        assert!(page.contains(part), "{part}\nis not in\n{page}");
+    }
+}
+
+#[test]
+fn a_machine_without_measurements_is_not_shown() {
+    let reference = expanded(&Fixture::new(), "copy");
+    let fixture = Fixture::new();
+    fixture.results().set_this_machine("laptop").unwrap();
+    assert_eq!(expanded(&fixture, "copy"), reference);
+
+    let mut emulated = record("laptop", "Emulated", 1.0);
+    emulated.source = record::Source::Emulated;
+    for m in &mut emulated.measurements {
+        m.seconds.clear();
+    }
+    fixture.record(&emulated);
+    assert_eq!(expanded(&fixture, "copy"), reference);
+    assert_eq!(fixture.build().unwrap().this_machine, None);
+}
+
+#[test]
+fn two_machines_with_one_kind_of_gpu_are_told_apart() {
+    let fixture = Fixture::new();
+    fixture.record(&record("lab", "NVIDIA H200", 2.0));
+    fixture.results().set_this_machine("lab").unwrap();
+    let page = expanded(&fixture, "copy");
+    assert!(
+        page.contains("<span class=\"beside\">(h200: 28.5 GB/s)</span>"),
+        "{page}"
+    );
+}
+
+/// Every text of a record that a stranger could have written.
+#[test]
+fn nothing_in_a_record_is_markup() {
+    const HOSTILE: &str =
+        "</title><script>alert(1)</script>{{#include book.toml}} *b* [a](b)";
+    let fixture = Fixture::new();
+    fixture.write("book/src/book.toml", "SECRET");
+    let mut record = record("laptop", HOSTILE, 1.0);
+    let hostile = || HOSTILE.to_owned();
+    record.run.started = hostile();
+    record.run.command = hostile();
+    record.run.revision = Some(hostile());
+    record.software.driver = Some(hostile());
+    record.software.cuda = hostile();
+    record.software.operating_system = hostile();
+    record.machine.cpu.model = hostile();
+    record.machine.gpus[0].compute_capability = hostile();
+    record.gpu_after.throttle_reasons = Some(vec![hostile()]);
+    record.skipped[0].reason = hostile();
+    for m in &mut record.measurements {
+        let kind = format!("{HOSTILE} {}", m.parameters["kind"]);
+        m.parameters.insert("kind".to_owned(), kind.as_str().into());
+        m.parameters.insert(hostile(), 1u64.into());
+    }
+    fixture.record(&record);
+    fixture.results().set_this_machine("laptop").unwrap();
+    // As this machine, and as the label that stands beside.
+    check_harmless(&fixture);
+    let toml = fixture.read("book/book.toml").replace("h200", "laptop");
+    fixture.write("book/book.toml", &toml);
+    fixture.write("book/claims.toml", "");
+    fixture.pages(&[(
+        "copy",
+        "```quantities\n[peak]\nis = \"machine host-memory : memory_peak\"\n```\n\n{{peak}}\n",
+    )]);
+    fixture.results().set_this_machine("h200").unwrap();
+    check_harmless(&fixture);
+}
+
+#[track_caller]
+fn check_harmless(fixture: &Fixture) {
+    fixture.build().unwrap();
+    let page = fixture.read("book/book/copy.html");
+    let main = page.split_once("<main>").unwrap().1.split_once("</main>").unwrap().0;
+    assert!(main.contains("&lt;script&gt;"), "the text itself is shown: {main}");
+    for markup in ["<script", "SECRET", "<em>b</em>", "href=\"b\""] {
+        assert!(!main.contains(markup), "{markup} in {main}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever this machine's record holds, as long as it is a record: the book is built.
+    #[test]
+    fn no_record_of_this_machine_stops_the_build(
+        measurements in prop::collection::vec(measurement(), 0..9),
+        memory in prop_oneof![Just((0, 0)), Just((u64::MAX, u32::MAX)), Just((1, 8))],
+        generation in 0u32..9,
+    ) {
+        let fixture = Fixture::new();
+        let mut record = record("laptop", "", 1.0);
+        let gpu = &mut record.machine.gpus[0];
+        (gpu.memory_clock_khz, gpu.memory_bus_bits) = memory;
+        gpu.pcie.as_mut().unwrap().generation = generation;
+        record.measurements = measurements;
+        let mut seen = std::collections::HashSet::new();
+        record.measurements.retain(|m| seen.insert((m.case.clone(), m.parameters.clone())));
+        fixture.record(&record);
+        fixture.results().set_this_machine("laptop").unwrap();
+        expanded(&fixture, "copy");
+    }
+}
+
+fn measurement() -> impl Strategy<Value = record::Measurement> {
+    let seconds = prop_oneof![Just(f64::MIN_POSITIVE), Just(f64::MAX), 1e-9..1e3f64];
+    (
+        prop::sample::select(vec!["copy", "other"]),
+        prop::sample::select(vec!["pageable", "pinned", "{{x}}", ""]),
+        prop::sample::select(vec![0, 1, 1024, 32768, 1 << 20, 1 << 62]),
+        prop::collection::vec(seconds, 1..4),
+    )
+        .prop_map(|(case, kind, bytes, seconds)| {
+            let mut m = record("laptop", "", 1.0).measurements.remove(0);
+            m.case = case.to_owned();
+            m.parameters.insert("kind".to_owned(), kind.into());
+            m.parameters.insert("bytes".to_owned(), bytes.into());
+            (m.bytes_read, m.seconds) = (bytes, seconds);
+            m
+        })
+}
+
+// The finished book.
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    let (first, second) = (here(), here());
+    let (a, b) = (first.build().unwrap(), second.build().unwrap());
+    assert_eq!((a.pages, a.this_machine.as_deref()), (2, Some("laptop")));
+    let stored: Vec<_> = a
+        .stored
+        .iter()
+        .map(|path| path.strip_prefix(first.path("book/src/figures")).unwrap())
+        .collect();
+    let names = ["copies-narrow.svg", "copies.svg"];
+    let expected: Vec<_> = ["h200", "laptop"]
+        .iter()
+        .flat_map(|machine| {
+            names.map(|name| std::path::Path::new(machine).join(name))
+        })
+        .collect();
+    assert_eq!(stored, expected);
+    assert_eq!(first.files("book"), second.files("book"));
+    assert_eq!(a.stored.len(), b.stored.len());
+    let again = first.build().unwrap();
+    assert_eq!((again.stored, again.removed), (vec![], vec![]));
+}
+
+#[test]
+fn a_reference_figure_does_not_depend_on_this_machine() {
+    let (alone, beside) = (Fixture::new(), here());
+    alone.build().unwrap();
+    beside.build().unwrap();
+    let figures = "book/src/figures/h200";
+    assert_eq!(alone.files(figures), beside.files(figures));
+}
+
+#[test]
+fn figures_are_kept_or_checked() {
+    let fixture = Fixture::new();
+    fixture.build().unwrap();
+    let check = report::Options { check: true, ..fixture.options() };
+    let unchanged = report::build(&check).unwrap();
+    assert_eq!((unchanged.stored, unchanged.removed), (vec![], vec![]));
+
+    fixture.write("book/src/figures/h200/copies.svg", "drawn by hand");
+    fixture.write("book/src/figures/h200/old.svg", "of a chart that is gone");
+    fixture.write(
+        "book/src/figures/elsewhere/old.svg",
+        "of a machine that is not built",
+    );
+    let error = format!("{:#}", report::build(&check).unwrap_err());
+    let folder = fixture.path("book/src/figures/h200").display().to_string();
+    assert_eq!(
+        error.replace(&folder, "…"),
+        "the book has 2 problems:\n  \
+         …/copies.svg: is not what the records give; run `cargo workbook build` and commit it\n  \
+         …/old.svg: no chart makes this figure; run `cargo workbook build` and commit it"
+    );
+    assert_eq!(fixture.read("book/src/figures/h200/copies.svg"), "drawn by hand");
+
+    let built = fixture.build().unwrap();
+    assert_eq!(built.stored, [fixture.path("book/src/figures/h200/copies.svg")]);
+    assert_eq!(built.removed, [fixture.path("book/src/figures/h200/old.svg")]);
+    assert!(fixture.path("book/src/figures/elsewhere/old.svg").exists());
+}
+
+#[test]
+fn bars_stand_in_groups() {
+    let chart = |lines: &str| {
+        format!(
+            "```chart\nid = \"bars\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+             description = \"D.\"\nform = \"bars\"\ny = \"time\"\ny_label = \"Time\"\n\
+             bar = \"kind\"\n{lines}\n```\n"
+        )
+    };
+    check_page(
+        &chart(""),
+        &[
+            "page.md:1: chart \"bars\": 3 measurements are \"pageable\"; add `bytes` to `where`",
+        ],
+    );
+    check_page(
+        &chart("where = { bytes = 1024 }\ngroup = \"none\""),
+        &["page.md:1: chart \"bars\": there is nothing to draw"],
+    );
+
+    let fixture = Fixture::new();
+    fixture.write("book/claims.toml", "");
+    let lines = "group = \"bytes\"\norder = [\"pinned\"]\n\
+                 where = { bytes = [\"1MiB\", \"1KiB\"] }\nlabels = { \"1KiB\" = \"small\" }";
+    fixture.pages(&[("page", &chart(lines))]);
+    fixture.build().unwrap();
+    let svg = fixture.read("book/src/figures/h200/bars.svg");
+    let hovers: Vec<&str> = svg
+        .split("<title>")
+        .skip(1)
+        .map(|rest| rest.split([' ', '<']).next().unwrap())
+        .collect();
+    assert_eq!(hovers, ["pinned:", "pageable:", "pinned:", "pageable:"], "{svg}");
+    assert!(svg.contains(">small<") && svg.contains(">1 MiB<"), "{svg}");
+}
+
+#[test]
+fn the_finished_book_can_go_elsewhere() {
+    let fixture = Fixture::new();
+    let output = fixture.path("elsewhere");
+    let options =
+        report::Options { output: Some(output.clone()), ..fixture.options() };
+    assert_eq!(report::build(&options).unwrap().html, output);
+    assert!(
+        output.join("copy.html").exists() && !fixture.path("book/book").exists()
+    );
+}
+
+#[test]
+fn a_page_in_a_folder_finds_the_scorecard() {
+    let fixture = Fixture::new();
+    let deep = COPY
+        .replace("\"copies\"", "\"deep\"")
+        .replace("id = \"pinned\"", "id = \"deep\"");
+    fixture.pages(&[("copy", COPY), ("part/deep", &deep), ("scorecard", SCORECARD)]);
+    fixture.build().unwrap(); // dead links would be refused
+    let page = fixture.read("book/book/part/deep.html");
+    assert!(page.contains("href=\"../scorecard.html#C1\""));
+}
+
+#[test]
+fn only_html_is_made() {
+    assert!(report::supports("html") && !report::supports("epub"));
+}
+
+// What is refused. Each case lists every problem, so none may hide another.
+
+#[track_caller]
+fn check_problems(fixture: &Fixture, what: &str, expected: &[&str]) {
+    let root = fixture.path("").display().to_string();
+    let problems: Vec<String> =
+        fixture.problems().iter().map(|p| p.replace(&root, "")).collect();
+    assert_eq!(problems, expected, "{what}");
+}
+
+/// A book of one page, `page.md`, with no claims.
+#[track_caller]
+fn check_page(text: &str, expected: &[&str]) {
+    let fixture = Fixture::new();
+    fixture.write("book/claims.toml", "");
+    fixture.write("book/src/code.rs", "fn main() {}\n// ANCHOR: open\n// ANCHOR: a-b\nlet a;\n// ANCHOR_END: a-b\n");
+    fixture.pages(&[("page", text)]);
+    check_problems(&fixture, text, expected);
+}
+
+/// A page with one quantity.
+#[track_caller]
+fn check_quantity(is: &str, expected: &str) {
+    let text = format!("```quantities\n[value]\nis = \"{is}\"\n```\n");
+    check_page(
+        &text,
+        &[&format!("page.md:1: `quantities` block: `value`: {expected}")],
+    );
+}
+
+#[test]
+fn directives_that_are_none() {
+    check_page(
+        "a\n\n{{nothing}} b",
+        &["page.md:3: {{nothing}}: there is no quantity `nothing` on `page.md`"],
+    );
+    check_page(
+        "{{draw a chart}}",
+        &["page.md:1: {{draw a chart}}: there is no such directive"],
+    );
+    check_page(
+        "{{open\n}}",
+        &["page.md:1: {{open: has no closing braces on its line"],
+    );
+    check_page(
+        "{{verdict C9}}",
+        &["page.md:1: {{verdict C9}}: there is no claim `C9`"],
+    );
+    check_page("{{claim C9}}", &["page.md:1: {{claim C9}}: there is no claim `C9`"]);
+    check_page(
+        "so {{errata}}",
+        &["page.md:1: {{errata}}: must stand alone on its line"],
+    );
+    check_page("{{errata}}", &["page.md:1: {{errata}}: there are no errata"]);
+    check_page(
+        "{{scorecard 8.9}}",
+        &["page.md:1: {{scorecard 8.9}}: no claim is of this section"],
+    );
+    check_page(
+        "{{provenance}}",
+        &[
+            "page.md:1: {{provenance}}: name the page's `experiment` in its `quantities` block",
+        ],
+    );
+    check_page(
+        "- ```table\n  rows = []\n  ```",
+        &["page.md:1: `table` block: must stand at the left margin"],
+    );
+    check_page(
+        "{{a}} {{b}}",
+        &[
+            "page.md:1: {{a}}: there is no quantity `a` on `page.md`",
+            "page.md:1: {{b}}: there is no quantity `b` on `page.md`",
+        ],
+    );
+}
+
+#[test]
+fn queries_that_mean_nothing_or_too_much() {
+    let cases = [
+        ("host-memory copy", "`host-memory copy` has no ` : metric`"),
+        (": time", "`: time` names no experiment"),
+        (
+            "host-memory copy : speed",
+            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, param.NAME",
+        ),
+        ("copies copy : time", "`h200` has no measured record of `copies`"),
+        ("host-memory move : time", "matches none on `h200`: `case` is `copy`"),
+        (
+            "host-memory copy size=1 : time",
+            "matches none on `h200`: there is no parameter `size`",
+        ),
+        (
+            "host-memory copy bytes=2KiB : time",
+            "matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`",
+        ),
+        (
+            "host-memory copy kind=registered bytes=1KiB : time",
+            "matches none on `h200`: `kind` is `pageable`, `pinned`; skipped: this driver cannot register memory",
+        ),
+        ("host-memory copy kind=pinned : time", "matches 3: give also `bytes`"),
+        ("host-memory copy : time", "matches 6: give also `bytes`, `kind`"),
+        ("host-memory copy copy : time", "`case` is given twice"),
+        (
+            "host-memory copy kind=pinned bytes=1KiB : model.speed",
+            "this measurement has no `model.speed`",
+        ),
+        (
+            "host-memory copy kind=pinned bytes=1KiB : param.kind",
+            "this measurement has no `param.kind`",
+        ),
+        (
+            "max host-memory copy kind=pinned bytes=1KiB : time",
+            "matches only one: drop `max` or `min`",
+        ),
+        (
+            "fit host-memory copy bytes=1KiB : latency",
+            "a fit needs at least three measured sizes, here are 2",
+        ),
+        (
+            "fit host-memory copy kind=pinned : slope",
+            "a fit has no `slope`: there are latency, bandwidth, residual",
+        ),
+        (
+            "machine : memory_peak",
+            "of which experiment's machine? The page names none",
+        ),
+        (
+            "machine host-memory : colour",
+            "a machine has no `colour`: there are memory_peak, link_peak, l2_bytes, memory_bytes, multiprocessors",
+        ),
+        ("machine host-memory copy : l2_bytes", "`copy` does not select a machine"),
+    ];
+    for (is, expected) in cases {
+        check_quantity(is, expected);
+    }
+}
+
+#[test]
+fn quantities_without_a_value() {
+    let cases = [
+        ("[a]\nexpression = \"1\"", "`a`: an expression needs a `unit`"),
+        ("[a]\nunit = \"\"", "`a`: give either `is` or `expression`"),
+        (
+            "[a]\nexpression = \"1\"\nis = \"x\"",
+            "`a`: give either `is` or `expression`",
+        ),
+        (
+            "[a]\nexpression = \"1 / 0\"\nunit = \"\"",
+            "`a`: `1 / 0` is not a finite number",
+        ),
+        (
+            "[a]\nexpression = \"b + 1\"\nunit = \"\"",
+            "`a`: there is no quantity `b` on this page",
+        ),
+        (
+            "[a]\nexpression = \"a\"\nunit = \"\"",
+            "`a`: goes in a circle: `a` needs `a`",
+        ),
+        (
+            "[a]\nexpression = \"b\"\nunit = \"\"\n[b]\nexpression = \"c\"\nunit = \"\"\n[c]\nexpression = \"b\"\nunit = \"\"",
+            "`c`: goes in a circle: `b` needs `c` needs `b`",
+        ),
+        (
+            "[a]\nexpression = \"1 +\"\nunit = \"\"",
+            "`a`: `1 +`: EofWhileParsing(\"value\")",
+        ),
+        (
+            "[a]\nexpression = \"1\"\nunit = \"ms\"",
+            "`a`: unit `ms`: write `s`; the scale is chosen when it is printed",
+        ),
+        (
+            "[a]\nis = \"machine host-memory : l2_bytes\"\nunit = \"GB/s\"",
+            "`a`: is in `bytes`, not `GB/s`",
+        ),
+        (
+            "[a]\nequals = \"1\"",
+            "`a`: unknown field `equals`, expected one of `is`, `expression`, `unit`",
+        ),
+        (
+            "[a-b]\nexpression = \"1\"",
+            "`a-b`: take lower-case letters, digits and _",
+        ),
+        ("[pi]\nexpression = \"1\"", "`pi` means something else already"),
+        ("experiment = 1", "`experiment` must be one name, once"),
+        ("[a", "line 1: unclosed table, expected `]`"),
+    ];
+    for (toml, expected) in cases {
+        check_page(
+            &format!("```quantities\n{toml}\n```\n"),
+            &[&format!("page.md:1: `quantities` block: {expected}")],
+        );
+    }
+    let block = "```quantities\n[a]\nexpression = \"1\"\nunit = \"\"\n```\n";
+    check_page(
+        &format!("{block}\n{block}"),
+        &["page.md:7: `quantities` block: `a` is defined twice on this page"],
+    );
+}
+
+/// The chart, table or prediction of the fixture's page with a change, alone on a page.
+#[track_caller]
+fn check_block(kind: &str, from: &str, to: &str, expected: &str) {
+    let quantities =
+        COPY.split("```quantities").nth(1).unwrap().split("```").next().unwrap();
+    let block = COPY
+        .split(&format!("```{kind}"))
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    assert!(block.contains(from), "{from}");
+    let changed = block.replacen(from, to, 1);
+    let chart = match kind {
+        "prediction" => {
+            let chart =
+                COPY.split("```chart").nth(1).unwrap().split("```").next().unwrap();
+            format!("\n```chart{chart}```\n")
+        }
+        _ => String::new(),
+    };
+    check_page(
+        &format!("```{kind}{changed}```\n\n```quantities{quantities}```\n{chart}"),
+        &[&format!("page.md:1: {expected}")],
+    );
+}
+
+#[test]
+fn charts_that_cannot_be_drawn() {
+    let cases = [
+        (
+            "id = \"copies\"",
+            "id = \"../copies\"",
+            "`chart` block: id `../copies`: take lower-case letters, digits and hyphens",
+        ),
+        (
+            "form = \"lines\"",
+            "form = \"pie\"",
+            "`chart` block: line 5: unknown variant `pie`, expected `lines` or `bars`",
+        ),
+        ("x = \"bytes\"", "", "`chart` block: a chart of lines needs `x`"),
+        (
+            "form = \"lines\"",
+            "form = \"bars\"\nbar = \"kind\"",
+            "`chart` block: a chart of bars has no `x`",
+        ),
+        (
+            "x = \"bytes\"",
+            "x = \"bytes\"\nbar = \"kind\"",
+            "`chart` block: a chart of lines has no `bar`",
+        ),
+        (
+            "x = \"bytes\"",
+            "x = \"bytes\"\nz = 1",
+            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `labels`, `order`, `reference`, `model`",
+        ),
+        (
+            "y = \"bandwidth\"",
+            "y = \"speed\"",
+            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, param.NAME",
+        ),
+        (
+            "experiment = \"host-memory\"",
+            "experiment = \"transpose\"",
+            "chart \"copies\": `h200` has no measured record of `transpose`",
+        ),
+        (
+            "case = \"copy\"",
+            "case = \"move\"",
+            "chart \"copies\": matches none on `h200`: `case` is `copy`",
+        ),
+        (
+            "x = \"bytes\"",
+            "x = \"kind\"",
+            "chart \"copies\": x: a measurement has no number `kind`",
+        ),
+        (
+            "series = \"kind\"",
+            "",
+            "chart \"copies\": 2 measurements stand at bytes = 1024; add `kind` to `where`",
+        ),
+        (
+            "pinned = \"page-locked\"",
+            "pined = \"page-locked\"",
+            "chart \"copies\": labels: no measurement has the value `pined`",
+        ),
+        (
+            "order = [\"pinned\"]",
+            "order = [\"pined\"]",
+            "chart \"copies\": order: no measurement has the value `pined`",
+        ),
+        (
+            "is = \"machine : link_peak\"",
+            "is = \"machine : l2_bytes\"",
+            "chart \"copies\": reference \"Link peak\": is in `bytes`, the axis in `GB/s`",
+        ),
+        (
+            "is = \"machine : link_peak\"",
+            "quantity = \"speedup\"",
+            "chart \"copies\": reference \"Link peak\": is in `×`, the axis in `GB/s`",
+        ),
+        (
+            "is = \"machine : link_peak\"",
+            "quantity = \"none\"",
+            "chart \"copies\": reference \"Link peak\": there is no quantity `none` on `page.md`",
+        ),
+        (
+            "is = \"machine : link_peak\"",
+            "",
+            "chart \"copies\": reference \"Link peak\": give one of `is`, `value`, `quantity`",
+        ),
+        (
+            "value = 12e9",
+            "value = 0.0",
+            "chart \"copies\": reference \"The chapter: 12 GB/s\": 0 has no place on the axis",
+        ),
+        (
+            "fit = \"bandwidth\"",
+            "fit = \"time\"",
+            "chart \"copies\": model \"latency + bytes / bandwidth\": `fit` must be what `y` is",
+        ),
+        (
+            "fit = \"bandwidth\"",
+            "metric = \"model.sectors_per_request\"",
+            "chart \"copies\": model \"latency + bytes / bandwidth\": is in ``, the axis in `GB/s`",
+        ),
+        (
+            "fit = \"bandwidth\"",
+            "",
+            "chart \"copies\": model \"latency + bytes / bandwidth\": give either `metric` or `fit`",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        check_block("chart", from, to, expected);
+    }
+}
+
+#[test]
+fn tables_and_predictions_that_cannot_be_made() {
+    let tables = [
+        (
+            "metrics = [",
+            "metrics = []\nextra = [",
+            "`table` block: line 5: unknown field `extra`, expected one of `experiment`, `where`, `rows`, `columns_by`, `metrics`, `labels`, `order`, `headings`, `caption`",
+        ),
+        (
+            "rows = [\"kind\"]",
+            "rows = []",
+            "`table` block: `rows` and `metrics` must not be empty",
+        ),
+        (
+            "rows = [\"kind\"]",
+            "rows = [\"kind\"]\ncolumns_by = \"bytes\"",
+            "`table` block: with `columns_by` there is one metric",
+        ),
+        (
+            "rows = [\"kind\"]",
+            "rows = [\"size\"]\n#",
+            "`table` block: headings: there is no column `kind`",
+        ),
+        (
+            "headings = { kind = ",
+            "headings = { case = ",
+            "`table` block: headings: there is no column `case`",
+        ),
+        (
+            "bytes = \"1MiB\"",
+            "bytes = \"2MiB\"",
+            "`table` block: matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`",
+        ),
+        (
+            ", bytes = \"1MiB\"",
+            "",
+            "`table` block: 3 measurements are in the row \"pageable\"; add `bytes` to `where` or `rows`",
+        ),
+        (
+            "\"share_of_peak\"",
+            "\"model.speed\"",
+            "`table` block: this measurement has no `model.speed`",
+        ),
+    ];
+    for (from, to, expected) in tables {
+        check_block("table", from, to, expected);
+    }
+    let predictions = [
+        (
+            "answer = \"speedup\"",
+            "answer = \"none\"",
+            "prediction \"pinned\": there is no quantity `none` on `page.md`",
+        ),
+        (
+            "unit = \"×\"",
+            "unit = \"%\"",
+            "prediction \"pinned\": the answer is in `×`, not `%`",
+        ),
+        (
+            "explain = ",
+            "explains = ",
+            "`prediction` block: line 5: unknown field `explains`, expected one of `id`, `question`, `unit`, `answer`, `chart`, `explain`",
+        ),
+        (
+            "answer",
+            "chart = \"none\"\nanswer",
+            "prediction \"pinned\": this page has no chart `none`",
+        ),
+        (
+            "answer",
+            "chart = \"copies\"\nanswer",
+            "prediction \"pinned\": the guess cannot be drawn on `copies`: its values are in `GB/s`, the answer in `×`",
+        ),
+    ];
+    for (from, to, expected) in predictions {
+        check_block("prediction", from, to, expected);
+    }
+}
+
+#[test]
+fn includes_that_include_nothing() {
+    check_page(
+        "```rust\n{{#include code.rs}}\n{{#include code.rs:a-b}}\n{{#include code.rs:2:3}}\n\
+         \\{{#include none.rs}}\n{{#rustdoc_include none.rs:a}}\n```\n\
+         {{#include code.rs:gone}}\n{{#include code.rs:open}}\n{{#include code.rs:9}}\n\
+         {{#embed code.rs}}\n{{#include code.rs\n",
+        &[
+            "page.md:6: {{#rustdoc_include none.rs:a}}: cannot read `none.rs`: No such file or directory (os error 2)",
+            "page.md:8: {{#include code.rs:gone}}: `code.rs` has no `ANCHOR: gone`",
+            "page.md:9: {{#include code.rs:open}}: `code.rs` has no `ANCHOR_END: open`",
+            "page.md:10: {{#include code.rs:9}}: `code.rs` has 5 lines",
+            "page.md:11: {{#embed code.rs}}: there is no such directive",
+            "page.md:12: {{#include code.rs: has no closing braces on its line",
+        ],
+    );
+}
+
+#[test]
+fn links_that_lead_nowhere() {
+    check_page(
+        "# Head\n\n[1](none.md) [2](#head) [3](#none) [4](page.md#none) [5](../../secret)\n\
+         [6](https://example.org/none) [7](mailto:a@example.org) [8](code.rs) [9](code%2Ers#L1)\n\n\
+         <p id=\"a\"></p><p id=\"a\"></p><img src=\"none.png\" alt=\"\">\n",
+        &[
+            "page.html: the id `a` stands there twice",
+            "page.html: link to `#none`: `page.html` has no id `none`",
+            "page.html: link to `../../secret`: it leaves the book",
+            "page.html: link to `none.html`: there is no such file",
+            "page.html: link to `none.png`: there is no such file",
+            "page.html: link to `page.html#none`: `page.html` has no id `none`",
+        ],
+    );
+}
+
+#[test]
+fn an_id_twice_in_the_book() {
+    let fixture = Fixture::new();
+    fixture.pages(&[("copy", COPY), ("again", COPY), ("scorecard", SCORECARD)]);
+    check_problems(
+        &fixture,
+        "one page twice",
+        &[
+            "again.md: prediction \"pinned\": the id is taken",
+            "again.md: chart \"copies\": the id is taken",
+        ],
+    );
+}
+
+#[test]
+fn claims_that_break_a_rule() {
+    let cases = [
+        ("page = \"copy\"", "", "C1: has tests but no `page`"),
+        (
+            "page = \"copy\"",
+            "page = \"none\"",
+            "C1: there is no page `none.md` in the book",
+        ),
+        (
+            "page = \"copy\"",
+            "page = \"copy\"\nawaits = \"x\"",
+            "C1: has tests: drop `awaits` and `outside`",
+        ),
+        ("id = \"C2\"", "id = \"C1\"", "C1: the id stands here twice"),
+        ("id = \"W1\"", "id = \"C1\"", "C1: the id stands here twice"),
+        ("id = \"C2\"", "id = \"C 2\"", "C 2: an id is letters and digits"),
+        (
+            "section = \"8.2\"",
+            "section = \"8.1\"",
+            "C1: no page has `{{scorecard 8.1}}`",
+        ),
+        (
+            "claimed = 4.0",
+            "claimed = 0.0",
+            "C1: test \"pinned over pageable\": `claimed` must not be 0, `tolerance` more than 0",
+        ),
+        (
+            "tolerance = 0.2",
+            "tolerance = nan",
+            "C1: test \"pinned over pageable\": `claimed` must not be 0, `tolerance` more than 0",
+        ),
+        (
+            "quantity = \"speedup\"",
+            "quantity = \"none\"",
+            "C1: test \"pinned over pageable\": there is no quantity `none` on `copy.md`",
+        ),
+        (
+            "unit = \"×\"",
+            "unit = \"GB/s\"",
+            "C1: test \"pinned over pageable\": `speedup` is in `×`, not `GB/s`",
+        ),
+        (
+            "printed = 45.0",
+            "printed = 89.0",
+            "C3: recomputing \"both directions counted\": gives what is printed, so it is no erratum",
+        ),
+        (
+            "erratum = \"It reads *and* writes.\"",
+            "",
+            "C3: recomputing \"both directions counted\": gives 89.5, not what is printed; say in `erratum` what is right",
+        ),
+        (
+            "expression = \"2 *",
+            "expression = \"x *",
+            "C3: recomputing \"both directions counted\": `x * 4096^2 * 4 / 1.5e-3 / 1e9`: Undefined(\"x\")",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert!(CLAIMS.contains(from), "{from}");
+        let fixture = Fixture::new();
+        fixture.write("book/claims.toml", &CLAIMS.replacen(from, to, 1));
+        check_problems(&fixture, from, &[&format!("claims.toml: {expected}")]);
+    }
+}
+
+#[test]
+fn a_verdict_follows_from_the_numbers() {
+    // The measured ratio is 3.67×.
+    let cases = [
+        ("claimed = 4.0", "verdict-reproduced"),
+        ("claimed = 5.0", "verdict-same-direction"),
+        ("claimed = 0.5", "verdict-refuted"),
+        ("claimed = 0.5\nabout = \"PCIe 3.0\"", "verdict-depends-on-the-machine"),
+    ];
+    for (claimed, class) in cases {
+        let fixture = Fixture::new();
+        fixture.write(
+            "book/claims.toml",
+            &CLAIMS.replacen("claimed = 4.0", claimed, 1),
+        );
+        let page = expanded(&fixture, "copy");
+        assert!(page.contains(class), "{claimed}: {class} is not in {page}");
+    }
+    // Arithmetic alone can reproduce a claim.
+    let fixture = Fixture::new();
+    let right = CLAIMS
+        .replace("erratum = \"It reads *and* writes.\"", "")
+        .replace("45.0", "89.0");
+    fixture.write("book/claims.toml", &right);
+    let page = expanded(&fixture, "scorecard");
+    let row = page.lines().find(|line| line.starts_with("<tr id=\"C3\">")).unwrap();
+    assert!(row.contains("verdict-reproduced"), "{row}");
+}
+
+/// Failures that leave no list of problems, because nothing can go on after them.
+#[test]
+fn a_book_that_cannot_be_read() {
+    let check = |change: &dyn Fn(&Fixture), expected: &str| {
+        let fixture = Fixture::new();
+        change(&fixture);
+        let root = fixture.path("").display().to_string();
+        let error = format!("{:#}", fixture.build().unwrap_err()).replace(&root, "");
+        assert_eq!(error, expected);
+    };
+    check(
+        &|f| f.write("book/book.toml", "[book]\ntitle = \"No reference\"\n"),
+        "book.toml: [preprocessor.workbook] names no `reference`",
+    );
+    check(
+        &|f| f.write("book/claims.toml", "[[claim]]\nid = 1\n"),
+        "claims.toml: line 2: invalid type: integer `1`, expected a string",
+    );
+    check(
+        &|f| std::fs::remove_file(f.path("book/claims.toml")).unwrap(),
+        "book/claims.toml: No such file or directory (os error 2)",
+    );
+    check(
+        &|f| f.write("results/h200/host-memory.json", "{}"),
+        "the reference machine's records: results/h200/host-memory.json: field `.`: missing field `schema` at line 1 column 2",
+    );
+}
+
+/// The page is refused if the *reference* lacks a measurement, whatever this machine has.
+#[test]
+fn the_reference_must_have_every_measurement() {
+    let fixture = here();
+    let mut reference = record("h200", "NVIDIA H200", 1.0);
+    reference
+        .measurements
+        .retain(|m| m.parameters["kind"] != "pinned".into() || m.bytes() != 1 << 20);
+    fixture.record(&reference);
+    check_problems(
+        &fixture,
+        "no pinned copy of 1 MiB",
+        &[
+            "copy.md:3: `quantities` block: `best`: matches only one: drop `max` or `min`",
+            "copy.md:3: `quantities` block: `latency`: a fit needs at least three measured sizes, here are 2",
+            "copy.md:3: `quantities` block: `pinned`: matches none on `h200`: `kind` is `pageable`",
+            "copy.md:3: `quantities` block: `samples`: matches none on `h200`: `kind` is `pageable`",
+            "claims.toml: C1: test \"pinned over pageable\": `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:24: {{speedup}}: `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:24: {{pinned}}: `pinned` has no value, see the quantities of `copy.md`",
+            "copy.md:24: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
+            "copy.md:31: prediction \"pinned\": `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:39: chart \"copies\": model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
+        ],
+    );
+}
+
+#[test]
+fn a_page_that_does_not_show_its_verdict() {
+    let fixture = Fixture::new();
+    fixture.pages(&[
+        ("copy", &COPY.replace(", {{verdict C1}}", "")),
+        ("scorecard", SCORECARD),
+    ]);
+    check_problems(
+        &fixture,
+        "no verdict",
+        &["claims.toml: C1: `copy.md` does not show `{{verdict C1}}`"],
+    );
 }

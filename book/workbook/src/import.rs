@@ -24,16 +24,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for machine in from.machines()? {
         for experiment in from.experiments(&machine)? {
             let Some(new) = from.read(&machine, &experiment)? else { continue };
-            if let Some(old) = into.read(&machine, &experiment)?
-                && !arguments.replace
+            if !arguments.replace
+                && let Some(old) = into.read(&machine, &experiment)?
+                && let Some(conflict) = conflict(&old, &new.machine, new.run.quick)
             {
-                if let Some(conflict) = conflict(&old, &new.machine, new.run.quick) {
-                    let path = into.path(&machine, &experiment)?;
-                    bail!(
-                        "{} {conflict}; replace it with --replace",
-                        path.display()
-                    );
-                }
+                let path = into.path(&machine, &experiment)?;
+                bail!("{} {conflict}; replace it with --replace", path.display());
             }
             records.push(new);
         }

@@ -9,7 +9,7 @@
 //! | [`machine`] | the hardware a record was made on, and its theoretical peaks |
 //! | [`statistics`] | median, spread and confidence interval of a sample |
 //! | [`units`] | how quantities are printed for people |
-//! | [`file`] | reading (nothing is trusted) and writing (all or nothing) |
+//! | [`mod@file`] | reading (nothing is trusted) and writing (all or nothing) |
 
 pub mod file;
 pub mod machine;

@@ -92,7 +92,11 @@ impl Browser {
         let messages = shell.stdout.take().expect("stdout is piped");
         let mailboxes = Arc::new(Mutex::new(Mailboxes::default()));
         let delivered_to = Arc::clone(&mailboxes);
-        thread::spawn(move || deliver(messages, &delivered_to));
+        thread::spawn(move || {
+            deliver(messages, &delivered_to);
+            // It has ended; how is of no interest.
+            let _ = shell.wait();
+        });
         Self {
             commands: Mutex::new(commands),
             next_id: AtomicU64::new(1),

@@ -1,4 +1,4 @@
-// Which of the workbook's colours are too faint on the page, as a list of sentences.
+// Which colours are too faint on the page, as a list of sentences.
 // Evaluated in the page by ../browser.rs, once in each of mdBook's themes.
 (() => {
     const problems = [];
@@ -52,18 +52,13 @@
     }
     probe.remove();
 
-    const parts =
-        "figcaption, caption, th, td, .value, .beside, .provenance, .verdict, " +
-        "blockquote.claim, .prediction, .veil";
+    // All text but code, whose colours are mdBook's and its highlighter's.
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
         const parent = node.parentElement;
-        const ours = parent.closest(parts) && !parent.closest("svg, pre, code");
-        // The colours of links and inline code are mdBook's, verdicts are ours.
-        const link = parent.closest("a:not(.verdict, .header)");
-        if (node.data.trim() !== "" && ours && !link && parent.checkVisibility()) {
-            const text = node.data.trim().slice(0, 40);
-            require(4.5, `“${text}”`, getComputedStyle(parent).color, parent);
+        const text = node.data.trim();
+        if (text !== "" && !parent.closest("svg, pre, code") && parent.checkVisibility()) {
+            require(4.5, `“${text.slice(0, 40)}”`, getComputedStyle(parent).color, parent);
         }
     }
     for (const control of main.querySelectorAll(".prediction input, .prediction button")) {

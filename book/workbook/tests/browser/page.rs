@@ -123,7 +123,10 @@ impl Page {
 
     /// Opens a file of the book.
     pub(crate) fn open(&mut self, file: &Path) {
-        let url = format!("file://{}", file.display());
+        let path = file.display().to_string();
+        // What would end a path or escape a character in an address.
+        let path = path.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
+        let url = format!("file://{path}");
         let answer = self.call("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{url}: {}", answer["errorText"]);
         self.settle(&url);

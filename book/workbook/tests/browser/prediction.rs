@@ -96,7 +96,7 @@ impl Prediction {
         let marks: Vec<Mark> = self.evaluate(
             "drawings.map(svg => {
                  const number = key => Number(svg.dataset[key]);
-                 const lines = [...svg.querySelectorAll('.guess line')];
+                 const lines = [...svg.querySelectorAll('.guess .mark')];
                  const axis = svg.dataset.valueAxis;
                  return {
                      scale: svg.dataset.valueScale,
@@ -106,7 +106,7 @@ impl Prediction {
                      end: number('valueEnd'),
                      unit: Number(section.dataset.scale),
                      lines: lines.map(line => Number(line.getAttribute(axis + '1'))),
-                     arrows: svg.querySelectorAll('.guess path').length,
+                     arrows: svg.querySelectorAll('.guess .arrow').length,
                      label: svg.querySelector('.guess text')?.textContent ?? '',
                  };
              })",

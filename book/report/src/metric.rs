@@ -1,0 +1,170 @@
+//! The numbers of one measurement.
+
+use record::statistics::CONFIDENCE;
+use record::{Measurement, Parameter, Record, Statistics};
+use serde::Deserialize;
+
+use crate::unit::Unit;
+
+/// A number of one measurement.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Metric {
+    /// Median time.
+    Time,
+    /// Effective bandwidth.
+    Bandwidth,
+    /// Effective bandwidth over the theoretical peak.
+    ShareOfPeak,
+    /// Median absolute deviation over the median.
+    Spread,
+    /// Number of samples.
+    Samples,
+    /// Elements compared with the expected result.
+    Checked,
+    /// The theoretical peak that bounds the measurement.
+    Peak,
+    /// Bytes read and written.
+    Bytes,
+    /// A value of the experiment's own model.
+    Model(String),
+    /// A swept parameter.
+    Parameter(String),
+}
+
+/// A number with the 95 % interval it is known in; both ends equal it where it is exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+}
+
+impl TryFrom<String> for Metric {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Metric, String> {
+        Metric::parse(&text)
+    }
+}
+
+const PLAIN: [(&str, Metric); 8] = [
+    ("time", Metric::Time),
+    ("bandwidth", Metric::Bandwidth),
+    ("share_of_peak", Metric::ShareOfPeak),
+    ("spread", Metric::Spread),
+    ("samples", Metric::Samples),
+    ("checked", Metric::Checked),
+    ("peak", Metric::Peak),
+    ("bytes", Metric::Bytes),
+];
+
+impl Metric {
+    /// The metric called `text`.
+    pub fn parse(text: &str) -> Result<Metric, String> {
+        if let Some((_, metric)) = PLAIN.iter().find(|(name, _)| *name == text) {
+            return Ok(metric.clone());
+        }
+        match text.split_once('.') {
+            Some(("model", name)) => Ok(Metric::Model(name.to_owned())),
+            Some(("param", name)) => Ok(Metric::Parameter(name.to_owned())),
+            _ => {
+                let names = PLAIN.map(|(name, _)| name).join(", ");
+                Err(format!(
+                    "no metric `{text}`: there are {names}, model.NAME, param.NAME"
+                ))
+            }
+        }
+    }
+
+    /// The unit it is kept in.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Metric::Time => Unit::Time,
+            Metric::Bandwidth | Metric::Peak => Unit::Bandwidth,
+            Metric::ShareOfPeak | Metric::Spread => Unit::Share,
+            Metric::Samples | Metric::Checked => Unit::Number,
+            Metric::Bytes => Unit::Bytes,
+            Metric::Model(name) | Metric::Parameter(name) => Unit::of_name(name),
+        }
+    }
+
+    /// Whether it was timed, so that it has a spread.
+    pub fn is_timed(&self) -> bool {
+        matches!(self, Metric::Time | Metric::Bandwidth | Metric::ShareOfPeak)
+    }
+
+    /// The number, with its interval.
+    pub fn of(&self, record: &Record, m: &Measurement) -> Result<Estimate, String> {
+        let exact = |value: f64| (value, value, value);
+        let per_time = |s: Statistics, quantity: f64| {
+            (quantity / s.median, quantity / s.high, quantity / s.low)
+        };
+        let statistics = m.statistics();
+        let bytes = (m.bytes() > 0).then(|| m.bytes() as f64);
+        let peak = record.peak_bytes_per_second(m.ceiling);
+        let found = match self {
+            Metric::Time => statistics.map(|s| (s.median, s.low, s.high)),
+            Metric::Bandwidth => statistics.zip(bytes).map(|(s, n)| per_time(s, n)),
+            Metric::ShareOfPeak => statistics
+                .zip(bytes)
+                .zip(peak)
+                .map(|((s, bytes), peak)| per_time(s, bytes / peak)),
+            Metric::Spread => statistics.map(|s| exact(s.mad / s.median)),
+            Metric::Samples => Some(exact(m.seconds.len() as f64)),
+            Metric::Checked => Some(exact(m.elements_checked as f64)),
+            Metric::Peak => peak.map(exact),
+            Metric::Bytes => Some(exact(m.bytes() as f64)),
+            Metric::Model(name) => m.model.get(name).copied().map(exact),
+            Metric::Parameter(name) => m
+                .parameters
+                .get(name)
+                .and_then(Parameter::integer)
+                .map(|integer| exact(integer as f64)),
+        };
+        match found {
+            Some((value, low, high))
+                if value.is_finite() && low.is_finite() && high.is_finite() =>
+            {
+                Ok(Estimate { value, low, high })
+            }
+            Some(_) => Err(format!("`{}` is not a finite number", self.name())),
+            None => Err(format!("this measurement has no `{}`", self.name())),
+        }
+    }
+
+    /// The metric as [`Metric::parse`] reads it.
+    pub fn name(&self) -> String {
+        match self {
+            Metric::Model(name) => format!("model.{name}"),
+            Metric::Parameter(name) => format!("param.{name}"),
+            plain => {
+                let found = PLAIN.iter().find(|(_, metric)| metric == plain);
+                found.map_or("", |(name, _)| *name).to_owned()
+            }
+        }
+    }
+
+    /// The number with how well it is known, in words; plain if it is exact.
+    pub fn in_words(&self, m: &Measurement, estimate: &Estimate) -> String {
+        let unit = self.unit();
+        let value = unit.print(estimate.value);
+        let (true, Some(s)) = (self.is_timed(), m.statistics()) else {
+            return value;
+        };
+        let interval = if s.confidence >= CONFIDENCE {
+            "95 % interval of the median"
+        } else {
+            "all samples"
+        };
+        format!(
+            "{value} (median of {}; {interval}: {} to {})",
+            Unit::Number.print(s.count as f64),
+            unit.print(estimate.low),
+            unit.print(estimate.high)
+        )
+    }
+}

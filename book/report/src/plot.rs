@@ -1,0 +1,289 @@
+//! Which point lies where: a `chart` block with one machine's record becomes lines or
+//! bars.
+//!
+//! The reference machine must give everything that the block asks for. What another
+//! machine lacks is left out of its chart.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Record};
+
+use crate::chart::{Axis, Bar, Bars, Group, Lines, Point, Reference, Scale, Series};
+use crate::figure::{Block, Model, ReferenceLine};
+use crate::fit::Fit;
+use crate::metric::{Estimate, Metric};
+use crate::page::Page;
+use crate::query::{self, Query};
+use crate::records::Machine;
+use crate::select;
+use crate::unit::Unit;
+
+/// A block on one machine.
+pub struct Plot<'a> {
+    /// The block.
+    pub block: &'a Block,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Its record of the block's experiment.
+    pub record: &'a Record,
+    /// The page, which may define quantities that are drawn.
+    pub page: &'a Page,
+}
+
+impl Plot<'_> {
+    /// A chart of lines.
+    pub fn lines(&self) -> Result<Lines, String> {
+        let block = self.block;
+        let chosen = block.filter.all(self.record)?;
+        let mut series = vec![];
+        for (label, measurements) in
+            block.names().groups(&chosen, block.series.as_deref())
+        {
+            let points = self.points(&label, &measurements, |m| self.value(m))?;
+            series.push(Series { label, points });
+        }
+        if series.iter().all(|series| series.points.is_empty()) {
+            return Err("there is nothing to draw".to_owned());
+        }
+        let mut models = vec![];
+        for model in &block.models {
+            let curves = self.model(model);
+            let curves =
+                curves.map_err(|e| format!("model \"{}\": {e}", model.label));
+            models.extend(self.or_left_out(curves)?.into_iter().flatten());
+        }
+        let x = Axis {
+            label: block.x_label.clone().unwrap_or_default(),
+            scale: block.x_scale,
+            unit: self.x_unit().on_axis(),
+        };
+        let (y, references) = (self.values(), self.references()?);
+        Ok(Lines { x, y, series, models, references })
+    }
+
+    /// A chart of bars.
+    pub fn bars(&self) -> Result<Bars, String> {
+        let (block, names) = (self.block, self.block.names());
+        let chosen = block.filter.all(self.record)?;
+        // The same bar has the same colour in every group.
+        let colors = names.groups(&chosen, block.bar.as_deref());
+        if colors.is_empty() {
+            return Err("bar: no measurement has this parameter".to_owned());
+        }
+        let mut groups = vec![];
+        for (label, measurements) in names.groups(&chosen, block.group.as_deref()) {
+            let mut bars = vec![];
+            for (color, (name, _)) in colors.iter().enumerate() {
+                let here = names.groups(&measurements, block.bar.as_deref());
+                let Some((_, here)) = here.iter().find(|(label, _)| label == name)
+                else {
+                    continue; // not every group has every bar
+                };
+                let m = select::only(here).map_err(|keys| {
+                    let count = here.len();
+                    format!(
+                        "{count} measurements are \"{name}\"; add {keys} to `where`"
+                    )
+                })?;
+                let Some((estimate, words)) = self.or_left_out(self.value(m))?
+                else {
+                    continue;
+                };
+                let Estimate { value, low, high } = estimate;
+                let hover = format!("{name}: {words}");
+                bars.push(Bar {
+                    label: name.clone(),
+                    value,
+                    low,
+                    high,
+                    hover,
+                    color,
+                });
+            }
+            groups.push(Group { label, bars });
+        }
+        if groups.iter().all(|group| group.bars.is_empty()) {
+            return Err("there is nothing to draw".to_owned());
+        }
+        Ok(Bars { value: self.values(), groups, references: self.references()? })
+    }
+
+    /// One line's points, by rising x.
+    fn points(
+        &self,
+        label: &str,
+        measurements: &[&Measurement],
+        of: impl Fn(&Measurement) -> Result<(Estimate, String), String>,
+    ) -> Result<Vec<Point>, String> {
+        let key = self.block.x.as_deref().unwrap_or_default();
+        let mut at: BTreeMap<u64, Vec<&Measurement>> = BTreeMap::new();
+        for m in measurements {
+            let x = select::parameter(m, key).and_then(|x| x.integer());
+            at.entry(
+                x.ok_or_else(|| format!("x: a measurement has no number `{key}`"))?,
+            )
+            .or_default()
+            .push(m);
+        }
+        let mut points = vec![];
+        for (x, here) in at {
+            let m = select::only(&here).map_err(|keys| {
+                let count = here.len();
+                format!("{count} measurements stand at {key} = {x}; add {keys} to `where`")
+            })?;
+            let found = on_scale(x as f64, self.block.x_scale)
+                .and_then(|x| Ok((x, of(m)?)))
+                .map_err(|e| format!("at {key} = {x}: {e}"));
+            if let Some((x, (estimate, words))) = self.or_left_out(found)? {
+                let comma = if label.is_empty() { "" } else { ", " };
+                let hover =
+                    format!("{label}{comma}{}: {words}", self.x_unit().print(x));
+                let Estimate { value, low, high } = estimate;
+                points.push(Point { x, y: value, low, high, hover });
+            }
+        }
+        Ok(points)
+    }
+
+    /// What is drawn of `m`, and the same in words.
+    fn value(&self, m: &Measurement) -> Result<(Estimate, String), String> {
+        let estimate = self.block.y.of(self.record, m)?;
+        on_scale(estimate.low, self.block.y_scale)?;
+        Ok((estimate, self.block.y.in_words(m, &estimate)))
+    }
+
+    /// A model's curves: one for each line that it speaks of.
+    fn model(&self, model: &Model) -> Result<Vec<Series>, String> {
+        let block = self.block;
+        let chosen = block.filter.and(&model.filter).all(self.record)?;
+        let curve = match (&model.metric, &model.fit) {
+            (Some(metric), None) => {
+                self.same_unit(&metric.unit())?;
+                Curve::Metric(metric)
+            }
+            (None, Some(metric)) if *metric != block.y => {
+                return Err("`fit` must be what `y` is".to_owned());
+            }
+            (None, Some(Metric::Time)) => Curve::Time(query::fit(&chosen)?),
+            (None, Some(Metric::Bandwidth)) => {
+                Curve::Bandwidth(query::fit(&chosen)?)
+            }
+            (None, Some(_)) => {
+                return Err("a fit gives time or bandwidth".to_owned());
+            }
+            _ => return Err("give either `metric` or `fit`".to_owned()),
+        };
+        let lines = block.names().groups(&chosen, block.series.as_deref());
+        let several = lines.len() > 1;
+        let series = lines.into_iter().map(|(line, measurements)| {
+            let label = match several {
+                true => format!("{}, {line}", model.label),
+                false => model.label.clone(),
+            };
+            let points = self.points(&label, &measurements, |m| {
+                let value = on_scale(curve.value(self.record, m)?, block.y_scale)?;
+                let exact = Estimate { value, low: value, high: value };
+                Ok((exact, block.y.unit().print(value)))
+            })?;
+            Ok(Series { label, points })
+        });
+        series.collect()
+    }
+
+    fn references(&self) -> Result<Vec<Reference>, String> {
+        let mut lines = vec![];
+        for ReferenceLine { label, kind, is, value, quantity } in
+            &self.block.references
+        {
+            let value = match (is, value, quantity) {
+                (Some(is), None, None) => self.query(is),
+                (None, Some(value), None) => Ok(*value),
+                (None, None, Some(name)) => self.quantity(name),
+                _ => {
+                    return Err(format!(
+                        "reference \"{label}\": give one of `is`, `value`, `quantity`"
+                    ));
+                }
+            };
+            let value = value
+                .and_then(|value| on_scale(value, self.block.y_scale))
+                .map_err(|e| format!("reference \"{label}\": {e}"));
+            if let Some(value) = self.or_left_out(value)? {
+                lines.push(Reference { label: label.clone(), value, kind: *kind });
+            }
+        }
+        Ok(lines)
+    }
+
+    fn query(&self, is: &str) -> Result<f64, String> {
+        let query = Query::parse(is, Some(&self.block.experiment))?;
+        self.same_unit(&query.unit())?;
+        query.value(self.machine)
+    }
+
+    fn quantity(&self, name: &str) -> Result<f64, String> {
+        let quantity = self.page.quantity(name)?;
+        self.same_unit(&quantity.unit)?;
+        Ok(*quantity.value.on(self.machine).ok_or("this machine lacks it")?)
+    }
+
+    /// The axis on which values are read.
+    fn values(&self) -> Axis {
+        let Block { y, y_label, y_scale, .. } = self.block;
+        Axis { label: y_label.clone(), scale: *y_scale, unit: y.unit().on_axis() }
+    }
+
+    fn x_unit(&self) -> Unit {
+        let named = || Unit::of_name(self.block.x.as_deref().unwrap_or_default());
+        self.block.x_unit.clone().unwrap_or_else(named)
+    }
+
+    fn same_unit(&self, unit: &Unit) -> Result<(), String> {
+        let axis = self.block.y.unit();
+        match axis == *unit {
+            true => Ok(()),
+            false => Err(format!(
+                "is in `{}`, the axis in `{}`",
+                unit.symbol(),
+                axis.symbol()
+            )),
+        }
+    }
+
+    /// What the reference machine lacks is an error, what another lacks is left out.
+    fn or_left_out<T>(&self, found: Result<T, String>) -> Result<Option<T>, String> {
+        match found {
+            Err(problem) if self.machine.is_reference => Err(problem),
+            found => Ok(found.ok()),
+        }
+    }
+}
+
+/// Where a model's curve comes from.
+enum Curve<'a> {
+    /// The experiment's model, stored with each measurement.
+    Metric(&'a Metric),
+    /// The time that a fitted line gives.
+    Time(Fit),
+    /// The bandwidth that a fitted line gives.
+    Bandwidth(Fit),
+}
+
+impl Curve<'_> {
+    fn value(&self, record: &Record, m: &Measurement) -> Result<f64, String> {
+        let bytes = m.bytes() as f64;
+        match self {
+            Curve::Metric(metric) => Ok(metric.of(record, m)?.value),
+            Curve::Time(fit) => Ok(fit.seconds(bytes)),
+            Curve::Bandwidth(fit) => Ok(bytes / fit.seconds(bytes)),
+        }
+    }
+}
+
+/// `value`, if an axis of this scale has a place for it.
+fn on_scale(value: f64, scale: Scale) -> Result<f64, String> {
+    if !value.is_finite() || (value <= 0.0 && !matches!(scale, Scale::Linear)) {
+        return Err(format!("{value} has no place on the axis"));
+    }
+    Ok(value)
+}

@@ -1,0 +1,171 @@
+//! A number of a machine's records, in the words of a page.
+//!
+//! ```text
+//! host-memory copy kind=pinned bytes=1GiB : bandwidth      of one measurement
+//! max transpose side=8192 : bandwidth                      the largest of several
+//! fit host-memory copy kind=pinned : latency               of the line through several
+//! machine : memory_peak                                    of the machine itself
+//! ```
+
+use record::{Ceiling, Measurement, Record};
+
+use crate::fit::Fit;
+use crate::metric::Metric;
+use crate::records::Machine;
+use crate::select::{CASE, Filter, value};
+use crate::unit::Unit;
+
+/// What a quantity stands for.
+#[derive(Clone)]
+pub struct Query {
+    experiment: String,
+    filter: Filter,
+    wanted: Wanted,
+}
+
+#[derive(Clone)]
+enum Wanted {
+    /// A number of the only measurement.
+    One(Metric),
+    /// The largest or smallest of at least two.
+    Extreme(Metric, fn(f64, f64) -> f64),
+    /// A number of the fitted line.
+    Fit(&'static OfAFit),
+    /// A fact about the machine.
+    Machine(&'static OfAMachine),
+}
+
+/// A number that needs no metric.
+struct Named<F> {
+    name: &'static str,
+    unit: Unit,
+    of: F,
+}
+
+type OfAFit = Named<fn(&Fit) -> f64>;
+type OfAMachine = Named<fn(&Record) -> Option<f64>>;
+
+static OF_A_FIT: [OfAFit; 3] = [
+    Named { name: "latency", unit: Unit::Time, of: |fit| fit.latency },
+    Named { name: "bandwidth", unit: Unit::Bandwidth, of: |fit| fit.bandwidth },
+    Named { name: "residual", unit: Unit::Share, of: |fit| fit.residual },
+];
+
+static OF_A_MACHINE: [OfAMachine; 5] = [
+    Named {
+        name: "memory_peak",
+        unit: Unit::Bandwidth,
+        of: |record| record.peak_bytes_per_second(Ceiling::DeviceMemory),
+    },
+    Named {
+        name: "link_peak",
+        unit: Unit::Bandwidth,
+        of: |record| record.peak_bytes_per_second(Ceiling::HostLink),
+    },
+    Named {
+        name: "l2_bytes",
+        unit: Unit::Bytes,
+        of: |record| record.machine.measured_gpu().map(|gpu| gpu.l2_bytes as f64),
+    },
+    Named {
+        name: "memory_bytes",
+        unit: Unit::Bytes,
+        of: |record| {
+            record.machine.measured_gpu().map(|gpu| gpu.memory_bytes as f64)
+        },
+    },
+    Named {
+        name: "multiprocessors",
+        unit: Unit::Number,
+        of: |record| {
+            record.machine.measured_gpu().map(|gpu| gpu.multiprocessors.into())
+        },
+    },
+];
+
+fn named<F>(
+    what: &str,
+    table: &'static [Named<F>],
+    name: &str,
+) -> Result<&'static Named<F>, String> {
+    table.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
+        format!("{what} has no `{name}`: there are {}", names.join(", "))
+    })
+}
+
+impl Query {
+    /// Parses a query; `page` is the experiment whose machine `machine :` means.
+    pub fn parse(text: &str, page: Option<&str>) -> Result<Query, String> {
+        let (selector, number) = text
+            .split_once(':')
+            .ok_or_else(|| format!("`{text}` has no ` : metric`"))?;
+        let number = number.trim();
+        let mut words = selector.split_whitespace().peekable();
+        let word = words.next_if(|w| ["fit", "max", "min", "machine"].contains(w));
+        let wanted = match word {
+            Some("max") => Wanted::Extreme(Metric::parse(number)?, f64::max),
+            Some("min") => Wanted::Extreme(Metric::parse(number)?, f64::min),
+            Some("fit") => Wanted::Fit(named("a fit", &OF_A_FIT, number)?),
+            Some(_) => Wanted::Machine(named("a machine", &OF_A_MACHINE, number)?),
+            None => Wanted::One(Metric::parse(number)?),
+        };
+        let of_machine = matches!(wanted, Wanted::Machine(_));
+        let experiment = match words.next() {
+            Some(experiment) => experiment,
+            None if of_machine => {
+                page.ok_or("of which experiment's machine? The page names none")?
+            }
+            None => return Err(format!("`{text}` names no experiment")),
+        };
+        let mut filter = Filter::default();
+        for word in words {
+            if of_machine {
+                return Err(format!("`{word}` does not select a machine"));
+            }
+            let (key, text) = word.split_once('=').unwrap_or((CASE, word));
+            if filter.insert(key, value(text)).is_some() {
+                return Err(format!("`{key}` is given twice"));
+            }
+        }
+        Ok(Query { experiment: experiment.to_owned(), filter, wanted })
+    }
+
+    /// The unit its value is kept in.
+    pub fn unit(&self) -> Unit {
+        match &self.wanted {
+            Wanted::One(metric) | Wanted::Extreme(metric, _) => metric.unit(),
+            Wanted::Fit(number) => number.unit.clone(),
+            Wanted::Machine(number) => number.unit.clone(),
+        }
+    }
+
+    /// Its value on `machine`, which is finite.
+    pub fn value(&self, machine: &Machine) -> Result<f64, String> {
+        let record = machine.record(&self.experiment)?;
+        let value = match &self.wanted {
+            Wanted::One(metric) => {
+                metric.of(record, self.filter.one(record)?)?.value
+            }
+            Wanted::Extreme(metric, pick) => {
+                let chosen = self.filter.all(record)?;
+                if chosen.len() < 2 {
+                    return Err("matches only one: drop `max` or `min`".to_owned());
+                }
+                let values = chosen.iter().map(|m| Ok(metric.of(record, m)?.value));
+                let values: Vec<f64> = values.collect::<Result<_, String>>()?;
+                values.into_iter().reduce(pick).unwrap_or(f64::NAN)
+            }
+            Wanted::Fit(number) => (number.of)(&fit(&self.filter.all(record)?)?),
+            Wanted::Machine(number) => (number.of)(record)
+                .ok_or_else(|| format!("`{}` does not tell", machine.name))?,
+        };
+        value.is_finite().then_some(value).ok_or("is not a finite number".to_owned())
+    }
+}
+
+/// The line through the median times of `measurements`.
+pub fn fit(measurements: &[&Measurement]) -> Result<Fit, String> {
+    let point = |m: &&Measurement| Some((m.bytes() as f64, m.median_seconds()?));
+    Fit::of(&measurements.iter().filter_map(point).collect::<Vec<_>>())
+}

@@ -1,0 +1,305 @@
+//! Running the experiments' real programs under the stand-in driver (`driver.c`, which
+//! says what it is and what it is not).
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use record::{Record, Results};
+use tempfile::TempDir;
+
+/// The experiments whose programs are run. The first two only copy, so the stand-in
+/// driver is enough for them; of the third, only what it does before its first kernel.
+pub(crate) const EXPERIMENTS: [&str; 3] =
+    ["transfer-bandwidth", "host-memory", "coalescing"];
+
+/// No program here runs for more than a few seconds; one that does hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Folder of the programs: where cargo puts those of the profile that this test was
+/// built with. It does not build other packages' programs for a test, so this does.
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
+    // <target>/<profile>/deps/sessions-<hash>
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().to_owned();
+    let profile = match folder.file_name().and_then(OsStr::to_str).unwrap() {
+        "debug" => "dev",
+        other => other,
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
+    build.arg(folder.parent().unwrap());
+    build.args(EXPERIMENTS.iter().flat_map(|name| ["--package", name]));
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().unwrap().success(), "the experiments do not build");
+    folder
+});
+
+/// Folder of the stand-in driver, under the names by which programs look for NVIDIA's.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stand-in-driver");
+    fs::create_dir_all(&folder).unwrap();
+    // Made under another name and moved, because other processes may be making it too.
+    let made = folder.join(format!("made-by-{}", std::process::id()));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O2"]);
+    cc.args(["-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"]);
+    cc.arg(&made);
+    cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/driver.c"));
+    assert!(cc.status().unwrap().success(), "the stand-in driver does not compile");
+    fs::rename(&made, folder.join("libcuda.so.1")).unwrap();
+    for name in ["libcuda.so", "libnvidia-ml.so.1"] {
+        // It may be there already.
+        let _ = symlink("libcuda.so.1", folder.join(name));
+    }
+    folder
+});
+
+/// The stand-in driver's file.
+pub(crate) fn driver() -> PathBuf {
+    DRIVER.join("libcuda.so.1")
+}
+
+/// A temporary folder to run programs in, one after the other. Nothing that they write
+/// outlives it.
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Desk {
+        let desk = Desk { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(desk.here()).unwrap();
+        fs::create_dir(desk.temporary()).unwrap();
+        desk
+    }
+
+    /// The current folder of the programs.
+    pub(crate) fn here(&self) -> PathBuf {
+        self.folder.path().join("here")
+    }
+
+    /// What the programs take for the system's folder of temporary files.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.folder.path().join("tmp")
+    }
+
+    /// The results folder that programs take if nobody says otherwise.
+    pub(crate) fn results(&self) -> Results {
+        Results::new(self.here().join("results"))
+    }
+
+    /// The only record of `experiment` on `machine`.
+    #[track_caller]
+    pub(crate) fn record(&self, machine: &str, experiment: &str) -> Record {
+        self.results()
+            .read(machine, experiment)
+            .unwrap()
+            .expect("a record was written")
+    }
+
+    /// Every file under the current folder with its content.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, files);
+                } else {
+                    files.insert(path.clone(), fs::read(path).unwrap());
+                }
+            }
+        }
+        let mut files = BTreeMap::new();
+        walk(&self.here(), &mut files);
+        files
+    }
+
+    /// The program of an experiment with these arguments, under the stand-in driver,
+    /// with nothing else of the tester's environment than the path.
+    pub(crate) fn program(&self, experiment: &str, arguments: &str) -> Program {
+        let mut command = Command::new(PROGRAMS.join(experiment));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(self.here())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("TMPDIR", self.temporary())
+            .env("LD_LIBRARY_PATH", &*DRIVER)
+            .stdin(Stdio::null());
+        let (stdout, stderr) =
+            (self.folder.path().join("stdout"), self.folder.path().join("stderr"));
+        // Files, because nobody needs to empty them while the program runs.
+        command.stdout(fs::File::create(&stdout).unwrap());
+        command.stderr(fs::File::create(&stderr).unwrap());
+        Program { command, stdout, stderr }
+    }
+
+    /// Runs the program of an experiment to its end.
+    pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
+        self.program(experiment, arguments).run()
+    }
+}
+
+/// A program about to run.
+pub(crate) struct Program {
+    command: Command,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Program {
+    pub(crate) fn set(mut self, name: &str, value: impl AsRef<OsStr>) -> Program {
+        self.command.env(name, value);
+        self
+    }
+
+    /// More arguments, separated by spaces.
+    pub(crate) fn args(mut self, arguments: &str) -> Program {
+        self.command.args(arguments.split_whitespace());
+        self
+    }
+
+    /// One more argument, whatever is in it.
+    pub(crate) fn argument(mut self, argument: impl AsRef<OsStr>) -> Program {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn inside(mut self, folder: impl AsRef<Path>) -> Program {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub(crate) fn without_driver(mut self) -> Program {
+        self.command.env_remove("LD_LIBRARY_PATH");
+        self
+    }
+
+    pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Program {
+        self.command.stdout(stdout);
+        self
+    }
+
+    pub(crate) fn run(self) -> Ended {
+        self.start().end()
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let child = self.command.spawn().unwrap();
+        Running { child, program: self, started: Instant::now() }
+    }
+}
+
+/// A running program; it does not outlive the test.
+pub(crate) struct Running {
+    child: Child,
+    program: Program,
+    started: Instant,
+}
+
+impl Running {
+    /// Waits until standard output has `text` in it.
+    pub(crate) fn wait_until_it_prints(&mut self, text: &str) {
+        while !fs::read_to_string(&self.program.stdout).unwrap().contains(text) {
+            self.wait_a_moment();
+        }
+    }
+
+    /// Sends a signal, such as `INT`.
+    pub(crate) fn signal(&self, signal: &str) {
+        // The shell's own `kill`, for the program may not be installed.
+        let kill = format!("kill -{signal} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    /// Waits for the end. No program may panic, whatever happens to it.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => self.wait_a_moment(),
+            }
+        };
+        let text =
+            |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        let (stdout, stderr) =
+            (text(&self.program.stdout), text(&self.program.stderr));
+        let ended = Ended { status, stdout, stderr };
+        assert!(!ended.stderr.contains("panicked"), "{ended}");
+        ended
+    }
+
+    fn wait_a_moment(&mut self) {
+        assert!(self.started.elapsed() < PATIENCE, "the program hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail if it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a program ended, and what it said.
+pub(crate) struct Ended {
+    status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// It ended with this exit code.
+    #[track_caller]
+    pub(crate) fn with_code(self, code: i32) -> Ended {
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        self
+    }
+
+    /// It was ended by this signal.
+    #[track_caller]
+    pub(crate) fn by_signal(self, signal: i32) -> Ended {
+        assert_eq!(self.status.signal(), Some(signal), "{self}");
+        self
+    }
+
+    /// Standard error has all of this in it.
+    #[track_caller]
+    pub(crate) fn saying(self, texts: &[impl AsRef<str>]) -> Ended {
+        for text in texts.iter().map(AsRef::as_ref) {
+            assert!(self.stderr.contains(text), "no `{text}` in:\n{self}");
+        }
+        // Rust's notation of a value is no message for people, and a cause that is
+        // told twice is one that was wrapped twice.
+        assert!(!self.stderr.contains("DriverError("), "{self}");
+        assert!(self.stderr.matches("(os error").count() < 2, "{self}");
+        self
+    }
+
+    /// Nothing came on standard output: it ended before it measured.
+    #[track_caller]
+    pub(crate) fn before_measuring(self) -> Ended {
+        assert_eq!(self.stdout, "", "{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Ended { status, stdout, stderr } = self;
+        write!(
+            f,
+            "{status}\n--- standard output\n{stdout}--- standard error\n{stderr}"
+        )
+    }
+}

@@ -1,0 +1,805 @@
+//! Whole sessions: the experiments' real programs, from the command line to the record,
+//! on a stand-in for NVIDIA's driver. No GPU is needed, and none is used.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+mod driver;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::LazyLock;
+
+use driver::{Desk, EXPERIMENTS, Ended};
+use record::file::{check_name, to_json};
+use record::{Clock, Measurement, Parameter, Record, units};
+
+/// A true record of transfer-bandwidth on the stand-in driver.
+static EXAMPLE: LazyLock<Record> = LazyLock::new(|| {
+    let desk = Desk::new();
+    desk.run("transfer-bandwidth", "--samples 6").with_code(0);
+    desk.record("stand-in", "transfer-bandwidth")
+});
+
+/// The example, changed.
+fn example(change: impl FnOnce(&mut Record)) -> Record {
+    let mut record = EXAMPLE.clone();
+    change(&mut record);
+    record
+}
+
+fn other_hardware(record: &mut Record) {
+    record.machine.cpu.model = "another processor".to_owned();
+}
+
+/// The rows of the table that was printed, without heading and notes.
+fn rows(table: &str) -> Vec<&str> {
+    let lines = table.lines().skip_while(|line| !line.starts_with("case ")).skip(1);
+    lines
+        .filter(|line| !line.starts_with("note:") && !line.starts_with("recorded:"))
+        .collect()
+}
+
+/// The table has a row for each measurement, in order, with its figures.
+#[track_caller]
+fn shows(table: &str, record: &Record) {
+    let rows = rows(table);
+    assert_eq!(rows.len(), record.measurements.len(), "{table}");
+    for (row, m) in rows.iter().zip(&record.measurements) {
+        assert!(row.starts_with(&format!("{} ", m.case)), "{row}");
+        let figures = [
+            m.median_seconds().map(units::time),
+            m.bandwidth_bytes_per_second().map(units::bandwidth),
+            record.share_of_peak(m).map(units::percent),
+        ];
+        for figure in figures.into_iter().flatten() {
+            assert!(row.contains(&format!(" {figure}")), "no {figure} in {row}");
+        }
+        for value in m.parameters.values() {
+            let value = match value {
+                Parameter::Integer(bytes) => units::bytes(*bytes),
+                Parameter::Name(name) => name.clone(),
+            };
+            assert!(row.contains(&value), "no {value} in {row}");
+        }
+    }
+    // Columns are columns: the ± stands at one place.
+    let place = |row: &&str| row.chars().position(|c| c == '±').unwrap();
+    let first = place(&rows[0]);
+    for row in &rows {
+        assert_eq!(place(row), first, "out of line:\n{}\n{row}", rows[0]);
+    }
+}
+
+// ---- What a run leaves behind ------------------------------------------------------
+
+#[test]
+fn a_run_of_transfer_bandwidth_is_recorded() {
+    // (options, memory of the GPU in MiB, largest copy)
+    for (options, memory, largest) in
+        [("--samples 6", "64", 8 << 20), ("--quick --samples 6", "512", 64 << 20)]
+    {
+        let desk = Desk::new();
+        let ended = desk
+            .program("transfer-bandwidth", options)
+            .set("STAND_IN_MEMORY", memory)
+            .set("WORKBOOK_REVISION", "0123456789ab")
+            .set("WORKBOOK_DIRTY", "0")
+            .run()
+            .with_code(0);
+        assert_eq!(ended.stderr, "", "{ended}");
+
+        let record = desk.record("stand-in", "transfer-bandwidth");
+        assert_eq!(record.run.command, format!("transfer-bandwidth {options}"));
+        assert_eq!(record.run.quick, options.contains("--quick"));
+        assert_eq!(record.run.revision.as_deref(), Some("0123456789ab"));
+        assert_eq!(record.run.dirty, Some(false));
+        assert_eq!(record.software.driver.as_deref(), Some("570.0 (stand-in)"));
+        assert_eq!(record.software.cuda, "12.8");
+        assert_eq!(record.machine.measured_gpu().unwrap().name, "NVIDIA Stand-in");
+        assert!(record.kernel.is_none() && record.skipped.is_empty());
+
+        // case, parameters, read, written, checked: exactly these, in this order.
+        let mut expected = vec![];
+        let mut bytes = 1024u64;
+        while bytes <= largest {
+            for (direction, read, written) in [
+                ("host_to_device", 0, bytes),
+                ("device_to_host", bytes, 0),
+                ("both", bytes, bytes),
+            ] {
+                expected.push((
+                    direction,
+                    bytes,
+                    read,
+                    written,
+                    (read + written) / 4,
+                ));
+            }
+            bytes *= 2;
+        }
+        let got = record.measurements.iter().map(|m| {
+            assert_eq!((m.case.as_str(), m.clock), ("copy", Clock::CudaEvents));
+            assert_eq!(m.seconds.len(), 6);
+            let Parameter::Name(direction) = &m.parameters["direction"] else {
+                panic!("{:?}", m.parameters)
+            };
+            let bytes = m.parameters["bytes"].integer().unwrap();
+            let direction = direction.as_str();
+            (direction, bytes, m.bytes_read, m.bytes_written, m.elements_checked)
+        });
+        assert_eq!(got.collect::<Vec<_>>(), expected);
+
+        shows(&ended.stdout, &record);
+        assert_eq!(
+            ended.stdout.lines().last(),
+            Some("recorded: results/stand-in/transfer-bandwidth.json")
+        );
+        assert_eq!(desk.results().this_machine().unwrap().unwrap(), "stand-in");
+        // The record and the machine's name are all there is.
+        assert_eq!(desk.files().len(), 2, "{:?}", desk.files().keys());
+    }
+}
+
+#[test]
+fn a_run_of_host_memory_is_recorded() {
+    let desk = Desk::new();
+    let ended = desk
+        .program("host-memory", "--quick --machine by-hand")
+        .set("STAND_IN_MEMORY", "512")
+        .run()
+        .with_code(0);
+    assert_eq!(ended.stderr, "", "{ended}");
+    let record = desk.record("by-hand", "host-memory");
+    assert_eq!(desk.results().this_machine().unwrap().unwrap(), "by-hand");
+    shows(&ended.stdout, &record);
+
+    let number = |m: &Measurement| m.parameters["bytes"].integer().unwrap();
+    let name =
+        |m: &Measurement, parameter: &str| m.parameters[parameter].to_string();
+    let mut copies = BTreeMap::new();
+    for m in &record.measurements {
+        assert_eq!(m.clock, Clock::Host);
+        assert!((6..=10).contains(&m.seconds.len()), "{}", m.seconds.len());
+        assert!(m.bytes() == 0 || m.bytes() == number(m), "{m:?}");
+        if m.case == "copy" {
+            assert_eq!(m.elements_checked, number(m) / 4, "{m:?}");
+            *copies.entry((name(m, "kind"), name(m, "direction"))).or_insert(0) += 1;
+        }
+    }
+    // Four kinds of memory, both ways, 4 KiB to 64 MiB in steps of four.
+    assert_eq!(copies.len(), 8, "{copies:?}");
+    assert!(copies.values().all(|sizes| *sizes == 8), "{copies:?}");
+}
+
+#[test]
+fn json_on_standard_output_is_the_record_and_nothing_else() {
+    let desk = Desk::new();
+    let ended = desk.run("transfer-bandwidth", "--json --samples 6").with_code(0);
+    let path = desk.results().path("stand-in", "transfer-bandwidth").unwrap();
+    assert_eq!(ended.stdout, fs::read_to_string(path).unwrap());
+    shows(&ended.stderr, &desk.record("stand-in", "transfer-bandwidth"));
+    assert_eq!(
+        ended.stderr.lines().last(),
+        Some("recorded: results/stand-in/transfer-bandwidth.json")
+    );
+}
+
+#[test]
+fn records_lie_in_the_workbook_or_here_or_where_one_says() {
+    // A workbook is a folder with a book in it; programs find it from inside.
+    let desk = Desk::new();
+    let inside = desk.here().join("workbook/experiments");
+    fs::create_dir_all(&inside).unwrap();
+    fs::create_dir(desk.here().join("workbook/book")).unwrap();
+    fs::write(desk.here().join("workbook/book/book.toml"), "").unwrap();
+    let run = |options: &str, folder: &str| {
+        desk.program("transfer-bandwidth", "--samples 1 --machine m")
+            .args(options)
+            .inside(desk.here().join(folder))
+            .run()
+            .with_code(0);
+    };
+    run("", "workbook/experiments");
+    run("", ".");
+    run("--results elsewhere/deep", ".");
+    for folder in ["workbook/results", "results", "elsewhere/deep"] {
+        let results = record::Results::new(desk.here().join(folder));
+        let record = results.read("m", "transfer-bandwidth").unwrap().unwrap();
+        assert_eq!(results.this_machine().unwrap().unwrap(), "m");
+        // Not even the record says where it lay, and outside git there is no revision.
+        assert_eq!(record.run.command, "transfer-bandwidth --samples 1 --machine m");
+        assert_eq!(record.run.revision, None);
+    }
+}
+
+#[test]
+fn a_results_folder_may_have_any_name() {
+    let desk = Desk::new();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9"); // not UTF-8
+    desk.program("transfer-bandwidth", "--samples 1 --results")
+        .argument(name)
+        .run()
+        .with_code(0);
+    let record = record::Results::new(desk.here().join(name))
+        .read("stand-in", "transfer-bandwidth")
+        .unwrap()
+        .unwrap();
+    assert_eq!(record.run.command, "transfer-bandwidth --samples 1");
+}
+
+#[test]
+fn a_share_is_of_a_peak_and_no_peak_has_no_share() {
+    // (clock in kHz, PCIe generation, lanes), first line, percent signs
+    for (peaks, first_line, share, note) in [
+        (
+            "1000000 4 16",
+            "transfer-bandwidth on NVIDIA Stand-in (peak: memory 128 GB/s, PCIe 4.0 \
+             x16 31.5 GB/s each way)",
+            true,
+            None,
+        ),
+        (
+            "0 1 1", // 250 MB/s each way, far less than any memcpy
+            "transfer-bandwidth on NVIDIA Stand-in (peak: PCIe 1.0 x1 0.250 GB/s each \
+             way)",
+            true,
+            Some(true),
+        ),
+        ("", "transfer-bandwidth on NVIDIA Stand-in", false, Some(false)),
+        (
+            "1000000 0 0",
+            "transfer-bandwidth on NVIDIA Stand-in (peak: memory 128 GB/s)",
+            false,
+            Some(false),
+        ),
+    ] {
+        let desk = Desk::new();
+        let ended = desk
+            .program("transfer-bandwidth", "--samples 6")
+            .set("STAND_IN_PEAKS", peaks)
+            .run()
+            .with_code(0);
+        let record = desk.record("stand-in", "transfer-bandwidth");
+        assert_eq!(ended.stdout.lines().next(), Some(first_line));
+        shows(&ended.stdout, &record);
+        for (row, m) in rows(&ended.stdout).iter().zip(&record.measurements) {
+            assert_eq!(record.share_of_peak(m).is_some(), share, "{peaks}: {row}");
+            // One percent sign is the spread's.
+            let percents = row.matches('%').count();
+            assert_eq!(percents, 1 + usize::from(share), "{peaks}: {row}");
+        }
+        // A copy faster than the link was no copy over the link, and that is said.
+        let noted = ended.stdout.contains("note: more than the theoretical peak");
+        assert!(note.is_none_or(|note| note == noted), "{peaks}: {ended}");
+    }
+}
+
+#[test]
+fn too_few_samples_for_the_interval_show_none() {
+    // Five samples span the median with 93.75 % confidence, and the column says 95 %.
+    for (samples, percents) in [(1, 0), (5, 0), (6, 1)] {
+        let desk = Desk::new();
+        let ended = desk
+            .run("transfer-bandwidth", &format!("--samples {samples}"))
+            .with_code(0);
+        for row in rows(&ended.stdout) {
+            assert_eq!(row.matches('%').count(), percents, "{samples}: {row}");
+        }
+    }
+}
+
+#[test]
+fn the_gpu_to_measure_is_chosen_by_number() {
+    let desk = Desk::new();
+    desk.program("transfer-bandwidth", "--samples 1 --device 1")
+        .set("STAND_IN_DEVICES", "2")
+        .run()
+        .with_code(0);
+    let record = desk.record("stand-in-x2", "transfer-bandwidth");
+    assert_eq!((record.machine.gpus.len(), record.machine.measured_gpu), (2, 1));
+}
+
+/// A gated sample times the work and nothing else: no allocation, no wait for the GPU,
+/// none of the events that cudarc would set by itself.
+#[test]
+fn nothing_but_the_work_stands_between_the_events() {
+    let desk = Desk::new();
+    let trace = desk.temporary().join("trace");
+    desk.program("transfer-bandwidth", "--samples 1")
+        .set("STAND_IN_TRACE", &trace)
+        .run()
+        .with_code(0);
+    let trace = fs::read_to_string(trace).unwrap();
+    let samples: Vec<Vec<&str>> = trace
+        .split("cuLaunchHostFunc\n") // the gate closes
+        .skip(1)
+        .map(|sample| {
+            sample.lines().take_while(|call| *call != "cuEventSynchronize")
+        })
+        .map(|sample| sample.filter(|call| *call != "cuCtxGetCurrent").collect())
+        .collect();
+    let measurements = &desk.record("stand-in", "transfer-bandwidth").measurements;
+    assert_eq!(samples.len(), 4 * measurements.len()); // three to warm up
+    let (to_device, to_host) = ("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2");
+    let (record, wait) = ("cuEventRecord", "cuStreamWaitEvent");
+    for (samples, m) in samples.chunks(4).zip(measurements) {
+        let work = match m.parameters["direction"].to_string().as_str() {
+            "host_to_device" => vec![to_device],
+            "device_to_host" => vec![to_host],
+            _ => vec![record, wait, to_device, to_host, record, wait],
+        };
+        let operations = [1, 1, 1, m.operations_per_sample as usize];
+        for (sample, operations) in samples.iter().zip(operations) {
+            let expected = [vec![record], work.repeat(operations), vec![record]];
+            assert_eq!(*sample, expected.concat());
+        }
+    }
+}
+
+// ---- Machines that cannot, and command lines that are wrong ------------------------
+
+/// The program says in one line that this machine cannot run it, and why.
+#[track_caller]
+fn cannot(ended: Ended, why: &str) {
+    let ended = ended.with_code(77).before_measuring().saying(&[why, "Nothing was"]);
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+}
+
+#[test]
+fn without_a_driver_nothing_is_measured() {
+    // SAFETY: opens the driver library if there is one; it has no other effect.
+    if unsafe { cudarc::driver::sys::is_culib_present() } {
+        eprintln!("not tried: this machine has a driver");
+        return;
+    }
+    let desk = Desk::new();
+    for experiment in EXPERIMENTS {
+        let program = desk.program(experiment, "").without_driver();
+        let why = format!(
+            "{experiment} needs an NVIDIA GPU, and this machine cannot give it"
+        );
+        cannot(program.run(), &why);
+        let program = desk.program(experiment, "").without_driver();
+        cannot(program.run(), "no NVIDIA driver was found");
+    }
+    assert!(desk.files().is_empty());
+}
+
+#[test]
+fn without_a_usable_gpu_nothing_is_measured() {
+    let desk = Desk::new();
+    for (options, setting, value, why) in [
+        ("", "STAND_IN_DEVICES", "0", "the NVIDIA driver sees no GPU"),
+        ("", "STAND_IN_FAIL", "cuInit 1 100", "CUDA_VISIBLE_DEVICES"),
+        ("", "STAND_IN_FAIL", "cuInit 1 34", "the CUDA toolkit's stub"),
+        (
+            "",
+            "STAND_IN_FAIL",
+            "cuInit 1 803",
+            "the NVIDIA driver does not start: system has unsupported display driver / \
+             cuda driver combination (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)",
+        ),
+        ("--device 7", "STAND_IN_DEVICES", "1", "there is no GPU 7, only 1"),
+        ("--device 2", "STAND_IN_DEVICES", "2", "there is no GPU 2, only 2"),
+    ] {
+        for experiment in EXPERIMENTS {
+            let program = desk.program(experiment, options).set(setting, value);
+            cannot(program.run(), why);
+        }
+    }
+    assert!(desk.files().is_empty());
+}
+
+#[test]
+fn wrong_usage_is_told_before_anything_else() {
+    let desk = Desk::new();
+    for (arguments, named) in [
+        ("--samples 0", "--samples"),
+        ("--samples x", "--samples"),
+        ("--samples 100001", "--samples"),
+        ("--samples", "--samples"),
+        ("--machine ../x", "--machine"),
+        ("--machine A", "--machine"),
+        ("--machine -x", "-x"),
+        ("--device x", "--device"),
+        ("--device -1", "-1"),
+        ("--results", "--results"),
+        ("--quick=yes", "--quick"),
+        ("--sample 3", "'--samples'"), // what was meant
+        ("--no-such-option", "--no-such-option"),
+        ("stray", "stray"),
+    ] {
+        for experiment in EXPERIMENTS {
+            // It is told with and without a GPU.
+            for driver in ["0", "1"] {
+                desk.program(experiment, arguments)
+                    .set("STAND_IN_DEVICES", driver)
+                    .run()
+                    .with_code(2)
+                    .before_measuring()
+                    .saying(&["error: ", named, "--help"]);
+            }
+        }
+    }
+    assert!(desk.files().is_empty());
+}
+
+#[test]
+fn help_is_the_same_for_all_but_for_name_and_question() {
+    let desk = Desk::new();
+    let help = EXPERIMENTS.map(|experiment| {
+        let program = desk.program(experiment, "--help").without_driver();
+        let ended = program.run().with_code(0);
+        assert_eq!(ended.stderr, "");
+        for shown in [
+            "--device <N>",
+            "--machine <NAME>",
+            "--samples <N>",
+            "--results <DIR>",
+            "--quick",
+            "--replace",
+            "--json",
+            "-h, --help",
+            "0 recorded",
+            "1 failed",
+            "2 wrong usage",
+            "77 cannot run on this machine",
+        ] {
+            assert!(ended.stdout.contains(shown), "no `{shown}` in:\n{ended}");
+        }
+        let (question, rest) = ended.stdout.split_once('\n').unwrap();
+        assert!(question.ends_with('?'), "{question}");
+        let usage = format!("Usage: {experiment} [OPTIONS]");
+        assert!(rest.contains(&usage), "no `{usage}` in:\n{rest}");
+        rest.replace(experiment, "NAME")
+    });
+    assert_eq!(help[0], help[1]);
+    assert_eq!(help[0], help[2]);
+}
+
+// ---- Runs that fail ----------------------------------------------------------------
+
+/// Runs `experiment` with a setting that makes it fail, beside an earlier record, which
+/// stays as it was.
+#[track_caller]
+fn fails(experiment: &str, setting: &str, value: &str, saying: &[&str]) -> Ended {
+    let desk = Desk::new();
+    desk.results()
+        .write(&example(|record| record.experiment = experiment.to_owned()))
+        .unwrap();
+    let before = desk.files();
+    let ended = desk
+        .program(experiment, "--samples 2")
+        .set(setting, value)
+        .run()
+        .with_code(1)
+        .saying(&["error: "])
+        .saying(saying);
+    assert_eq!(desk.files(), before, "{value}: {ended}");
+    ended
+}
+
+#[test]
+fn out_of_memory_is_told_with_what_to_do() {
+    for (experiment, failing) in [
+        ("transfer-bandwidth", "cuMemAllocAsync 1"), // the first of all
+        ("transfer-bandwidth", "cuMemHostAlloc 2"),
+        ("transfer-bandwidth", "cuMemAllocAsync 3"),
+        ("host-memory", "cuMemHostAlloc 1"),
+        ("host-memory", "cuMemHostAlloc 20"), // far into the run
+        ("host-memory", "cuMemHostRegister_v2 3"),
+    ] {
+        let ended = fails(
+            experiment,
+            "STAND_IN_FAIL",
+            &format!("{failing} 2"),
+            &["out of memory (CUDA_ERROR_OUT_OF_MEMORY)", "nvidia-smi", "--quick"],
+        );
+        let late = failing == "cuMemHostAlloc 20";
+        assert_eq!(rows(&ended.stdout).len() > 60, late, "{failing}: {ended}");
+    }
+}
+
+#[test]
+fn a_quick_run_fits_where_a_full_one_does() {
+    for experiment in ["transfer-bandwidth", "host-memory"] {
+        for options in ["--samples 1", "--samples 1 --quick"] {
+            let desk = Desk::new();
+            let program = desk.program(experiment, options);
+            program.set("STAND_IN_MEMORY", "32").run().with_code(0);
+        }
+    }
+}
+
+#[test]
+fn other_errors_of_the_driver_are_told_in_its_words() {
+    for (value, saying) in [
+        (
+            "cuDevicePrimaryCtxRetain 1 46",
+            &[
+                "cannot use GPU 0: ",
+                "busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)",
+            ] as &[_],
+        ),
+        (
+            "cuEventSynchronize 9 700",
+            &["the GPU failed while it was being timed", "illegal memory access"],
+        ),
+        ("cuMemcpyHtoDAsync_v2 1 700", &["(CUDA_ERROR_ILLEGAL_ADDRESS)"]),
+    ] {
+        fails("transfer-bandwidth", "STAND_IN_FAIL", value, saying);
+    }
+}
+
+/// A wrong result is found by the check, whatever the clock says.
+#[test]
+fn a_wrong_copy_is_never_recorded() {
+    for (experiment, copies, saying) in [
+        (
+            "transfer-bandwidth",
+            "corrupt",
+            "host to device: wrong result. Element 128 is 465361025 and should be \
+             465361024 (1 of 256 elements are wrong)",
+        ),
+        ("transfer-bandwidth", "skip", "Element "),
+        ("host-memory", "corrupt", "Element 512 is "),
+        ("host-memory", "skip", "Element "),
+    ] {
+        let saying = [saying, "Nothing was recorded"];
+        let ended = fails(experiment, "STAND_IN_COPIES", copies, &saying);
+        assert_eq!(rows(&ended.stdout).len(), 0, "{ended}");
+    }
+}
+
+/// Copies that wait for the GPU wait for the gate, which waits for them: the gate gives
+/// up, the run says why, and without gates it goes through.
+#[test]
+fn work_that_waits_at_a_closed_gate_is_found_out() {
+    let saying =
+        ["waits for the GPU while it is being queued", "WORKBOOK_UNGATED=1"];
+    let ended = fails("transfer-bandwidth", "STAND_IN_COPIES", "wait", &saying);
+    assert_eq!(rows(&ended.stdout).len(), 0, "{ended}");
+    let desk = Desk::new();
+    desk.program("transfer-bandwidth", "--samples 1")
+        .set("STAND_IN_COPIES", "wait")
+        .set("WORKBOOK_UNGATED", "1")
+        .run()
+        .with_code(0);
+}
+
+/// The stand-in driver runs no kernel; so this is about what is said when a driver does
+/// not take one.
+#[test]
+fn a_kernel_that_the_driver_refuses_is_named() {
+    let named = "kernels/coalescing.cu";
+    for (code, saying) in [
+        (218, &[named, "a PTX JIT compilation failed (CUDA_ERROR_INVALID_PTX)"]),
+        (222, &[named, "The driver is older than CUDA 12.4: update it."]),
+        (209, &[named, "This GPU is older than the kernels ask for"]),
+    ] {
+        let failing = format!("cuModuleLoadData 1 {code}");
+        fails("coalescing", "STAND_IN_FAIL", &failing, saying).before_measuring();
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_the_old_record() {
+    let desk = Desk::new();
+    desk.results().write(&EXAMPLE).unwrap();
+    let before = desk.files();
+    let mut running = desk.program("transfer-bandwidth", "--samples 2000").start();
+    running.wait_until_it_prints("copy 1 KiB");
+    running.signal("INT");
+    let ended = running.end().by_signal(2);
+    assert!(!ended.stdout.contains("recorded"), "{ended}");
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_a_run() {
+    for options in ["--samples 1", "--samples 1 --json"] {
+        let desk = Desk::new();
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let program = desk.program("transfer-bandwidth", options);
+        program.stdout(writer).run().with_code(0);
+        desk.record("stand-in", "transfer-bandwidth");
+    }
+}
+
+/// Unlike a reader that has gone away, a full disk means that somebody waits for the
+/// JSON in vain.
+#[test]
+fn json_that_cannot_be_written_is_an_error() {
+    let desk = Desk::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    desk.program("transfer-bandwidth", "--samples 1 --json")
+        .stdout(full)
+        .run()
+        .with_code(1)
+        .saying(&["standard output", "No space left on device"]);
+}
+
+// ---- Places of records -------------------------------------------------------------
+
+#[test]
+fn a_record_is_replaced_only_by_its_like() {
+    let quick = |record: &mut Record| record.run.quick = true;
+    let full = |record: &mut Record| record.run.quick = false;
+    let other = ["was recorded on other hardware", "--machine NAME", "--replace"];
+    let kept = ["holds a full run", "--results DIR", "--replace"];
+    for (what, old, options, refusal) in [
+        ("full by full", example(full), "", None),
+        ("quick by quick", example(quick), "--quick", None),
+        ("quick by full", example(quick), "", None),
+        ("full by quick", example(full), "--quick", Some(kept)),
+        ("another machine's", example(other_hardware), "", Some(other)),
+    ] {
+        let desk = Desk::new();
+        let mut old = old;
+        old.machine.name = "mine".to_owned();
+        desk.results().write(&old).unwrap();
+        let before = desk.files();
+        let run = |more: &str| {
+            desk.program("transfer-bandwidth", "--samples 1 --machine mine")
+                .args(options)
+                .args(more)
+                .run()
+        };
+        if let Some(refusal) = refusal {
+            let ended = run("").with_code(1).before_measuring().saying(&refusal);
+            let ended = ended.saying(&["results/mine/transfer-bandwidth.json"]);
+            assert_eq!(desk.files(), before, "{what}: {ended}");
+            desk.program(
+                "transfer-bandwidth",
+                "--samples 1 --machine mine --replace",
+            )
+            .args(options)
+            .set("STAND_IN_MEMORY", "512")
+            .run()
+            .with_code(0);
+        } else {
+            run("").with_code(0);
+        }
+        let new = desk.record("mine", "transfer-bandwidth");
+        assert_eq!(new.machine.cpu, EXAMPLE.machine.cpu, "{what}");
+        assert_eq!(new.run.quick, options == "--quick", "{what}");
+        assert_eq!(new.measurements[0].seconds.len(), 1, "{what}");
+    }
+}
+
+#[test]
+fn a_machine_gets_the_first_name_that_is_free_or_its_own() {
+    // Whose records lie there already (machine, experiment, mine), and the name taken.
+    let (here, there) = ("transfer-bandwidth", "host-memory");
+    for (records, name) in [
+        (vec![], "stand-in"),
+        (vec![("stand-in", here, true)], "stand-in"),
+        (vec![("stand-in", here, false)], "stand-in-2"),
+        (vec![("stand-in", there, false)], "stand-in-2"),
+        (vec![("stand-in", here, true), ("stand-in", there, false)], "stand-in-2"),
+        (vec![("stand-in", here, false), ("stand-in-2", here, true)], "stand-in-2"),
+        (
+            vec![("stand-in", here, false), ("stand-in-2", there, false)],
+            "stand-in-3",
+        ),
+    ] {
+        let desk = Desk::new();
+        for (machine, experiment, mine) in &records {
+            let mut record = example(|record| {
+                record.machine.name = (*machine).to_owned();
+                record.experiment = (*experiment).to_owned();
+            });
+            if !mine {
+                other_hardware(&mut record);
+            }
+            desk.results().write(&record).unwrap();
+        }
+        desk.run(here, "--samples 1").with_code(0);
+        assert_eq!(desk.results().this_machine().unwrap().unwrap(), name);
+        check_name("machine", name).unwrap();
+        assert_eq!(desk.record(name, here).measurements[0].seconds.len(), 1);
+        for (machine, experiment, mine) in records {
+            let record = desk.record(machine, experiment);
+            if machine != name {
+                assert_eq!(record.machine.cpu == EXAMPLE.machine.cpu, mine);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_told_before_measuring() {
+    let desk = Desk::new();
+    fs::write(desk.here().join("file"), "not a folder").unwrap();
+    std::os::unix::fs::symlink("/no/such/place", desk.here().join("link")).unwrap();
+    let before = desk.here().join("file");
+    for (results, named) in [
+        ("file", "file"),
+        ("file/deeper", "file/deeper"),
+        ("link", "link"),
+        ("/sys/results", "/sys/results"), // root may not write there either
+    ] {
+        for options in ["", "--machine mine", "--replace"] {
+            desk.program("transfer-bandwidth", "--samples 1 --results")
+                .argument(results)
+                .args(options)
+                .run()
+                .with_code(1)
+                .before_measuring()
+                .saying(&["error: ", named]);
+        }
+    }
+    assert_eq!(fs::read_to_string(before).unwrap(), "not a folder");
+}
+
+#[test]
+fn a_broken_record_is_told_before_measuring_and_can_be_replaced() {
+    let good = to_json(&EXAMPLE);
+    for (broken, field) in [
+        (String::new(), "field"),
+        (good[..good.len() / 2].to_owned(), "field"),
+        (good.replacen("\"schema\": 1,", "\"schema\": 99,", 1), "field `schema`"),
+        (
+            good.replacen("\"measured_gpu\": 0", "\"measured_gpu\": 9", 1),
+            "field `machine.measured_gpu`",
+        ),
+        (
+            good.replacen("\"seconds\":[", "\"seconds\":[-1.0,", 1),
+            "field `measurements[0].seconds[0]`",
+        ),
+    ] {
+        assert_ne!(broken, good);
+        // The name may be given, or made from the GPU's.
+        for options in ["--samples 1", "--samples 1 --machine stand-in"] {
+            let desk = Desk::new();
+            let path =
+                desk.results().path("stand-in", "transfer-bandwidth").unwrap();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &broken).unwrap();
+            let before = desk.files();
+            let saying =
+                ["results/stand-in/transfer-bandwidth.json", field, "--replace"];
+            let ended = desk.run("transfer-bandwidth", options);
+            ended.with_code(1).before_measuring().saying(&saying);
+            assert_eq!(desk.files(), before);
+        }
+    }
+    // What was advised helps.
+    for options in ["--samples 1", "--samples 1 --machine stand-in"] {
+        let desk = Desk::new();
+        let path = desk.results().path("stand-in", "transfer-bandwidth").unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{").unwrap();
+        desk.run("transfer-bandwidth", &format!("{options} --replace")).with_code(0);
+        desk.record("stand-in", "transfer-bandwidth");
+    }
+}
+
+// ---- Libraries ---------------------------------------------------------------------
+
+/// A program that finds NVRTC in an odd place restarts itself, and nobody notices.
+#[test]
+fn a_restarted_program_is_the_same_program() {
+    let desk = Desk::new();
+    let libraries = desk.here().join("libraries");
+    fs::create_dir(&libraries).unwrap();
+    // Any library will do; nothing compiles with it.
+    fs::copy(driver::driver(), libraries.join("libnvrtc.so.13")).unwrap();
+    let program = |arguments: &str| {
+        desk.program("transfer-bandwidth", arguments)
+            .set("WORKBOOK_CUDA_LIBS", &libraries)
+    };
+    program("--samples 1").run().with_code(0);
+    let record = desk.record("stand-in", "transfer-bandwidth");
+    assert_eq!(record.run.command, "transfer-bandwidth --samples 1");
+    let ended = program("--help").run().with_code(0);
+    assert!(ended.stdout.contains("Usage: transfer-bandwidth [OPTIONS]"), "{ended}");
+    program("--no-such-option")
+        .run()
+        .with_code(2)
+        .saying(&["Usage: transfer-bandwidth [OPTIONS]"]);
+    let left = fs::read_dir(desk.temporary()).unwrap().count();
+    assert_eq!(left, 0, "it left something in the folder of temporary files");
+}
