@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use record::statistics::CONFIDENCE;
 use record::{Measurement, Parameter, Record, units};
 use serde::Deserialize;
 
@@ -224,5 +225,6 @@ impl Block {
 /// Half the 95 % interval of the median, as a share of it.
 fn precision(m: &Measurement) -> String {
     m.statistics()
+        .filter(|s| s.confidence >= CONFIDENCE)
         .map_or("–".to_owned(), |s| units::spread(s.relative_half_width()))
 }

@@ -37,10 +37,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Context, stream and a device buffer.
     let context = lab.context().clone();
     let stream = context.new_stream()?;
-    let largest = match lab.quick() {
-        true => LARGEST / 16,
-        false => LARGEST.min(lab.free_bytes()?.next_power_of_two() / 4),
-    };
+    let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
+    let largest = most.min(lab.free_bytes()?.next_power_of_two() / 4);
     let ramp: Vec<u32> = (0..largest / 4).map(value).collect();
     let mut device = stream.alloc_zeros::<u32>(ramp.len())?;
 

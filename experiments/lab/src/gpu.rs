@@ -1,6 +1,6 @@
 //! Whether there is a GPU, and if not, why.
 
-use cudarc::driver::{CudaContext, result, sys};
+use cudarc::driver::{CudaContext, DriverError, sys};
 
 /// What the machine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +38,20 @@ pub fn probe() -> Gpus {
 }
 
 /// The driver's own words for an error, with its name.
-pub fn explain(error: result::DriverError) -> String {
+pub fn explain(error: DriverError) -> String {
     let text = |s: Result<&std::ffi::CStr, _>| {
         s.map_or_else(|_| "?".to_owned(), |s| s.to_string_lossy().into_owned())
     };
     format!("{} ({})", text(error.error_string()), text(error.error_name()))
+}
+
+/// An error and its causes in one line, the driver's in the driver's own words.
+pub fn explain_all(error: &anyhow::Error) -> String {
+    let words = error.chain().map(|cause| match cause.downcast_ref() {
+        Some(driver_error) => explain(*driver_error),
+        None => cause.to_string(),
+    });
+    words.collect::<Vec<_>>().join(": ")
 }
 
 /// Newest CUDA version the driver supports, as (major, minor). Needs a driver.

@@ -66,8 +66,10 @@ pub fn expose(libraries: &[Library]) {
     }
     let Ok(path) = std::env::join_paths(path) else { return };
     // exec only returns if it failed; then the program goes on without the libraries.
+    let mut arguments = std::env::args_os();
     let _ = std::process::Command::new("/proc/self/exe")
-        .args(std::env::args_os().skip(1))
+        .arg0(arguments.next().unwrap_or_default())
+        .args(arguments)
         .env("LD_LIBRARY_PATH", path)
         .env(RESTARTED, &folder)
         .exec();

@@ -1,6 +1,7 @@
 //! One run of one experiment, from the command line to the record.
 
 use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -41,7 +42,9 @@ pub fn run(
     let outcome = conduct(name, kernel, options, experiment);
     match &outcome {
         Outcome::Recorded => {}
-        Outcome::Failed(e) => anstream::eprintln!("error: {e:#}{}", hint(e)),
+        Outcome::Failed(e) => {
+            anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
+        }
         Outcome::CannotRun(why) => anstream::eprintln!(
             "{name} needs an NVIDIA GPU, and this machine cannot give it one: {why}. \
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
@@ -77,6 +80,9 @@ fn conduct(
         Err(e) => Outcome::Failed(e),
     }
 }
+
+/// What to do about a broken record of this experiment.
+const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
 
 /// What to do about the errors that people meet.
 fn hint(error: &anyhow::Error) -> &'static str {
@@ -118,7 +124,14 @@ impl Lab {
         // cudarc's automatic waits would stand inside the timed regions.
         unsafe { context.disable_event_tracking() };
         let (ptx, kernel) = kernel.map(|k| k.ptx()).transpose()?.unzip();
-        let module = ptx.map(|ptx| context.load_module(ptx)).transpose()?;
+        let module = match (ptx, &kernel) {
+            (Some(ptx), Some(kernel)) => {
+                Some(context.load_module(ptx).with_context(|| {
+                    format!("the driver does not take kernels/{}.cu", kernel.name)
+                })?)
+            }
+            _ => None,
+        };
         wake(&context)?;
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
@@ -126,9 +139,11 @@ impl Lab {
             Results::new(options.results.clone().unwrap_or_else(workspace::results));
         machine.name = match &options.machine {
             Some(name) => name.clone(),
-            None => free_name(&results, &machine)?,
+            None => free_name(&results, &machine, name, options.replace)?,
         };
         let (revision, dirty) = workspace::revision();
+        let arguments =
+            std::env::args_os().map(|a| a.to_string_lossy().into_owned());
         let cuda =
             gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
         let os = sysinfo::System::long_os_version().unwrap_or_default();
@@ -139,7 +154,7 @@ impl Lab {
             source: Source::Measured,
             run: Run {
                 started,
-                command: command(std::env::args()),
+                command: command(arguments),
                 revision,
                 dirty,
                 quick: options.quick,
@@ -263,12 +278,10 @@ impl Lab {
             Some(format!("PCIe {}.0 x{} {peak} each way", p.generation, p.width))
         });
         let peaks = [memory.map(|m| format!("memory {m}")), link];
-        let peaks: Vec<_> = peaks.into_iter().flatten().collect();
-        self.table.line(&format!(
-            "{name} on {} (peak: {})",
-            gpu.name,
-            peaks.join(", ")
-        ));
+        let peaks = peaks.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let peaks =
+            if peaks.is_empty() { peaks } else { format!(" (peak: {peaks})") };
+        self.table.line(&format!("{name} on {}{peaks}", gpu.name));
     }
 
     /// A record must not silently be replaced by one of other hardware, nor a full one
@@ -276,10 +289,12 @@ impl Lab {
     fn check_replacement(&self) -> Result<()> {
         let machine = &self.record.machine;
         let (name, experiment) = (&machine.name, &self.record.experiment);
+        self.results.check_writable(name)?;
         if self.options.replace {
             return Ok(());
         }
-        let Some(old) = self.results.read(name, experiment)? else { return Ok(()) };
+        let old = self.results.read(name, experiment);
+        let Some(old) = old.context(REPLACEABLE)? else { return Ok(()) };
         let Some(conflict) = conflict(&old, machine, self.options.quick) else {
             return Ok(());
         };
@@ -300,7 +315,13 @@ impl Lab {
         self.results.set_this_machine(&self.record.machine.name)?;
         self.table.line(&format!("recorded: {}", path.display()));
         if self.options.json {
-            print!("{}", record::file::to_json(&self.record));
+            let written = std::io::stdout()
+                .write_all(record::file::to_json(&self.record).as_bytes());
+            match written {
+                // A reader that has seen enough is no failure.
+                Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
+                written => written.context("standard output")?,
+            }
         }
         Ok(())
     }
@@ -426,13 +447,25 @@ fn command(arguments: impl Iterator<Item = String>) -> String {
 }
 
 /// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
-fn free_name(results: &Results, machine: &record::Machine) -> Result<String> {
+/// A broken record of `experiment` itself counts as its own if it is to be replaced.
+fn free_name(
+    results: &Results,
+    machine: &record::Machine,
+    experiment: &str,
+    replace: bool,
+) -> Result<String> {
     let base = base_name(machine);
     for n in 1..1000 {
         let name = if n == 1 { base.clone() } else { format!("{base}-{n}") };
         let mut same = true;
-        for experiment in results.experiments(&name)? {
-            let old = results.read(&name, &experiment)?;
+        for recorded in results.experiments(&name)? {
+            let old = match results.read(&name, &recorded) {
+                Err(_) if replace && recorded == experiment => None,
+                Err(e) if recorded == experiment => {
+                    return Err(e).context(REPLACEABLE);
+                }
+                old => old?,
+            };
             same &= old.is_none_or(|old| same_hardware(&old.machine, machine));
         }
         if same {

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use record::statistics::{CONFIDENCE, Statistics};
 use record::{Measurement, Record, Skipped, units};
 
 const HEADING: Style = Style::new().bold();
@@ -39,7 +40,10 @@ impl Table {
     /// One measurement; `record` is the one being made.
     pub(crate) fn measured(&mut self, record: &Record, m: &Measurement) {
         self.heading();
-        let spread = m.statistics().map(|s| units::spread(s.relative_half_width()));
+        let enough = |s: &Statistics| s.confidence >= CONFIDENCE;
+        let spread = m.statistics().filter(enough);
+        let spread = spread
+            .map(|s| format!("±{:>8}", units::spread(s.relative_half_width())));
         let bandwidth = m.bandwidth_bytes_per_second();
         let share = record.share_of_peak(m);
         let model: Vec<String> = m
@@ -53,7 +57,7 @@ impl Table {
             })
             .collect();
         self.line(&format!(
-            "{:<44} {:>10} {DIM}±{:>8}{DIM:#} {:>12} {:>8}  {DIM}{}{DIM:#}",
+            "{:<48} {:>10} {DIM}{:>9}{DIM:#} {:>12} {:>8}  {DIM}{}{DIM:#}",
             label(&m.case, &m.parameters),
             units::time(m.median_seconds().unwrap_or(f64::NAN)),
             spread.unwrap_or_default(),
@@ -74,7 +78,7 @@ impl Table {
         self.heading();
         let label = label(&skipped.case, &skipped.parameters);
         self.line(&format!(
-            "{label:<44} {WARNING}skipped{WARNING:#}: {}",
+            "{label:<48} {WARNING}skipped{WARNING:#}: {}",
             skipped.reason
         ));
     }
@@ -82,7 +86,7 @@ impl Table {
     fn heading(&mut self) {
         if !std::mem::replace(&mut self.heading_printed, true) {
             self.line(&format!(
-                "{HEADING}{:<44} {:>10} {:>9} {:>12} {:>8}{HEADING:#}",
+                "{HEADING}{:<48} {:>10} {:>9} {:>12} {:>8}{HEADING:#}",
                 "case", "median", "± 95 %", "bandwidth", "of peak"
             ));
         }
@@ -95,7 +99,8 @@ fn label(
 ) -> String {
     let parameters = parameters.iter().map(|(name, value)| match value.integer() {
         Some(n) if name == "bytes" => format!(" {}", units::bytes(n)),
-        _ => format!(" {name}={value}"),
+        Some(n) => format!(" {name}={n}"),
+        None => format!(" {value}"),
     });
     case.to_owned() + &parameters.collect::<String>()
 }

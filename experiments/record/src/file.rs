@@ -23,12 +23,12 @@ const MAX_NAME_BYTES: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The file is larger than any record can be.
     #[error("{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have", path.display())]
@@ -93,7 +93,7 @@ impl Results {
         let path = self.path(machine, experiment)?;
         if !path
             .try_exists()
-            .map_err(|source| Error::Io { path: path.clone(), source })?
+            .map_err(|cause| Error::Io { path: path.clone(), cause })?
         {
             return Ok(None);
         }
@@ -131,6 +131,17 @@ impl Results {
         Ok(path)
     }
 
+    /// Makes sure, without changing any record, that one of `machine` can be written:
+    /// better before an hour of measuring than after it.
+    pub fn check_writable(&self, machine: &str) -> Result<(), Error> {
+        check_name("machine", machine)?;
+        let folder = self.folder.join(machine);
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| tempfile::tempfile_in(&folder))
+            .map(drop)
+            .map_err(|cause| Error::Io { path: folder, cause })
+    }
+
     /// Names of the machines that have a folder here, sorted.
     pub fn machines(&self) -> Result<Vec<String>, Error> {
         names(&self.folder, |path| path.is_dir().then(|| path.file_name()).flatten())
@@ -154,7 +165,7 @@ impl Results {
                 Ok(Some(name))
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Error::Io { path, source }),
+            Err(cause) => Err(Error::Io { path, cause }),
         }
     }
 
@@ -196,7 +207,7 @@ pub fn conflict(old: &Record, machine: &Machine, quick: bool) -> Option<Conflict
 
 /// Reads and checks one record.
 pub fn read(path: &Path) -> Result<Record, Error> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
+    let io = |cause| Error::Io { path: path.to_owned(), cause };
     let metadata = std::fs::metadata(path).map_err(io)?;
     if !metadata.is_file() {
         // A device or a pipe tells no size, and may never end.
@@ -390,7 +401,7 @@ fn names<'a>(
     folder: &'a Path,
     pick: impl for<'p> Fn(&'p Path) -> Option<&'p std::ffi::OsStr> + 'a,
 ) -> Result<Vec<String>, Error> {
-    let io = |source| Error::Io { path: folder.to_owned(), source };
+    let io = |cause| Error::Io { path: folder.to_owned(), cause };
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
         other => other.map_err(io)?,
@@ -410,7 +421,7 @@ fn names<'a>(
 
 /// Writes `bytes` to a new file beside `path`, then moves it there in one step.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
+    let io = |cause| Error::Io { path: path.to_owned(), cause };
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(io)?;
     let mut file = tempfile::Builder::new()

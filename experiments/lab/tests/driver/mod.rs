@@ -1,6 +1,7 @@
 //! Running the experiments' real programs under the stand-in driver (`driver.c`, which
 //! says what it is and what it is not).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -67,15 +68,17 @@ pub(crate) fn driver() -> PathBuf {
     DRIVER.join("libcuda.so.1")
 }
 
-/// A temporary folder to run programs in, one after the other. Nothing that they write
-/// outlives it.
+/// A temporary folder to run programs in. Nothing that they write outlives it. Threads
+/// do not share one, so what is found there is known to be the last program's.
 pub(crate) struct Desk {
     folder: TempDir,
+    programs: Cell<usize>,
 }
 
 impl Desk {
     pub(crate) fn new() -> Desk {
-        let desk = Desk { folder: tempfile::tempdir().unwrap() };
+        let desk =
+            Desk { folder: tempfile::tempdir().unwrap(), programs: Cell::new(0) };
         fs::create_dir(desk.here()).unwrap();
         fs::create_dir(desk.temporary()).unwrap();
         desk
@@ -134,8 +137,9 @@ impl Desk {
             .env("TMPDIR", self.temporary())
             .env("LD_LIBRARY_PATH", &*DRIVER)
             .stdin(Stdio::null());
-        let (stdout, stderr) =
-            (self.folder.path().join("stdout"), self.folder.path().join("stderr"));
+        let n = self.programs.replace(self.programs.get() + 1);
+        let output = |name| self.folder.path().join(format!("{name}-{n}"));
+        let (stdout, stderr) = (output("stdout"), output("stderr"));
         // Files, because nobody needs to empty them while the program runs.
         command.stdout(fs::File::create(&stdout).unwrap());
         command.stderr(fs::File::create(&stderr).unwrap());
@@ -162,7 +166,7 @@ impl Program {
     }
 
     /// More arguments, separated by spaces.
-    pub(crate) fn args(mut self, arguments: &str) -> Program {
+    pub(crate) fn arguments(mut self, arguments: &str) -> Program {
         self.command.args(arguments.split_whitespace());
         self
     }

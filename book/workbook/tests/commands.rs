@@ -1,0 +1,1065 @@
+//! The program `cargo workbook`, run as its users run it: each test in a copy of the
+//! workbook of its own, with no GPU to be seen.
+
+#[path = "support/checkout.rs"]
+mod checkout;
+#[path = "support/server.rs"]
+mod server;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use checkout::{Checkout, Ended};
+use serde_json::{Value, json};
+use server::Server;
+
+/// The commands, with arguments that they need.
+const COMMANDS: [&str; 9] = [
+    "run",
+    "list",
+    "doctor",
+    "build",
+    "serve",
+    "new some-name --section 8.3",
+    "ptx",
+    "import folder",
+    "preprocess",
+];
+
+/// A page and a record that most tests look at.
+const PAGE: &str = "book/src/coalescing.md";
+const RECORD: &str = "results/h200/coalescing.json";
+
+/// Every file below `folder` with its content, to tell whether anything was changed.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let content = fs::read(&path).unwrap();
+                found.insert(path, content);
+            }
+        }
+    }
+    found
+}
+
+/// The pages of a built book: name and HTML.
+fn pages(html: &Path) -> BTreeMap<String, String> {
+    let pages = contents(html).into_iter();
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|e| e == "html");
+    pages
+        .filter(|(path, _)| is_page(path))
+        .map(|(path, html_bytes)| {
+            let name = path.strip_prefix(html).unwrap().display().to_string();
+            (name, String::from_utf8(html_bytes).unwrap())
+        })
+        .collect()
+}
+
+/// Changes a record as JSON.
+fn edit_record(checkout: &Checkout, path: &str, edit: impl FnOnce(&mut Value)) {
+    let mut record = serde_json::from_str(&checkout.read(path)).unwrap();
+    edit(&mut record);
+    checkout.write(path, &record.to_string());
+}
+
+/// Copies the reference's records to `folder`, as another machine's. The GPU has another
+/// name and takes twice the time for everything.
+fn other_machine(checkout: &Checkout, folder: &str) {
+    for entry in fs::read_dir(checkout.path("results/h200")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let mut record: Value = serde_json::from_str(&text).unwrap();
+        record["machine"]["name"] = json!("other");
+        record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
+        for measurement in record["measurements"].as_array_mut().unwrap() {
+            for time in measurement["seconds"].as_array_mut().unwrap() {
+                *time = json!(2.0 * time.as_f64().unwrap());
+            }
+        }
+        let name = path.file_name().unwrap().to_str().unwrap();
+        checkout.write(&format!("{folder}/other/{name}"), &record.to_string());
+    }
+}
+
+// ---- From anywhere, with anything ---------------------------------------------------
+
+#[test]
+fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
+    let checkout = Checkout::new();
+    let before = contents(&checkout.path(""));
+    let unknown = COMMANDS.map(|command| format!("{command} --nosuch"));
+    let others = [
+        "",
+        "nosuch",
+        "list extra",
+        "run --samples many",
+        "run --device first",
+        "build --output",
+        "serve --port 65536",
+        "new",
+        "new some-name",
+        "ptx --compute 7.5",
+        "import",
+        "preprocess nosuch",
+    ];
+    for arguments in unknown.iter().map(String::as_str).chain(others) {
+        let ended = checkout.run(arguments);
+        assert!(ended.fails(2).contains("Usage: cargo workbook"), "{ended}");
+    }
+    assert!(contents(&checkout.path("")) == before, "wrong usage changed something");
+}
+
+#[test]
+fn help_is_given_outside_of_a_checkout_and_documents_the_exit_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+        Ended::of(command.args(arguments.split(' ')).current_dir(&folder))
+    };
+    let ended = run("--help");
+    assert!(ended.succeeds().contains("Exit codes: 0 "), "{ended}");
+    for command in COMMANDS {
+        let (name, _) = command.split_once(' ').unwrap_or((command, ""));
+        let ended = run(&format!("{name} --help"));
+        let usage = format!("Usage: cargo workbook {name}");
+        assert!(ended.succeeds().contains(&usage), "{ended}");
+    }
+}
+
+#[test]
+fn outside_of_a_checkout_every_command_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in COMMANDS {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+        command.args(arguments.split(' ')).current_dir(&folder);
+        let ended = Ended::of(command.stdin(Stdio::null()));
+        let error = ended.fails(1);
+        assert!(error.contains("not inside a checkout of the workbook"), "{ended}");
+    }
+    assert!(contents(folder.path()).is_empty(), "something was written there");
+}
+
+#[test]
+fn commands_work_in_every_folder_of_a_checkout() {
+    let checkout = Checkout::new();
+    let below = checkout.path("book/src");
+    let list = Ended::of(checkout.command("list").current_dir(&below));
+    assert_eq!(list.succeeds(), checkout.run("list").succeeds());
+    let build = Ended::of(checkout.command("build").current_dir(&below));
+    let html = checkout.path("book/html/index.html").display().to_string();
+    assert!(build.succeeds().contains(&html), "{build}");
+}
+
+// ---- list, doctor, run --------------------------------------------------------------
+
+#[test]
+fn list_shows_every_experiment_and_where_it_was_recorded() {
+    let checkout = Checkout::new();
+    other_machine(&checkout, "results");
+    checkout.write("results/this-machine", "other\n");
+    fs::remove_file(checkout.path("results/other/transpose.json")).unwrap();
+    checkout.run("new not-yet --section 8.2").succeeds();
+
+    let ended = checkout.run("list");
+    let lines = ended.succeeds().lines();
+    // Columns are padded with spaces; two or more of them end a column.
+    let rows: Vec<Vec<_>> = lines
+        .take_while(|line| !line.is_empty())
+        .map(|line| {
+            line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
+        })
+        .collect();
+    let expected = [
+        ["experiment", "section", "needs", "recorded on"],
+        ["transfer-bandwidth", "8.1", "1 GPU", "h200, other (here)"],
+        ["host-memory", "8.2", "1 GPU", "h200, other (here)"],
+        ["not-yet", "8.2", "1 GPU", "no machine yet"],
+        ["coalescing", "8.3", "1 GPU", "h200, other (here)"],
+        ["transpose", "8.3", "1 GPU", "h200"],
+    ];
+    for row in expected {
+        assert!(rows.contains(&row.to_vec()), "no {row:?} in {ended}");
+    }
+    let mut sections: Vec<_> = rows.iter().skip(1).map(|row| row[1]).collect();
+    let shown = sections.clone();
+    sections.sort();
+    assert_eq!(shown, sections, "not in the order of the book");
+}
+
+#[test]
+fn doctor_says_what_is_missing_and_how_to_get_it() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command("doctor");
+    for variable in
+        ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"]
+    {
+        command.env_remove(variable);
+    }
+    let ended = Ended::of(&mut command);
+    let report = ended.succeeds();
+    let line = |start: &str| {
+        let mut lines = report.lines();
+        lines
+            .find(|l| l.starts_with(start))
+            .unwrap_or_else(|| panic!("no {start}: {ended}"))
+    };
+    let why = line("-- GPU").split_once("none can be measured: ").unwrap().1;
+    assert!(why.contains("driver"), "no reason in {ended}");
+    // A toolkit's NVRTC cannot be hidden from the program; then it is found.
+    if !report.contains("ok NVRTC") {
+        line("-- NVRTC");
+        assert!(report.contains(lab::libraries::NVRTC.install), "{ended}");
+    }
+    assert!(line("ok host").contains(" of memory"), "{ended}");
+    for name in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
+        let line = line(&format!("-- {name} "));
+        assert!(line.contains("cannot run here: it needs a GPU"), "{ended}");
+    }
+}
+
+#[test]
+fn run_without_a_gpu_says_why_and_builds_the_book() {
+    for arguments in ["run", "run coalescing --quick --device 0"] {
+        let checkout = Checkout::new();
+        let before = contents(&checkout.path("results"));
+        let ended = checkout.run(arguments);
+        let said = ended.succeeds();
+        let first = said.lines().next().unwrap();
+        let reason = first.strip_prefix("No GPU can be measured here: ");
+        assert!(reason.is_some_and(|reason| reason.contains("driver")), "{ended}");
+        assert!(first.contains("reference machine"), "{ended}");
+        let index = checkout.path("book/html/index.html");
+        let last = said.lines().last().unwrap();
+        assert_eq!(last, format!("the book: {}", index.display()));
+        assert!(index.is_file(), "{ended}");
+        assert!(
+            contents(&checkout.path("results")) == before,
+            "results were changed"
+        );
+    }
+}
+
+#[test]
+fn run_names_the_experiments_there_are_if_one_is_unknown() {
+    let checkout = Checkout::new();
+    let ended = checkout.run("run coalescing nosuch");
+    let error = ended.fails(1);
+    for name in ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"] {
+        assert!(error.contains(name), "no {name} in {ended}");
+    }
+    assert!(!checkout.path("book/html").exists(), "the book was built");
+}
+
+// ---- build --------------------------------------------------------------------------
+
+#[test]
+fn a_second_build_draws_nothing() {
+    let checkout = Checkout::new();
+    let figure = "book/src/figures/h200/coalescing-stride.svg";
+    checkout.run("build").succeeds();
+    let drawn = contents(&checkout.path("book/src/figures"));
+    fs::remove_file(checkout.path(figure)).unwrap();
+
+    let ended = checkout.run("build");
+    assert!(ended.succeeds().contains(&format!("drawn: {figure}\n")), "{ended}");
+    assert!(contents(&checkout.path("book/src/figures")) == drawn, "not as before");
+
+    let index = checkout.path("book/html/index.html");
+    let ended = checkout.run("build");
+    assert_eq!(ended.succeeds(), format!("the book: {}\n", index.display()));
+}
+
+#[test]
+fn the_committed_figures_are_what_the_records_give() {
+    let checkout = Checkout::new();
+    let figures = contents(&checkout.path("book/src/figures"));
+    checkout.run("build --check").succeeds();
+    assert!(contents(&checkout.path("book/src/figures")) == figures, "it drew");
+}
+
+#[test]
+fn check_names_every_figure_that_is_not_what_the_records_give() {
+    let checkout = Checkout::new();
+    checkout.run("build").succeeds();
+    let edited = "book/src/figures/h200/coalescing-stride.svg";
+    let removed = "book/src/figures/h200/coalescing-offset-narrow.svg";
+    let stray = "book/src/figures/h200/nothing-draws-this.svg";
+    checkout.edit(edited, "</svg>", "<desc>better numbers</desc></svg>");
+    fs::remove_file(checkout.path(removed)).unwrap();
+    checkout.write(stray, "<svg/>\n");
+    let before = contents(&checkout.path("book/src/figures"));
+
+    let ended = checkout.run("build --check");
+    let error = ended.fails(1);
+    for figure in [edited, removed, stray] {
+        assert!(error.contains(figure), "no {figure} in {ended}");
+    }
+    assert!(error.contains("cargo workbook build"), "no remedy in {ended}");
+    assert!(contents(&checkout.path("book/src/figures")) == before, "it drew");
+
+    let ended = checkout.run("build");
+    for line in [
+        format!("drawn: {edited}"),
+        format!("drawn: {removed}"),
+        format!("removed: {stray}"),
+    ] {
+        assert!(
+            ended.succeeds().lines().any(|l| l == line),
+            "no {line:?} in {ended}"
+        );
+    }
+    checkout.run("build --check").succeeds();
+}
+
+#[test]
+fn output_is_relative_to_the_folder_that_the_command_is_given_in() {
+    let checkout = Checkout::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let absolute = elsewhere.path().canonicalize().unwrap().join("book");
+    fs::create_dir(checkout.path("below")).unwrap();
+    for (folder, output, html) in [
+        ("", "mine/book".to_owned(), checkout.path("mine/book")),
+        ("below", "book".to_owned(), checkout.path("below/book")),
+        ("below", absolute.display().to_string(), absolute.clone()),
+    ] {
+        let mut command = checkout.command(&format!("build --output {output}"));
+        let ended = Ended::of(command.current_dir(checkout.path(folder)));
+        let index = html.join("index.html");
+        let line = format!("the book: {}", index.display());
+        assert!(
+            ended.succeeds().lines().any(|l| l == line),
+            "no {line:?} in {ended}"
+        );
+        assert!(index.is_file(), "{ended}");
+    }
+    assert!(!checkout.path("book/html").exists(), "it was built there, too");
+    // What is there now is a book, which the next build replaces.
+    checkout.run("build --output mine/book").succeeds();
+}
+
+#[test]
+fn output_never_removes_what_is_not_a_book() {
+    let checkout = Checkout::new();
+    checkout.write("precious/letter.txt", "Dear reader");
+    for folder in ["precious", ".", "book", "book/src"] {
+        let before = contents(&checkout.path(""));
+        let ended = checkout.run(&format!("build --output {folder}"));
+        assert!(
+            contents(&checkout.path("")) == before,
+            "--output {folder} changed or removed files:\n{ended}"
+        );
+        let error = ended.fails(1);
+        let path = checkout.path(folder).canonicalize().unwrap();
+        assert!(error.contains(&path.display().to_string()), "{ended}");
+    }
+}
+
+#[test]
+fn a_machine_without_records_is_an_error_that_lists_those_with_some() {
+    let checkout = Checkout::new();
+    for machine in ["nosuch", "../h200"] {
+        let ended = checkout.run(&format!("build --machine {machine}"));
+        let error = ended.fails(1);
+        assert!(error.contains(&format!("`{machine}`")), "{ended}");
+        assert!(!checkout.path("book/html").exists(), "the book was built");
+    }
+    let ended = checkout.run("build --machine nosuch");
+    assert!(ended.fails(1).contains("h200"), "{ended}");
+}
+
+#[test]
+fn a_broken_record_is_refused_with_file_and_field() {
+    let checkout = Checkout::new();
+    let good = checkout.read(RECORD);
+    let replace = |from: &str, to: &str| -> String {
+        assert!(good.contains(from), "the record has no {from}");
+        good.replacen(from, to, 1)
+    };
+    let cut = good.find("\"seconds\"").unwrap() + 20;
+    for (broken, field) in [
+        (good[..cut].to_owned(), "measurements[0].seconds"),
+        (String::new(), "."),
+        (replace("\"schema\": 1", "\"schema\": 2"), "schema"),
+        (replace("\"quick\":", "\"quicker\": true, \"quick\":"), "run.quicker"),
+        (
+            replace("\"seconds\":[", "\"seconds\":[-1.0,"),
+            "measurements[0].seconds[0]",
+        ),
+        (
+            replace("\"seconds\":[", "\"seconds\":[1e999,"),
+            "measurements[0].seconds[0]",
+        ),
+        (
+            replace("\"seconds\":[", "\"seconds\":[\"1\","),
+            "measurements[0].seconds[0]",
+        ),
+        (
+            replace("\"experiment\": \"coalescing\"", "\"experiment\": \"../x\""),
+            "experiment",
+        ),
+        (replace("\"name\": \"h200\"", "\"name\": \"h100\""), "machine.name"),
+    ] {
+        checkout.write(RECORD, &broken);
+        for command in ["build", "build --check", "list", "run"] {
+            let ended = checkout.run(command);
+            let error = ended.fails(1);
+            let place =
+                format!("{}: field `{field}`: ", checkout.path(RECORD).display());
+            assert!(error.contains(&place), "no {place:?} in {ended}");
+        }
+    }
+    assert!(!checkout.path("book/html").exists(), "the book was built");
+}
+
+#[test]
+fn a_broken_name_of_this_machine_is_refused_with_the_file_that_holds_it() {
+    let checkout = Checkout::new();
+    checkout.write("results/this-machine", "../somewhere\n");
+    for command in ["build", "list"] {
+        let ended = checkout.run(command);
+        let error = ended.fails(1);
+        assert!(error.contains("`../somewhere`"), "{ended}");
+        assert!(error.contains("results/this-machine"), "no file in {ended}");
+    }
+}
+
+#[test]
+fn markup_in_a_record_stays_text() {
+    const MARKUP: &str =
+        "NVIDIA <script>alert(1)</script><img src=x onerror=alert(1)>";
+    let checkout = Checkout::new();
+    for entry in fs::read_dir(checkout.path("results/h200")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        edit_record(&checkout, &format!("results/h200/{name}"), |record| {
+            record["machine"]["gpus"][0]["name"] = json!(MARKUP);
+            record["machine"]["cpu"]["model"] = json!(MARKUP);
+            record["run"]["command"] = json!(format!("`{MARKUP}`"));
+            record["software"]["driver"] = json!(MARKUP);
+        });
+    }
+    checkout.run("build").succeeds();
+    let html = checkout.path("book/html");
+    for (path, content) in contents(&html) {
+        let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&content);
+        for markup in ["<script>alert", "<img src=x"] {
+            let live = ["html", "svg"].contains(&kind) && text.contains(markup);
+            assert!(!live, "{} has {markup}", path.display());
+        }
+    }
+    let page = &pages(&html)["coalescing.html"];
+    assert!(page.contains("&lt;script&gt;alert(1)"), "the name is not shown at all");
+}
+
+#[test]
+fn a_page_with_a_mistake_fails_the_build_naming_page_line_and_directive() {
+    let checkout = Checkout::new();
+    let good = checkout.read(PAGE);
+    let line = good.lines().count() + 2;
+    for (text, page, problem) in [
+        ("{{no_such_number}}", "coalescing.md", "{{no_such_number}}"),
+        ("{{verdict C999}}", "coalescing.md", "{{verdict C999}}"),
+        ("{{#nosuch file.rs}}", "coalescing.md", "{{#nosuch file.rs}}"),
+        (
+            "{{#include ../../kernels/nosuch.cu}}",
+            "coalescing.md",
+            "{{#include ../../kernels/nosuch.cu}}",
+        ),
+        (
+            "{{#include ../../kernels/coalescing.cu:nosuch}}",
+            "coalescing.md",
+            "{{#include ../../kernels/coalescing.cu:nosuch}}",
+        ),
+        ("```chart\nid = \"x\"\nnosuch = 1\n```", "coalescing.md", "nosuch"),
+        (
+            "```quantities\n[x]\nis = \"coalescing stride : time\"\n```",
+            "coalescing.md",
+            "`x`",
+        ),
+        ("[dead](nosuch.html)", "coalescing.html", "`nosuch.html`"),
+        ("[dead](nosuch.md)", "coalescing.html", "`nosuch.html`"),
+        ("[dead](method.html#nosuch)", "coalescing.html", "`method.html#nosuch`"),
+        ("[dead](#nosuch)", "coalescing.html", "`#nosuch`"),
+        ("<img src=\"nosuch.png\">", "coalescing.html", "`nosuch.png`"),
+    ] {
+        checkout.write(PAGE, &format!("{good}\n{text}\n"));
+        let ended = checkout.run("build");
+        let error = ended.fails(1);
+        // Links are looked for in the finished page, which has other lines.
+        let place = match page {
+            "coalescing.md" => format!("{page}:{line}: "),
+            finished => format!("{finished}: "),
+        };
+        let found = error.lines().any(|l| l.contains(&place) && l.contains(problem));
+        assert!(found, "no {place:?} with {problem:?} in {ended}");
+    }
+}
+
+#[test]
+fn a_page_that_the_summary_lists_has_to_be_there() {
+    let checkout = Checkout::new();
+    checkout.edit(
+        "book/src/SUMMARY.md",
+        "](coalescing.md)\n",
+        "](coalescing.md)\n- [Nobody wrote this](nobody-wrote-this.md)\n",
+    );
+    let ended = checkout.run("build");
+    assert!(ended.fails(1).contains("nobody-wrote-this.md"), "{ended}");
+    let made = checkout.path("book/src/nobody-wrote-this.md").exists();
+    assert!(!made, "the build made an empty page");
+}
+
+#[test]
+fn this_machines_numbers_come_first_with_the_references_beside_them() {
+    let checkout = Checkout::new();
+    checkout.run("build").succeeds();
+    let reference = contents(&checkout.path("book/src/figures/h200"));
+    let alone = pages(&checkout.path("book/html"));
+    other_machine(&checkout, "results");
+    checkout.write("results/this-machine", "other\n");
+
+    let ended = checkout.run("build");
+    assert!(ended.succeeds().contains("drawn: book/src/figures/other/"), "{ended}");
+    assert!(contents(&checkout.path("book/src/figures/h200")) == reference);
+    let both = pages(&checkout.path("book/html"));
+    for page in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
+        let html = &both[&format!("{page}.html")];
+        // Figures and lists of provenance come in pairs: this machine's, the reference's.
+        let machines = html.split("data-machine=\"").skip(1);
+        let machines: Vec<_> =
+            machines.map(|rest| rest.split_once('"').unwrap().0).collect();
+        assert!(!machines.is_empty(), "{page} shows no machine");
+        for pair in machines.chunks(2) {
+            assert_eq!(pair, ["other", "h200"], "{page}: {machines:?}");
+        }
+        // So do the lines below figures and tables, which name the hardware.
+        let lines = html.split("<span class=\"provenance\">").skip(1);
+        let lines: Vec<_> =
+            lines.map(|rest| rest.split_once(" · ").unwrap().0).collect();
+        assert!(!lines.is_empty(), "{page} has no figures and tables");
+        for pair in lines.chunks(2) {
+            assert_eq!(pair, ["NVIDIA GeForce RTX 4090", "NVIDIA H200"], "{page}");
+        }
+        assert!(!alone[&format!("{page}.html")].contains("RTX 4090"), "{page}");
+    }
+
+    // In a sentence: `1 GB/s (H200: 2 GB/s)`, for everything here takes twice the time.
+    let mut compared = 0;
+    for html in both.values() {
+        for value in html.split("<span class=\"value\">").skip(1) {
+            let Some((here, rest)) =
+                value.split_once(" <span class=\"beside\">(H200: ")
+            else {
+                continue;
+            };
+            let number =
+                |text: &str| text.strip_suffix(" GB/s")?.parse::<f64>().ok();
+            let beside = rest.split_once(")</span>").unwrap().0;
+            if let (Some(here), Some(beside)) = (number(here), number(beside)) {
+                // Three digits are printed.
+                let half = here / beside;
+                assert!(
+                    (half - 0.5).abs() < 0.01,
+                    "{here} GB/s (H200: {beside} GB/s)"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 4, "only {compared} bandwidths in sentences");
+
+    // Where this machine has no record, the reference's is shown and says so.
+    fs::remove_file(checkout.path("results/other/transpose.json")).unwrap();
+    checkout.run("build").succeeds();
+    let html = &pages(&checkout.path("book/html"))["transpose.html"];
+    assert!(!html.contains("data-machine=\"other\""), "numbers out of nowhere");
+    assert!(html.contains("<span class=\"beside\">H200:</span> "), "not labelled");
+
+    // The reference as this machine is shown once.
+    for arguments in ["build --machine h200", "build"] {
+        checkout.write("results/this-machine", "h200\n");
+        checkout.run(arguments).succeeds();
+        assert!(pages(&checkout.path("book/html")) == alone, "{arguments}");
+    }
+    checkout.write("results/this-machine", "h200\n");
+    checkout.run("build --machine other").succeeds();
+    let html = &pages(&checkout.path("book/html"))["coalescing.html"];
+    assert!(html.contains("data-machine=\"other\""), "--machine was not asked");
+}
+
+// ---- preprocess ---------------------------------------------------------------------
+
+/// What mdBook sends a preprocessor: where it is, and a book of one chapter.
+fn sent_by_mdbook(checkout: &Checkout, content: &str) -> String {
+    let chapter = json!({
+        "name": "Coalescing",
+        "content": content,
+        "number": [1],
+        "sub_items": [],
+        "path": "coalescing.md",
+        "source_path": "coalescing.md",
+        "parent_names": [],
+    });
+    let context = json!({
+        "root": checkout.path("book"),
+        "config": {
+            "book": { "title": "A book", "src": "src" },
+            "preprocessor": { "workbook": { "reference": "h200" } },
+        },
+        "renderer": "html",
+        "mdbook_version": "0.5.4",
+        "chapter_titles": {},
+    });
+    json!([context, { "items": [{ "Chapter": chapter }, "Separator"] }]).to_string()
+}
+
+fn preprocess(checkout: &Checkout, input: &str) -> Ended {
+    let file = checkout.path("input.json");
+    fs::write(&file, input).unwrap();
+    let input = fs::File::open(&file).unwrap();
+    Ended::of(checkout.command("preprocess").stdin(input))
+}
+
+#[test]
+fn the_preprocessor_supports_html_and_nothing_else() {
+    let checkout = Checkout::new();
+    assert_eq!(checkout.run("preprocess supports html").succeeds(), "");
+    for renderer in ["epub", "markdown", "HTML", "linkcheck"] {
+        let ended = checkout.run(&format!("preprocess supports {renderer}"));
+        assert_eq!(ended.fails(1), "", "{renderer}: mdBook asks, nothing is wrong");
+    }
+}
+
+#[test]
+fn the_preprocessor_gives_mdbook_the_expanded_chapters_and_nothing_else() {
+    let checkout = Checkout::new();
+    checkout.write("book/claims.toml", ""); // the book has one page, it would miss others
+    let figures = contents(&checkout.path("book/src/figures"));
+    let content = "# A page\n\nIt reaches {{peak}}. `{{peak}}` is how to say so.\n\n\
+        ```quantities\nexperiment = \"coalescing\"\n[peak]\n\
+        is = \"machine coalescing : memory_peak\"\n```\n\n{{provenance}}\n";
+    let ended = preprocess(&checkout, &sent_by_mdbook(&checkout, content));
+    let book: Value = serde_json::from_str(ended.succeeds())
+        .unwrap_or_else(|e| panic!("not JSON: {e}: {ended}"));
+    let chapter = &book["items"][0]["Chapter"];
+    assert_eq!(chapter["name"], "Coalescing");
+    assert_eq!(chapter["path"], "coalescing.md");
+    assert_eq!(book["items"][1], "Separator");
+    let expanded = chapter["content"].as_str().unwrap();
+    let (start, rest) = expanded.split_once("<span class=\"value\">").unwrap();
+    assert!(start.ends_with("It reaches "), "{expanded}");
+    assert!(rest.contains("GB/s</span>. `{{peak}}` is how"), "{expanded}");
+    assert!(!expanded.contains("```"), "the block is still there: {expanded}");
+    assert!(expanded.contains("NVIDIA H200"), "no provenance: {expanded}");
+    let now = contents(&checkout.path("book/src/figures"));
+    assert!(now == figures, "writing figures would start mdBook's next build");
+}
+
+#[test]
+fn the_preprocessor_fails_without_a_word_on_standard_output() {
+    let checkout = Checkout::new();
+    checkout.write("book/claims.toml", "");
+    let mistake = sent_by_mdbook(&checkout, "# A page\n\n{{no_such_number}}\n");
+    for (input, problem) in [
+        (mistake.as_str(), "coalescing.md:3: {{no_such_number}}"),
+        ("", "EOF"),
+        ("{}", "error"),
+        ("[{}, {}]", "error"),
+    ] {
+        let ended = preprocess(&checkout, input);
+        assert!(ended.fails(1).contains(problem), "no {problem:?} in {ended}");
+        assert_eq!(ended.stdout, "", "{ended}");
+    }
+}
+
+// ---- new ----------------------------------------------------------------------------
+
+#[test]
+fn new_makes_an_experiment_that_the_book_takes_at_once() {
+    let checkout = Checkout::new();
+    checkout.run("build").succeeds();
+    let before = contents(&checkout.path(""));
+    let ended = checkout.run("new bank-conflicts --section 8.3");
+    let said = ended.succeeds();
+    for file in [
+        "experiments/bank-conflicts/Cargo.toml",
+        "experiments/bank-conflicts/src/main.rs",
+        "kernels/bank-conflicts.cu",
+        "kernels/ptx/bank-conflicts.ptx",
+        "book/src/bank-conflicts.md",
+    ] {
+        assert!(said.contains(&format!("made: {file}\n")), "no {file} in {ended}");
+        // NVRTC makes the PTX; without it the file is empty.
+        let text = checkout.read(file);
+        assert!(!text.is_empty() || file.ends_with(".ptx"), "{file} is empty");
+        assert!(
+            !text.contains("NAME") && !text.contains("SECTION"),
+            "{file}: {text}"
+        );
+    }
+    for step in
+        ["Next:", "cargo workbook ptx", "cargo run --release -p bank-conflicts"]
+    {
+        assert!(said.contains(step), "no {step:?} in {ended}");
+    }
+    let list =
+        "- [Transpose](transpose.md)\n- [bank-conflicts](bank-conflicts.md)\n";
+    assert!(
+        checkout.read("book/src/SUMMARY.md").contains(list),
+        "not in its section"
+    );
+    let changed = contents(&checkout.path(""));
+    let changed: Vec<_> =
+        before.iter().filter(|(p, c)| changed[*p] != **c).collect();
+    assert_eq!(changed.len(), 1, "more than the summary was changed");
+
+    checkout.run("build").succeeds();
+    assert!(pages(&checkout.path("book/html")).contains_key("bank-conflicts.html"));
+    assert!(checkout.run("list").succeeds().contains("bank-conflicts "));
+}
+
+#[test]
+fn new_makes_the_first_experiment_of_a_section_too() {
+    let checkout = Checkout::new();
+    checkout.run("new clocks --section 8.30").succeeds();
+    let summary = checkout.read("book/src/SUMMARY.md");
+    assert!(summary.contains("\n# 8.30\n\n- [clocks](clocks.md)\n"), "{summary}");
+    checkout.run("build").succeeds();
+}
+
+#[test]
+fn new_refuses_a_name_that_is_taken_and_touches_nothing() {
+    let checkout = Checkout::new();
+    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    checkout.write("book/src/only-a-page.md", "# Only a page\n");
+    checkout.write("kernels/only-a-kernel.cu", "// only a kernel\n");
+    let before = contents(&checkout.path(""));
+    for (name, taken) in [
+        ("bank-conflicts", "experiments/bank-conflicts"),
+        ("coalescing", "experiments/coalescing"),
+        ("lab", "experiments/lab"),
+        ("method", "book/src/method.md"),
+        ("only-a-page", "book/src/only-a-page.md"),
+        ("only-a-kernel", "kernels/only-a-kernel.cu"),
+    ] {
+        let ended = checkout.run(&format!("new {name} --section 8.3"));
+        assert!(ended.fails(1).contains(taken), "no {taken} in {ended}");
+    }
+    assert!(contents(&checkout.path("")) == before, "something was changed");
+}
+
+#[test]
+fn new_refuses_names_and_sections_that_could_not_work() {
+    let checkout = Checkout::new();
+    let before = contents(&checkout.path(""));
+    let long = "a".repeat(65);
+    let names = [
+        "../x",
+        "a/b",
+        "Banks",
+        "bank_conflicts",
+        "banks.md",
+        "ünder",
+        "",
+        &long,
+        // cargo takes no such package, or no such program, or has one of that name
+        "3d-stencil",
+        "deps",
+        "build",
+        "workbook",
+        "report",
+    ];
+    let sections = ["", "8", "8.", ".3", "eight", "8.3\"", "8.3.1\n"];
+    let tries = names
+        .iter()
+        .map(|name| (*name, "8.3"))
+        .chain(sections.iter().map(|section| ("some-name", *section)));
+    for (name, section) in tries {
+        let mut command = checkout.command("new");
+        let ended = Ended::of(command.args([name, "--section", section]));
+        let named = if section == "8.3" { name } else { section };
+        assert!(ended.fails(1).contains(&format!("`{named}`")), "{ended}");
+        assert!(
+            contents(&checkout.path("")) == before,
+            "{name}: files were changed"
+        );
+    }
+}
+
+/// Compiles a part of the workspace again, so only CI asks for it, with `--ignored`.
+#[test]
+#[ignore = "compiles for a minute; .ci/run runs it"]
+fn what_new_makes_compiles_without_a_warning() {
+    let checkout = Checkout::new();
+    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    // The workspace's own target folder has the dependencies compiled.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["check", "--offline", "--quiet", "--package", "bank-conflicts"])
+        .current_dir(checkout.path(""))
+        .env("CARGO_TARGET_DIR", target);
+    Ended::of(&mut command).succeeds();
+}
+
+// ---- import -------------------------------------------------------------------------
+
+#[test]
+fn import_takes_over_records_of_a_new_machine() {
+    let checkout = Checkout::new();
+    other_machine(&checkout, "brought");
+    checkout.write("brought/other/notes.txt", "not a record");
+    let before = contents(&checkout.path("results"));
+    let ended = checkout.run("import brought");
+    for name in ["coalescing", "host-memory", "transfer-bandwidth", "transpose"] {
+        let line = format!("imported: results/other/{name}.json\n");
+        assert!(ended.succeeds().contains(&line), "no {line:?} in {ended}");
+        let read = |folder| -> Value {
+            let text = checkout.read(&format!("{folder}/other/{name}.json"));
+            serde_json::from_str(&text).unwrap()
+        };
+        assert_eq!(
+            read("results"),
+            read("brought"),
+            "{name} was changed on its way"
+        );
+    }
+    let after = contents(&checkout.path("results"));
+    assert_eq!(after.len(), before.len() + 4, "more than the records came");
+    assert!(before.iter().all(|(path, content)| &after[path] == content));
+    assert!(checkout.run("list").succeeds().contains("h200, other\n"));
+    checkout.run("build --machine other").succeeds();
+}
+
+#[test]
+fn import_replaces_a_record_of_the_same_hardware() {
+    let checkout = Checkout::new();
+    let brought = "brought/h200/coalescing.json";
+    checkout.write(brought, &checkout.read(RECORD));
+    let driver = |record: &mut Value| record["software"]["driver"] = json!("999.99");
+    edit_record(&checkout, brought, driver);
+    let ended = checkout.run("import brought");
+    assert_eq!(ended.succeeds(), format!("imported: {RECORD}\n"));
+    assert!(checkout.read(RECORD).contains("\"driver\": \"999.99\""));
+}
+
+#[test]
+fn import_replaces_other_hardware_and_full_runs_only_if_told_to() {
+    let other_gpu =
+        |r: &mut Value| r["machine"]["gpus"][0]["name"] = json!("NVIDIA Z");
+    let quick = |r: &mut Value| r["run"]["quick"] = json!(true);
+    let edits: [(fn(&mut Value), &str); 2] =
+        [(other_gpu, "other hardware"), (quick, "full run")];
+    for (edit, why) in edits {
+        let checkout = Checkout::new();
+        let results = contents(&checkout.path("results"));
+        // The first in the alphabet is good; it must not be written either.
+        for (name, edit) in [("coalescing", None), ("transpose", Some(edit))] {
+            let brought = format!("brought/h200/{name}.json");
+            checkout.write(
+                &brought,
+                &checkout.read(&format!("results/h200/{name}.json")),
+            );
+            edit_record(&checkout, &brought, |record| {
+                record["software"]["driver"] = json!("999.99");
+                if let Some(edit) = edit {
+                    edit(record);
+                }
+            });
+        }
+        let ended = checkout.run("import brought");
+        let error = ended.fails(1);
+        for text in ["results/h200/transpose.json", why, "--replace"] {
+            assert!(error.contains(text), "no {text:?} in {ended}");
+        }
+        assert!(contents(&checkout.path("results")) == results, "{why}: written");
+
+        checkout.run("import --replace brought").succeeds();
+        for name in ["coalescing", "transpose"] {
+            let record = checkout.read(&format!("results/h200/{name}.json"));
+            assert!(record.contains("\"driver\": \"999.99\""), "{why}: {name}");
+        }
+    }
+}
+
+#[test]
+fn import_of_anything_broken_leaves_everything_as_it_was() {
+    let checkout = Checkout::new();
+    let results = contents(&checkout.path("results"));
+    let good = checkout.read(RECORD);
+    let brought = "brought/h200/transpose.json";
+    for (text, problem) in [
+        (good.as_str(), "field `experiment`"), // the file's name says another
+        (&good[..good.len() / 2], "field `measurements["),
+        ("{}", "missing field"),
+        ("", "EOF"),
+    ] {
+        checkout.write("brought/h200/coalescing.json", &good);
+        checkout.write(brought, text);
+        for arguments in ["import brought", "import brought --replace"] {
+            let ended = checkout.run(arguments);
+            let error = ended.fails(1);
+            assert!(error.contains(brought) && error.contains(problem), "{ended}");
+        }
+    }
+    assert!(contents(&checkout.path("results")) == results, "something was written");
+}
+
+#[test]
+fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
+    let checkout = Checkout::new();
+    fs::create_dir(checkout.path("empty")).unwrap();
+    for (folder, problem) in [
+        ("empty", "empty holds no records"),
+        ("nosuch", "nosuch is not a folder"),
+        ("Cargo.toml", "Cargo.toml is not a folder"),
+        // One level too deep: these are files, not machines.
+        ("results/h200", "results/h200 holds no records"),
+    ] {
+        let ended = checkout.run(&format!("import {folder}"));
+        assert!(ended.fails(1).contains(problem), "no {problem:?} in {ended}");
+    }
+}
+
+// ---- serve --------------------------------------------------------------------------
+
+#[test]
+fn serve_shows_the_book_and_nothing_beside_it() {
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    for path in ["/", "/index.html", "/coalescing.html", "/coalescing.html?query"] {
+        let page = server.get(path);
+        assert_eq!(
+            (page.status, &*page.content_type),
+            (200, "text/html; charset=utf-8")
+        );
+        assert!(page.body.contains("/changed?since=0'"), "{path} does not ask");
+        assert!(page.body.trim_end().ends_with("</html>"), "{path} was cut off");
+    }
+    let index = fs::read_to_string(checkout.path("book/html/index.html")).unwrap();
+    assert!(!index.contains("/changed?since"), "the finished book asks, too");
+    // Everything that a page loads comes with the type that browsers insist on.
+    let types =
+        [("css", "text/css"), ("js", "text/javascript"), ("svg", "image/svg+xml")];
+    for path in contents(&checkout.path("book/html")).into_keys() {
+        let url = path.strip_prefix(checkout.path("book/html")).unwrap().display();
+        let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if let Some((_, expected)) = types.iter().find(|(k, _)| *k == kind) {
+            let file = server.get(&format!("/{url}"));
+            assert_eq!(
+                (file.status, &*file.content_type),
+                (200, *expected),
+                "{url}"
+            );
+        }
+    }
+
+    for path in [
+        "/nosuch.html",
+        "/../book.toml",
+        "/../Cargo.toml",
+        "/../../Cargo.toml",
+        "/css/../../../Cargo.toml",
+        "/./../../Cargo.toml",
+        "//../../Cargo.toml",
+        "/%2e%2e/%2e%2e/Cargo.toml",
+        "/%2E%2E%2F%2E%2E%2FCargo.toml",
+        "/..%2f..%2fCargo.toml",
+        "/%252e%252e/%252e%252e/Cargo.toml",
+        "/..\\..\\Cargo.toml",
+        "/..%5c..%5cCargo.toml",
+        "//etc/passwd",
+        &checkout.path("Cargo.toml").display().to_string(),
+        &format!("/{}", checkout.path("Cargo.toml").display()),
+    ] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
+    }
+}
+
+#[test]
+fn serve_builds_again_on_every_change_and_tells_the_pages() {
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    let mut build = 0;
+    let mut changed = |what: &str| {
+        let answer = server.get(&format!("/changed?since={build}")).body;
+        assert_eq!(answer, "yes", "{what}: {}", server.said());
+        build += 1;
+    };
+    let good = checkout.read(PAGE);
+    checkout.write(PAGE, &format!("{good}\nA sentence that was not there.\n"));
+    changed("a page was edited");
+    let page = server.get("/coalescing.html").body;
+    assert!(page.contains("A sentence that was not there."));
+    assert!(page.contains("/changed?since=1'"), "it would load for ever");
+
+    edit_record(&checkout, RECORD, |record| {
+        record["machine"]["gpus"][0]["name"] = json!("NVIDIA H300");
+    });
+    changed("a record was edited");
+    assert!(server.get("/coalescing.html").body.contains("NVIDIA H300"));
+
+    checkout.edit("kernels/transpose.cu", "\n", "\n// A comment in a kernel.\n");
+    changed("a kernel was edited");
+    // A page that comes late has missed something, so it is told at once.
+    assert_eq!(server.get("/changed?since=0").body, "yes");
+    assert_eq!(server.get("/changed").body, "yes");
+}
+
+#[test]
+fn serve_keeps_the_last_good_book_while_a_build_fails() {
+    let checkout = Checkout::new();
+    let mut server = Server::start(&checkout);
+    let good = checkout.read(PAGE);
+    let book = server.get("/coalescing.html").body;
+    let mut build = 0;
+    for (mistake, problem) in [
+        ("{{no_such_number}}", "{{no_such_number}}"),
+        ("[dead](nosuch.html)", "link to `nosuch.html`"),
+    ] {
+        checkout.write(PAGE, &format!("{good}\n{mistake}\n"));
+        server.wait_until_it_says(problem);
+        server.wait_until_it_says("the last good build stays");
+        let page = server.get("/coalescing.html");
+        assert_eq!(page.status, 200, "after {mistake}: {}", page.body);
+        let page = page.body.replace(&format!("since={build}'"), "since=0'");
+        assert!(page == book, "{mistake}: the page is not the last good one");
+
+        checkout.write(PAGE, &good);
+        let answer = server.get(&format!("/changed?since={build}"));
+        assert_eq!(
+            answer.body,
+            "yes",
+            "after {mistake} was mended: {}",
+            server.said()
+        );
+        build += 1;
+    }
+}
+
+#[test]
+fn serve_needs_a_good_first_build_and_a_free_port() {
+    let checkout = Checkout::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let ended = checkout.run(&format!("serve --port {port}"));
+    let error = ended.fails(1);
+    assert!(error.contains(&format!("127.0.0.1:{port}")), "{ended}");
+    assert!(error.contains("--port"), "no remedy in {ended}");
+
+    let mut page =
+        fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
+    writeln!(page, "\n{{{{no_such_number}}}}").unwrap();
+    let ended = checkout.run(&format!("serve --port {port}"));
+    assert!(ended.fails(1).contains("{{no_such_number}}"), "{ended}");
+}

@@ -1,0 +1,391 @@
+//! Nothing is missing and nothing is left over: every experiment has its manifest, page,
+//! line in the summary, kernel and reference record, and there are no others.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lab::kernel::sha256;
+use lab::timing::Sampling;
+use record::{Record, Results, Source};
+
+/// The machine whose records the book shows to everybody.
+const REFERENCE: &str = "h200";
+
+/// One folder of `experiments/` that has a program.
+struct Experiment {
+    /// The folder's name, which everything else of the experiment must have.
+    name: String,
+    /// `src/main.rs`.
+    lesson: String,
+    manifest: toml::Table,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn exists(path: &str) -> bool {
+    root().join(path).is_file()
+}
+
+/// A text file of the workbook; empty if it is missing, which fails what it is asked for.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_default()
+}
+
+/// Paths below `folder` of all files in it, relative to it, sorted.
+fn files(folder: &str) -> BTreeSet<String> {
+    let top = root().join(folder);
+    let mut found = BTreeSet::new();
+    let mut folders = vec![top.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.strip_prefix(&top).unwrap().display().to_string());
+            }
+        }
+    }
+    found
+}
+
+/// Names of the files `*.<extension>` directly in `folder`, without the extension.
+fn stems(folder: &str, extension: &str) -> BTreeSet<String> {
+    let stem = |file: &String| {
+        let stem = file.strip_suffix(extension)?.strip_suffix('.')?;
+        (!stem.contains('/')).then(|| stem.to_owned())
+    };
+    files(folder).iter().filter_map(stem).collect()
+}
+
+fn experiments() -> Vec<Experiment> {
+    let mut found = vec![];
+    for entry in fs::read_dir(root().join("experiments")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let lesson = text(&format!("experiments/{name}/src/main.rs"));
+        if !lesson.is_empty() {
+            let manifest = text(&format!("experiments/{name}/Cargo.toml"));
+            let manifest = manifest.parse().unwrap_or_else(|e| {
+                panic!("experiments/{name}/Cargo.toml is not TOML: {e}")
+            });
+            found.push(Experiment { name, lesson, manifest });
+        }
+    }
+    assert!(!found.is_empty(), "there are no experiments");
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+impl Experiment {
+    fn manifest(&self, path: &[&str]) -> Option<&str> {
+        let (last, tables) = path.split_last()?;
+        let table = tables
+            .iter()
+            .try_fold(&self.manifest, |table, name| table.get(*name)?.as_table());
+        table?.get(*last)?.as_str()
+    }
+
+    fn section(&self) -> Option<&str> {
+        self.manifest(&["package", "metadata", "workbook", "section"])
+    }
+
+    /// Names of the kernels that the lesson embeds.
+    fn kernels(&self) -> BTreeSet<String> {
+        let embedded = self.lesson.split("kernels/").skip(1);
+        let name = |rest: &str| Some(rest.split_once(".cu\"")?.0.to_owned());
+        embedded.filter_map(name).filter(|name| !name.contains(['/', '"'])).collect()
+    }
+
+    /// The reference record; the error says what is wrong with it.
+    fn record(&self) -> Result<Record, String> {
+        let results = Results::new(root().join("results"));
+        let record =
+            results.read(REFERENCE, &self.name).map_err(|e| e.to_string())?;
+        record.ok_or_else(|| {
+            format!("results/{REFERENCE}/{}.json is missing", self.name)
+        })
+    }
+}
+
+/// Fails with all `problems` and what to do about them.
+#[track_caller]
+fn none(problems: Vec<String>, remedy: &str) {
+    assert!(problems.is_empty(), "\n{}\n{remedy}\n", problems.join("\n"));
+}
+
+/// What `problem` finds wrong with each experiment.
+fn each(problems: impl Fn(&Experiment) -> Vec<String>) -> Vec<String> {
+    experiments().iter().flat_map(problems).collect()
+}
+
+#[test]
+fn every_manifest_says_where_the_experiment_belongs_and_what_it_needs() {
+    let problems = each(|experiment| {
+        let mut problems = vec![];
+        let file = format!("experiments/{}/Cargo.toml", experiment.name);
+        if experiment.manifest(&["package", "name"]) != Some(&experiment.name) {
+            problems
+                .push(format!("{file}: the package is not called as its folder"));
+        }
+        let number = |n: &str| n.parse::<u32>().is_ok();
+        let is_section = |s: &str| {
+            s.split_once('.')
+                .is_some_and(|(major, minor)| number(major) && number(minor))
+        };
+        if !experiment.section().is_some_and(is_section) {
+            problems.push(format!(
+                "{file}: give [package.metadata.workbook] a `section`, such as \"8.3\""
+            ));
+        }
+        let needs =
+            experiment.manifest(&["package", "metadata", "workbook", "needs"]);
+        let counts = |needs: &str| match needs.split_once(' ') {
+            Some(("1", "GPU")) => true,
+            Some((n, "GPUs")) => n.parse::<u32>().is_ok_and(|n| n > 1),
+            _ => false,
+        };
+        if !needs.is_some_and(counts) {
+            problems.push(format!(
+                "{file}: give [package.metadata.workbook] `needs`, such as \"1 GPU\" or \
+                 \"2 GPUs\""
+            ));
+        }
+        problems
+    });
+    none(problems, "The other experiments' manifests are examples.");
+}
+
+#[test]
+fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
+    let problems = each(|Experiment { name, .. }| {
+        let path = format!("book/src/{name}.md");
+        let page = text(&path);
+        if page.is_empty() {
+            return vec![format!("{path} is missing: write the experiment's page")];
+        }
+        let mut problems = vec![];
+        let source = format!("{{{{#include ../../experiments/{name}/src/main.rs");
+        if !page.contains(&source) {
+            problems.push(format!("{path}: show the experiment: {source}}}}}"));
+        }
+        if !page.contains("\n{{provenance}}") {
+            problems.push(format!("{path}: end it with {{{{provenance}}}}"));
+        }
+        problems
+    });
+    none(problems, "The book's chapter `Adding an experiment` says more.");
+}
+
+#[test]
+fn the_summary_lists_every_experiment_under_its_section() {
+    let summary = text("book/src/SUMMARY.md");
+    let problems = each(|experiment| {
+        let name = &experiment.name;
+        let section = experiment.section().unwrap_or_default();
+        let line = |line: &&str| line.ends_with(&format!("]({name}.md)"));
+        // The parts come after their headings; what comes before the first has none.
+        let found =
+            summary.split("\n# ").find(|part| part.lines().any(|l| line(&l)));
+        let heading = found.and_then(|part| part.lines().next()).unwrap_or_default();
+        if heading.split(' ').next() == Some(section) {
+            return vec![];
+        }
+        vec![format!(
+            "book/src/SUMMARY.md: list [the page]({name}.md) under the heading `# {section} …`"
+        )]
+    });
+    none(problems, "A page's section is the one in its experiment's Cargo.toml.");
+}
+
+#[test]
+fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
+    let problems = each(|experiment| {
+        let record = match experiment.record() {
+            Ok(record) => record,
+            Err(problem) => return vec![problem],
+        };
+        let path = format!("results/{REFERENCE}/{}.json", experiment.name);
+        let mut problems = vec![];
+        let mut require = |kept: bool, broken: String| {
+            if !kept {
+                problems.push(format!("{path}: {broken}"));
+            }
+        };
+        require(record.source == Source::Measured, "it was not measured".into());
+        require(!record.run.quick, "it is a quick run".into());
+        require(
+            record.run.dirty == Some(false),
+            "the sources were not clean; commit first".into(),
+        );
+        let revision = record.run.revision.as_deref().unwrap_or_default();
+        require(
+            revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit()),
+            format!("`{revision}` is no revision"),
+        );
+        require(!record.measurements.is_empty(), "it has no measurements".into());
+        for measurement in &record.measurements {
+            let (samples, least) = (measurement.seconds.len(), Sampling::FULL.least);
+            require(
+                samples >= least,
+                format!(
+                    "{} {:?} has {samples} samples, a full run takes {least}",
+                    measurement.case, measurement.parameters
+                ),
+            );
+        }
+        problems
+    });
+    none(
+        problems,
+        &format!(
+            "Commit, then record on the reference machine with `cargo run --release -p \
+             NAME -- --machine {REFERENCE}` (or scripts/pack and scripts/unpack)."
+        ),
+    );
+}
+
+#[test]
+fn every_kernel_is_there_and_is_the_one_that_was_measured() {
+    let problems = each(|experiment| {
+        let Experiment { name, .. } = experiment;
+        let record = experiment.record().ok();
+        let mut problems = vec![];
+        let kernels = experiment.kernels();
+        for kernel in &kernels {
+            for path in
+                [format!("kernels/{kernel}.cu"), format!("kernels/ptx/{kernel}.ptx")]
+            {
+                if !exists(&path) {
+                    problems.push(format!("{path} is missing, which {name} embeds"));
+                }
+            }
+        }
+        let measured = record.as_ref().and_then(|record| record.kernel.as_ref());
+        match measured {
+            _ if record.is_none() => {} // another test says so
+            None if kernels.is_empty() => {}
+            None => problems.push(format!(
+                "results/{REFERENCE}/{name}.json names no kernel, and {name} has one now: \
+                 run it again"
+            )),
+            Some(measured) if !kernels.contains(&measured.name) => {
+                problems.push(format!(
+                    "results/{REFERENCE}/{name}.json was made with kernels/{}.cu, which \
+                     {name} does not embed: run it again",
+                    measured.name
+                ));
+            }
+            Some(measured) => {
+                let source = text(&format!("kernels/{}.cu", measured.name));
+                if measured.source_sha256 != sha256(&source) {
+                    problems.push(format!(
+                        "kernels/{}.cu was changed since results/{REFERENCE}/{name}.json \
+                         was made: run it again",
+                        measured.name
+                    ));
+                }
+            }
+        }
+        problems
+    });
+    none(
+        problems,
+        &format!(
+            "`cargo workbook ptx` makes PTX; `cargo run --release -p NAME -- --machine \
+             {REFERENCE}` on the reference machine makes the record."
+        ),
+    );
+}
+
+#[test]
+fn no_kernel_and_no_record_is_left_over() {
+    let experiments = experiments();
+    let mut problems = vec![];
+    let embedded: BTreeSet<_> =
+        experiments.iter().flat_map(Experiment::kernels).collect();
+    for file in files("kernels") {
+        let stem = file
+            .strip_suffix(".cu")
+            .or_else(|| file.strip_prefix("ptx/")?.strip_suffix(".ptx"));
+        if !stem.is_some_and(|stem| embedded.contains(stem)) {
+            problems.push(format!("kernels/{file}: no experiment embeds it"));
+        }
+    }
+    for stem in stems(&format!("results/{REFERENCE}"), "json") {
+        if !experiments.iter().any(|experiment| experiment.name == stem) {
+            problems.push(format!(
+                "results/{REFERENCE}/{stem}.json: there is no experiment `{stem}`"
+            ));
+        }
+    }
+    none(problems, "Remove them, or add the experiment.");
+}
+
+#[test]
+fn no_page_and_no_drawing_is_left_over() {
+    let summary = text("book/src/SUMMARY.md");
+    let listed: BTreeSet<_> = summary
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()))
+        .collect();
+    let sources = files("book/src");
+    let mut problems = vec![];
+    for page in &listed {
+        if !sources.contains(page) {
+            problems
+                .push(format!("book/src/{page} is missing, which SUMMARY.md lists"));
+        }
+    }
+    let pages: Vec<_> =
+        listed.iter().map(|page| text(&format!("book/src/{page}"))).collect();
+    for file in &sources {
+        let shown = match file.as_str() {
+            "SUMMARY.md" => true,
+            // `cargo workbook build --check` looks after these.
+            figure if figure.starts_with("figures/") => true,
+            page if page.ends_with(".md") => listed.contains(page),
+            other => pages.iter().any(|page| page.contains(other)),
+        };
+        if !shown {
+            problems.push(format!("book/src/{file}: nothing in the book shows it"));
+        }
+    }
+    none(
+        problems,
+        "List pages in book/src/SUMMARY.md, show drawings, remove the rest.",
+    );
+}
+
+#[test]
+fn no_committed_text_names_a_folder_of_somebodys_machine() {
+    let git = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output()
+        .ok()
+        .filter(|output| output.status.success() && !output.stdout.is_empty());
+    let Some(git) = git else {
+        return; // an unpacked archive, or a machine without git
+    };
+    // Put together here, so that this file does not hold them.
+    let folders = ["home", "root", "work"].map(|folder| format!("/{folder}/"));
+    let mut problems = vec![];
+    for path in String::from_utf8(git.stdout).unwrap().split_terminator('\0') {
+        // What is no text, or was removed just now, names nothing.
+        let Ok(text) = fs::read_to_string(root().join(path)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if folders.iter().any(|folder| line.contains(folder)) {
+                problems.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    none(
+        problems,
+        "Name no absolute path of one machine: other readers have others.",
+    );
+}

@@ -1,0 +1,213 @@
+//! The committed PTX: each file is made from today's source, by the compiler release
+//! whose PTX loads on every driver from CUDA 12.4 on; and `cargo workbook ptx` sees it
+//! when that is no longer so.
+//!
+//! The tests that compile need NVRTC. Without it they say `SKIPPED` and pass;
+//! `WORKBOOK_REQUIRE_NVRTC=1` makes that a failure.
+
+#[path = "support/checkout.rs"]
+mod checkout;
+
+use std::fs;
+use std::io::{self, Write};
+
+use checkout::{Checkout, Ended, root};
+use lab::kernel::{COMMITTED_COMPUTE, COMMITTED_NVRTC, Stamp, sha256};
+
+/// Newest PTX version that drivers for CUDA 12.4 read.
+const NEWEST_PTX: (u32, u32) = (8, 4);
+/// The capabilities that every kernel compiles for: the oldest, A100, H100.
+const CAPABILITIES: &str = "7.5,8.0,9.0";
+
+/// Name and source of every kernel.
+fn kernels() -> Vec<(String, String)> {
+    let folder = root().join("kernels");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sources = entries.filter(|path| path.extension().is_some_and(|e| e == "cu"));
+    let mut kernels: Vec<_> = sources
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    kernels.sort();
+    assert!(!kernels.is_empty(), "there are no kernels");
+    kernels
+}
+
+#[test]
+fn committed_ptx_is_of_todays_source_and_loads_on_every_supported_driver() {
+    let mut problems = vec![];
+    for (name, source) in kernels() {
+        let path = format!("kernels/ptx/{name}.ptx");
+        let Ok(ptx) = fs::read_to_string(root().join(&path)) else {
+            problems.push(format!("{path} is missing"));
+            continue;
+        };
+        let Some(stamp) = Stamp::parse(&ptx) else {
+            problems.push(format!("{path} does not say what it was made from"));
+            continue;
+        };
+        let (major, minor) = COMMITTED_NVRTC;
+        let expected = Stamp {
+            source_sha256: sha256(&source),
+            compiler: format!("NVRTC {major}.{minor}"),
+            compute: COMMITTED_COMPUTE.to_owned(),
+        };
+        if stamp != expected {
+            problems.push(format!(
+                "{path} was made from other source or by another compiler: it says \
+                 {stamp:?}, which should be {expected:?}"
+            ));
+        }
+        let directive = |name: &str| -> &str {
+            let mut lines = ptx.lines().filter_map(|line| line.strip_prefix(name));
+            lines.next().unwrap_or_default().trim()
+        };
+        let version = directive(".version ");
+        let numbers = version.split_once('.').and_then(|(major, minor)| {
+            Some((major.parse().ok()?, minor.parse().ok()?))
+        });
+        if numbers.is_none_or(|version: (u32, u32)| version > NEWEST_PTX) {
+            problems.push(format!(
+                "{path}: drivers for CUDA 12.4 do not read PTX version {version:?}"
+            ));
+        }
+        if directive(".target ") != "sm_75" {
+            problems
+                .push(format!("{path} is not for sm_75, the oldest GPU supported"));
+        }
+    }
+    assert!(
+        problems.is_empty(),
+        "{}\nMake them again with `cargo workbook ptx` and commit them.",
+        problems.join("\n")
+    );
+}
+
+/// A checkout in which the program finds NVRTC as it does in this one; `None`, after
+/// saying so, where there is none.
+fn checkout_with_nvrtc() -> Option<Checkout> {
+    let checkout = Checkout::new();
+    let environment = root().join(".venv");
+    if environment.exists() {
+        std::os::unix::fs::symlink(environment, checkout.path(".venv")).unwrap();
+    }
+    let doctor = checkout.run("doctor");
+    let found = doctor.succeeds().lines().any(|line| line.starts_with("ok NVRTC"));
+    if found {
+        return Some(checkout);
+    }
+    let required =
+        std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
+    assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found:\n{doctor}");
+    // The test harness shows what eprintln! prints for failures only.
+    let install = lab::libraries::NVRTC.install;
+    let _ =
+        writeln!(io::stderr(), "SKIPPED: no NVRTC found; get it with\n  {install}");
+    None
+}
+
+#[test]
+fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
+    let Some(checkout) = checkout_with_nvrtc() else { return };
+    let ended = checkout.run(&format!("ptx --check --compute {CAPABILITIES}"));
+    for (name, _) in kernels() {
+        let line = format!("kernels/ptx/{name}.ptx is fresh");
+        assert!(
+            ended.succeeds().lines().any(|l| l == line),
+            "no {line:?} in {ended}"
+        );
+    }
+}
+
+#[test]
+fn an_edited_kernel_fails_the_check_until_its_ptx_is_made_again() {
+    let Some(checkout) = checkout_with_nvrtc() else { return };
+    let (name, source) = kernels().swap_remove(0);
+    let path = format!("kernels/ptx/{name}.ptx");
+    let committed = checkout.read(&path);
+    // Only a comment: the program is the same, but not the file that readers see.
+    checkout.write(&format!("kernels/{name}.cu"), &format!("// edited\n{source}"));
+
+    let ended = checkout.run("ptx --check");
+    let error = ended.fails(1);
+    assert!(
+        error.contains(&path) && error.contains("cargo workbook ptx"),
+        "{ended}"
+    );
+    assert_eq!(checkout.read(&path), committed, "--check changed {path}");
+
+    let ended = checkout.run("ptx");
+    assert!(ended.succeeds().contains(&format!("{path} written")), "{ended}");
+    let stamp = Stamp::parse(&checkout.read(&path)).unwrap();
+    assert_eq!(stamp.source_sha256, sha256(&format!("// edited\n{source}")));
+    checkout.run("ptx --check").succeeds();
+}
+
+#[test]
+fn ptx_that_was_edited_or_is_missing_fails_the_check() {
+    let Some(checkout) = checkout_with_nvrtc() else { return };
+    let (name, _) = kernels().swap_remove(0);
+    let path = format!("kernels/ptx/{name}.ptx");
+    let committed = checkout.read(&path);
+
+    checkout.write(&path, &format!("{committed}// edited\n"));
+    let ended = checkout.run("ptx --check");
+    assert!(ended.fails(1).contains(&path), "{ended}");
+
+    fs::remove_file(checkout.path(&path)).unwrap();
+    let ended = checkout.run("ptx --check");
+    assert!(ended.fails(1).contains(&path), "{ended}");
+
+    checkout.run("ptx").succeeds();
+    assert_eq!(
+        checkout.read(&path),
+        committed,
+        "the same source gives the same PTX"
+    );
+}
+
+#[test]
+fn a_syntax_error_is_shown_with_file_and_line() {
+    let Some(checkout) = checkout_with_nvrtc() else { return };
+    let (name, _) = kernels().swap_remove(0);
+    checkout.edit(&format!("kernels/{name}.cu"), "\n", "\nint broken = ;\n");
+    for arguments in ["ptx", "ptx --check", "ptx --check --compute 9.0"] {
+        let ended = checkout.run(arguments);
+        let place = format!("kernels/{name}.cu(2): error: expected an expression");
+        assert!(ended.fails(1).contains(&place), "no {place:?} in {ended}");
+    }
+}
+
+#[test]
+fn a_new_kernel_gets_its_ptx_with_its_source() {
+    let Some(checkout) = checkout_with_nvrtc() else { return };
+    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    let stamp =
+        Stamp::parse(&checkout.read("kernels/ptx/bank-conflicts.ptx")).unwrap();
+    assert_eq!(
+        stamp.source_sha256,
+        sha256(&checkout.read("kernels/bank-conflicts.cu"))
+    );
+    checkout.run(&format!("ptx --check --compute {CAPABILITIES}")).succeeds();
+}
+
+#[test]
+fn without_nvrtc_the_error_says_how_to_get_it() {
+    let checkout = Checkout::new();
+    let run = |arguments| {
+        let mut command = checkout.command(arguments);
+        for variable in
+            ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"]
+        {
+            command.env_remove(variable);
+        }
+        Ended::of(&mut command)
+    };
+    if run("doctor").succeeds().contains("ok NVRTC") {
+        return; // a toolkit's NVRTC cannot be hidden from the program
+    }
+    let ended = run("ptx --check");
+    assert!(ended.fails(1).contains(lab::libraries::NVRTC.install), "{ended}");
+}

@@ -1,0 +1,154 @@
+//! A copy of the workbook to run the program in, and how a run of it ended.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// What a copy consists of. Records of other machines than the reference stay behind: a
+/// reader who has measured gets the same answers from these tests as one who has not.
+const PARTS: [&str; 8] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "book",
+    "experiments",
+    "kernels",
+    "results/README.md",
+    "results/h200",
+];
+
+/// The checkout that these tests belong to.
+pub(crate) fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the package lies in the workspace")
+}
+
+/// A copy of it that a test may change, removed with this value.
+pub(crate) struct Checkout {
+    // The program says where files lie as the system says it, without links.
+    root: PathBuf,
+    _folder: TempDir,
+}
+
+impl Checkout {
+    pub(crate) fn new() -> Checkout {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = folder.path().canonicalize().expect("it was made just now");
+        for part in PARTS {
+            copy(&self::root().join(part), &root.join(part));
+        }
+        Checkout { root, _folder: folder }
+    }
+
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, relative: &str) -> String {
+        fs::read_to_string(self.path(relative))
+            .unwrap_or_else(|e| panic!("{relative}: {e}"))
+    }
+
+    /// Writes a file, in a new folder if there is none for it.
+    #[track_caller]
+    pub(crate) fn write(&self, relative: &str, text: &str) {
+        let path = self.path(relative);
+        let folder = path.parent().expect("a file lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, text))
+            .unwrap_or_else(|e| panic!("{relative}: {e}"));
+    }
+
+    /// Replaces the first `from` in a file, which must be there.
+    #[track_caller]
+    pub(crate) fn edit(&self, relative: &str, from: &str, to: &str) {
+        let text = self.read(relative);
+        assert!(text.contains(from), "{relative} has no {from:?} to replace");
+        self.write(relative, &text.replacen(from, to, 1));
+    }
+
+    /// The program in this checkout's top folder, with no GPU to be seen.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(&self.root)
+            .env("CUDA_VISIBLE_DEVICES", "");
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &str) -> Ended {
+        Ended::of(&mut self.command(arguments))
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        let folder = to.parent().expect("a part lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::copy(from, to))
+            .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
+        return;
+    }
+    fs::create_dir_all(to).expect("the copy's folders can be made");
+    for entry in fs::read_dir(from).expect("the checkout can be read") {
+        let entry = entry.expect("the checkout can be read");
+        // What a build made, and files that somebody is writing at this moment.
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name != "html" && (!name.starts_with('.') || from.ends_with(".cargo")) {
+            copy(&entry.path(), &to.join(&*name));
+        }
+    }
+}
+
+/// How a run of a program ended, and what it said.
+pub(crate) struct Ended {
+    command: String,
+    code: Option<i32>,
+    pub(crate) stdout: String,
+    stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn of(command: &mut Command) -> Ended {
+        let output = command.output();
+        let Output { status, stdout, stderr } =
+            output.unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let arguments: Vec<_> =
+            command.get_args().map(|a| a.to_string_lossy()).collect();
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        Ended {
+            command: arguments.join(" "),
+            code: status.code(),
+            stdout: text(stdout),
+            stderr: text(stderr),
+        }
+    }
+
+    /// Standard output of a run that succeeded and complained of nothing.
+    #[track_caller]
+    pub(crate) fn succeeds(&self) -> &str {
+        assert!(self.code == Some(0) && self.stderr.is_empty(), "{self}");
+        &self.stdout
+    }
+
+    /// Standard error of a run that ended with `code`, and did not panic.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32) -> &str {
+        assert!(self.code == Some(code), "not exit code {code}: {self}");
+        &self.stderr
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Ended { command, code, stdout, stderr } = self;
+        write!(f, "`workbook {command}` ended with {code:?}\n{stdout}{stderr}")
+    }
+}
