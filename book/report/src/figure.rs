@@ -187,8 +187,22 @@ impl Block {
             Ok((record, self.figure(form)))
         })?;
         let (mut html, mut pictures) = (String::new(), vec![]);
+        let two = figures.each().count() == 2;
         for ((record, figure), beside) in figures.each() {
-            html += &self.html(record, figure, beside);
+            // The title says what the reference's figure shows. Another machine's may
+            // show something else, so its title only says what it is of.
+            let title = match (two && !beside, &self.x_label) {
+                (false, _) => self.title.clone(),
+                (true, None) => format!("{} on this machine", self.y_label),
+                (true, Some(x)) => {
+                    format!(
+                        "{} over {} on this machine",
+                        self.y_label,
+                        x.to_lowercase()
+                    )
+                }
+            };
+            html += &self.html(record, figure, beside, &title);
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {
                 pictures.push(Picture {
                     machine: record.machine.name.clone(),
@@ -200,7 +214,13 @@ impl Block {
         Ok((html, pictures))
     }
 
-    fn html(&self, record: &Record, figure: &Figure, beside: bool) -> String {
+    fn html(
+        &self,
+        record: &Record,
+        figure: &Figure,
+        beside: bool,
+        title: &str,
+    ) -> String {
         // Two figures of one chart on one page: their ids must differ.
         let (class, suffix) =
             if beside { ("chart beside", "-reference") } else { ("chart", "") };
@@ -210,7 +230,7 @@ impl Block {
              <figcaption><strong>{}</strong> {}</figcaption>\n{}{}</figure>\n",
             figure.id,
             escape(&record.machine.name),
-            prose(&self.title),
+            prose(title),
             provenance::line(record, &self.filter),
             svg(&figure, Width::Wide),
             svg(&figure, Width::Narrow),

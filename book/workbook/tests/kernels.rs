@@ -10,6 +10,7 @@ mod checkout;
 
 use std::fs;
 use std::io::{self, Write};
+use std::sync::Once;
 
 use checkout::{Checkout, Ended, root};
 use lab::kernel::{COMMITTED_COMPUTE, COMMITTED_NVRTC, Stamp, sha256};
@@ -101,10 +102,15 @@ fn checkout_with_nvrtc() -> Option<Checkout> {
     let required =
         std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
     assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found:\n{doctor}");
-    // The test harness shows what eprintln! prints for failures only.
-    let install = lab::libraries::NVRTC.install;
-    let _ =
-        writeln!(io::stderr(), "SKIPPED: no NVRTC found; get it with\n  {install}");
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        // The test harness shows what eprintln! prints for failures only.
+        let install = lab::libraries::NVRTC.install;
+        let _ = writeln!(
+            io::stderr(),
+            "SKIPPED: no NVRTC found, so nothing was compiled; get it with\n  {install}"
+        );
+    });
     None
 }
 
