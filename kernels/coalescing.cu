@@ -15,8 +15,22 @@ extern "C" __global__ void gather4(const unsigned int *in, unsigned int *out,
 }
 // ANCHOR_END: gather4
 
+// ANCHOR: resident
+// The same with as many threads as the GPU holds at once, each of which takes element
+// after element, one load at a time. So no thread has to be started during the work.
+extern "C" __global__ void gather4_resident(const unsigned int *in, unsigned int *out,
+                                            size_t count, size_t stride, size_t offset)
+{
+    size_t step = (size_t)gridDim.x * blockDim.x;
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll 1
+    for (; i < count; i += step)
+        out[i] = in[i * stride + offset];
+}
+// ANCHOR_END: resident
+
 // ANCHOR: gather16
-// The same with elements of 16 bytes, which one instruction reads.
+// gather4 with elements of 16 bytes, which one instruction reads.
 extern "C" __global__ void gather16(const uint4 *in, uint4 *out,
                                     size_t count, size_t stride, size_t offset)
 {

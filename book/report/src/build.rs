@@ -15,6 +15,7 @@ use record::Results;
 
 use crate::claims::Claims;
 use crate::figure::Picture;
+use crate::includes;
 use crate::links;
 use crate::page::{Context, Page};
 use crate::records::Records;
@@ -200,8 +201,12 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
     }
     book.for_each_chapter_mut(|chapter| {
         let path = chapter.source_path.as_ref().and_then(|path| path.to_str());
-        if let Some(text) = path.and_then(|path| texts.remove(path)) {
-            chapter.content = text;
+        if let Some(path) = path
+            && let Some(text) = texts.remove(path)
+        {
+            let file = src.join(path);
+            let folder = file.parent().unwrap_or(&src);
+            chapter.content = includes::take_in(&text, folder);
         }
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());

@@ -1,5 +1,6 @@
 //! Every included file and anchor exists. mdBook only logs a missing file, and includes
-//! nothing, silently, for a missing anchor.
+//! nothing, silently, for a missing anchor. And an anchored part of a program starts at
+//! the left margin, however deep it stands in its file.
 
 use std::path::Path;
 
@@ -26,6 +27,33 @@ pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
         }
     }
     problems
+}
+
+/// `text` with the anchored parts that it includes, each on a line of its own, taken in
+/// and moved to the left margin. Other includes are mdBook's.
+pub fn take_in(text: &str, folder: &Path) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        out += &anchored(line.trim_end(), folder).unwrap_or_else(|| line.to_owned());
+    }
+    out
+}
+
+/// The part that `line` includes, if it includes one by anchor and nothing else.
+fn anchored(line: &str, folder: &Path) -> Option<String> {
+    let target = line.strip_prefix("{{#include ")?.strip_suffix("}}")?;
+    let (path, name) = target.split_once(':')?;
+    let content = std::fs::read_to_string(folder.join(path)).ok()?;
+    let lines: Vec<&str> = content
+        .lines()
+        .skip_while(|line| anchor(line, "ANCHOR") != Some(name))
+        .take_while(|line| anchor(line, "ANCHOR_END") != Some(name))
+        .filter(|l| anchor(l, "ANCHOR").or(anchor(l, "ANCHOR_END")).is_none())
+        .collect();
+    let indent = |line: &&str| line.len() - line.trim_start().len();
+    let margin = lines.iter().filter(|l| !l.trim().is_empty()).map(indent).min()?;
+    let part = lines.iter().map(|l| l.get(margin..).unwrap_or_default());
+    Some(part.collect::<Vec<_>>().join("\n") + "\n")
 }
 
 fn directive(text: &str, folder: &Path) -> Result<(), String> {
@@ -64,4 +92,22 @@ fn anchor<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let name = rest.strip_prefix(':')?.trim_start();
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
     Some(&name[..end.unwrap_or(name.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::take_in;
+
+    #[test]
+    fn an_anchored_part_starts_at_the_margin() {
+        let folder = tempfile::tempdir().unwrap();
+        let code = "fn f() {\n    // ANCHOR: a\n    if x {\n        // ANCHOR: b\n\n        y();\n    \
+                    }\n    // ANCHOR_END: a\n    z();\n        // ANCHOR_END: b\n}\n";
+        std::fs::write(folder.path().join("f.rs"), code).unwrap();
+        let page = "```rust\n{{#include f.rs:a}}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n";
+        assert_eq!(
+            take_in(page, folder.path()),
+            "```rust\nif x {\n\n    y();\n}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n"
+        );
+    }
 }

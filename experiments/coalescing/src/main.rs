@@ -1,18 +1,23 @@
 //! # What does it cost when neighbouring threads read addresses that lie apart?
 //!
-//! A warp is 32 threads that run one instruction together. When that instruction is a
-//! load, the hardware gathers the 32 addresses into one *request* and fetches every
-//! *sector* (32 bytes, aligned) that any of them touches. It fetches whole sectors, so
-//! a warp that uses 4 bytes of each pays for 32.
+//! A GPU runs one small function, a *kernel*, in millions of threads. Here thread i does
+//! `out[i] = in[i * stride + offset]` (see `kernels/coalescing.cu`). This program runs on
+//! the *host*. It queues copies and kernels in a *stream*, and the GPU works them off in
+//! order.
 //!
-//! Every arm of this experiment reads the same number of useful bytes and writes them
-//! densely. Only the distance between the elements changes:
+//! Threads run in *warps* of 32, which run one instruction together. When it is a load,
+//! the hardware gathers the 32 addresses into one *request* and takes from the L2 cache
+//! every *sector* (32 bytes, aligned) that any of them touches, always whole. What the
+//! L2 cache lacks comes from the GPU's memory. Below, a box is a sector of 8 floats and
+//! a digit the thread that reads:
 //!
 //! ```text
-//! stride 1:  |0123|4567|89ab|cdef|…     8 floats used of each sector of 8
-//! stride 2:  |0.1.|2.3.|4.5.|6.7.|…     4 of 8
-//! stride 8:  |0...|....|1...|....|…     1 of 8: it cannot get worse than this
+//! stride 1:  |01234567|89abcdef|…   8 of 8 floats used
+//! stride 2:  |0.1.2.3.|4.5.6.7.|…   4 of 8
+//! stride 8:  |0.......|1.......|…   1 of 8: each thread has a sector to itself
 //! ```
+//!
+//! All cases but the trap read the same number of useful bytes and write them densely.
 //!
 //! **Prediction:** time follows the bytes that move, not the bytes that are asked for.
 //! At stride 1 each element moves 4 bytes in and 4 out, at stride 8 it moves 32 in and
@@ -49,17 +54,16 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream and kernels. Both do out[i] = in[i * stride + offset]: one with elements
-    //    of 4 bytes, one with elements of 16.
+    // 1. Stream and kernels: `gather4` takes elements of 4 bytes, `gather16` of 16.
     let stream = lab.context().new_stream()?;
     let fill = lab.module()?.load_function("fill")?;
     let gather4 = lab.module()?.load_function("gather4")?;
     let gather16 = lab.module()?.load_function("gather16")?;
-    let gather =
-        |shape: &Shape| if shape.access_bytes == 4 { &gather4 } else { &gather16 };
+    let resident = lab.module()?.load_function("gather4_resident")?;
+    let gather = |access_bytes| if access_bytes == 4 { &gather4 } else { &gather16 };
 
-    // 2. Input. The useful data alone is four times the L2 cache, so that no arm can
-    //    live in it; at the largest stride the input is 64 times as long. A GPU with
+    // 2. Input. The useful data alone is four times the L2 cache, so that no case
+    //    can live in it; at the largest stride the input is 64 times as long. A GPU with
     //    too little memory for that gets less of both.
     let wanted =
         lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
@@ -89,24 +93,25 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let count = dense(access_bytes).count.min(100_003);
         let ragged = Shape { count, stride: 3, offset: 5, ..dense(access_bytes) };
         stream.memset_zeros(&mut output)?;
-        ragged.launch(&stream, gather(&ragged), &input, &mut output)?;
+        ragged.launch(&stream, gather(access_bytes), &input, &mut output)?;
         ragged.check(&stream, &output)?;
     }
 
     // 4. What to measure: all strides at offset 0, all offsets at stride 1, and the
-    //    strides again with other *fetch granularities*. That is how many bytes the L2
-    //    cache asks the memory for when it misses: the driver's choice, which a program
-    //    may override.
-    let mut arms = Vec::new();
+    //    strides again with other *fetch granularities*: how many bytes the L2 cache
+    //    asks the memory for when it misses. A program may hint at that.
+    let mut cases = Vec::new();
     for access_bytes in [4, 16] {
         let case = |name| Case::new(name).with("access_bytes", access_bytes);
         for stride in STRIDES {
             let shape = Shape { stride, ..dense(access_bytes) };
-            arms.push((case("stride").with("stride", stride), shape));
+            let case = case("stride").with("stride", stride);
+            cases.push((case, shape, gather(access_bytes)));
         }
         for offset in 0..=LARGEST_OFFSET {
             let shape = Shape { offset, ..dense(access_bytes) };
-            arms.push((case("offset").with("offset", offset), shape));
+            let case = case("offset").with("offset", offset);
+            cases.push((case, shape, gather(access_bytes)));
         }
     }
     for fetch_bytes in FETCHES {
@@ -116,31 +121,34 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             continue;
         }
         for stride in STRIDES {
-            let case = case.clone();
             let shape = Shape { stride, fetch_bytes, ..dense(4) };
-            arms.push((case.with("stride", stride), shape));
+            cases.push((case.clone().with("stride", stride), shape, &gather4));
         }
     }
-
+    //    Threads that stay: as many as the GPU holds, each with one load at a time.
+    let held = lab.resident_threads()?;
+    let shape = Shape { threads: held, ..dense(4) };
+    cases.push((Case::new("resident"), shape, &resident));
     // ANCHOR: trap
     //    And the trap: an input that is not lengthened for the stride, with a guard
     //    that keeps the kernel inside it. All threads start, 1 in `stride` works.
     for stride in [1, 2, 4, 8, 16, 32] {
         let shape = Shape { stride, count: words / stride, ..dense(4) };
-        arms.push((Case::new("skipping").with("stride", stride), shape));
+        cases.push((Case::new("skipping").with("stride", stride), shape, &gather4));
     }
     // ANCHOR_END: trap
 
-    for (case, shape) in arms {
+    for (case, shape, kernel) in cases {
         if usual_fetch.is_some() {
             lab.context().set_limit(fetch_limit, shape.fetch_bytes)?;
         }
 
-        // 5. Time it. The output is cleared first, so that an element which the kernel
+        // 5. Time it: the closure runs many times between two time stamps that the GPU
+        //    takes. The output is cleared first, so that an element which the kernel
         //    does not write shows in the check.
         stream.memset_zeros(&mut output)?;
         let samples = lab.time_on_gpu(&stream, |_| {
-            shape.launch(&stream, gather(&shape), &input, &mut output)
+            shape.launch(&stream, kernel, &input, &mut output)
         })?;
         let checked = shape.check(&stream, &output)?;
 
@@ -156,7 +164,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .checked(checked)
             .samples(samples);
         if let Some(peak) = lab.memory_peak() {
-            let bound = |granule| peak * shape.useful_share_of_traffic(granule);
+            let bound = |granule| peak * shape.useful_share_of_moved(granule);
             case = case
                 .model("sector_bound_bytes_per_second", bound(SECTOR_BYTES))
                 .model("fetch_bound_bytes_per_second", bound(shape.fetch_bytes));
@@ -166,7 +174,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// One arm: `count` elements of `access_bytes`, `stride` apart, from `offset` on, with
+/// One case: `count` elements of `access_bytes`, `stride` apart, from `offset` on, with
 /// an L2 cache that fetches `fetch_bytes` at a time. Threads past `count` do nothing.
 struct Shape {
     access_bytes: usize,
@@ -186,6 +194,8 @@ impl Shape {
         input: &CudaSlice<u32>,
         output: &mut CudaSlice<u32>,
     ) -> Result<()> {
+        // A launch starts a grid of blocks: here of 256 threads each, and enough blocks
+        // for all threads. Those past `count` return at once.
         let config = LaunchConfig {
             grid_dim: (self.threads.div_ceil(256) as u32, 1, 1),
             block_dim: (256, 1, 1),
@@ -222,7 +232,7 @@ impl Shape {
 
     /// Bytes that are asked for, over bytes that move. The dense write moves only what
     /// it writes.
-    fn useful_share_of_traffic(&self, granule_bytes: usize) -> f64 {
+    fn useful_share_of_moved(&self, granule_bytes: usize) -> f64 {
         let useful = self.count * self.access_bytes;
         let moved = self.read_in_granules(granule_bytes) + useful;
         (useful + useful) as f64 / moved as f64
@@ -236,6 +246,7 @@ impl Shape {
         output: &CudaSlice<u32>,
     ) -> Result<u64> {
         let words_each = self.access_bytes / WORD_BYTES;
+        // dtoh: from the device (the GPU) to the host.
         let got = stream.clone_dtoh(&output.slice(..self.count * words_each))?;
         let what = format!("stride {} offset {}", self.stride, self.offset);
         check::every_element(&what, &got, |word| {

@@ -206,6 +206,13 @@ impl Lab {
         Ok(self.context.mem_get_info()?.0)
     }
 
+    /// Threads that the GPU can hold at once, on all multiprocessors together.
+    pub fn resident_threads(&self) -> Result<usize> {
+        let each = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+        Ok(self.context.attribute(each)? as usize
+            * self.gpu().multiprocessors as usize)
+    }
+
     /// Theoretical peak of the GPU's memory in bytes per second, if the driver tells.
     pub fn memory_peak(&self) -> Option<f64> {
         self.gpu().memory_peak_bytes_per_second()

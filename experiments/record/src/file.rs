@@ -136,10 +136,16 @@ impl Results {
     pub fn check_writable(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
         let folder = self.folder.join(machine);
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| tempfile::tempfile_in(&folder))
+        // Where the first missing folder would be made, so that a run which fails
+        // leaves no empty folder: that would be a machine without records.
+        let exists = |path: &&Path| path.symlink_metadata().is_ok();
+        let nearest = folder.ancestors().find(exists).unwrap_or(Path::new("."));
+        tempfile::Builder::new()
+            .prefix(".record-")
+            .tempfile_in(nearest)
             .map(drop)
-            .map_err(|cause| Error::Io { path: folder, cause })
+            // Without the path of that file, which nobody asked for.
+            .map_err(|e| Error::Io { path: folder.clone(), cause: e.kind().into() })
     }
 
     /// Names of the machines that have a folder here, sorted.

@@ -8,10 +8,11 @@
 //! time = latency + bytes / bandwidth
 //! ```
 //!
-//! **Prediction:** these two numbers describe every size from 1 KiB to 1 GiB. A small
-//! copy is all latency and a large one all bandwidth, which stays below the theoretical
-//! peak by the headers that packets carry: about nine tenths of it is left. The link
-//! has separate lanes for each direction, so copying both ways at once doubles the sum.
+//! **Prediction:** these two numbers give the time of every size from 1 KiB to 1 GiB
+//! to within 10 %. A small copy is all latency and a large one all bandwidth, which
+//! stays below the theoretical peak by the headers that packets carry: about nine tenths
+//! of it is left. The link has separate lanes for each direction, so copying both ways
+//! at once doubles the sum.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -109,8 +110,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// Plain pinned memory. (cudarc's `alloc_pinned` makes it write-combined, which the host
-/// reads very slowly; the experiment host-memory shows how slowly.)
+/// Plain pinned memory. (cudarc's `alloc_pinned` would make it write-combined, which the
+/// host is not meant to read.)
 fn pinned(context: &Arc<CudaContext>, words: usize) -> Result<PinnedHostSlice<u32>> {
     // SAFETY: both buffers are written in full before anything reads them.
     let mut memory = unsafe { context.alloc_pinned_with_flags::<u32>(words, 0) }?;

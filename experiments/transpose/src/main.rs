@@ -45,6 +45,7 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Stream and kernels.
     let stream = lab.context().new_stream()?;
+    let idle = lab.module()?.load_function("idle")?;
     let mut transposes = Vec::new();
     for name in KERNELS {
         transposes.push((name, lab.module()?.load_function(name)?));
@@ -104,7 +105,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let copied = case("driver_copy").checked(checked).samples(samples);
         lab.record(copied)?;
 
-        // 5. The transposes, each against cleared outputs and checked in every one.
+        // 5. Starting the threads: a kernel that does nothing, in the same grid.
+        let samples = lab.time_on_gpu(&stream, |turn| {
+            let (input, output) =
+                (&inputs[turn % pairs], &mut outputs[turn % pairs]);
+            square.launch(&stream, &idle, input, output)
+        })?;
+        lab.record(Case::new("idle").with("side", side).samples(samples))?;
+
+        // 6. The transposes, each against cleared outputs and checked in every one.
         for (name, transpose) in &transposes {
             for output in &mut outputs {
                 stream.memset_zeros(output)?;
