@@ -167,8 +167,12 @@ impl Results {
         match std::fs::read_to_string(&path) {
             Ok(name) => {
                 let name = name.trim().to_owned();
-                check_name("machine", &name)?;
-                Ok(Some(name))
+                match check_name("machine", &name) {
+                    Ok(()) => Ok(Some(name)),
+                    Err(e) => {
+                        Err(Error::Io { path, cause: std::io::Error::other(e) })
+                    }
+                }
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(cause) => Err(Error::Io { path, cause }),
