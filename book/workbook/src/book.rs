@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use record::Results;
 
 /// Options of `cargo workbook build`.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -39,12 +40,22 @@ enum Question {
 pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     let mut options = report::Options::of(&root.join("book"))?;
     if let Some(machine) = &arguments.machine {
+        let known = Results::new(&options.results).machines()?;
+        if !known.contains(machine) {
+            bail!(
+                "there are no records of `{machine}`; there are {}",
+                known.join(", ")
+            );
+        }
         options.this_machine = Some(machine.clone());
     }
     options.check = arguments.check;
     // A relative path means the folder that the command was given in.
     options.output =
         arguments.output.as_deref().map(std::path::absolute).transpose()?;
+    if let Some(output) = &options.output {
+        check_output(output)?;
+    }
     let built = report::build(&options)?;
     for path in &built.stored {
         anstream::println!("drawn: {}", shown(root, path));
@@ -54,6 +65,20 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     }
     anstream::println!("the book: {}", built.html.join("index.html").display());
     Ok(built.html)
+}
+
+/// mdBook empties the folder that it builds into, so that must be its own.
+fn check_output(folder: &Path) -> Result<()> {
+    let empty =
+        std::fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
+    if !empty && !folder.join("toc.html").is_file() {
+        bail!(
+            "{} holds other files than a book, and building there would remove them; \
+             choose a new folder",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// Answers mdBook on standard output.

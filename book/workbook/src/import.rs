@@ -18,6 +18,9 @@ pub(crate) struct Arguments {
 
 /// Checks every record in the folder, then writes them all; nothing if one is refused.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    if !arguments.folder.is_dir() {
+        bail!("{} is not a folder", arguments.folder.display());
+    }
     let from = Results::new(&arguments.folder);
     let into = Results::new(root.join("results"));
     let mut records = vec![];

@@ -16,10 +16,27 @@ pub(crate) struct Arguments {
     section: String,
 }
 
+/// Names that cargo keeps for itself, and those of this workspace's other crates.
+const RESERVED: [&str; 6] =
+    ["build", "deps", "examples", "incremental", "report", "workbook"];
+
 /// Makes the files. Fails before making any if one is there already.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let name = arguments.name.as_str();
     record::file::check_name("experiment", name)?;
+    if !name.starts_with(|c: char| c.is_ascii_lowercase())
+        || RESERVED.contains(&name)
+    {
+        bail!("cargo takes no program named `{name}`; choose another name");
+    }
+    let number = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit());
+    if !arguments
+        .section
+        .split_once('.')
+        .is_some_and(|(a, b)| number(a) && number(b))
+    {
+        bail!("`{}` is no section number such as 8.3", arguments.section);
+    }
     let fill = |template: &str| {
         template.replace("NAME", name).replace("SECTION", &arguments.section)
     };
@@ -77,10 +94,12 @@ fn ptx(name: &str, source: &str) -> String {
 }
 
 /// The summary with `line` at the end of the part whose heading starts with `section`;
-/// in a new part before the last one if there is none.
+/// in a new part after the other sections if there is none.
 fn with_line(summary: &str, section: &str, line: &str) -> String {
     let mut lines: Vec<&str> = summary.lines().collect();
-    let heading = |l: &&str| l.starts_with("# ") && l[2..].starts_with(section);
+    let heading = |l: &&str| {
+        l.strip_prefix("# ").and_then(|l| l.split(' ').next()) == Some(section)
+    };
     let new_heading = format!("# {section}");
     if let Some(start) = lines.iter().position(heading) {
         let rest = &lines[start + 1..];
@@ -89,8 +108,15 @@ fn with_line(summary: &str, section: &str, line: &str) -> String {
         let last = rest[..length].iter().rposition(|l| !l.trim().is_empty());
         lines.insert(start + 1 + last.map_or(0, |n| n + 1), line);
     } else {
-        let end =
-            lines.iter().rposition(|l| l.starts_with("# ")).unwrap_or(lines.len());
+        // After the chapter's other sections, before what the book adds to them.
+        let is_heading = |l: &&str| l.starts_with("# ");
+        let is_section =
+            |l: &&str| is_heading(l) && l[2..].starts_with(char::is_numeric);
+        let after = lines.iter().rposition(is_section).map_or(0, |n| n + 1);
+        let end = lines[after..]
+            .iter()
+            .position(is_heading)
+            .map_or(lines.len(), |n| after + n);
         for (i, text) in [new_heading.as_str(), "", line, ""].into_iter().enumerate()
         {
             lines.insert(end + i, text);

@@ -5,7 +5,7 @@
 //! a program only, not as a library.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +17,7 @@ use crate::book;
 
 /// Options of `cargo workbook serve`.
 #[derive(clap::Args, Debug)]
+#[group(skip)] // the name of its group would be that of the flattened one's
 pub(crate) struct Arguments {
     /// Port on this machine's loopback address
     #[arg(long, default_value_t = 3000)]
@@ -37,49 +38,71 @@ const RELOAD: &str = "<script>(function ask(){fetch('/changed?since=BUILD')\
 /// Serves until interrupted. A build that fails is reported, and the last good one
 /// stays; only the first has to succeed.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    let seen = sources(root);
     let html = book::build(root, &arguments.book)?;
+    let good = Arc::new(Mutex::new(Arc::new(files(&html)?)));
     let address = format!("127.0.0.1:{}", arguments.port);
     let server = Server::http(&address).map_err(|e| {
         anyhow!("cannot serve on {address}: {e}; choose another with --port")
     })?;
     anstream::println!("showing it at http://{address} (Ctrl-C ends)");
     let build = Arc::new(AtomicUsize::new(0));
-    // A page in the middle of a build would miss files, so the two take turns.
-    let turn = Arc::new(Mutex::new(()));
     {
-        let (build, turn) = (build.clone(), turn.clone());
+        let (build, good) = (build.clone(), good.clone());
         let (root, options) = (root.to_owned(), arguments.book.clone());
-        std::thread::spawn(move || watch(&root, &options, &build, &turn));
+        std::thread::spawn(move || watch(&root, &options, seen, &build, &good));
     }
     for request in server.incoming_requests() {
-        let (build, turn, html) = (build.clone(), turn.clone(), html.clone());
-        std::thread::spawn(move || answer(request, &html, &build, &turn));
+        let (build, good) = (build.clone(), good.clone());
+        std::thread::spawn(move || answer(request, &build, &good));
     }
     Ok(())
+}
+
+/// The last good build: every file of it by its path in URLs. It is kept in memory, as a
+/// build empties the folder first, and may fail after that.
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn files(html: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    let mut folders = vec![html.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(html)?.to_string_lossy().into_owned();
+                files.insert(name, std::fs::read(&path)?);
+            }
+        }
+    }
+    Ok(files)
 }
 
 fn watch(
     root: &Path,
     options: &book::Arguments,
+    mut seen: BTreeMap<PathBuf, SystemTime>,
     build: &AtomicUsize,
-    turn: &Mutex<()>,
+    good: &Mutex<Arc<Files>>,
 ) {
-    let mut seen = sources(root);
     loop {
         std::thread::sleep(INTERVAL);
         let now = sources(root);
         if now == seen {
             continue;
         }
-        let _turn = turn.lock();
-        match book::build(root, options) {
-            Ok(_) => {
+        seen = now; // what is saved while the build runs is the next change
+        match book::build(root, options).and_then(|html| files(&html)) {
+            Ok(files) => {
+                if let Ok(mut good) = good.lock() {
+                    *good = Arc::new(files);
+                }
                 build.fetch_add(1, Ordering::Release);
             }
             Err(e) => anstream::eprintln!("error: {e:#}\nthe last good build stays"),
         }
-        // The build itself writes figures; those are no news.
-        seen = sources(root);
     }
 }
 
@@ -89,6 +112,8 @@ fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             match entry.metadata() {
+                // A build writes figures itself; they are no news.
+                Ok(m) if m.is_dir() && path.ends_with("book/src/figures") => {}
                 Ok(m) if m.is_dir() => walk(&path, found),
                 Ok(m) => {
                     let time = m.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -109,7 +134,7 @@ fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     found
 }
 
-fn answer(request: Request, html: &Path, build: &AtomicUsize, turn: &Mutex<()>) {
+fn answer(request: Request, build: &AtomicUsize, good: &Mutex<Arc<Files>>) {
     let url = request.url().to_owned();
     let (path, query) = url.split_once('?').unwrap_or((&url, ""));
     let sent = if path == "/changed" {
@@ -121,35 +146,32 @@ fn answer(request: Request, html: &Path, build: &AtomicUsize, turn: &Mutex<()>) 
         }
         request.respond(Response::from_string(if changed() { "yes" } else { "no" }))
     } else {
-        let _turn = turn.lock();
+        // In this order: a page that is newer than it says loads once too often.
         let version = build.load(Ordering::Acquire);
-        match file_of(html, path).map(|file| (std::fs::read(&file), file)) {
-            Some((Ok(bytes), file)) => {
-                let kind = content_type(&file);
+        let files = good.lock().map(|good| good.clone()).unwrap_or_default();
+        let name = match path.trim_start_matches('/') {
+            "" => "index.html",
+            name => name,
+        };
+        match files.get(name) {
+            Some(bytes) => {
+                let kind = content_type(Path::new(name));
                 let bytes = if kind.starts_with("text/html") {
-                    let page = String::from_utf8_lossy(&bytes);
+                    let page = String::from_utf8_lossy(bytes);
                     let script = RELOAD.replace("BUILD", &version.to_string());
                     page.replacen("</body>", &script, 1).into_bytes()
                 } else {
-                    bytes
+                    bytes.clone()
                 };
                 let header =
                     Header::from_bytes("Content-Type", kind).expect("plain ASCII");
                 request.respond(Response::from_data(bytes).with_header(header))
             }
-            _ => request
+            None => request
                 .respond(Response::from_string("not found").with_status_code(404)),
         }
     };
     drop(sent); // a browser that went away is no failure
-}
-
-/// The file that a URL's path names inside `html`; `None` if it would leave it.
-fn file_of(html: &Path, path: &str) -> Option<PathBuf> {
-    let relative = Path::new(path.trim_start_matches('/'));
-    let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
-    let file = html.join(relative);
-    inside.then(|| if file.is_dir() { file.join("index.html") } else { file })
 }
 
 fn content_type(file: &Path) -> &'static str {
@@ -162,20 +184,5 @@ fn content_type(file: &Path) -> &'static str {
         "png" => "image/png",
         "woff2" => "font/woff2",
         _ => "application/octet-stream",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_url_leaves_the_book() {
-        let html = Path::new("/book");
-        for path in ["/../secret", "/a/../../b", "//etc/passwd/.."] {
-            assert_eq!(file_of(html, path), None, "{path}");
-        }
-        assert_eq!(file_of(html, "/a/b.html"), Some("/book/a/b.html".into()));
-        assert_eq!(file_of(html, "//etc/passwd"), Some("/book/etc/passwd".into()));
     }
 }

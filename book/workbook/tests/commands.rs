@@ -1,6 +1,8 @@
 //! The program `cargo workbook`, run as its users run it: each test in a copy of the
 //! workbook of its own, with no GPU to be seen.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
 #[path = "support/checkout.rs"]
 mod checkout;
 #[path = "support/server.rs"]
@@ -222,7 +224,8 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
         line("-- NVRTC");
         assert!(report.contains(lab::libraries::NVRTC.install), "{ended}");
     }
-    assert!(line("ok host").contains(" of memory"), "{ended}");
+    // Whether the host has enough to spare is another matter.
+    assert!(report.lines().any(|l| l[2..].starts_with(" host ")), "{ended}");
     for name in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
         let line = line(&format!("-- {name} "));
         assert!(line.contains("cannot run here: it needs a GPU"), "{ended}");
@@ -734,9 +737,12 @@ fn new_makes_an_experiment_that_the_book_takes_at_once() {
 #[test]
 fn new_makes_the_first_experiment_of_a_section_too() {
     let checkout = Checkout::new();
+    // 8.3 begins like it, and is another section.
     checkout.run("new clocks --section 8.30").succeeds();
     let summary = checkout.read("book/src/SUMMARY.md");
-    assert!(summary.contains("\n# 8.30\n\n- [clocks](clocks.md)\n"), "{summary}");
+    let part = summary.find("\n# 8.30\n\n- [clocks](clocks.md)\n");
+    let after_the_sections = summary.find("\n# The chapter on trial\n").unwrap();
+    assert!(part.is_some_and(|part| part < after_the_sections), "{summary}");
     checkout.run("build").succeeds();
 }
 
@@ -858,16 +864,14 @@ fn import_replaces_a_record_of_the_same_hardware() {
 
 #[test]
 fn import_replaces_other_hardware_and_full_runs_only_if_told_to() {
-    let other_gpu =
-        |r: &mut Value| r["machine"]["gpus"][0]["name"] = json!("NVIDIA Z");
-    let quick = |r: &mut Value| r["run"]["quick"] = json!(true);
-    let edits: [(fn(&mut Value), &str); 2] =
-        [(other_gpu, "other hardware"), (quick, "full run")];
-    for (edit, why) in edits {
+    for (field, value, why) in [
+        ("/machine/gpus/0/name", json!("NVIDIA Z"), "other hardware"),
+        ("/run/quick", json!(true), "full run"),
+    ] {
         let checkout = Checkout::new();
         let results = contents(&checkout.path("results"));
         // The first in the alphabet is good; it must not be written either.
-        for (name, edit) in [("coalescing", None), ("transpose", Some(edit))] {
+        for name in ["coalescing", "transpose"] {
             let brought = format!("brought/h200/{name}.json");
             checkout.write(
                 &brought,
@@ -875,8 +879,8 @@ fn import_replaces_other_hardware_and_full_runs_only_if_told_to() {
             );
             edit_record(&checkout, &brought, |record| {
                 record["software"]["driver"] = json!("999.99");
-                if let Some(edit) = edit {
-                    edit(record);
+                if name == "transpose" {
+                    *record.pointer_mut(field).unwrap() = value.clone();
                 }
             });
         }
@@ -1026,11 +1030,11 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
     let mut server = Server::start(&checkout);
     let good = checkout.read(PAGE);
     let book = server.get("/coalescing.html").body;
-    let mut build = 0;
-    for (mistake, problem) in [
+    let mistakes = [
         ("{{no_such_number}}", "{{no_such_number}}"),
         ("[dead](nosuch.html)", "link to `nosuch.html`"),
-    ] {
+    ];
+    for (build, (mistake, problem)) in mistakes.into_iter().enumerate() {
         checkout.write(PAGE, &format!("{good}\n{mistake}\n"));
         server.wait_until_it_says(problem);
         server.wait_until_it_says("the last good build stays");
@@ -1047,7 +1051,6 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
             "after {mistake} was mended: {}",
             server.said()
         );
-        build += 1;
     }
 }
 

@@ -5,6 +5,8 @@
 //! The tests that compile need NVRTC. Without it they say `SKIPPED` and pass;
 //! `WORKBOOK_REQUIRE_NVRTC=1` makes that a failure.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
 #[path = "support/checkout.rs"]
 mod checkout;
 
@@ -156,6 +158,7 @@ fn ptx_that_was_edited_or_is_missing_fails_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, _) = kernels().swap_remove(0);
     let path = format!("kernels/ptx/{name}.ptx");
+    checkout.run("ptx").succeeds();
     let committed = checkout.read(&path);
 
     checkout.write(&path, &format!("{committed}// edited\n"));
@@ -189,6 +192,7 @@ fn a_syntax_error_is_shown_with_file_and_line() {
 #[test]
 fn a_new_kernel_gets_its_ptx_with_its_source() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
+    checkout.run("ptx").succeeds();
     checkout.run("new bank-conflicts --section 8.3").succeeds();
     let stamp =
         Stamp::parse(&checkout.read("kernels/ptx/bank-conflicts.ptx")).unwrap();
