@@ -1,6 +1,8 @@
 //! Claims as HTML: the badge in a sentence, the quotation, the scorecard of a section,
 //! the errata.
 
+use std::collections::BTreeMap;
+
 use crate::claims::{Claim, Entry, Ledger, Recomputation, Verdict};
 use crate::html::{capitalised, escape, prose};
 use crate::page::Page;
@@ -41,20 +43,27 @@ pub fn section(
     pages: &[Page],
     root: &str,
 ) -> Result<String, String> {
-    let mut rows = String::new();
-    for entry in ledger.entries.iter().filter(|entry| entry.claim.section == section)
-    {
-        rows += &row(entry, records, pages, root);
-    }
-    if rows.is_empty() {
+    let of_section = |entry: &&Entry| entry.claim.section == section;
+    let entries: Vec<&Entry> = ledger.entries.iter().filter(of_section).collect();
+    if entries.is_empty() {
         return Err("no claim is of this section".to_owned());
     }
+    let mut counts = BTreeMap::new();
+    for entry in &entries {
+        *counts.entry(*entry.verdict.first()).or_insert(0) += 1;
+    }
+    let counts: Vec<_> =
+        counts.iter().map(|(v, n)| format!("{n} {}", v.words())).collect();
+    let rows: String =
+        entries.iter().map(|entry| row(entry, records, pages, root)).collect();
     Ok(format!(
-        "<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
+        "<p class=\"counts\">{} claims: {}.</p>\n<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
          <th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th>\
          <th scope=\"col\">What the source says</th>\
          <th scope=\"col\">Claimed and measured</th>\
-         </tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+         </tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n",
+        entries.len(),
+        counts.join(", ")
     ))
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 /// The record was written.
 pub const RECORDED: u8 = 0;
-/// The experiment failed; nothing was written.
+/// The experiment failed; no record was written (or it could not be printed).
 pub const FAILED: u8 = 1;
 /// The command line was wrong (clap's own code).
 pub const USAGE: u8 = 2;

@@ -327,7 +327,10 @@ impl Lab {
             match written {
                 // A reader that has seen enough is no failure.
                 Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
-                written => written.context("standard output")?,
+                written => {
+                    written
+                        .context("recorded, but not printed on standard output")?;
+                }
             }
         }
         Ok(())
