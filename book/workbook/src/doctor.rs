@@ -63,6 +63,14 @@ fn describe(monitor: &machine::Monitor) -> Result<()> {
         "driver",
         &format!("{driver}, for CUDA up to {major}.{minor}{advice}"),
     );
+    let nvml = monitor.driver().is_some();
+    let text = if nvml {
+        "found; it tells links, clocks and temperatures"
+    } else {
+        "not found (libnvidia-ml.so.1 comes with the driver): clocks and temperatures \
+         stay unknown"
+    };
+    line(nvml, "NVML", text);
     let machine: Machine = monitor.describe("here", 0)?;
     for (i, gpu) in machine.gpus.iter().enumerate() {
         let peak = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
