@@ -138,8 +138,8 @@ fn compile(root: &Path, experiments: &[Experiment]) -> Result<()> {
     Ok(())
 }
 
-/// Runs one experiment. Its table goes straight to the terminal; its last words, which
-/// say why it could not run, are kept for the summary.
+/// Runs one experiment. Its table goes straight to the terminal; its reason, if it could
+/// not run or failed, is kept for the summary.
 fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     let folder = std::env::current_exe()?;
     let program =
@@ -158,16 +158,21 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     command.args(arguments.replace.then_some("--replace"));
     let mut child =
         command.spawn().with_context(|| program.display().to_string())?;
-    let mut last = String::new();
+    let mut why = String::new();
     for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {
-        last = line?;
-        let _ = writeln!(anstream::stderr(), "{last}"); // a closed terminal is no failure
+        let line = line?;
+        let _ = writeln!(anstream::stderr(), "{line}"); // a closed terminal is no failure
+        match line.strip_prefix("error: ") {
+            Some(error) => why = error.to_owned(),
+            None if why.is_empty() => why = line, // advice follows an error
+            None => {}
+        }
     }
     let status = child.wait()?;
     Ok(match status.code() {
         Some(code) if code == i32::from(RECORDED) => Ended::Recorded,
-        Some(code) if code == i32::from(CANNOT_RUN) => Ended::CannotRun(last),
-        Some(_) => Ended::Failed(last),
+        Some(code) if code == i32::from(CANNOT_RUN) => Ended::CannotRun(why),
+        Some(_) => Ended::Failed(why),
         None => Ended::Failed(format!("ended by {status}")),
     })
 }
