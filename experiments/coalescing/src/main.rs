@@ -89,11 +89,14 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         offset: 0,
         fetch_bytes: usual_fetch.unwrap_or(0).max(SECTOR_BYTES),
     };
-    for access_bytes in [4, 16] {
-        let count = dense(access_bytes).count.min(100_003);
-        let ragged = Shape { count, stride: 3, offset: 5, ..dense(access_bytes) };
+    for (access_bytes, kernel, threads) in
+        [(4, &gather4, 100_003), (16, &gather16, 100_003), (4, &resident, 1_000)]
+    {
+        let usual = dense(access_bytes);
+        let count = usual.count.min(100_003);
+        let ragged = Shape { threads, count, stride: 3, offset: 5, ..usual };
         stream.memset_zeros(&mut output)?;
-        ragged.launch(&stream, gather(access_bytes), &input, &mut output)?;
+        ragged.launch(&stream, kernel, &input, &mut output)?;
         ragged.check(&stream, &output)?;
     }
 
