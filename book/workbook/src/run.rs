@@ -60,7 +60,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let flag = interrupted.clone();
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;
 
-    compile(root, &wanted)?;
+    if let Err(e) = compile(root, &wanted) {
+        if interrupted.load(Ordering::Relaxed) {
+            anstream::println!("interrupted: nothing was run");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        return Err(e);
+    }
     let mut ended = vec![];
     for (i, experiment) in wanted.iter().enumerate() {
         if interrupted.load(Ordering::Relaxed) {
