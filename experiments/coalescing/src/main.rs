@@ -189,7 +189,6 @@ struct Shape {
 }
 
 impl Shape {
-    // ANCHOR: launch
     fn launch(
         &self,
         stream: &Arc<CudaStream>,
@@ -216,7 +215,6 @@ impl Shape {
         unsafe { launch.launch(config) }?;
         Ok(())
     }
-    // ANCHOR_END: launch
 
     // ANCHOR: model
     /// The model: how many sectors the 32 threads of a warp touch with one load. An

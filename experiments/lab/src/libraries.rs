@@ -17,8 +17,6 @@ const RESTARTED: &str = "WORKBOOK_LIBRARIES";
 pub struct Library {
     /// Its name between `lib` and `.so`.
     pub stem: &'static str,
-    /// What it is for.
-    pub purpose: &'static str,
     /// The command that installs it anywhere, without a toolkit.
     pub install: &'static str,
 }
@@ -26,7 +24,6 @@ pub struct Library {
 /// The runtime compiler.
 pub const NVRTC: Library = Library {
     stem: "nvrtc",
-    purpose: "compiles kernels that you edit",
     // The version that makes the committed PTX; it loads on every driver from CUDA 12.4.
     install: "python3 -m venv .venv && .venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.4.127",
 };

@@ -263,12 +263,6 @@ impl Measurement {
             .then(|| bytes as f64 / self.median_seconds().unwrap_or(f64::NAN))
             .filter(|b| b.is_finite())
     }
-
-    /// Whether `case` and every named parameter are equal to this measurement's.
-    pub fn is(&self, case: &str, parameters: &BTreeMap<String, Parameter>) -> bool {
-        self.case == case
-            && parameters.iter().all(|(k, v)| self.parameters.get(k) == Some(v))
-    }
 }
 
 impl Parameter {
