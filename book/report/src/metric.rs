@@ -28,6 +28,8 @@ pub enum Metric {
     Bytes,
     /// A value of the experiment's own model.
     Model(String),
+    /// What a profiler or an emulator counted.
+    Counter(String),
     /// A swept parameter.
     Parameter(String),
 }
@@ -70,11 +72,12 @@ impl Metric {
         }
         match text.split_once('.') {
             Some(("model", name)) => Ok(Metric::Model(name.to_owned())),
+            Some(("counter", name)) => Ok(Metric::Counter(name.to_owned())),
             Some(("param", name)) => Ok(Metric::Parameter(name.to_owned())),
             _ => {
                 let names = PLAIN.map(|(name, _)| name).join(", ");
                 Err(format!(
-                    "no metric `{text}`: there are {names}, model.NAME, param.NAME"
+                    "no metric `{text}`: there are {names}, model.NAME, counter.NAME, param.NAME"
                 ))
             }
         }
@@ -88,7 +91,9 @@ impl Metric {
             Metric::ShareOfPeak | Metric::Spread => Unit::Share,
             Metric::Samples | Metric::Checked => Unit::Number,
             Metric::Bytes => Unit::Bytes,
-            Metric::Model(name) | Metric::Parameter(name) => Unit::of_name(name),
+            Metric::Model(name)
+            | Metric::Counter(name)
+            | Metric::Parameter(name) => Unit::of_name(name),
         }
     }
 
@@ -119,6 +124,10 @@ impl Metric {
             Metric::Peak => peak.map(exact),
             Metric::Bytes => Some(exact(m.bytes() as f64)),
             Metric::Model(name) => m.model.get(name).copied().map(exact),
+            Metric::Counter(name) => m.counters.get(name).map(|count| {
+                let whole = if name.ends_with("_percent") { 100.0 } else { 1.0 };
+                exact(*count as f64 / whole)
+            }),
             Metric::Parameter(name) => m
                 .parameters
                 .get(name)
@@ -140,6 +149,7 @@ impl Metric {
     pub fn name(&self) -> String {
         match self {
             Metric::Model(name) => format!("model.{name}"),
+            Metric::Counter(name) => format!("counter.{name}"),
             Metric::Parameter(name) => format!("param.{name}"),
             plain => {
                 let found = PLAIN.iter().find(|(_, metric)| metric == plain);

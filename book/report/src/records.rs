@@ -26,7 +26,7 @@ impl Machine {
         for experiment in results.experiments(name)? {
             // What an emulator counted is never shown as if it had been measured.
             if let Some(record) = results.read(name, &experiment)?
-                && record.source == Source::Measured
+                && record.source != Source::Emulated
             {
                 records.insert(experiment, record);
             }

@@ -132,7 +132,7 @@ impl Unit {
     }
 
     /// The unit that a name with its unit in it promises: `bytes`, `l2_bytes`,
-    /// `bandwidth_bytes_per_second`, `latency_seconds`.
+    /// `bandwidth_bytes_per_second`, `latency_seconds`, `l2_throughput_percent`.
     pub fn of_name(name: &str) -> Unit {
         if name.ends_with("bytes_per_second") {
             Unit::Bandwidth
@@ -140,6 +140,8 @@ impl Unit {
             Unit::Time
         } else if name.ends_with("bytes") {
             Unit::Bytes
+        } else if name.ends_with("_percent") {
+            Unit::Share
         } else {
             Unit::Number
         }

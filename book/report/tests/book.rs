@@ -444,7 +444,7 @@ fn queries_that_mean_nothing_or_too_much() {
         (": time", "`: time` names no experiment"),
         (
             "host-memory copy : speed",
-            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, param.NAME",
+            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME",
         ),
         ("copies copy : time", "`h200` has no measured record of `copies`"),
         ("host-memory move : time", "matches none on `h200`: `case` is `copy`"),
@@ -620,7 +620,7 @@ fn charts_that_cannot_be_drawn() {
         (
             "y = \"bandwidth\"",
             "y = \"speed\"",
-            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, param.NAME",
+            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME",
         ),
         (
             "experiment = \"host-memory\"",

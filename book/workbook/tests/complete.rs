@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lab::counters::SUFFIX;
 use lab::kernel::sha256;
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
@@ -253,6 +254,35 @@ fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
 }
 
 #[test]
+fn what_was_counted_was_counted_on_the_kernels_of_today() {
+    let results = Results::new(root().join("results"));
+    let mut problems = vec![];
+    for Experiment { name, .. } in experiments() {
+        let counted = format!("{name}{SUFFIX}");
+        let record = match results.read(REFERENCE, &counted) {
+            Ok(Some(record)) => record,
+            Ok(None) => continue, // only some pages need counters
+            Err(e) => {
+                problems.push(e.to_string());
+                continue;
+            }
+        };
+        let kernel = record.kernel.as_ref();
+        let source = text(&format!("kernels/{name}.cu"));
+        if record.source != Source::Profiled
+            || record.run.dirty != Some(false)
+            || kernel.is_none_or(|kernel| kernel.source_sha256 != sha256(&source))
+        {
+            problems.push(format!(
+                "results/{REFERENCE}/{counted}.json is not a profiled run of today's \
+                 kernels/{name}.cu at a clean revision"
+            ));
+        }
+    }
+    none(problems, "Record them again, with the experiment's option --counters.");
+}
+
+#[test]
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     let problems = each(|experiment| {
         let Experiment { name, .. } = experiment;
@@ -320,7 +350,9 @@ fn no_kernel_and_no_record_is_left_over() {
         }
     }
     for stem in stems(&format!("results/{REFERENCE}"), "json") {
-        if !experiments.iter().any(|experiment| experiment.name == stem) {
+        // What was counted lies beside what was measured.
+        let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
+        if !experiments.iter().any(|experiment| experiment.name == name) {
             problems.push(format!(
                 "results/{REFERENCE}/{stem}.json: there is no experiment `{stem}`"
             ));

@@ -9,6 +9,7 @@
 //! | [`lab`](mod@session) | [`run`], [`Lab`] and [`Case`]: from command line to record |
 //! | [`options`] | the options that all experiments share |
 //! | [`timing`] | samples by CUDA events and by the host's clock |
+//! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
 //! | [`check`] | comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for an edited source |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
@@ -17,6 +18,7 @@
 //! | [`workspace`] | where the results lie, and which revision this is |
 
 pub mod check;
+pub mod counters;
 pub mod gpu;
 pub mod kernel;
 pub mod libraries;

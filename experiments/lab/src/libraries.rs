@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 /// Set in the restarted program, so that it restarts only once.
-const RESTARTED: &str = "WORKBOOK_LIBRARIES";
+pub(crate) const RESTARTED: &str = "WORKBOOK_LIBRARIES";
 
 /// A library that the workbook can use and the driver does not bring.
 #[derive(Clone, Copy, Debug)]

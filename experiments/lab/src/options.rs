@@ -37,6 +37,9 @@ pub struct Options {
     /// Replace a record made on other hardware, or a full one by a quick one
     #[arg(long)]
     pub replace: bool,
+    /// Count memory traffic with Nsight Compute (ncu) instead of timing
+    #[arg(long)]
+    pub counters: bool,
     /// Print the record as JSON on standard output (the table goes to standard error)
     #[arg(long)]
     pub json: bool,

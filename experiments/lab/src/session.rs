@@ -1,5 +1,6 @@
 //! One run of one experiment, from the command line to the record.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ use record::{
     Source, same_hardware, units,
 };
 
+use crate::counters::{self, Windows};
 use crate::gpu::{self, Gpus};
 use crate::kernel::Kernel;
 use crate::machine::Monitor;
@@ -71,10 +73,17 @@ fn conduct(
         }
         Gpus::Count(_) => {}
     }
-    let recorded = Lab::start(name, kernel, options).and_then(|mut lab| {
-        experiment(&mut lab)?;
-        lab.finish()
-    });
+    let recorded = if options.counters && counters::skeleton().is_none() {
+        Table::new(options.json).line(&format!(
+            "{name}: counting under ncu, which runs it several times"
+        ));
+        counters::count().and_then(|record| finish(&record, &options))
+    } else {
+        Lab::start(name, kernel, options).and_then(|mut lab| {
+            experiment(&mut lab)?;
+            lab.finish()
+        })
+    };
     match recorded {
         Ok(()) => Outcome::Recorded,
         Err(e) => Outcome::Failed(e),
@@ -112,12 +121,17 @@ pub struct Lab {
     record: Record,
     monitor: Monitor,
     table: Table,
+    /// Under `--counters`, in the program that the profiler watches.
+    windows: Option<RefCell<Windows>>,
 }
 
 impl Lab {
     fn start(name: &str, kernel: Option<Kernel>, options: Options) -> Result<Lab> {
         let started =
             humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let counted =
+            options.counters.then(|| format!("{name}{}", counters::SUFFIX));
+        let experiment = counted.as_deref().unwrap_or(name);
         let context = CudaContext::new(options.device)
             .with_context(|| format!("cannot use GPU {}", options.device))?;
         // SAFETY: experiments order their streams themselves, with events in the open;
@@ -135,11 +149,10 @@ impl Lab {
         wake(&context)?;
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
-        let results =
-            Results::new(options.results.clone().unwrap_or_else(workspace::results));
+        let results = results(&options);
         machine.name = match &options.machine {
             Some(name) => name.clone(),
-            None => free_name(&results, &machine, name, options.replace)?,
+            None => free_name(&results, &machine, experiment, options.replace)?,
         };
         let (revision, dirty) = workspace::revision();
         let arguments =
@@ -150,8 +163,12 @@ impl Lab {
         let os_kernel = sysinfo::System::kernel_version().unwrap_or_default();
         let record = Record {
             schema: record::SCHEMA,
-            experiment: name.to_owned(),
-            source: Source::Measured,
+            experiment: experiment.to_owned(),
+            source: if options.counters {
+                Source::Profiled
+            } else {
+                Source::Measured
+            },
             run: Run {
                 started,
                 command: command(arguments),
@@ -174,7 +191,19 @@ impl Lab {
             skipped: vec![],
         };
         let table = Table::new(options.json);
-        let lab = Lab { options, context, module, results, record, monitor, table };
+        let windows =
+            options.counters.then(|| Windows::new(&context)).transpose()?;
+        let windows = windows.map(RefCell::new);
+        let lab = Lab {
+            options,
+            context,
+            module,
+            results,
+            record,
+            monitor,
+            table,
+            windows,
+        };
         lab.check_replacement()?; // before measuring, not after
         lab.introduce();
         Ok(lab)
@@ -222,9 +251,15 @@ impl Lab {
     pub fn time_on_gpu(
         &self,
         stream: &CudaStream,
-        enqueue: impl FnMut(usize) -> Result<()>,
+        mut enqueue: impl FnMut(usize) -> Result<()>,
     ) -> Result<Samples> {
-        timing::by_events(stream, self.sampling(), enqueue)
+        let Some(windows) = &self.windows else {
+            return timing::by_events(stream, self.sampling(), enqueue);
+        };
+        let window = windows.borrow_mut().watch(stream, || enqueue(0))?;
+        // The profiler saw one turn; the lesson's checks expect them all.
+        let samples = timing::by_events(stream, Sampling::QUICK, enqueue)?;
+        Ok(Samples { window: Some(window), seconds: vec![], ..samples })
     }
 
     /// Times `work` by the host's clock. It must return when its work is done, on the
@@ -247,9 +282,26 @@ impl Lab {
 
     /// Takes a finished case into the record and prints its row.
     pub fn record(&mut self, case: Case) -> Result<()> {
+        if self.windows.is_some() {
+            return self.record_window(case);
+        }
         let measurement = case.finish()?;
         self.table.measured(&self.record, &measurement);
         self.record.measurements.push(measurement);
+        Ok(())
+    }
+
+    /// Takes a case into the record with the window it ran in. What the host's clock
+    /// timed ran in none and is left out.
+    fn record_window(&mut self, case: Case) -> Result<()> {
+        let window = case.samples.as_ref().and_then(|samples| samples.window);
+        if let Some(number) = window {
+            self.record.measurements.push(Measurement {
+                counters: counters::placeholder(number),
+                operations_per_sample: 1,
+                ..case.finish()?
+            });
+        }
         Ok(())
     }
 
@@ -318,23 +370,41 @@ impl Lab {
 
     fn finish(mut self) -> Result<()> {
         self.record.gpu_after = self.monitor.state(self.options.device);
-        let path = self.results.write(&self.record)?;
-        self.results.set_this_machine(&self.record.machine.name)?;
-        self.table.line(&format!("recorded: {}", path.display()));
-        if self.options.json {
-            let written = std::io::stdout()
-                .write_all(record::file::to_json(&self.record).as_bytes());
-            match written {
-                // A reader that has seen enough is no failure.
-                Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
-                written => {
-                    written
-                        .context("recorded, but not printed on standard output")?;
-                }
+        match counters::skeleton() {
+            Some(path) => {
+                Ok(std::fs::write(path, record::file::to_json(&self.record))?)
+            }
+            None => finish(&self.record, &self.options),
+        }
+    }
+}
+
+/// Writes the finished record and says where it is.
+fn finish(record: &Record, options: &Options) -> Result<()> {
+    let results = results(options);
+    let mut table = Table::new(options.json);
+    if record.source == Source::Profiled {
+        record.measurements.iter().for_each(|m| table.counted(m));
+    }
+    let path = results.write(record)?;
+    results.set_this_machine(&record.machine.name)?;
+    table.line(&format!("recorded: {}", path.display()));
+    if options.json {
+        let json = record::file::to_json(record);
+        match std::io::stdout().write_all(json.as_bytes()) {
+            // A reader that has seen enough is no failure.
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
+            written => {
+                written.context("recorded, but not printed on standard output")?;
             }
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// The folder of records that the options name, or the workbook's.
+fn results(options: &Options) -> Results {
+    Results::new(options.results.clone().unwrap_or_else(workspace::results))
 }
 
 /// One measurement in the making: what was done, how much it moved, what was checked.
@@ -567,6 +637,7 @@ mod tests {
             clock: record::Clock::CudaEvents,
             operations: 4,
             seconds: vec![1.0],
+            window: None,
         };
         let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
         let m = case.samples(samples).checked(2).finish().unwrap();

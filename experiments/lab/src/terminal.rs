@@ -73,6 +73,39 @@ impl Table {
         }
     }
 
+    /// What a profiler counted of one case: traffic per request, and DRAM's bytes.
+    pub(crate) fn counted(&mut self, m: &Measurement) {
+        if !std::mem::replace(&mut self.heading_printed, true) {
+            self.line(&format!(
+                "{HEADING}{:<48} {:>18} {:>21} {:>10} {:>10}{HEADING:#}",
+                "per request:",
+                "sectors ld / st",
+                "wavefronts ld / st",
+                "DRAM in",
+                "out"
+            ));
+        }
+        let count = |name: &str| m.counters.get(name).copied().unwrap_or(0);
+        let each = |operation: &str, pieces: &str| {
+            let requests = count(&format!("{operation}_requests"));
+            let pieces = count(&format!("{operation}_{pieces}"));
+            if requests == 0 {
+                return "–".to_owned();
+            }
+            format!("{:.2}", pieces as f64 / requests as f64)
+        };
+        self.line(&format!(
+            "{:<48} {:>9} {:>8} {:>12} {:>8} {:>10} {:>10}",
+            label(&m.case, &m.parameters),
+            each("global_load", "sectors"),
+            each("global_store", "sectors"),
+            each("shared_load", "wavefronts"),
+            each("shared_store", "wavefronts"),
+            units::bytes(count("dram_read_bytes")),
+            units::bytes(count("dram_write_bytes")),
+        ));
+    }
+
     /// One case that cannot be measured here.
     pub(crate) fn skipped(&mut self, skipped: &Skipped) {
         self.heading();

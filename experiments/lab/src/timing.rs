@@ -26,6 +26,8 @@ pub struct Samples {
     pub operations: u32,
     /// Seconds for one operation, each sample the mean of `operations`.
     pub seconds: Vec<f64>,
+    /// Under `--counters`, the profiler's window that the work ran in.
+    pub window: Option<u64>,
 }
 
 /// How many samples to take.
@@ -124,7 +126,7 @@ pub fn by_events(
     let operations =
         ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
     let seconds = sampling.run(|| sample(operations))?;
-    Ok(Samples { clock: Clock::CudaEvents, operations, seconds })
+    Ok(Samples { clock: Clock::CudaEvents, operations, seconds, window: None })
 }
 
 /// Times `work` by the host's clock. `prepare(turn)` runs before the clock starts and
@@ -148,11 +150,11 @@ pub fn by_host<Before, After>(
     sample()?; // warm up
     sample()?;
     let seconds = sampling.run(sample)?;
-    Ok(Samples { clock: Clock::Host, operations: 1, seconds })
+    Ok(Samples { clock: Clock::Host, operations: 1, seconds, window: None })
 }
 
 /// Set under a profiler, which would wait at a closed gate for ever.
-const UNGATED: &str = "WORKBOOK_UNGATED";
+pub(crate) const UNGATED: &str = "WORKBOOK_UNGATED";
 /// A gate that nobody opens within this time opens by itself: whoever queues the work
 /// is waiting for the GPU, which is waiting for the gate.
 const PATIENCE: Duration = Duration::from_secs(5);

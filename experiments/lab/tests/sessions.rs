@@ -8,7 +8,8 @@ mod driver;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use driver::{Desk, EXPERIMENTS, Ended};
@@ -608,6 +609,43 @@ fn a_kernel_that_the_driver_refuses_is_named() {
     each(table, |(code, saying)| {
         let failing = format!("cuModuleLoadData 1 {code}");
         fails("coalescing", "STAND_IN_FAIL", &failing, saying).before_measuring();
+    });
+}
+
+/// What `--counters` says where nothing can be counted: without ncu, and with an ncu
+/// (here a script) that may not read the counters or fails otherwise.
+#[test]
+fn counting_needs_a_profiler_that_may_count() {
+    let refused =
+        "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > \"$log\"; exit 1";
+    let table = [
+        (None, "needs NVIDIA Nsight Compute"),
+        (Some(refused), "may not read the GPU's hardware counters"),
+        (Some("exit 9"), "nothing was counted (exit status: 9)"),
+        (Some("exit 0"), "nothing was counted (exit status: 0)"),
+    ];
+    // Where there is a toolkit, its ncu is found.
+    let toolkit = Path::new("/usr/local/cuda/bin/ncu").exists();
+    let table = table.into_iter().filter(|(ncu, _)| ncu.is_some() || !toolkit);
+    each(table, |(ncu, saying)| {
+        let desk = Desk::new();
+        let tools = tempfile::tempdir().unwrap();
+        if let Some(script) = ncu {
+            let file = tools.path().join("ncu");
+            let log =
+                "while [ $# -gt 0 ]; do [ $1 = --log-file ] && log=$2; shift; done";
+            fs::write(&file, format!("#!/bin/sh\n{log}\n{script}\n")).unwrap();
+            let executable = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&file, executable).unwrap();
+        }
+        let ended = desk
+            .program("coalescing", "--counters")
+            .set("PATH", tools.path().to_str().unwrap())
+            .set("CUDA_HOME", "/nowhere")
+            .run()
+            .with_code(1);
+        assert!(ended.stderr.contains(saying), "{ended}");
+        assert_eq!(fs::read_dir(desk.here()).unwrap().count(), 0);
     });
 }
 

@@ -345,13 +345,13 @@ fn check(record: &Record) -> Result<(), (String, String)> {
                     "a measured record has no counters".to_owned(),
                 ));
             }
-            Source::Emulated if !m.seconds.is_empty() => {
+            Source::Profiled | Source::Emulated if !m.seconds.is_empty() => {
                 return Err((
                     at("seconds"),
-                    "an emulated record has no times".to_owned(),
+                    "only a measured record has times".to_owned(),
                 ));
             }
-            Source::Measured | Source::Emulated => {}
+            Source::Measured | Source::Profiled | Source::Emulated => {}
         }
     }
     Ok(())

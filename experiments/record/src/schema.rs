@@ -22,7 +22,7 @@ pub struct Record {
     pub schema: u32,
     /// Name of the experiment, which is also its crate, kernel and page.
     pub experiment: String,
-    /// Whether real hardware was timed or an emulator counted.
+    /// Whether real hardware was timed, or a profiler or an emulator counted.
     pub source: Source,
     /// When and how the run was made.
     pub run: Run,
@@ -48,6 +48,9 @@ pub struct Record {
 pub enum Source {
     /// Real hardware: every measurement has samples in seconds.
     Measured,
+    /// Real hardware under a profiler: measurements have what the hardware counted, and
+    /// never a time, since a profiler changes it.
+    Profiled,
     /// An emulated GPU: measurements have counters and never a time.
     Emulated,
 }
@@ -134,7 +137,7 @@ pub struct Measurement {
     pub case: String,
     /// The swept parameters by name; with `case` they identify the measurement.
     pub parameters: BTreeMap<String, Parameter>,
-    /// Which clock took the samples.
+    /// Which clock took the samples, or would have.
     pub clock: Clock,
     /// Whether the data could have been in the GPU's L2 cache.
     pub cache: Cache,
@@ -153,7 +156,8 @@ pub struct Measurement {
     /// What the experiment's own model says of this case, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model: BTreeMap<String, f64>,
-    /// What an emulator counted, by name; empty in a measured record.
+    /// What a profiler or an emulator counted in one operation, by name; empty in a
+    /// measured record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
 }
@@ -240,12 +244,12 @@ impl Record {
 }
 
 impl Measurement {
-    /// Median and spread of the samples; `None` in an emulated record.
+    /// Median and spread of the samples; `None` where nothing was timed.
     pub fn statistics(&self) -> Option<Statistics> {
         Statistics::of(&self.seconds)
     }
 
-    /// Median seconds for one operation; `None` in an emulated record.
+    /// Median seconds for one operation; `None` where nothing was timed.
     pub fn median_seconds(&self) -> Option<f64> {
         self.statistics().map(|s| s.median)
     }

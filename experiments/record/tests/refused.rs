@@ -93,7 +93,7 @@ fn values_that_do_not_go_together() {
     let (gpu, copy) =
         (&golden()["machine"]["gpus"][0], &golden()["measurements"][0]);
     let many = |value: &Value, n| json!(vec![value.clone(); n]);
-    let no_times = "an emulated record has no times";
+    let no_times = "only a measured record has times";
     let cases = [
         ("machine.gpus", json!([]), "machine.measured_gpu", "no such entry"),
         ("machine.gpus", many(gpu, 65), "machine.gpus", "more than 64"),
@@ -106,6 +106,7 @@ fn values_that_do_not_go_together() {
             "more than 100000 samples",
         ),
         ("source", json!("emulated"), "measurements[0].seconds", no_times),
+        ("source", json!("profiled"), "measurements[0].seconds", no_times),
     ];
     for (place, value, field, problem) in cases {
         refused(&with(place, value), field, problem);
