@@ -56,6 +56,22 @@ pub struct Block {
     pub group: Option<String>,
     /// Bars: the parameter that tells one bar of a group from the other.
     pub bar: Option<String>,
+    /// Heat maps: the parameter that tells one column from the other.
+    pub column: Option<String>,
+    /// Heat maps: the columns in words.
+    pub column_label: Option<String>,
+    /// Heat maps: the parameter that tells one row from the other.
+    pub row: Option<String>,
+    /// Heat maps: the rows in words.
+    pub row_label: Option<String>,
+    /// Heat maps: what changes from a measurement to the one that it is divided by.
+    pub over: Option<Filter>,
+    /// Heat maps: what it means that the ratio is below 1.
+    pub below: Option<String>,
+    /// Heat maps: what it means that the ratio is above 1.
+    pub above: Option<String>,
+    /// Heat maps: why some cells have no measurement.
+    pub empty: Option<String>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -73,6 +89,17 @@ pub struct Block {
 enum Form {
     Lines,
     Bars,
+    Heatmap,
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Lines => "a chart of lines",
+            Form::Bars => "a chart of bars",
+            Form::Heatmap => "a heat map",
+        }
+    }
 }
 
 /// A straight line to compare with; one of `is`, `value` and `quantity` says where.
@@ -143,29 +170,52 @@ impl Block {
     pub fn parse(toml: &str) -> Result<Block, String> {
         let block: Block = block::parse(toml)?;
         block::check_id(&block.id)?;
+        let (needed, may) = (true, false);
         let lines = [
-            ("x", block.x.is_some(), true),
-            ("x_label", block.x_label.is_some(), true),
-            ("series", block.series.is_some(), false),
-            ("model", !block.models.is_empty(), false),
+            ("x", block.x.is_some(), needed),
+            ("x_label", block.x_label.is_some(), needed),
+            ("series", block.series.is_some(), may),
+            ("model", !block.models.is_empty(), may),
         ];
         let bars = [
-            ("bar", block.bar.is_some(), true),
-            ("group", block.group.is_some(), false),
+            ("bar", block.bar.is_some(), needed),
+            ("group", block.group.is_some(), may),
         ];
-        let (own, others, form) = match block.form {
-            Form::Lines => (&lines[..], &bars[..], "lines"),
-            Form::Bars => (&bars[..], &lines[..], "bars"),
+        let heatmap = [
+            ("column", block.column.is_some(), needed),
+            ("column_label", block.column_label.is_some(), needed),
+            ("row", block.row.is_some(), needed),
+            ("row_label", block.row_label.is_some(), needed),
+            ("over", block.over.is_some(), may),
+            ("below", block.below.is_some(), block.over.is_some()),
+            ("above", block.above.is_some(), block.over.is_some()),
+            ("empty", block.empty.is_some(), may),
+        ];
+        let forms = [
+            (Form::Lines, &lines[..]),
+            (Form::Bars, &bars[..]),
+            (Form::Heatmap, &heatmap[..]),
+        ];
+        let form = block.form.name();
+        let of = |own: bool| {
+            let some = forms.iter().filter(move |(f, _)| (*f == block.form) == own);
+            some.flat_map(|(_, fields)| *fields)
         };
-        if let Some((key, _, _)) =
-            own.iter().find(|(_, given, needed)| *needed && !given)
-        {
-            return Err(format!("a chart of {form} needs `{key}`"));
+        if let Some((key, ..)) = of(true).find(|(_, given, must)| *must && !given) {
+            return Err(format!("{form} needs `{key}`"));
         }
-        if let Some((key, _, _)) = others.iter().find(|(_, given, _)| *given) {
-            return Err(format!("a chart of {form} has no `{key}`"));
+        if let Some((key, ..)) = of(false).find(|(_, given, _)| *given) {
+            return Err(format!("{form} has no `{key}`"));
+        }
+        if block.form == Form::Heatmap && !block.references.is_empty() {
+            return Err(format!("{form} has no `reference`"));
         }
         Ok(block)
+    }
+
+    /// Whether values are read from an axis, on which a guess can be drawn.
+    pub fn has_axis(&self) -> bool {
+        self.form != Form::Heatmap
     }
 
     /// The chart as HTML, and the pictures for the figures folder.
@@ -183,6 +233,7 @@ impl Block {
             let form = match self.form {
                 Form::Lines => chart::Form::Lines(plot.lines()?),
                 Form::Bars => chart::Form::Bars(plot.bars()?),
+                Form::Heatmap => chart::Form::Heatmap(plot.heatmap()?),
             };
             Ok((record, self.figure(form)))
         })?;

@@ -1,21 +1,24 @@
-//! Which point lies where: a `chart` block with one machine's record becomes lines or
-//! bars.
+//! Which point lies where: a `chart` block with one machine's record becomes lines,
+//! bars or a heat map.
 //!
 //! The reference machine must give everything that the block asks for. What another
 //! machine lacks is left out of its chart.
 
 use std::collections::BTreeMap;
 
-use record::{Measurement, Record};
+use record::{Measurement, Parameter, Record};
 
-use crate::chart::{Axis, Bar, Bars, Group, Lines, Point, Reference, Scale, Series};
+use crate::chart::{
+    Axis, Bar, Bars, Cell, Group, Heatmap, Lines, Point, Reference, Scale, Series,
+    Side, Tones,
+};
 use crate::figure::{Block, Model, ReferenceLine};
 use crate::fit::Fit;
 use crate::metric::{Estimate, Metric};
 use crate::page::Page;
 use crate::query::{self, Query};
 use crate::records::Machine;
-use crate::select;
+use crate::select::{self, Filter};
 use crate::unit::Unit;
 
 /// A block on one machine.
@@ -106,6 +109,97 @@ impl Plot<'_> {
             return Err("there is nothing to draw".to_owned());
         }
         Ok(Bars { value: self.values(), groups, references: self.references()? })
+    }
+
+    /// A heat map.
+    pub fn heatmap(&self) -> Result<Heatmap, String> {
+        let block = self.block;
+        let chosen = block.filter.all(self.record)?;
+        let of = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (column, row) = (of(&block.column), of(&block.row));
+        let in_columns = self.along("column", &column, &chosen)?;
+        let in_rows = self.along("row", &row, &chosen)?;
+        let side = |label: &Option<String>, key: &str, values: &[Parameter]| Side {
+            label: of(label),
+            names: values.iter().map(|v| block.names().value(key, v)).collect(),
+        };
+        let columns = side(&block.column_label, &column, &in_columns);
+        let rows = side(&block.row_label, &row, &in_rows);
+
+        let cell = |(y, of_row): (usize, &Parameter), (x, of_column)| {
+            let (row_label, column_label) = (&rows.label, &columns.label);
+            let (row_name, column_name) = (&rows.names[y], &columns.names[x]);
+            let place =
+                format!("{row_label} {row_name}, {column_label} {column_name}");
+            let mut here = chosen.clone();
+            here.retain(|m| {
+                select::parameter(m, &row).as_ref() == Some(of_row)
+                    && select::parameter(m, &column).as_ref() == Some(of_column)
+            });
+            let found = self.cell(&here).map_err(|e| format!("at {place}: {e}"));
+            let found = self.or_left_out(found)?;
+            let (value, words) = found.unwrap_or((f64::NAN, "–".to_owned()));
+            Ok(Cell { value, hover: format!("{place}: {words}") })
+        };
+        let cells_of =
+            |row| in_columns.iter().enumerate().map(move |c| cell(row, c)).collect();
+        let cells: Result<Vec<Vec<Cell>>, String> =
+            in_rows.iter().enumerate().map(cells_of).collect();
+        let cells = cells?;
+        if cells.iter().flatten().all(|cell| cell.value.is_nan()) {
+            return Err("there is nothing to draw".to_owned());
+        }
+        let tones = match &block.over {
+            None => Tones::Sequence,
+            Some(_) => {
+                Tones::Around { below: of(&block.below), above: of(&block.above) }
+            }
+        };
+        let mut value = self.values();
+        if block.over.is_some() {
+            value.unit = Unit::Ratio.on_axis();
+        }
+        Ok(Heatmap { columns, rows, value, tones, cells })
+    }
+
+    /// The values along a side of a heat map: in the order of the block, then by size.
+    fn along(
+        &self,
+        what: &str,
+        key: &str,
+        chosen: &[&Measurement],
+    ) -> Result<Vec<Parameter>, String> {
+        let mut values = select::distinct(chosen, key);
+        if values.is_empty() {
+            return Err(format!("{what}: no measurement has this parameter"));
+        }
+        let names = self.block.names();
+        values.sort_by_key(|value| (names.place(value), value.integer()));
+        Ok(values)
+    }
+
+    /// The number of a heat map's cell, and the same in words.
+    fn cell(&self, here: &[&Measurement]) -> Result<(f64, String), String> {
+        if let ([], Some(reason)) = (here, &self.block.empty) {
+            return Ok((f64::NAN, reason.clone()));
+        }
+        if here.is_empty() {
+            return Err("there is no measurement; say why in `empty`".to_owned());
+        }
+        let m = select::only(here).map_err(|keys| {
+            format!("{} measurements; add {keys} to `where`", here.len())
+        })?;
+        let Some(over) = &self.block.over else {
+            let (estimate, words) = self.value(m)?;
+            return Ok((estimate.value, words));
+        };
+        let other = Filter::like(m).and(over).one(self.record);
+        let other = other.map_err(|e| format!("over: {e}"))?;
+        let of = |m| self.block.y.of(self.record, m).map(|estimate| estimate.value);
+        let (a, b) = (of(m)?, of(other)?);
+        let ratio = on_scale(a / b, Scale::Log2)?;
+        let (unit, words) = (self.block.y.unit(), Unit::Ratio.print(ratio));
+        Ok((ratio, format!("{words} ({} over {})", unit.print(a), unit.print(b))))
     }
 
     /// One line's points, by rising x.

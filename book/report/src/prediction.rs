@@ -40,7 +40,14 @@ impl Block {
         let figure = match &self.chart {
             None => String::new(),
             Some(id) => {
-                let axis = page.chart(id)?.y.unit();
+                let chart = page.chart(id)?;
+                if !chart.has_axis() {
+                    return Err(format!(
+                        "the guess cannot be drawn on `{id}`: a heat map has no axis \
+                         for it"
+                    ));
+                }
+                let axis = chart.y.unit();
                 if axis != *unit {
                     return Err(format!(
                         "the guess cannot be drawn on `{id}`: its values are in `{}`, \

@@ -36,6 +36,13 @@ impl Filter {
         self.0.insert(key.to_owned(), vec![value])
     }
 
+    /// Lets through what has the case and the parameters of `m`.
+    pub fn like(m: &Measurement) -> Filter {
+        let case = (CASE.to_owned(), Parameter::Name(m.case.clone()));
+        let all = m.parameters.clone().into_iter().chain([case]);
+        Filter(all.map(|(key, value)| (key, vec![value])).collect())
+    }
+
     /// Both filters; where both speak of a parameter, `other` does.
     pub fn and(&self, other: &Filter) -> Filter {
         Filter(self.0.clone().into_iter().chain(other.0.clone()).collect())

@@ -331,6 +331,54 @@ fn bars_stand_in_groups() {
     assert!(svg.contains(">small<") && svg.contains(">1 MiB<"), "{svg}");
 }
 
+/// A heat map of the fixture's record with these lines added.
+fn heatmap(lines: &str) -> String {
+    format!(
+        "```chart\nid = \"map\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+         description = \"D.\"\nform = \"heatmap\"\ny_label = \"Time\"\n\
+         column = \"bytes\"\ncolumn_label = \"Size\"\nrow = \"kind\"\n\
+         row_label = \"Memory\"\n{lines}\n```\n"
+    )
+}
+
+const RATIO: &str = "y = \"time\"\nwhere = { kind = \"pinned\" }\n\
+    over = { kind = \"pageable\" }\nbelow = \"faster\"\nabove = \"slower\"";
+
+#[test]
+fn heat_maps_show_a_number_or_how_it_compares() {
+    let hovers = |lines: &str, record: Option<&record::Record>| {
+        let fixture = Fixture::new();
+        fixture.write("book/claims.toml", "");
+        if let Some(record) = record {
+            fixture.record(record);
+        }
+        fixture.pages(&[("page", &heatmap(lines))]);
+        fixture.build().unwrap();
+        let svg = fixture.read("book/src/figures/h200/map.svg");
+        let titles = svg.split("<title>").skip(1);
+        let titles = titles.map(|rest| rest.split("</title>").next().unwrap());
+        titles.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        hovers(RATIO, None),
+        [
+            "Memory pinned, Size 1 KiB: 0.977× (4.03 µs over 4.13 µs)",
+            "Memory pinned, Size 32 KiB: 0.621× (5.02 µs over 8.10 µs)",
+            "Memory pinned, Size 1 MiB: 0.272× (36.8 µs over 135 µs)",
+        ]
+    );
+    // Six cells of a table of which one was not measured.
+    let mut lacking = record("h200", "NVIDIA H200", 1.0);
+    lacking.measurements.remove(0);
+    let lines = "y = \"bandwidth\"\nempty = \"not tried\"\norder = [\"pinned\"]";
+    let hovers = hovers(lines, Some(&lacking));
+    assert_eq!(hovers.len(), 6);
+    assert!(
+        hovers[2].starts_with("Memory pinned, Size 1 MiB: 28.5 GB/s (median of 8;")
+    );
+    assert_eq!(hovers[3], "Memory pageable, Size 1 KiB: not tried");
+}
+
 #[test]
 fn the_finished_book_can_go_elsewhere() {
     let fixture = Fixture::new();
@@ -599,7 +647,7 @@ fn charts_that_cannot_be_drawn() {
         (
             "form = \"lines\"",
             "form = \"pie\"",
-            "`chart` block: line 5: unknown variant `pie`, expected `lines` or `bars`",
+            "`chart` block: line 5: unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`",
         ),
         ("x = \"bytes\"", "", "`chart` block: a chart of lines needs `x`"),
         (
@@ -615,7 +663,7 @@ fn charts_that_cannot_be_drawn() {
         (
             "x = \"bytes\"",
             "x = \"bytes\"\nz = 1",
-            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `labels`, `order`, `reference`, `model`",
+            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `labels`, `order`, `reference`, `model`",
         ),
         (
             "y = \"bandwidth\"",
@@ -696,6 +744,71 @@ fn charts_that_cannot_be_drawn() {
     for (from, to, expected) in cases {
         check_block("chart", from, to, expected);
     }
+}
+
+#[test]
+fn heat_maps_that_cannot_be_drawn() {
+    let cases = [
+        ("column = \"bytes\"", "", "`chart` block: a heat map needs `column`"),
+        ("above = \"slower\"", "", "`chart` block: a heat map needs `above`"),
+        (
+            "above = \"slower\"",
+            "above = \"slower\"\nx = \"bytes\"",
+            "`chart` block: a heat map has no `x`",
+        ),
+        (
+            "above = \"slower\"",
+            "above = \"slower\"\n[[reference]]\nlabel = \"\"\nkind = \"peak\"",
+            "`chart` block: a heat map has no `reference`",
+        ),
+        (
+            "column = \"bytes\"",
+            "column = \"stride\"",
+            "chart \"map\": column: no measurement has this parameter",
+        ),
+        (
+            "row = \"kind\"",
+            "row = \"case\"\n#",
+            "chart \"map\": at Memory copy, Size 1 KiB: 2 measurements; add `kind` to `where`",
+        ),
+        (
+            "{ kind = \"pageable\" }",
+            "{ case = \"read\" }",
+            "chart \"map\": at Memory pinned, Size 1 KiB: over: matches none on `h200`: `case` is `copy`",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let ratio = match expected.contains("2 measurements") {
+            true => RATIO.replace("where = { kind = \"pinned\" }", ""),
+            false => RATIO.to_owned(),
+        };
+        let block = heatmap(&ratio);
+        assert!(block.contains(from), "{from}");
+        check_page(
+            &block.replacen(from, to, 1),
+            &[&format!("page.md:1: {expected}")],
+        );
+    }
+    // Of the two kinds, one has one size.
+    let lines = "y = \"time\"\nwhere = { kind = [\"pinned\", \"pageable\"] }";
+    let fixture = Fixture::new();
+    let mut lacking = record("h200", "NVIDIA H200", 1.0);
+    lacking.measurements.remove(0);
+    fixture.record(&lacking);
+    fixture.write("book/claims.toml", "");
+    let guess = "```prediction\nid = \"guess\"\nquestion = \"Q?\"\nunit = \"µs\"\n\
+         answer = \"time\"\nchart = \"map\"\nexplain = \"E.\"\n```\n\
+         ```quantities\n[time]\nis = \"host-memory copy kind=pinned bytes=1MiB : time\"\n```\n";
+    let page = heatmap(lines) + guess;
+    fixture.pages(&[("page", &page)]);
+    check_problems(
+        &fixture,
+        &page,
+        &[
+            "page.md:1: chart \"map\": at Memory pageable, Size 1 KiB: there is no measurement; say why in `empty`",
+            "page.md:15: prediction \"guess\": the guess cannot be drawn on `map`: a heat map has no axis for it",
+        ],
+    );
 }
 
 #[test]

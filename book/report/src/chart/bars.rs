@@ -8,7 +8,7 @@ use super::place::{self, Area, Flag};
 use super::scale::Span;
 use super::style::{Anchor, Pen, Sheet, sheet};
 use super::text::{self, LINE};
-use super::{Bar, Bars, Picture, Width};
+use super::{Bar, Bars, Picture, Reading, Width};
 
 /// From a bar's interval to its value.
 const GAP: f64 = 6.0;
@@ -56,7 +56,8 @@ pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
     let size = (width, layout.height);
     let body = sheet(size.0, size.1, |sheet| paint(sheet, bars, &marks, &layout));
     let cross = (layout.plot.top, layout.plot.bottom);
-    Picture { size, body, axis: "x", value: layout.value, cross }
+    let reading = Some(Reading { axis: "x", value: layout.value, cross });
+    Picture { size, body, reading }
 }
 
 fn settle<'a>(

@@ -1,4 +1,4 @@
-//! What lines and bars share: references, the key, the axis below the plot.
+//! What several forms share: references, the key, the axis below the plot.
 
 use super::place::{self, Area};
 use super::scale::{Span, quantity};
@@ -69,34 +69,60 @@ pub(super) struct Key {
 struct Entry {
     pen: Pen,
     label: String,
-    /// Width of the sample before the label; a mark beyond the axis has none.
-    sample: f64,
+    sample: Sample,
+}
+
+/// What stands before a label.
+#[derive(Clone, Copy, PartialEq)]
+enum Sample {
+    Nothing,
+    Line,
+    /// A fill of this opacity.
+    Fill(f64),
+}
+
+impl Sample {
+    fn width(self) -> f64 {
+        if self == Sample::Nothing { 0.0 } else { 24.0 }
+    }
 }
 
 impl Key {
     const ROW: f64 = LINE + 3.0;
 
     pub(super) fn add(&mut self, pen: Pen, label: &str) {
+        self.enter(pen, label, Sample::Line);
+    }
+
+    pub(super) fn add_fill(&mut self, pen: Pen, opacity: f64, label: &str) {
+        self.enter(pen, label, Sample::Fill(opacity));
+    }
+
+    pub(super) fn add_text(&mut self, label: &str) {
+        self.enter(Pen::MUTED, label, Sample::Nothing);
+    }
+
+    fn enter(&mut self, pen: Pen, label: &str, sample: Sample) {
         if !label.is_empty() {
-            self.entries.push(Entry { pen, label: label.to_owned(), sample: 24.0 });
+            self.entries.push(Entry { pen, label: label.to_owned(), sample });
         }
     }
 
     pub(super) fn add_mark(&mut self, mark: &Mark) {
         let Mark { pen, label, .. } = mark;
-        self.add(*pen, label);
-        if let Some(entry) = self.entries.last_mut().filter(|_| mark.beyond) {
-            entry.sample = 0.0;
-        }
+        let sample = if mark.beyond { Sample::Nothing } else { Sample::Line };
+        self.enter(*pen, label, sample);
     }
 
     /// Of each entry: its label as it fits, where it begins and its row.
     fn layout(&self, width: f64) -> Vec<(String, f64, usize)> {
-        let cut = |entry: &Entry| text::cut(&entry.label, width - entry.sample);
+        let cut =
+            |entry: &Entry| text::cut(&entry.label, width - entry.sample.width());
         let labels: Vec<String> = self.entries.iter().map(cut).collect();
         let widths = self.entries.iter().zip(&labels);
-        let widths: Vec<f64> =
-            widths.map(|(entry, label)| entry.sample + text::width(label)).collect();
+        let widths: Vec<f64> = widths
+            .map(|(entry, label)| entry.sample.width() + text::width(label))
+            .collect();
         let places = place::rows(&widths, 16.0, width);
         labels.into_iter().zip(places).map(|(l, (x, row))| (l, x, row)).collect()
     }
@@ -112,11 +138,21 @@ impl Key {
             self.entries.iter().zip(places)
         {
             let y = (row as f64 + 0.5) * Key::ROW;
-            if *sample > 0.0 {
-                let ends = [(x, y), (x + sample - 6.0, y)];
-                sheet.line(&ends, pen.stroke(pen.width()));
+            let end = x + sample.width() - 6.0;
+            let mut ink = *pen;
+            match sample {
+                Sample::Nothing => {}
+                Sample::Line => {
+                    sheet.line(&[(x, y), (end, y)], pen.stroke(pen.width()));
+                }
+                Sample::Fill(opacity) => {
+                    let (top, bottom) = (y - 6.0, y + 6.0);
+                    let area = Area { left: x, top, right: end, bottom };
+                    sheet.rectangle(&area, pen.fill(*opacity));
+                    ink = Pen::INK;
+                }
             }
-            sheet.text(x + sample, y, Anchor::Start, *pen, &label);
+            sheet.text(x + sample.width(), y, Anchor::Start, ink, &label);
         }
     }
 }

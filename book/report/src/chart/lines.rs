@@ -10,7 +10,7 @@ use super::place::{self, Area};
 use super::scale::Span;
 use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
 use super::text::{self, LINE};
-use super::{Lines, Picture, Point, Width};
+use super::{Lines, Picture, Point, Reading, Width};
 
 /// From the plot to the labels at the ends of curves.
 const LEADER: f64 = 10.0;
@@ -57,7 +57,8 @@ pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
     let body =
         sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
     let cross = (layout.plot.left, layout.plot.right);
-    Picture { size, body, axis: "y", value: layout.y, cross }
+    let reading = Some(Reading { axis: "y", value: layout.y, cross });
+    Picture { size, body, reading }
 }
 
 /// The series, then the models. Models of one name look the same and are labelled once.

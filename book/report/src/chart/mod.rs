@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `lines` | curves over an axis |
 //! | `bars` | horizontal bars in groups |
+//! | `heatmap` | coloured cells with numbers |
 //! | `legend` | references, the key, the axis below the plot |
 //! | `place` | where labels go, so that none overlaps another |
 //! | `scale` | axes: values to pixels, ticks |
@@ -17,10 +18,11 @@
 //! `--chart-muted`, `--chart-grid`, `--chart-paper`, `--chart-peak`, `--chart-claim`,
 //! `--chart-model` and `--chart-1` to `--chart-6`.
 //!
-//! Values that are not finite are left out. A figure with no values is drawn as empty
-//! axes that say so.
+//! Values that are not finite are left out, and a cell without one says so. A figure with
+//! no values is drawn as empty axes that say so.
 
 mod bars;
+mod heatmap;
 mod legend;
 mod lines;
 mod place;
@@ -56,6 +58,8 @@ pub enum Form {
     Lines(Lines),
     /// Horizontal bars.
     Bars(Bars),
+    /// Coloured cells.
+    Heatmap(Heatmap),
 }
 
 /// Curves over an axis.
@@ -109,6 +113,53 @@ pub struct Bar {
     pub hover: String,
     /// Colour, counted from 0 (`--chart-1`); six in turn.
     pub color: usize,
+}
+
+/// Coloured cells, in columns and rows.
+#[derive(Clone, Debug)]
+pub struct Heatmap {
+    /// From left to right.
+    pub columns: Side,
+    /// From the top down.
+    pub rows: Side,
+    /// What the cells show.
+    pub value: Axis,
+    /// What their colours mean.
+    pub tones: Tones,
+    /// Of each row, a cell of each column.
+    pub cells: Vec<Vec<Cell>>,
+}
+
+/// The columns or the rows of a heat map.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What they stand for.
+    pub label: String,
+    /// What each is called.
+    pub names: Vec<String>,
+}
+
+/// A cell of a heat map.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Its number; not finite if there is none.
+    pub value: f64,
+    /// Shown when pointed at.
+    pub hover: String,
+}
+
+/// What the colours of a heat map mean.
+#[derive(Clone, Debug)]
+pub enum Tones {
+    /// The larger, the stronger.
+    Sequence,
+    /// Values are ratios: one colour below 1, another above, and a line between them.
+    Around {
+        /// What it means to be below 1.
+        below: String,
+        /// What it means to be above 1.
+        above: String,
+    },
 }
 
 /// One curve.
@@ -211,32 +262,58 @@ pub enum Width {
 struct Picture {
     size: (f64, f64),
     body: String,
-    /// The axis that values are read from, and how it is drawn.
+    /// None if values are not read from an axis.
+    reading: Option<Reading>,
+}
+
+/// How values are read from a picture.
+struct Reading {
+    /// The axis that they are read from, and how it is drawn.
     axis: &'static str,
     value: Span,
     /// The plot's first and last pixel on the other axis.
     cross: (f64, f64),
 }
 
+impl Reading {
+    fn attributes(&self) -> String {
+        let Reading { axis, value, cross } = self;
+        let scale = match value.scale {
+            Scale::Linear => "linear",
+            Scale::Log2 => "log2",
+            Scale::Log10 => "log10",
+        };
+        let px = style::short;
+        format!(
+            " data-value-axis=\"{axis}\" data-value-scale=\"{scale}\" \
+             data-value-min=\"{}\" data-value-max=\"{}\" \
+             data-value-start=\"{}\" data-value-end=\"{}\" \
+             data-cross-start=\"{}\" data-cross-end=\"{}\"",
+            value.min,
+            value.max,
+            px(value.start),
+            px(value.end),
+            px(cross.0),
+            px(cross.1),
+        )
+    }
+}
+
 /// The figure as an `<svg>` element without blank lines, ending with a newline.
 ///
 /// Attributes `data-value-…` say how values map to the picture's coordinates, and
 /// `data-cross-…` where the plot begins and ends on the other axis, so that a script
-/// can add a mark of its own.
+/// can add a mark of its own; a heat map, which has no axis of values, has none.
 pub fn svg(figure: &Figure, width: Width) -> String {
     let picture = match &figure.form {
         Form::Lines(lines) => lines::draw(lines, width),
         Form::Bars(bars) => bars::draw(bars, width),
+        Form::Heatmap(map) => heatmap::draw(map, width),
     };
-    let Picture { size, body, axis, value, cross } = picture;
+    let Picture { size, body, reading } = picture;
     let class = match width {
         Width::Wide => "wide",
         Width::Narrow => "narrow",
-    };
-    let scale = match value.scale {
-        Scale::Linear => "linear",
-        Scale::Log2 => "log2",
-        Scale::Log10 => "log10",
     };
     let id = format!("chart-{}-{class}", escape(&figure.id));
     let px = style::short;
@@ -245,19 +322,10 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         out,
         "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
          viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-         font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\" \
-         data-value-axis=\"{axis}\" data-value-scale=\"{scale}\" \
-         data-value-min=\"{}\" data-value-max=\"{}\" \
-         data-value-start=\"{}\" data-value-end=\"{}\" \
-         data-cross-start=\"{}\" data-cross-end=\"{}\">",
+         font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\"{}>",
         px(size.0),
         px(size.1),
-        value.min,
-        value.max,
-        px(value.start),
-        px(value.end),
-        px(cross.0),
-        px(cross.1),
+        reading.map_or_else(String::new, |reading| reading.attributes()),
     );
     let _ =
         writeln!(out, "<title id=\"{id}-title\">{}</title>", escape(&figure.title));

@@ -19,6 +19,13 @@ pub(super) struct Area {
 }
 
 impl Area {
+    /// The same, less a margin on all sides.
+    pub(super) fn inside(&self, margin: f64) -> Area {
+        let Area { left, top, right, bottom } = self;
+        let (left, top) = (left + margin, top + margin);
+        Area { left, top, right: right - margin, bottom: bottom - margin }
+    }
+
     /// Overlaps another area.
     pub(super) fn meets(&self, other: &Area) -> bool {
         self.left < other.right

@@ -220,6 +220,14 @@ impl Span {
         }
     }
 
+    /// The same without its unit, with this many digits at least.
+    pub(super) fn bare(&self, value: f64, digits: u8) -> String {
+        let value = value * self.factor;
+        let first = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+        let places = (f64::from(digits) - 1.0 - first).clamp(0.0, 12.0) as usize;
+        format!("{value:.places$}")
+    }
+
     /// The axis' title with its unit.
     pub(super) fn title(&self, label: &str) -> String {
         match self.printed {

@@ -56,7 +56,7 @@ impl Pen {
     }
 
     /// The `n`th series: six colours in turn.
-    pub(super) fn series(n: usize) -> Pen {
+    pub(super) const fn series(n: usize) -> Pen {
         Pen(8 + n % 6)
     }
 
@@ -229,6 +229,11 @@ impl<'a> Sheet<'a> {
         self.words(x, y, side, pen, "", text);
     }
 
+    /// Writes a number in the middle of a filled area, on which a halo would stain.
+    pub(super) fn text_on_fill(&mut self, x: f64, y: f64, text: &str) {
+        self.words(x, y, Anchor::Middle, Pen::INK, " stroke=\"none\"", text);
+    }
+
     /// Writes a heading.
     pub(super) fn heading(&mut self, x: f64, y: f64, text: &str) {
         let weight = " font-weight=\"600\"";
@@ -241,7 +246,7 @@ impl<'a> Sheet<'a> {
         y: f64,
         side: Anchor,
         pen: Pen,
-        weight: &str,
+        look: &str,
         text: &str,
     ) {
         let text = text::cut(text, self.width);
@@ -259,7 +264,7 @@ impl<'a> Sheet<'a> {
         let y = y + 0.36 * SIZE;
         let _ = writeln!(
             self.texts,
-            "<text x=\"{}\" y=\"{}\"{anchor}{weight} fill=\"{}\">{}</text>",
+            "<text x=\"{}\" y=\"{}\"{anchor}{look} fill=\"{}\">{}</text>",
             short(x),
             short(y),
             pen.css(),
@@ -273,6 +278,19 @@ impl<'a> Sheet<'a> {
         let _ = writeln!(
             self.hovers,
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"8\"><title>{title}</title></circle>",
+        );
+    }
+
+    /// An invisible rectangle that shows `title` when pointed at.
+    pub(super) fn hover_area(&mut self, area: &Area, title: &str) {
+        let _ = writeln!(
+            self.hovers,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+            short(area.left),
+            short(area.top),
+            short(area.right - area.left),
+            short(area.bottom - area.top),
+            escape(title)
         );
     }
 

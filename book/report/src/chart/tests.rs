@@ -56,6 +56,44 @@ fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
     figure(Form::Bars(Bars { value, groups, references }))
 }
 
+/// `value(row, column)` in every cell.
+fn heatmap(
+    columns: &[&str],
+    rows: &[&str],
+    tones: Tones,
+    unit: Unit,
+    value: impl Fn(usize, usize) -> f64,
+) -> Figure {
+    let side = |label: &str, names: &[&str]| Side {
+        label: label.to_owned(),
+        names: names.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let cell = |y, x| Cell { value: value(y, x), hover: format!("{y}, {x} <&>") };
+    let row = |y| (0..columns.len()).map(|x| cell(y, x)).collect();
+    figure(Form::Heatmap(Heatmap {
+        columns: side("Size of the array", columns),
+        rows: side("Reads of each byte", rows),
+        value: axis(Scale::Linear, unit),
+        tones,
+        cells: (0..rows.len()).map(row).collect(),
+    }))
+}
+
+/// A ratio that crosses break-even in every row, in each a column earlier.
+fn break_even() -> Figure {
+    let sizes = [
+        "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB",
+        "64 MiB", "256 MiB",
+    ];
+    let around = Tones::Around {
+        below: "zero-copy is faster".to_owned(),
+        above: "copying is faster".to_owned(),
+    };
+    heatmap(&sizes, &["1", "2", "16"], around, Unit::Ratio, |y, x| {
+        0.0523 * 2f64.powi((x + y) as i32)
+    })
+}
+
 /// Figures with everything that charts find hard.
 fn figures() -> Vec<Figure> {
     use ReferenceKind::{Claim, Model, Peak};
@@ -115,6 +153,19 @@ fn figures() -> Vec<Figure> {
         bars(&["read", LONG], &[1e9, 0.5e9], far()),
         bars(&["naive, reads coalesced", "tile"], &[2e12, f64::NAN], far()),
         bars(&[], &[], vec![reference("", 1e9, Claim)]),
+        break_even(),
+        heatmap(
+            &["GPU 0", LONG],
+            &[LONG, "GPU 1"],
+            Tones::Sequence,
+            Unit::Bandwidth,
+            |y, x| {
+                if y == x { f64::NAN } else { 276e9 + (y * 100) as f64 * 1e9 }
+            },
+        ),
+        heatmap(&[LONG; 32], &["0"], Tones::Sequence, Unit::Time, |_, x| x as f64),
+        heatmap(&[], &[], Tones::Sequence, Unit::Number, |_, _| 0.0),
+        heatmap(&["zero"], &["0", "1"], Tones::Sequence, Unit::Number, |_, _| 0.0),
     ]
 }
 
@@ -270,6 +321,32 @@ fn data_attributes_map_values_to_pixels() {
 }
 
 #[test]
+fn a_heat_map_tells_by_number_color_and_line() {
+    let svg = svg_of(&break_even());
+    for text in ["0.0523×", "3.35×", "zero-copy is faster", "break-even", "256 KiB"]
+    {
+        assert!(svg.contains(&format!(">{text}<")), "{text}");
+    }
+    // Three edges between columns, two between rows, one line in the key.
+    let ink =
+        |line: &&str| line.starts_with("<polyline") && line.contains("--chart-ink");
+    assert_eq!(svg.lines().filter(ink).count(), 3 + 2 + 1, "{svg}");
+    let cells = |pen: &str| {
+        let fill = |line: &&str| line.starts_with("<rect") && line.contains(pen);
+        svg.lines().filter(fill).count()
+    };
+    assert_eq!(
+        (cells("--chart-1,"), cells("--chart-2,")),
+        (5 + 4 + 3 + 1, 5 + 6 + 7 + 1)
+    );
+    assert!(!svg.contains("data-value"), "there is no axis to draw a guess on");
+    let narrow = super::svg(&break_even(), Width::Narrow);
+    for text in ["KiB", "0.05", "0.84", "1.67", "107"] {
+        assert!(narrow.contains(&format!(">{text}<")), "{text}");
+    }
+}
+
+#[test]
 fn no_finite_number_panics() {
     let extremes =
         [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
@@ -289,6 +366,18 @@ fn no_finite_number_panics() {
                 bars.value.scale = scale;
             }
             svg(&chart, Width::Wide);
+            let meaning = String::new;
+            let around = Tones::Around { below: meaning(), above: meaning() };
+            for (tones, unit) in
+                [(around, Unit::Ratio), (Tones::Sequence, Unit::Time)]
+            {
+                let value = |y, _| if y == 0 { a } else { b };
+                let mut chart = heatmap(&["x"], &["0", "1"], tones, unit, value);
+                if let Form::Heatmap(map) = &mut chart.form {
+                    map.value.scale = scale;
+                }
+                svg(&chart, Width::Narrow);
+            }
         }
     }
 }
