@@ -1,0 +1,104 @@
+// compute: 9.0
+//
+// A transpose by bulk tensor copies: one thread asks for a whole tile, and the copy unit
+// of the multiprocessor (NVIDIA's Tensor Memory Accelerator) moves it, computes the
+// addresses, leaves out what lies beyond the matrix, and swizzles it on the way.
+
+// ANCHOR: instructions
+// The instructions, which CUDA C has no names for without its headers.
+struct __align__(64) TensorMap { unsigned long long opaque[16]; };
+
+__device__ unsigned int shared(const void *pointer)
+{
+    return (unsigned int)__cvta_generic_to_shared(pointer);
+}
+
+// A barrier that opens when `bytes` bytes have arrived.
+__device__ void expect(unsigned long long *barrier, unsigned int bytes)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared(barrier)) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
+                 ::"r"(shared(barrier)), "r"(bytes) : "memory");
+}
+
+__device__ void wait(unsigned long long *barrier)
+{
+    asm volatile("{ .reg .pred open;\n"
+                 "again: mbarrier.try_wait.parity.shared.b64 open, [%0], 0;\n"
+                 "@!open bra again; }" ::"r"(shared(barrier)) : "memory");
+}
+
+// 32 elements of each row of a tile, from column x, row y of the matrix on.
+__device__ void load(void *to, const TensorMap *from, unsigned int x, unsigned int y,
+                     unsigned long long *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(shared(to)), "l"(from), "r"(x), "r"(y), "r"(shared(barrier))
+                 : "memory");
+}
+
+__device__ void store(const TensorMap *to, const void *from, unsigned int x, unsigned int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+                 " [%0, {%1, %2}], [%3];"
+                 ::"l"(to), "r"(x), "r"(y), "r"(shared(from)) : "memory");
+}
+
+// What threads wrote to shared memory becomes visible to the copy unit.
+__device__ void ready()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Waits until the copy unit has read what it was told to store.
+__device__ void finish()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+// ANCHOR_END: instructions
+
+// ANCHOR: bulk
+// 64 × 64 elements in a block of 256 threads, as two halves of 32 columns: rows of 128
+// bytes, in which the copy unit puts vector p of row r at place p ^ (r % 8), or expects
+// it there. Thread a, b turns the 4 × 4 elements at column a, row b of a quarter; eight
+// neighbouring threads have all eight a and all eight b, so neither access conflicts.
+extern "C" __global__ void bulk(const __grid_constant__ TensorMap in,
+                                const __grid_constant__ TensorMap out)
+{
+    __shared__ __align__(1024) uint4 tile[2][64][8];
+    __shared__ unsigned long long arrived;
+
+    unsigned int x = blockIdx.y * 64, y = blockIdx.x * 64;
+    if (threadIdx.x == 0) {
+        expect(&arrived, sizeof tile);
+        load(tile[0], &in, x, y, &arrived);
+        load(tile[1], &in, x + 32, y, &arrived);
+    }
+    __syncthreads();
+    wait(&arrived);
+
+    unsigned int a = threadIdx.x % 8, b = a ^ threadIdx.x / 8 % 8;
+    unsigned int right = threadIdx.x / 64 % 2, below = threadIdx.x / 128;
+    unsigned int row = 32 * below + 4 * b;
+    uint4 v[4];
+    for (int k = 0; k < 4; k++)
+        v[k] = tile[right][row + k][a ^ (row + k) % 8];
+    __syncthreads(); // the turned tile takes the place of this one
+    row = 32 * right + 4 * a;
+    tile[below][row + 0][b ^ (row + 0) % 8] = make_uint4(v[0].x, v[1].x, v[2].x, v[3].x);
+    tile[below][row + 1][b ^ (row + 1) % 8] = make_uint4(v[0].y, v[1].y, v[2].y, v[3].y);
+    tile[below][row + 2][b ^ (row + 2) % 8] = make_uint4(v[0].z, v[1].z, v[2].z, v[3].z);
+    tile[below][row + 3][b ^ (row + 3) % 8] = make_uint4(v[0].w, v[1].w, v[2].w, v[3].w);
+
+    ready();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        store(&out, tile[0], y, x);
+        store(&out, tile[1], y + 32, x);
+        finish();
+    }
+}
+// ANCHOR_END: bulk
