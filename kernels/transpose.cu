@@ -66,25 +66,33 @@ extern "C" __global__ void tile_padded(const unsigned int *in, unsigned int *out
 
 // ANCHOR: several
 // Several elements for each of 32 × 8 threads, which asks for all of them before it waits.
-// Either PADDING or the swizzle, x ^ (row & MASK), spreads a column over all banks.
+// Either PADDING or the swizzle, x ^ (y & MASK), spreads a column over all banks.
 template <int ROWS, int PADDING, int MASK>
 __device__ void through_several(const unsigned int *in, unsigned int *out,
                                 unsigned int width, unsigned int height,
                                 unsigned int left, unsigned int top)
 {
     __shared__ unsigned int tile[ROWS][32 + PADDING];
+    unsigned int along = threadIdx.x, across = threadIdx.y;
 
-    unsigned int x = threadIdx.x;
-    for (unsigned int y = threadIdx.y; y < ROWS; y += 8)
-        if (left + x < width && top + y < height)
-            tile[y][x ^ (y & MASK)] = in[(size_t)(top + y) * width + left + x];
+    unsigned int v[ROWS / 8];
+    for (int k = 0; k < ROWS / 8; k++) {
+        unsigned int x = left + along, y = top + across + 8 * k;
+        if (x < width && y < height)
+            v[k] = in[(size_t)y * width + x];
+    }
+    for (int k = 0; k < ROWS / 8; k++) {
+        unsigned int y = across + 8 * k;
+        tile[y][along ^ (y & MASK)] = v[k];
+    }
 
     __syncthreads();
 
-    for (unsigned int x = threadIdx.y; x < 32; x += 8)
-        for (unsigned int y = threadIdx.x; y < ROWS; y += 32)
-            if (left + x < width && top + y < height)
-                out[(size_t)(left + x) * height + top + y] = tile[y][x ^ (y & MASK)];
+    for (int k = 0; k < ROWS / 8; k++) {
+        unsigned int x = across + 8 * (k % 4), y = along + 32 * (k / 4);
+        if (left + x < width && top + y < height)
+            out[(size_t)(left + x) * height + top + y] = tile[y][x ^ (y & MASK)];
+    }
 }
 
 extern "C" __global__ void several(const unsigned int *in, unsigned int *out,
@@ -100,69 +108,74 @@ extern "C" __global__ void swizzled(const unsigned int *in, unsigned int *out,
 }
 // ANCHOR_END: several
 
-// ANCHOR: turn
-// From here on a tile has 64 × 64 elements and a block 256 threads, and all accesses are
+// ANCHOR: vectors
+// From here on a tile has 64 × 64 elements, a block 256 threads, and all accesses are
 // vectors of four elements. `width` and `height` must be multiples of 4.
 
-// Reads the tile at column x, row y of `in` and leaves it turned in shared memory: each
-// thread turns 4 × 4 elements in its registers. A vector of row r that belongs at place
-// p stands at p ^ (r / 4 % 8), so that eight threads that write a column of vectors, or
-// read a row of them, find eight different groups of four banks.
-__device__ void read_turned(uint4 tile[64][16], const unsigned int *in,
-                            unsigned int width, unsigned int height,
-                            unsigned int x, unsigned int y)
+// Each thread reads 4 × 4 elements of the tile at column x, row y of a matrix.
+__device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
+                     unsigned int height, unsigned int x, unsigned int y)
+{
+    x += threadIdx.x % 16 * 4;
+    y += threadIdx.x / 16 * 4;
+    for (int k = 0; k < 4; k++)
+        if (x < width && y < height)
+            v[k] = *(const uint4 *)&in[(size_t)(y + k) * width + x];
+}
+
+// It turns them in its registers and puts them where they belong in the turned tile: as
+// vector `row` of the rows 4 * column to 4 * column + 3. The vectors of a row stand at
+// row ^ (column % 8), so that neither eight threads that write a column of vectors nor
+// eight that read a row of them meet in a bank.
+__device__ void turn(uint4 tile[64][16], const uint4 v[4])
 {
     unsigned int column = threadIdx.x % 16, row = threadIdx.x / 16;
-    x += 4 * column;
-    y += 4 * row;
-    if (x >= width || y >= height)
-        return;
-    uint4 v[4];
-    for (int k = 0; k < 4; k++)
-        v[k] = *(const uint4 *)&in[(size_t)(y + k) * width + x];
-    unsigned int place = row ^ (column % 8);
+    unsigned int place = row ^ column % 8;
     tile[4 * column + 0][place] = make_uint4(v[0].x, v[1].x, v[2].x, v[3].x);
     tile[4 * column + 1][place] = make_uint4(v[0].y, v[1].y, v[2].y, v[3].y);
     tile[4 * column + 2][place] = make_uint4(v[0].z, v[1].z, v[2].z, v[3].z);
     tile[4 * column + 3][place] = make_uint4(v[0].w, v[1].w, v[2].w, v[3].w);
 }
 
-// Writes a turned tile to column x, row y of `out`.
-__device__ void write(const uint4 tile[64][16], unsigned int *out,
-                      unsigned int width, unsigned int height,
-                      unsigned int x, unsigned int y)
+// Writes a tile to column x, row y of a matrix.
+__device__ void write(const uint4 tile[64][16], unsigned int *out, unsigned int width,
+                      unsigned int height, unsigned int x, unsigned int y)
 {
-    unsigned int column = threadIdx.x % 16;
-    for (unsigned int row = threadIdx.x / 16; row < 64; row += 16)
-        if (x + 4 * column < width && y + row < height)
-            *(uint4 *)&out[(size_t)(y + row) * width + x + 4 * column] =
-                tile[row][column ^ (row / 4 % 8)];
+    unsigned int place = threadIdx.x % 16;
+    for (int k = 0; k < 4; k++) {
+        unsigned int row = threadIdx.x / 16 + 16 * k;
+        if (x + 4 * place < width && y + row < height)
+            *(uint4 *)&out[(size_t)(y + row) * width + x + 4 * place] =
+                tile[row][place ^ row / 4 % 8];
+    }
 }
-// ANCHOR_END: turn
 
-// ANCHOR: vectors
-// Neighbouring blocks read along the rows of the input.
+__device__ void through_vectors(const unsigned int *in, unsigned int *out,
+                                unsigned int width, unsigned int height,
+                                unsigned int x, unsigned int y)
+{
+    __shared__ uint4 tile[64][16];
+    uint4 v[4];
+    read(v, in, width, height, x, y);
+    turn(tile, v);
+    __syncthreads();
+    write(tile, out, height, width, y, x);
+}
+
 extern "C" __global__ void vectors(const unsigned int *in, unsigned int *out,
                                    unsigned int width, unsigned int height)
 {
-    __shared__ uint4 tile[64][16];
-    unsigned int x = blockIdx.x * 64, y = blockIdx.y * 64;
-    read_turned(tile, in, width, height, x, y);
-    __syncthreads();
-    write(tile, out, height, width, y, x);
+    through_vectors(in, out, width, height, blockIdx.x * 64, blockIdx.y * 64);
 }
 // ANCHOR_END: vectors
 
 // ANCHOR: downwards
-// Neighbouring blocks write along the rows of the output, and read down the input.
+// Blocks start in the order of blockIdx.x. Above, neighbouring blocks read neighbouring
+// columns and write rows that lie 64 apart; here they read rows and write along a row.
 extern "C" __global__ void downwards(const unsigned int *in, unsigned int *out,
                                      unsigned int width, unsigned int height)
 {
-    __shared__ uint4 tile[64][16];
-    unsigned int x = blockIdx.y * 64, y = blockIdx.x * 64;
-    read_turned(tile, in, width, height, x, y);
-    __syncthreads();
-    write(tile, out, height, width, y, x);
+    through_vectors(in, out, width, height, blockIdx.y * 64, blockIdx.x * 64);
 }
 // ANCHOR_END: downwards
 
@@ -177,17 +190,21 @@ extern "C" __global__ void any_shape(const unsigned int *in, unsigned int *out,
 // ANCHOR_END: any_shape
 
 // ANCHOR: in_place
-// A square matrix in its own place: a block reads a tile and its mirror image, and when
-// it has both, writes each where the other was. The blocks below the diagonal have
-// nothing to do.
+// A square matrix in its own place: a block holds a tile and its mirror image before it
+// writes either. Tile row i and the tile column that follows it at a distance of
+// blockIdx.x, in a circle of n, make every pair once, but for those that face each other.
 extern "C" __global__ void in_place(unsigned int *matrix, unsigned int side)
 {
     __shared__ uint4 tiles[2][64][16];
-    unsigned int x = blockIdx.y * 64, y = blockIdx.x * 64;
-    if (x > y)
-        return;
-    read_turned(tiles[0], matrix, side, side, x, y);
-    read_turned(tiles[1], matrix, side, side, y, x);
+    unsigned int i = blockIdx.y, distance = blockIdx.x, n = gridDim.y;
+    if (2 * distance == n && i >= distance)
+        return; // the other half of the pair does it
+    unsigned int y = i * 64, x = (i + distance) % n * 64;
+    uint4 v[4], mirrored[4];
+    read(v, matrix, side, side, x, y);
+    read(mirrored, matrix, side, side, y, x);
+    turn(tiles[0], v);
+    turn(tiles[1], mirrored);
     __syncthreads();
     write(tiles[0], matrix, side, side, y, x);
     write(tiles[1], matrix, side, side, x, y);
