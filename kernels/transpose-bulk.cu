@@ -61,10 +61,10 @@ __device__ void finish()
 // ANCHOR_END: instructions
 
 // ANCHOR: bulk
-// 64 × 64 elements in a block of 256 threads, as two halves of 32 columns: rows of 128
-// bytes, in which the copy unit puts vector p of row r at place p ^ (r % 8), or expects
-// it there. Thread a, b turns the 4 × 4 elements at column a, row b of a quarter; eight
-// neighbouring threads have all eight a and all eight b, so neither access conflicts.
+// 64 × 64 elements in a block of 256 threads, as two halves of 32 columns, because
+// the copy unit swizzles rows of 128 bytes: vector p of row r is at place p ^ (r % 8).
+// Thread a, b turns the 4 × 4 elements at column a, row b of a quarter. Among eight
+// neighbouring threads are all eight a and all eight b, so neither access conflicts.
 extern "C" __global__ void bulk(const __grid_constant__ TensorMap in,
                                 const __grid_constant__ TensorMap out)
 {
@@ -82,16 +82,17 @@ extern "C" __global__ void bulk(const __grid_constant__ TensorMap in,
 
     unsigned int a = threadIdx.x % 8, b = a ^ threadIdx.x / 8 % 8;
     unsigned int right = threadIdx.x / 64 % 2, below = threadIdx.x / 128;
-    unsigned int row = 32 * below + 4 * b;
+    unsigned int r = 32 * below + 4 * b;
     uint4 v[4];
     for (int k = 0; k < 4; k++)
-        v[k] = tile[right][row + k][a ^ (row + k) % 8];
+        v[k] = tile[right][r + k][a ^ (r + k) % 8];
     __syncthreads(); // the turned tile takes the place of this one
-    row = 32 * right + 4 * a;
-    tile[below][row + 0][b ^ (row + 0) % 8] = make_uint4(v[0].x, v[1].x, v[2].x, v[3].x);
-    tile[below][row + 1][b ^ (row + 1) % 8] = make_uint4(v[0].y, v[1].y, v[2].y, v[3].y);
-    tile[below][row + 2][b ^ (row + 2) % 8] = make_uint4(v[0].z, v[1].z, v[2].z, v[3].z);
-    tile[below][row + 3][b ^ (row + 3) % 8] = make_uint4(v[0].w, v[1].w, v[2].w, v[3].w);
+    r = 32 * right + 4 * a;
+    uint4(*half)[8] = tile[below];
+    half[r + 0][b ^ (r + 0) % 8] = make_uint4(v[0].x, v[1].x, v[2].x, v[3].x);
+    half[r + 1][b ^ (r + 1) % 8] = make_uint4(v[0].y, v[1].y, v[2].y, v[3].y);
+    half[r + 2][b ^ (r + 2) % 8] = make_uint4(v[0].z, v[1].z, v[2].z, v[3].z);
+    half[r + 3][b ^ (r + 3) % 8] = make_uint4(v[0].w, v[1].w, v[2].w, v[3].w);
 
     ready();
     __syncthreads();

@@ -65,8 +65,9 @@ extern "C" __global__ void tile_padded(const unsigned int *in, unsigned int *out
 // ANCHOR_END: tile
 
 // ANCHOR: several
-// Several elements for each of 32 × 8 threads, which asks for all of them before it waits.
-// Either PADDING or the swizzle, x ^ (y & MASK), spreads a column over all banks.
+// Several elements for each of 32 × 8 threads, which asks for all of them before it
+// waits. Either PADDING or the swizzle, x ^ (y & MASK), spreads a column over all
+// banks.
 template <int ROWS, int PADDING, int MASK>
 __device__ void through_several(const unsigned int *in, unsigned int *out,
                                 unsigned int width, unsigned int height,
@@ -98,19 +99,21 @@ __device__ void through_several(const unsigned int *in, unsigned int *out,
 extern "C" __global__ void several(const unsigned int *in, unsigned int *out,
                                    unsigned int width, unsigned int height)
 {
-    through_several<32, 1, 0>(in, out, width, height, blockIdx.x * 32, blockIdx.y * 32);
+    unsigned int left = blockIdx.x * 32, top = blockIdx.y * 32;
+    through_several<32, 1, 0>(in, out, width, height, left, top);
 }
 
 extern "C" __global__ void swizzled(const unsigned int *in, unsigned int *out,
                                     unsigned int width, unsigned int height)
 {
-    through_several<32, 0, 31>(in, out, width, height, blockIdx.x * 32, blockIdx.y * 32);
+    unsigned int left = blockIdx.x * 32, top = blockIdx.y * 32;
+    through_several<32, 0, 31>(in, out, width, height, left, top);
 }
 // ANCHOR_END: several
 
 // ANCHOR: vectors
-// From here on a tile has 64 × 64 elements, a block 256 threads, and all accesses are
-// vectors of four elements. `width` and `height` must be multiples of 4.
+// Tiles of 64 × 64 elements, blocks of 256 threads, and only vectors of four elements in
+// all accesses. `width` and `height` must be multiples of 4.
 
 // Each thread reads 4 × 4 elements of the tile at column x, row y of a matrix.
 __device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
@@ -123,10 +126,10 @@ __device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
             v[k] = *(const uint4 *)&in[(size_t)(y + k) * width + x];
 }
 
-// It turns them in its registers and puts them where they belong in the turned tile: as
-// vector `row` of the rows 4 * column to 4 * column + 3. The vectors of a row stand at
-// row ^ (column % 8), so that neither eight threads that write a column of vectors nor
-// eight that read a row of them meet in a bank.
+// It turns them in its registers and puts them where they belong in the turned tile:
+// as vector `row` of the rows 4 * column to 4 * column + 3. There this vector stands at
+// place row ^ (column % 8), so that neither eight threads that write a column of
+// vectors nor eight that read a row of them meet in a bank.
 __device__ void turn(uint4 tile[64][16], const uint4 v[4])
 {
     unsigned int column = threadIdx.x % 16, row = threadIdx.x / 16;
@@ -170,8 +173,8 @@ extern "C" __global__ void vectors(const unsigned int *in, unsigned int *out,
 // ANCHOR_END: vectors
 
 // ANCHOR: downwards
-// Blocks start in the order of blockIdx.x. Above, neighbouring blocks read neighbouring
-// columns and write rows that lie 64 apart; here they read rows and write along a row.
+// Blocks start in the order of blockIdx.x. Above, neighbouring blocks read along rows
+// and write below each other; here they read below each other and write along rows.
 extern "C" __global__ void downwards(const unsigned int *in, unsigned int *out,
                                      unsigned int width, unsigned int height)
 {
@@ -180,25 +183,26 @@ extern "C" __global__ void downwards(const unsigned int *in, unsigned int *out,
 // ANCHOR_END: downwards
 
 // ANCHOR: any_shape
-// For widths and heights that are no multiples of 4: single elements again, 64 rows at a
-// time, so that 256 bytes of an output row are written together.
+// For widths and heights that are no multiples of 4: single elements again, 64 rows at
+// a time, so that 256 bytes of an output row are written together.
 extern "C" __global__ void any_shape(const unsigned int *in, unsigned int *out,
                                      unsigned int width, unsigned int height)
 {
-    through_several<64, 0, 31>(in, out, width, height, blockIdx.y * 32, blockIdx.x * 64);
+    unsigned int left = blockIdx.y * 32, top = blockIdx.x * 64;
+    through_several<64, 0, 31>(in, out, width, height, left, top);
 }
 // ANCHOR_END: any_shape
 
 // ANCHOR: in_place
-// A square matrix in its own place: a block holds a tile and its mirror image before it
-// writes either. Tile row i and the tile column that follows it at a distance of
-// blockIdx.x, in a circle of n, make every pair once, but for those that face each other.
+// A square matrix in its own place: a block holds a tile and its mirror image before
+// it writes either. Row i of n tiles takes the columns that follow it, up to half way
+// round a circle. So each pair is taken once, but those half way from each other twice.
 extern "C" __global__ void in_place(unsigned int *matrix, unsigned int side)
 {
     __shared__ uint4 tiles[2][64][16];
     unsigned int i = blockIdx.y, distance = blockIdx.x, n = gridDim.y;
     if (2 * distance == n && i >= distance)
-        return; // the other half of the pair does it
+        return; // row i - distance has taken this pair
     unsigned int y = i * 64, x = (i + distance) % n * 64;
     uint4 v[4], mirrored[4];
     read(v, matrix, side, side, x, y);

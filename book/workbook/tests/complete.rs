@@ -267,15 +267,19 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
                 continue;
             }
         };
-        let kernel = record.kernel.as_ref();
-        let source = text(&format!("kernels/{name}.cu"));
+        let mut kernels = record.kernel.iter().chain(&record.further_kernels);
+        let of_today = |kernel: &record::Kernel| {
+            let source = text(&format!("kernels/{}.cu", kernel.name));
+            kernel.source_sha256 == sha256(&source)
+        };
         if record.source != Source::Profiled
             || record.run.dirty != Some(false)
-            || kernel.is_none_or(|kernel| kernel.source_sha256 != sha256(&source))
+            || record.kernel.is_none()
+            || !kernels.all(of_today)
         {
             problems.push(format!(
                 "results/{REFERENCE}/{counted}.json is not a profiled run of today's \
-                 kernels/{name}.cu at a clean revision"
+                 kernels at a clean revision"
             ));
         }
     }

@@ -51,7 +51,7 @@ const BULK_KERNEL: Kernel = Kernel {
 /// Sides of the square matrices. The chapter has the first; the others are there
 /// because a GPU's L2 cache may hold much of it.
 const SIDES: [usize; 3] = [4096, 8192, 16384];
-/// Width and height of matrices that are not square; the last divides by nothing.
+/// Width and height of matrices that are not square; the last is for no vectors.
 const RECTANGLES: [(usize, usize); 3] = [(2048, 8192), (8192, 2048), (8193, 8191)];
 /// What is timed on those.
 const ON_RECTANGLES: [&str; 4] = ["downwards", "any_shape", "bulk", "cublas"];
