@@ -112,15 +112,16 @@ extern "C" __global__ void swizzled(const unsigned int *in, unsigned int *out,
 // ANCHOR_END: several
 
 // ANCHOR: vectors
-// Tiles of 64 × 64 elements, blocks of 256 threads, and only vectors of four elements in
-// all accesses. `width` and `height` must be multiples of 4.
+// Vectors of four elements in all accesses. `width` and `height` must be multiples of 4.
+// A tile has SIDE rows of VECTORS vectors; a block has a thread for each 4 × 4 elements.
+const unsigned int SIDE = 64, VECTORS = SIDE / 4;
 
 // Each thread reads 4 × 4 elements of the tile at column x, row y of a matrix.
 __device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
                      unsigned int height, unsigned int x, unsigned int y)
 {
-    x += threadIdx.x % 16 * 4;
-    y += threadIdx.x / 16 * 4;
+    x += threadIdx.x % VECTORS * 4;
+    y += threadIdx.x / VECTORS * 4;
     for (int k = 0; k < 4; k++)
         if (x < width && y < height)
             v[k] = *(const uint4 *)&in[(size_t)(y + k) * width + x];
@@ -130,9 +131,9 @@ __device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
 // as vector `row` of the rows 4 * column to 4 * column + 3. There this vector stands at
 // place row ^ (column % 8), so that neither eight threads that write a column of
 // vectors nor eight that read a row of them meet in a bank.
-__device__ void turn(uint4 tile[64][16], const uint4 v[4])
+__device__ void turn(uint4 tile[SIDE][VECTORS], const uint4 v[4])
 {
-    unsigned int column = threadIdx.x % 16, row = threadIdx.x / 16;
+    unsigned int column = threadIdx.x % VECTORS, row = threadIdx.x / VECTORS;
     unsigned int place = row ^ column % 8;
     tile[4 * column + 0][place] = make_uint4(v[0].x, v[1].x, v[2].x, v[3].x);
     tile[4 * column + 1][place] = make_uint4(v[0].y, v[1].y, v[2].y, v[3].y);
@@ -141,12 +142,13 @@ __device__ void turn(uint4 tile[64][16], const uint4 v[4])
 }
 
 // Writes a tile to column x, row y of a matrix.
-__device__ void write(const uint4 tile[64][16], unsigned int *out, unsigned int width,
-                      unsigned int height, unsigned int x, unsigned int y)
+__device__ void write(const uint4 tile[SIDE][VECTORS], unsigned int *out,
+                      unsigned int width, unsigned int height,
+                      unsigned int x, unsigned int y)
 {
-    unsigned int place = threadIdx.x % 16;
+    unsigned int place = threadIdx.x % VECTORS;
     for (int k = 0; k < 4; k++) {
-        unsigned int row = threadIdx.x / 16 + 16 * k;
+        unsigned int row = threadIdx.x / VECTORS + VECTORS * k;
         if (x + 4 * place < width && y + row < height)
             *(uint4 *)&out[(size_t)(y + row) * width + x + 4 * place] =
                 tile[row][place ^ row / 4 % 8];
@@ -157,7 +159,7 @@ __device__ void through_vectors(const unsigned int *in, unsigned int *out,
                                 unsigned int width, unsigned int height,
                                 unsigned int x, unsigned int y)
 {
-    __shared__ uint4 tile[64][16];
+    __shared__ uint4 tile[SIDE][VECTORS];
     uint4 v[4];
     read(v, in, width, height, x, y);
     turn(tile, v);
@@ -168,7 +170,7 @@ __device__ void through_vectors(const unsigned int *in, unsigned int *out,
 extern "C" __global__ void vectors(const unsigned int *in, unsigned int *out,
                                    unsigned int width, unsigned int height)
 {
-    through_vectors(in, out, width, height, blockIdx.x * 64, blockIdx.y * 64);
+    through_vectors(in, out, width, height, blockIdx.x * SIDE, blockIdx.y * SIDE);
 }
 // ANCHOR_END: vectors
 
@@ -178,7 +180,7 @@ extern "C" __global__ void vectors(const unsigned int *in, unsigned int *out,
 extern "C" __global__ void downwards(const unsigned int *in, unsigned int *out,
                                      unsigned int width, unsigned int height)
 {
-    through_vectors(in, out, width, height, blockIdx.y * 64, blockIdx.x * 64);
+    through_vectors(in, out, width, height, blockIdx.y * SIDE, blockIdx.x * SIDE);
 }
 // ANCHOR_END: downwards
 
@@ -199,11 +201,11 @@ extern "C" __global__ void any_shape(const unsigned int *in, unsigned int *out,
 // round a circle. So each pair is taken once, but those half way from each other twice.
 extern "C" __global__ void in_place(unsigned int *matrix, unsigned int side)
 {
-    __shared__ uint4 tiles[2][64][16];
+    __shared__ uint4 tiles[2][SIDE][VECTORS];
     unsigned int i = blockIdx.y, distance = blockIdx.x, n = gridDim.y;
     if (2 * distance == n && i >= distance)
         return; // row i - distance has taken this pair
-    unsigned int y = i * 64, x = (i + distance) % n * 64;
+    unsigned int y = i * SIDE, x = (i + distance) % n * SIDE;
     uint4 v[4], mirrored[4];
     read(v, matrix, side, side, x, y);
     read(mirrored, matrix, side, side, y, x);

@@ -68,7 +68,10 @@ struct Blocks {
 
 const SIMPLE: Blocks = Blocks { tile: (32, 32), threads: (32, 32), down: false };
 const SEVERAL: Blocks = Blocks { threads: (32, 8), ..SIMPLE };
-const VECTORS: Blocks = Blocks { tile: (64, 64), threads: (256, 1), down: false };
+/// SIDE in the kernel file; a thread moves 4 × 4 elements.
+const SIDE: u32 = 64;
+const VECTORS: Blocks =
+    Blocks { tile: (SIDE, SIDE), threads: (SIDE * SIDE / 16, 1), down: false };
 const DOWNWARDS: Blocks = Blocks { down: true, ..VECTORS };
 const KERNELS: [(&str, Blocks); 9] = [
     ("read_coalesced", SIMPLE),
@@ -263,7 +266,7 @@ impl Way {
     /// Vectors of four and bulk copies need rows that begin at multiples of 16 bytes.
     fn takes(&self, shape: &Shape) -> bool {
         match self {
-            Way::Kernel(_, Blocks { tile: (64, 64), .. }) | Way::Bulk(_) => {
+            Way::Kernel(_, Blocks { threads: (_, 1), .. }) | Way::Bulk(_) => {
                 [shape.width, shape.height].iter().all(|n| n.is_multiple_of(4))
             }
             Way::Kernel(..) | Way::Library(_) => true,
@@ -359,10 +362,10 @@ impl Shape {
         matrix: &mut CudaSlice<u32>,
     ) -> Result<()> {
         let side = self.width as u32;
-        let tiles = side.div_ceil(64);
+        let tiles = side.div_ceil(SIDE);
         let config = LaunchConfig {
             grid_dim: (tiles / 2 + 1, tiles, 1),
-            block_dim: (256, 1, 1),
+            block_dim: (VECTORS.threads.0, 1, 1),
             shared_mem_bytes: 0,
         };
         let mut launch = stream.launch_builder(function);
