@@ -108,7 +108,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             record.software.profile
         ),
     ));
-    if let Some(kernel) = &record.kernel {
+    for kernel in record.kernel.iter().chain(&record.further_kernels) {
         let origin = match kernel.origin {
             KernelOrigin::CommittedPtx => "committed PTX",
             KernelOrigin::CompiledAtRunTime => "compiled when it ran",

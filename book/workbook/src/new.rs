@@ -85,7 +85,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 fn ptx(name: &str, source: &str) -> String {
     match kernel::nvrtc_version() {
         Ok(version) if version == COMMITTED_NVRTC => {
-            kernel::compile(name, source, kernel::COMMITTED_COMPUTE)
+            kernel::compile(name, source, kernel::compute(source))
                 .map(|ptx| Stamp::on(name, source, version, &ptx))
                 .unwrap_or_default()
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use lab::kernel::{self, COMMITTED_COMPUTE, COMMITTED_NVRTC, Stamp};
+use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
 use lab::libraries::NVRTC;
 
 /// Options of `cargo workbook ptx`.
@@ -12,7 +12,8 @@ pub(crate) struct Arguments {
     /// Change nothing; fail if a committed PTX is not what its source compiles to
     #[arg(long)]
     check: bool,
-    /// With --check: compile for these compute capabilities too
+    /// With --check: compile for these compute capabilities too, each kernel for those
+    /// that are not older than its own
     #[arg(long, value_name = "CC", value_delimiter = ',', requires = "check")]
     compute: Vec<String>,
 }
@@ -35,11 +36,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for source_path in sources(root)? {
         let name = stem(&source_path);
         let source = read(&source_path)?;
-        for compute in &arguments.compute {
+        let own = kernel::compute(&source);
+        for compute in arguments.compute.iter().filter(|c| kernel::runs_on(own, c)) {
             kernel::compile(&name, &source, compute)
                 .with_context(|| format!("for compute capability {compute}"))?;
         }
-        let ptx = kernel::compile(&name, &source, COMMITTED_COMPUTE)?;
+        let ptx = kernel::compile(&name, &source, own)?;
         let fresh = Stamp::on(&name, &source, version, &ptx);
         let path = root.join("kernels/ptx").join(format!("{name}.ptx"));
         let committed = std::fs::read_to_string(&path).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -298,31 +298,29 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
                 }
             }
         }
-        let measured = record.as_ref().and_then(|record| record.kernel.as_ref());
-        match measured {
-            _ if record.is_none() => {} // another test says so
-            None if kernels.is_empty() => {}
-            None => problems.push(format!(
-                "results/{REFERENCE}/{name}.json names no kernel, and {name} has one now: \
-                 run it again"
-            )),
-            Some(measured) if !kernels.contains(&measured.name) => {
-                problems.push(format!(
-                    "results/{REFERENCE}/{name}.json was made with kernels/{}.cu, which \
-                     {name} does not embed: run it again",
-                    measured.name
-                ));
+        let Some(record) = record else { return problems }; // another test says so
+        let measured = record.kernel.iter().chain(&record.further_kernels);
+        let measured: BTreeMap<_, _> =
+            measured.map(|kernel| (&kernel.name, &kernel.source_sha256)).collect();
+        for kernel in &kernels {
+            let path = format!("kernels/{kernel}.cu");
+            match measured.get(kernel) {
+                None => problems.push(format!(
+                    "results/{REFERENCE}/{name}.json was made without {path}, which {name} \
+                     embeds now: run it again"
+                )),
+                Some(hash) if **hash != sha256(&text(&path)) => problems.push(format!(
+                    "{path} was changed since results/{REFERENCE}/{name}.json was made: \
+                     run it again"
+                )),
+                Some(_) => {}
             }
-            Some(measured) => {
-                let source = text(&format!("kernels/{}.cu", measured.name));
-                if measured.source_sha256 != sha256(&source) {
-                    problems.push(format!(
-                        "kernels/{}.cu was changed since results/{REFERENCE}/{name}.json \
-                         was made: run it again",
-                        measured.name
-                    ));
-                }
-            }
+        }
+        for kernel in measured.keys().filter(|kernel| !kernels.contains(**kernel)) {
+            problems.push(format!(
+                "results/{REFERENCE}/{name}.json was made with kernels/{kernel}.cu, which \
+                 {name} does not embed: run it again"
+            ));
         }
         problems
     });

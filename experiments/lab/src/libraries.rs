@@ -28,9 +28,18 @@ pub const NVRTC: Library = Library {
     install: "python3 -m venv .venv && .venv/bin/pip install nvidia-cuda-nvrtc-cu12==12.4.127",
 };
 
+/// Linear algebra. Its companion libcublasLt, which it loads, lies beside it.
+pub const CUBLAS: Library = Library {
+    stem: "cublas",
+    install: "python3 -m venv .venv && .venv/bin/pip install nvidia-cublas-cu12==12.4.5.8",
+};
+
 /// Makes `libraries` loadable by cudarc, restarting this program if they lie where the
 /// loader does not look. Call it first in `main`, before any thread starts. Returns
 /// when nothing (more) can be done; whether a library loads is for its user to ask.
+///
+/// [`crate::run`] exposes NVRTC. A program restarts only once, so an experiment that uses
+/// another library calls this before that, with both.
 pub fn expose(libraries: &[Library]) {
     if let Some(folder) = std::env::var_os(RESTARTED) {
         // The links have served once the libraries are open or known to be missing;

@@ -18,7 +18,7 @@ use record::{
 
 use crate::counters::{self, Windows};
 use crate::gpu::{self, Gpus};
-use crate::kernel::Kernel;
+use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
 use crate::options::{Options, Outcome};
 use crate::terminal::Table;
@@ -137,15 +137,8 @@ impl Lab {
         // SAFETY: experiments order their streams themselves, with events in the open;
         // cudarc's automatic waits would stand inside the timed regions.
         unsafe { context.disable_event_tracking() };
-        let (ptx, kernel) = kernel.map(|k| k.ptx()).transpose()?.unzip();
-        let module = match (ptx, &kernel) {
-            (Some(ptx), Some(kernel)) => {
-                Some(context.load_module(ptx).with_context(|| {
-                    format!("the driver does not take kernels/{}.cu", kernel.name)
-                })?)
-            }
-            _ => None,
-        };
+        let (module, kernel) =
+            kernel.map(|k| load(&context, k)).transpose()?.unzip();
         wake(&context)?;
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
@@ -187,6 +180,7 @@ impl Lab {
             gpu_after: record::GpuState::default(),
             machine,
             kernel,
+            further_kernels: vec![],
             measurements: vec![],
             skipped: vec![],
         };
@@ -218,6 +212,18 @@ impl Lab {
     /// The experiment's kernels, loaded. Fails if it named none.
     pub fn module(&self) -> Result<&Arc<CudaModule>> {
         self.module.as_ref().context("this experiment was started without a kernel")
+    }
+
+    /// Loads a further kernel file, and names it in the record. `None` if this GPU is
+    /// older than the file asks for ([`kernel::compute`]).
+    pub fn load(&mut self, kernel: Kernel) -> Result<Option<Arc<CudaModule>>> {
+        let compute = kernel::compute(kernel.source);
+        if !kernel::runs_on(compute, &self.gpu().compute_capability) {
+            return Ok(None);
+        }
+        let (module, kernel) = load(&self.context, kernel)?;
+        self.record.further_kernels.push(kernel);
+        Ok(Some(module))
     }
 
     /// Whether this is a `--quick` run, in which sizes may be smaller.
@@ -493,6 +499,18 @@ impl Case {
             ..self.measurement
         })
     }
+}
+
+/// Loads a kernel file; with it comes what the record says of it.
+fn load(
+    context: &Arc<CudaContext>,
+    kernel: Kernel,
+) -> Result<(Arc<CudaModule>, record::Kernel)> {
+    let (ptx, kernel) = kernel.ptx()?;
+    let module = context.load_module(ptx).with_context(|| {
+        format!("the driver does not take kernels/{}.cu", kernel.name)
+    })?;
+    Ok((module, kernel))
 }
 
 /// Raises clocks and link from idle: half a second of small copies and fills.

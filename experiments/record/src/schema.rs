@@ -32,6 +32,9 @@ pub struct Record {
     pub machine: Machine,
     /// The kernel it launched; `None` for an experiment that only copies.
     pub kernel: Option<Kernel>,
+    /// Further kernel files that it launched, such as one for newer GPUs only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_kernels: Vec<Kernel>,
     /// Clocks and temperature of the measured GPU before the first measurement.
     pub gpu_before: GpuState,
     /// The same after the last one.

@@ -115,7 +115,7 @@ fn values_that_do_not_go_together() {
 
 /// Every object of the golden record but the maps, as JSON pointers with the paths that
 /// messages use.
-const OBJECTS: [(&str, &str); 12] = [
+const OBJECTS: [(&str, &str); 13] = [
     ("", "."),
     ("/run", "run"),
     ("/software", "software"),
@@ -125,6 +125,7 @@ const OBJECTS: [(&str, &str); 12] = [
     ("/machine/gpus/0/nvlink", "machine.gpus[0].nvlink"),
     ("/machine/cpu", "machine.cpu"),
     ("/kernel", "kernel"),
+    ("/further_kernels/0", "further_kernels[0]"),
     ("/gpu_before", "gpu_before"),
     ("/measurements/0", "measurements[0]"),
     ("/skipped/0", "skipped[0]"),
@@ -159,6 +160,7 @@ fn missing_fields_at_every_level() {
         "max_width",
         "version",
         "kernel",
+        "further_kernels",
         "sm_clock_khz",
         "memory_clock_khz",
         "temperature_celsius",
