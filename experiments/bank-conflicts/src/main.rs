@@ -89,30 +89,27 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let paddings = 0..=if lab.quick() { 4 } else { LARGEST_PADDING };
     let mut cases = Vec::new();
     for (access_bytes, read) in &widths {
-        let mut add = |case: Case, start: Pattern, threads: usize| {
-            let case = case.with("access_bytes", *access_bytes);
-            cases.push((
-                case,
-                Reads { access_bytes: *access_bytes, start, threads },
-                read,
-            ));
+        let mut add = |case: Case, start: Pattern| {
+            let access_bytes = *access_bytes;
+            let case = case.with("access_bytes", access_bytes);
+            let reads = Reads { access_bytes, start, threads: THREADS };
+            cases.push((case, reads, read));
         };
         for padding in paddings.clone() {
-            let case = Case::new("column").with("padding", padding);
-            add(case, column(padding), THREADS);
+            add(Case::new("column").with("padding", padding), column(padding));
         }
         for (name, start) in patterns() {
-            add(Case::new(name), start, THREADS);
+            add(Case::new(name), start);
         }
     }
 
     // ANCHOR: trap
-    // And the trap: one warp alone, which is what a first benchmark has.
+    //    And the trap: one warp alone, which is what a first benchmark has.
+    let (access_bytes, read) = &widths[0];
     for padding in [0, 1, 2, 4, 8, 16] {
-        let (access_bytes, read) = &widths[0];
-        let case = Case::new("one_warp").with("access_bytes", *access_bytes);
-        let (start, threads) = (column(padding), WARP);
-        let reads = Reads { access_bytes: *access_bytes, start, threads };
+        let access_bytes = *access_bytes;
+        let case = Case::new("one_warp").with("access_bytes", access_bytes);
+        let reads = Reads { access_bytes, start: column(padding), threads: WARP };
         cases.push((case.with("padding", padding), reads, read));
     }
     // ANCHOR_END: trap
