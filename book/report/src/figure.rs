@@ -82,6 +82,19 @@ pub struct Block {
     /// Lines: curves that a model gives.
     #[serde(default, rename = "model")]
     pub models: Vec<Model>,
+    /// Lines: places on the x axis that matter.
+    #[serde(default, rename = "mark")]
+    pub marks: Vec<MarkLine>,
+}
+
+/// A place on the x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkLine {
+    /// What is there.
+    pub label: String,
+    /// A query that gives the place.
+    pub is: String,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
@@ -176,6 +189,7 @@ impl Block {
             ("x_label", block.x_label.is_some(), needed),
             ("series", block.series.is_some(), may),
             ("model", !block.models.is_empty(), may),
+            ("mark", !block.marks.is_empty(), may),
         ];
         let bars = [
             ("bar", block.bar.is_some(), needed),

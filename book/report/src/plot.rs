@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter, Record};
 
 use crate::chart::{
-    Axis, Bar, Bars, Cell, Group, Heatmap, Lines, Point, Reference, Scale, Series,
-    Side, Tones,
+    Axis, Bar, Bars, Cell, Group, Heatmap, Lines, Mark, Point, Reference, Scale,
+    Series, Side, Tones,
 };
-use crate::figure::{Block, Model, ReferenceLine};
+use crate::figure::{Block, MarkLine, Model, ReferenceLine};
 use crate::fit::Fit;
 use crate::metric::{Estimate, Metric};
 use crate::page::Page;
@@ -61,7 +61,8 @@ impl Plot<'_> {
             unit: self.x_unit().on_axis(),
         };
         let (y, references) = (self.values(), self.references()?);
-        Ok(Lines { x, y, series, models, references })
+        let marks = self.marks()?;
+        Ok(Lines { x, y, series, models, references, marks })
     }
 
     /// A chart of bars.
@@ -252,7 +253,7 @@ impl Plot<'_> {
         let chosen = block.filter.and(&model.filter).all(self.record)?;
         let curve = match (&model.metric, &model.fit) {
             (Some(metric), None) => {
-                self.same_unit(&metric.unit())?;
+                same_unit(&metric.unit(), &block.y.unit())?;
                 Curve::Metric(metric)
             }
             (None, Some(metric)) if *metric != block.y => {
@@ -290,7 +291,7 @@ impl Plot<'_> {
             &self.block.references
         {
             let value = match (is, value, quantity) {
-                (Some(is), None, None) => self.query(is),
+                (Some(is), None, None) => self.query(is, &self.block.y.unit()),
                 (None, Some(value), None) => Ok(*value),
                 (None, None, Some(name)) => self.quantity(name),
                 _ => {
@@ -309,15 +310,29 @@ impl Plot<'_> {
         Ok(lines)
     }
 
-    fn query(&self, is: &str) -> Result<f64, String> {
+    fn marks(&self) -> Result<Vec<Mark>, String> {
+        let mut marks = vec![];
+        for MarkLine { label, is } in &self.block.marks {
+            let x = self.query(is, &self.x_unit());
+            let x = x.and_then(|x| on_scale(x, self.block.x_scale));
+            let x = x.map_err(|e| format!("mark \"{label}\": {e}"));
+            if let Some(x) = self.or_left_out(x)? {
+                marks.push(Mark { label: label.clone(), x });
+            }
+        }
+        Ok(marks)
+    }
+
+    /// A query's value, which must be in the unit of the axis that it is drawn on.
+    fn query(&self, is: &str, axis: &Unit) -> Result<f64, String> {
         let query = Query::parse(is, Some(&self.block.experiment))?;
-        self.same_unit(&query.unit())?;
+        same_unit(&query.unit(), axis)?;
         query.value(self.machine)
     }
 
     fn quantity(&self, name: &str) -> Result<f64, String> {
         let quantity = self.page.quantity(name)?;
-        self.same_unit(&quantity.unit)?;
+        same_unit(&quantity.unit, &self.block.y.unit())?;
         Ok(*quantity.value.on(self.machine).ok_or("this machine lacks it")?)
     }
 
@@ -330,18 +345,6 @@ impl Plot<'_> {
     fn x_unit(&self) -> Unit {
         let named = || Unit::of_name(self.block.x.as_deref().unwrap_or_default());
         self.block.x_unit.clone().unwrap_or_else(named)
-    }
-
-    fn same_unit(&self, unit: &Unit) -> Result<(), String> {
-        let axis = self.block.y.unit();
-        match axis == *unit {
-            true => Ok(()),
-            false => Err(format!(
-                "is in `{}`, the axis in `{}`",
-                unit.symbol(),
-                axis.symbol()
-            )),
-        }
     }
 
     /// What the reference machine lacks is an error, what another lacks is left out.
@@ -371,6 +374,17 @@ impl Curve<'_> {
             Curve::Time(fit) => Ok(fit.seconds(bytes)),
             Curve::Bandwidth(fit) => Ok(bytes / fit.seconds(bytes)),
         }
+    }
+}
+
+fn same_unit(unit: &Unit, axis: &Unit) -> Result<(), String> {
+    match axis == unit {
+        true => Ok(()),
+        false => Err(format!(
+            "is in `{}`, the axis in `{}`",
+            unit.symbol(),
+            axis.symbol()
+        )),
     }
 }
 

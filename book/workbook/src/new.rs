@@ -9,7 +9,7 @@ use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
 /// Options of `cargo workbook new`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// The subject in the field's words, such as `bank-conflicts`; never a section number
+    /// The subject in the field's words, such as `shared-atomics`; never a section number
     name: String,
     /// Section of the chapter it belongs to, such as 8.3
     #[arg(long)]

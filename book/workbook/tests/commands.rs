@@ -695,14 +695,14 @@ fn new_makes_an_experiment_that_the_book_takes_at_once() {
     let checkout = Checkout::new();
     checkout.run("build").succeeds();
     let before = contents(&checkout.path(""));
-    let ended = checkout.run("new bank-conflicts --section 8.3");
+    let ended = checkout.run("new shared-atomics --section 8.3");
     let said = ended.succeeds();
     for file in [
-        "experiments/bank-conflicts/Cargo.toml",
-        "experiments/bank-conflicts/src/main.rs",
-        "kernels/bank-conflicts.cu",
-        "kernels/ptx/bank-conflicts.ptx",
-        "book/src/bank-conflicts.md",
+        "experiments/shared-atomics/Cargo.toml",
+        "experiments/shared-atomics/src/main.rs",
+        "kernels/shared-atomics.cu",
+        "kernels/ptx/shared-atomics.ptx",
+        "book/src/shared-atomics.md",
     ] {
         assert!(said.contains(&format!("made: {file}\n")), "no {file} in {ended}");
         // NVRTC makes the PTX; without it the file is empty.
@@ -714,12 +714,12 @@ fn new_makes_an_experiment_that_the_book_takes_at_once() {
         );
     }
     for step in
-        ["Next:", "cargo workbook ptx", "cargo run --release -p bank-conflicts"]
+        ["Next:", "cargo workbook ptx", "cargo run --release -p shared-atomics"]
     {
         assert!(said.contains(step), "no {step:?} in {ended}");
     }
     let list =
-        "- [Transpose](transpose.md)\n- [bank-conflicts](bank-conflicts.md)\n";
+        "- [Transpose](transpose.md)\n- [shared-atomics](shared-atomics.md)\n";
     assert!(
         checkout.read("book/src/SUMMARY.md").contains(list),
         "not in its section"
@@ -730,8 +730,8 @@ fn new_makes_an_experiment_that_the_book_takes_at_once() {
     assert_eq!(changed.len(), 1, "more than the summary was changed");
 
     checkout.run("build").succeeds();
-    assert!(pages(&checkout.path("book/html")).contains_key("bank-conflicts.html"));
-    assert!(checkout.run("list").succeeds().contains("bank-conflicts "));
+    assert!(pages(&checkout.path("book/html")).contains_key("shared-atomics.html"));
+    assert!(checkout.run("list").succeeds().contains("shared-atomics "));
 }
 
 #[test]
@@ -749,12 +749,12 @@ fn new_makes_the_first_experiment_of_a_section_too() {
 #[test]
 fn new_refuses_a_name_that_is_taken_and_touches_nothing() {
     let checkout = Checkout::new();
-    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    checkout.run("new shared-atomics --section 8.3").succeeds();
     checkout.write("book/src/only-a-page.md", "# Only a page\n");
     checkout.write("kernels/only-a-kernel.cu", "// only a kernel\n");
     let before = contents(&checkout.path(""));
     for (name, taken) in [
-        ("bank-conflicts", "experiments/bank-conflicts"),
+        ("shared-atomics", "experiments/shared-atomics"),
         ("coalescing", "experiments/coalescing"),
         ("lab", "experiments/lab"),
         ("method", "book/src/method.md"),
@@ -810,12 +810,12 @@ fn new_refuses_names_and_sections_that_could_not_work() {
 #[ignore = "compiles for a minute; .ci/run runs it"]
 fn what_new_makes_compiles_without_a_warning() {
     let checkout = Checkout::new();
-    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    checkout.run("new shared-atomics --section 8.3").succeeds();
     // The workspace's own target folder has the dependencies compiled.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut command = Command::new(env!("CARGO"));
     command
-        .args(["check", "--offline", "--quiet", "--package", "bank-conflicts"])
+        .args(["check", "--offline", "--quiet", "--package", "shared-atomics"])
         .current_dir(checkout.path(""))
         .env("CARGO_TARGET_DIR", target);
     Ended::of(&mut command).succeeds();

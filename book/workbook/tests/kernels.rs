@@ -194,12 +194,12 @@ fn a_syntax_error_is_shown_with_file_and_line() {
 fn a_new_kernel_gets_its_ptx_with_its_source() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     checkout.run("ptx").succeeds();
-    checkout.run("new bank-conflicts --section 8.3").succeeds();
+    checkout.run("new shared-atomics --section 8.3").succeeds();
     let stamp =
-        Stamp::parse(&checkout.read("kernels/ptx/bank-conflicts.ptx")).unwrap();
+        Stamp::parse(&checkout.read("kernels/ptx/shared-atomics.ptx")).unwrap();
     assert_eq!(
         stamp.source_sha256,
-        sha256(&checkout.read("kernels/bank-conflicts.cu"))
+        sha256(&checkout.read("kernels/shared-atomics.cu"))
     );
     checkout.run(&format!("ptx --check --compute {CAPABILITIES}")).succeeds();
 }

@@ -2,12 +2,13 @@
 //!
 //! Curves are labelled at their ends and references on their lines. Where there is no
 //! room for that (narrow charts, long labels), a label goes to the key above the plot.
+//! Marks on the x axis are vertical lines, always named in the key.
 
 use plotters::prelude::*;
 
 use super::legend::{FOOT, Key, Mark, foot, measure, nothing};
 use super::place::{self, Area};
-use super::scale::Span;
+use super::scale::{Span, quantity};
 use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
 use super::text::{self, LINE};
 use super::{Lines, Picture, Point, Reading, Width};
@@ -53,7 +54,7 @@ pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
     let (y, marks) = measure(&lines.y, values, &lines.references, '↑');
     let x: Vec<f64> = points().map(|point| point.x).collect();
     let x = Span::across(&lines.x, &x);
-    let layout = settle(&curves, &marks, x, y, size, width);
+    let layout = settle(lines, &curves, &marks, x, y, size, width);
     let body =
         sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
     let cross = (layout.plot.left, layout.plot.right);
@@ -85,8 +86,18 @@ fn curves(lines: &Lines) -> Vec<Curve<'_>> {
     curves
 }
 
+/// The marks that lie on the drawn part of the x axis.
+fn uprights<'a>(
+    lines: &'a Lines,
+    x: &'a Span,
+) -> impl Iterator<Item = (&'a super::Mark, Pen)> {
+    let shown = |(mark, _): &(&super::Mark, Pen)| (x.min..=x.max).contains(&mark.x);
+    lines.marks.iter().zip((0..).map(Pen::model)).filter(shown)
+}
+
 /// Finds a place for every label; those that have none go to the key, until all fit.
 fn settle(
+    lines: &Lines,
     curves: &[Curve],
     marks: &[Mark],
     x: Span,
@@ -109,6 +120,10 @@ fn settle(
         for (mark, _) in marks.iter().zip(&in_key).filter(|(_, in_key)| **in_key) {
             key.add_mark(mark);
         }
+        for (mark, pen) in uprights(lines, &x) {
+            let place = quantity(lines.x.unit, mark.x);
+            key.add(pen, &format!("{}: {place}", mark.label));
+        }
 
         let right = labels.iter().flatten().flatten().map(|line| text::width(line));
         let right = right.fold(0.0, f64::max);
@@ -126,7 +141,7 @@ fn settle(
             labels = None;
             continue;
         };
-        match on_lines(curves, marks, &in_key, (&x, &y), plot) {
+        match on_lines(lines, curves, marks, &in_key, (&x, &y), plot) {
             Ok(marks) => {
                 return Layout { x, y, x_ticks, y_ticks, plot, key, ends, marks };
             }
@@ -165,6 +180,7 @@ fn at_ends(
 
 /// The references' labels on their lines; the first that finds no room is the error.
 fn on_lines(
+    lines: &Lines,
     curves: &[Curve],
     marks: &[Mark],
     in_key: &[bool],
@@ -177,8 +193,13 @@ fn on_lines(
         let y = y.position(mark.value);
         vec![(plot.left, y), (plot.right, y)]
     };
-    let lines = marks.iter().filter(|mark| !mark.beyond).map(line);
-    let obstacles: Vec<Vec<(f64, f64)>> = drawn.chain(lines).collect();
+    let levels = marks.iter().filter(|mark| !mark.beyond).map(line);
+    let uprights = uprights(lines, x).map(|(mark, _)| {
+        let x = x.position(mark.x);
+        vec![(x, plot.top), (x, plot.bottom)]
+    });
+    let obstacles: Vec<Vec<(f64, f64)>> =
+        drawn.chain(levels).chain(uprights).collect();
     let mut taken = Vec::new();
     let mut places = Vec::new();
     for (i, mark) in marks.iter().enumerate() {
@@ -220,6 +241,10 @@ fn paint(
     let title = y.title(&lines.y.label);
     sheet.text(0.0, plot.top - HEAD + LINE / 2.0, Anchor::Start, Pen::MUTED, &title);
     layout.key.draw(sheet);
+    for (mark, pen) in uprights(lines, x) {
+        let x = x.position(mark.x);
+        sheet.line(&[(x, plot.top), (x, base)], pen.stroke(pen.width()));
+    }
 
     for (mark, label) in marks.iter().zip(&layout.marks) {
         if !mark.beyond {

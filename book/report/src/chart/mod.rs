@@ -76,6 +76,17 @@ pub struct Lines {
     pub models: Vec<Series>,
     /// Horizontal lines.
     pub references: Vec<Reference>,
+    /// Vertical lines: places on the x axis that matter, named in the key.
+    pub marks: Vec<Mark>,
+}
+
+/// A vertical line at one place of the x axis, in the plot's range.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Written in the key, followed by the place.
+    pub label: String,
+    /// The place.
+    pub x: f64,
 }
 
 /// Horizontal bars in groups.

@@ -37,7 +37,7 @@ fn lines(
     let x =
         Axis { label: "Bytes".to_owned(), scale: Scale::Log2, unit: Unit::Bytes };
     let y = axis(y, Unit::Bandwidth);
-    figure(Form::Lines(Lines { x, y, series, models, references }))
+    figure(Form::Lines(Lines { x, y, series, models, references, marks: vec![] }))
 }
 
 fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
@@ -347,6 +347,26 @@ fn a_heat_map_tells_by_number_color_and_line() {
 }
 
 #[test]
+fn a_mark_is_a_vertical_line_named_in_the_key() {
+    let points: Vec<_> = (10..=30).map(|n| (2f64.powi(n), 1e9)).collect();
+    let draw = |marks| {
+        let mut chart =
+            lines(Scale::Linear, vec![series("a", &points)], vec![], vec![]);
+        if let Form::Lines(lines) = &mut chart.form {
+            lines.marks = marks;
+        }
+        svg(&chart, Width::Wide)
+    };
+    let mark = |x| Mark { label: "L2 cache".to_owned(), x };
+    let (without, with) = (draw(vec![]), draw(vec![mark(2f64.powi(20))]));
+    assert!(with.contains("L2 cache: 1 MiB"), "{with}");
+    // One line in the plot, one in the key.
+    let count = |svg: &str| svg.matches("var(--chart-model").count();
+    assert!(count(&with) >= count(&without) + 2, "{with}");
+    assert_eq!(draw(vec![mark(2f64.powi(60))]), without, "beyond the axis");
+}
+
+#[test]
 fn no_finite_number_panics() {
     let extremes =
         [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
@@ -358,7 +378,14 @@ fn no_finite_number_panics() {
                     vec![reference("Reference", b, ReferenceKind::Peak)];
                 let (x, y) = (axis(scale, unit), axis(scale, unit));
                 let series = vec![series("series", &[(a, b), (b, a)])];
-                let form = Lines { x, y, series, models: vec![], references };
+                let form = Lines {
+                    x,
+                    y,
+                    series,
+                    models: vec![],
+                    references,
+                    marks: vec![],
+                };
                 svg(&figure(Form::Lines(form)), Width::Narrow);
             }
             let mut chart = bars(&["a", "b"], &[a, b], vec![]);
