@@ -21,6 +21,9 @@ use tempfile::TempDir;
 pub(crate) const EXPERIMENTS: [&str; 3] =
     ["transfer-bandwidth", "host-memory", "coalescing"];
 
+/// More programs that only copy; these are run once, to their end.
+pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
+
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -38,7 +41,8 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
     build.arg(folder.parent().unwrap());
-    build.args(EXPERIMENTS.iter().flat_map(|name| ["--package", name]));
+    let names = EXPERIMENTS.iter().chain(&MORE);
+    build.args(names.flat_map(|name| ["--package", name]));
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");
     folder
