@@ -226,6 +226,24 @@ fn a_copy_comes_after_what_its_stream_has_queued() {
 }
 
 #[test]
+fn a_copy_is_done_when_it_returns() {
+    under_the_stand_in("a_copy_is_done_when_it_returns", &[], || {
+        let mut gpu = Gpu::new(1000);
+        // SAFETY: as above; another stream looks, and nothing makes it wait.
+        unsafe { gpu.context.disable_event_tracking() };
+        let other = gpu.context.new_stream().unwrap();
+        let mut staging = gpu.staging(options(2, 64, 4));
+        for salt in [1, 2] {
+            let source = vec![salt; 1000];
+            staging.copy_to_device(&gpu.stream, &source, &mut gpu.bytes).unwrap();
+            let seen = other.clone_dtoh(&gpu.bytes).unwrap();
+            other.synchronize().unwrap();
+            assert!(seen == source);
+        }
+    });
+}
+
+#[test]
 fn a_target_that_is_too_short_is_refused() {
     under_the_stand_in("a_target_that_is_too_short_is_refused", &[], || {
         let mut gpu = Gpu::new(100);
@@ -317,9 +335,24 @@ fn fails_at_most_once(code: sys::CUresult) {
         }
     };
     let mut staging = staging.unwrap();
+    // SAFETY: the streams below are waited for one by one.
+    unsafe { context.disable_event_tracking() };
     let Ok(mut device) = stream.alloc_zeros::<u8>(1000) else { return };
+    let Ok(other) = context.new_stream() else { return };
+    let seen = |device: &CudaSlice<u8>| {
+        let seen = other.clone_dtoh(device)?;
+        while other.synchronize().is_err() {} // which fails at most once
+        Ok::<_, DriverError>(seen)
+    };
     for _ in 0..4 {
         let sent = check(staging.copy_to_device(&stream, &source, &mut device));
+        // Nothing is on its way any more, error or not.
+        let (Ok(before), Ok(())) = (seen(&device), stream.synchronize()) else {
+            return;
+        };
+        let Ok(after) = seen(&device) else { return };
+        assert!(before == after && (!sent || after == source));
+
         let mut target = vec![0; 1000];
         let fetched = check(staging.copy_to_host(&stream, &device, &mut target));
         assert!(!sent || !fetched || target == source);
