@@ -12,7 +12,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use driver::{Desk, EXPERIMENTS, Ended};
+use driver::{Desk, EXPERIMENTS, Ended, MORE};
 use record::file::{check_name, to_json};
 use record::{Clock, Measurement, Parameter, Record, units};
 
@@ -186,6 +186,18 @@ fn a_run_of_host_memory_is_recorded() {
     // Four kinds of memory, both ways, 4 KiB to 64 MiB in steps of four.
     assert_eq!(copies.len(), 8, "{copies:?}");
     assert!(copies.values().all(|sizes| *sizes == 8), "{copies:?}");
+}
+
+#[test]
+fn the_others_that_only_copy_are_recorded() {
+    each(MORE, |experiment| {
+        let desk = Desk::new();
+        let program = desk.program(experiment, "--quick --samples 1");
+        let ended = program.set("STAND_IN_MEMORY", "512").run().with_code(0);
+        assert_eq!(ended.stderr, "", "{ended}");
+        let record = desk.record("stand-in", experiment);
+        assert!(record.measurements.iter().any(|m| m.elements_checked > 0));
+    });
 }
 
 #[test]

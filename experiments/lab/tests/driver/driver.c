@@ -2,7 +2,7 @@
 //
 // What it is: the few functions of the driver API and of NVML that an experiment calls
 // which only copies. "Device" memory is malloc's, a copy is a memcpy that is done when
-// the call returns, an event holds the time at which it was recorded, and a host
+// the call returns (or later, if asked for), an event holds the time at which it was recorded, and a host
 // function runs on a thread of its own, so that a gate holds until it is opened. With
 // that, the tests run the experiments' real programs from the command line to the record
 // on a machine without a GPU, and show them errors that no real GPU makes on demand.
@@ -24,9 +24,12 @@
 //                     and does nothing else
 //   STAND_IN_COPIES   how copies from host to device misbehave: "corrupt" changes one
 //                     byte, "skip" copies nothing, "wait" returns only when the host
-//                     functions queued before it have, as pageable copies really do
+//                     functions queued before it have, as pageable copies really do;
+//                     and "late", no misbehaviour: copies both ways are made as late as
+//                     their stream allows, when somebody waits for them
 //   STAND_IN_TRACE    file to append the name of every called function to
 
+#include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -231,10 +234,19 @@ int cuCtxGetCurrent(struct context **context) {
     return SUCCESS;
 }
 
-// ---- Streams: they only count the host functions that have not ended -------------
+// ---- Streams: the host functions that have not ended, and the late copies ---------
+
+struct copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+    struct copy *next;
+};
 
 struct stream {
     int waiting;
+    long queued, made;         // late copies, ever
+    struct copy *first, *last; // those that are not made yet
 };
 static struct stream default_stream;
 
@@ -242,10 +254,41 @@ static struct stream *of(struct stream *stream) {
     return stream ? stream : &default_stream;
 }
 
-static void wait_for(struct stream *stream) {
+// Makes a stream's late copies until `count` are made. The lock is held.
+static void make_copies(struct stream *stream, long count) {
+    while (stream->made < count && stream->made < stream->queued) {
+        struct copy *copy = stream->first;
+        memcpy(copy->to, copy->from, copy->bytes);
+        stream->first = copy->next;
+        stream->made++;
+        free(copy);
+    }
+}
+
+static void wait_until(struct stream *stream, long copies) {
     pthread_mutex_lock(&lock);
     while (stream->waiting) pthread_cond_wait(&host_function_ended, &lock);
+    make_copies(stream, copies);
     pthread_mutex_unlock(&lock);
+}
+
+static void wait_for(struct stream *stream) {
+    wait_until(stream, LONG_MAX);
+}
+
+// A copy, at once or queued.
+static int copy(void *to, const void *from, size_t bytes, struct stream *stream) {
+    if (!copies("late")) return memcpy(to, from, bytes), SUCCESS;
+    struct copy *late = malloc(sizeof *late);
+    if (!late) return OUT_OF_MEMORY;
+    *late = (struct copy){to, from, bytes, NULL};
+    pthread_mutex_lock(&lock);
+    if (stream->made == stream->queued) stream->first = late;
+    else stream->last->next = late;
+    stream->last = late;
+    stream->queued++;
+    pthread_mutex_unlock(&lock);
+    return SUCCESS;
 }
 
 int cuStreamCreate(struct stream **stream, unsigned flags) {
@@ -259,6 +302,11 @@ int cuStreamSynchronize(struct stream *stream) {
     ENTER();
     wait_for(of(stream));
     return SUCCESS;
+}
+
+// cudarc asks for it before it makes the first stream, so there is none but the default.
+int cuCtxSynchronize(void) {
+    return cuStreamSynchronize(NULL);
 }
 
 int cuStreamDestroy_v2(struct stream *stream) {
@@ -304,6 +352,7 @@ int cuLaunchHostFunc(struct stream *stream, void (*function)(void *), void *argu
 struct event {
     struct timespec time;
     struct stream *stream;
+    long copies; // that were queued before it
 };
 
 int cuEventCreate(struct event **event, unsigned flags) {
@@ -316,13 +365,16 @@ int cuEventCreate(struct event **event, unsigned flags) {
 int cuEventRecord(struct event *event, struct stream *stream) {
     ENTER();
     event->stream = of(stream);
+    pthread_mutex_lock(&lock);
+    event->copies = event->stream->queued;
+    pthread_mutex_unlock(&lock);
     clock_gettime(CLOCK_MONOTONIC, &event->time);
     return SUCCESS;
 }
 
 int cuEventSynchronize(struct event *event) {
     ENTER();
-    if (event->stream) wait_for(event->stream);
+    if (event->stream) wait_until(event->stream, event->copies);
     return SUCCESS;
 }
 
@@ -342,7 +394,9 @@ int cuEventDestroy_v2(struct event *event) {
 
 int cuStreamWaitEvent(struct stream *stream, struct event *event, unsigned flags) {
     ENTER();
-    (void)stream, (void)event, (void)flags;
+    (void)stream, (void)flags;
+    // No stream waits for another, so what it would wait for is done now.
+    if (event->stream && copies("late")) wait_until(event->stream, event->copies);
     return SUCCESS;
 }
 
@@ -442,16 +496,15 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, struct str
     ENTER();
     char *target = (char *)(uintptr_t)to;
     if (copies("wait")) wait_for(of(s));
-    if (!copies("skip")) memcpy(target, from, bytes);
+    int result = SUCCESS;
+    if (!copies("skip")) result = copy(target, from, bytes, of(s));
     if (copies("corrupt")) target[bytes / 2]++;
-    return SUCCESS;
+    return result;
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, struct stream *stream) {
     ENTER();
-    (void)stream;
-    memcpy(to, (void *)(uintptr_t)from, bytes);
-    return SUCCESS;
+    return copy(to, (void *)(uintptr_t)from, bytes, of(stream));
 }
 
 // ---- Kernels: there are none -----------------------------------------------------

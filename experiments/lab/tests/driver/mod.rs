@@ -1,11 +1,12 @@
 //! Running the experiments' real programs under the stand-in driver (`driver.c`, which
 //! says what it is and what it is not).
 
+mod stand_in;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -19,6 +20,9 @@ use tempfile::TempDir;
 /// driver is enough for them; of the third, only what it does before its first kernel.
 pub(crate) const EXPERIMENTS: [&str; 3] =
     ["transfer-bandwidth", "host-memory", "coalescing"];
+
+/// More programs that only copy; these are run once, to their end.
+pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -37,35 +41,16 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
     build.arg(folder.parent().unwrap());
-    build.args(EXPERIMENTS.iter().flat_map(|name| ["--package", name]));
+    let names = EXPERIMENTS.iter().chain(&MORE);
+    build.args(names.flat_map(|name| ["--package", name]));
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");
     folder
 });
 
-/// Folder of the stand-in driver, under the names by which programs look for NVIDIA's.
-static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stand-in-driver");
-    fs::create_dir_all(&folder).unwrap();
-    // Made under another name and moved, because other processes may be making it too.
-    let made = folder.join(format!("made-by-{}", std::process::id()));
-    let mut cc = Command::new("cc");
-    cc.args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O2"]);
-    cc.args(["-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"]);
-    cc.arg(&made);
-    cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/driver.c"));
-    assert!(cc.status().unwrap().success(), "the stand-in driver does not compile");
-    fs::rename(&made, folder.join("libcuda.so.1")).unwrap();
-    for name in ["libcuda.so", "libnvidia-ml.so.1"] {
-        // It may be there already.
-        let _ = symlink("libcuda.so.1", folder.join(name));
-    }
-    folder
-});
-
 /// The stand-in driver's file.
 pub(crate) fn driver() -> PathBuf {
-    DRIVER.join("libcuda.so.1")
+    stand_in::FOLDER.join("libcuda.so.1")
 }
 
 /// A temporary folder to run programs in. Nothing that they write outlives it. Threads
@@ -135,7 +120,7 @@ impl Desk {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TMPDIR", self.temporary())
-            .env("LD_LIBRARY_PATH", &*DRIVER)
+            .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
             .stdin(Stdio::null());
         let n = self.programs.replace(self.programs.get() + 1);
         let output = |name| self.folder.path().join(format!("{name}-{n}"));

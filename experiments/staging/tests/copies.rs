@@ -1,0 +1,360 @@
+//! Copies of every size and alignment, and copies that fail, under the stand-in driver
+//! (`../../lab/tests/driver/driver.c`). It makes a copy as late as its stream allows, so
+//! a slot that is used again too early, and a copy that returns too early, show.
+//!
+//! Each test runs in a process of its own, because the stand-in driver is set up by
+//! environment variables. With `STAGING_TEST` set, the tests run right here, on whatever
+//! driver there is.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "../../lab/tests/driver/stand_in.rs"]
+mod stand_in;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, sys,
+};
+use proptest::prelude::*;
+use staging::{Error, Options, Staging};
+
+/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
+/// the named test, again.
+fn under_the_stand_in(name: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
+    const INSIDE: &str = "STAGING_TEST";
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
+        .env("STAND_IN_COPIES", "late")
+        .env(INSIDE, "")
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
+    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
+}
+
+/// Few and small chunks, so that small copies have many of them.
+fn options(threads: usize, chunk_bytes: usize, slots: usize) -> Options {
+    Options { threads, chunk_bytes, slots, staged_from: 0 }
+}
+
+/// A GPU with a stream and some bytes.
+struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    bytes: CudaSlice<u8>,
+}
+
+/// What stands around a copy's target, and must stay.
+const MARGIN: u8 = 0xA5;
+
+impl Gpu {
+    fn new(bytes: usize) -> Gpu {
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let bytes = stream.alloc_zeros::<u8>(bytes).unwrap();
+        Gpu { context, stream, bytes }
+    }
+
+    fn staging(&self, options: Options) -> Staging {
+        Staging::new(&self.context, options).unwrap()
+    }
+
+    /// All bytes on the GPU, by the driver.
+    fn read(&self) -> Vec<u8> {
+        let all = self.stream.clone_dtoh(&self.bytes).unwrap();
+        self.stream.synchronize().unwrap();
+        all
+    }
+
+    fn write(&mut self, all: &[u8]) {
+        self.stream.memcpy_htod(all, &mut self.bytes).unwrap();
+        self.stream.synchronize().unwrap();
+    }
+
+    /// Copies `count` bytes there and back, from and to these offsets, and checks them
+    /// and everything around them. `salt` makes the bytes differ from test to test.
+    fn round_trip(
+        &mut self,
+        staging: &mut Staging,
+        count: usize,
+        (host, device): (usize, usize),
+        salt: usize,
+    ) -> Result<(), DriverError> {
+        let size = self.bytes.len();
+        let source: Vec<u8> = (0..size).map(|i| value(i + salt)).collect();
+        let source = &source[host..host + count];
+
+        self.write(&vec![MARGIN; size]);
+        let mut there = self.bytes.slice_mut(device..);
+        staging.copy_to_device(&self.stream, source, &mut there)?;
+        let mut expected = vec![MARGIN; size];
+        expected[device..device + count].copy_from_slice(source);
+        assert!(self.read() == expected, "to the GPU: {count} at {host}, {device}");
+
+        let mut target = vec![MARGIN; size];
+        let there = self.bytes.slice(device..device + count);
+        staging.copy_to_host(&self.stream, &there, &mut target[host..])?;
+        let mut expected = vec![MARGIN; size];
+        expected[host..host + count].copy_from_slice(source);
+        assert!(target == expected, "to the host: {count} at {host}, {device}");
+        Ok(())
+    }
+}
+
+/// Bytes that do not repeat in step with chunks or slots.
+fn value(i: usize) -> u8 {
+    ((i as u32).wrapping_mul(2_654_435_761) >> 24) as u8
+}
+
+#[test]
+fn every_size_arrives() {
+    under_the_stand_in("every_size_arrives", &[], || {
+        let mut gpu = Gpu::new(400);
+        for (threads, slots) in [(1, 1), (1, 3), (2, 2), (5, 1)] {
+            let mut staging = gpu.staging(options(threads, 64, slots));
+            for count in 0..=330 {
+                gpu.round_trip(&mut staging, count, (1, 3), count).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn every_alignment_arrives() {
+    under_the_stand_in("every_alignment_arrives", &[], || {
+        let mut gpu = Gpu::new(400);
+        let mut staging = gpu.staging(options(2, 128, 2));
+        for host in 0..65 {
+            for device in [0, 1, 7, 32, 63] {
+                for count in [127, 128, 129, 300] {
+                    let offsets = (host, device);
+                    gpu.round_trip(&mut staging, count, offsets, host).unwrap();
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn any_options_will_do() {
+    under_the_stand_in("any_options_will_do", &[], || {
+        let limits = (0..6usize, 0..5000usize, 0..5usize, 0..9000usize);
+        let copies = (0..9000usize, 0..64usize, 0..64usize);
+        let config = ProptestConfig {
+            failure_persistence: None,
+            cases: 200,
+            ..ProptestConfig::default()
+        };
+        let gpu = std::cell::RefCell::new(Gpu::new(10_000));
+        proptest!(config, |(limits in limits, copies in copies)| {
+            let (threads, chunk_bytes, slots, staged_from) = limits;
+            // Not one chunk for every byte of them.
+            let chunk_bytes = if chunk_bytes < 4 { 0 } else { chunk_bytes };
+            let (count, host, device) = copies;
+            let count = if chunk_bytes == 0 { count % 50 } else { count };
+            let options = Options { threads, chunk_bytes, slots, staged_from };
+            let mut gpu = gpu.borrow_mut();
+            let mut staging = gpu.staging(options);
+            for salt in 0..2 {
+                gpu.round_trip(&mut staging, count, (host, device), salt).unwrap();
+            }
+        });
+    });
+}
+
+/// A type with bytes that belong to none of its fields.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
+struct Padded {
+    small: u8,
+    large: u64,
+}
+
+// SAFETY: plain data.
+unsafe impl DeviceRepr for Padded {}
+
+#[test]
+fn all_types_arrive() {
+    under_the_stand_in("all_types_arrive", &[], || {
+        let gpu = Gpu::new(1);
+        let mut staging = gpu.staging(options(3, 100, 2)); // cuts elements in two
+        let stream = &gpu.stream;
+        let source: Vec<_> =
+            (0..500).map(|i| Padded { small: value(i), large: i as u64 }).collect();
+        let zero = Padded { small: 0, large: 0 };
+        let mut device = stream.clone_htod(&vec![zero; 500]).unwrap();
+        staging.copy_to_device(stream, &source, &mut device).unwrap();
+        let mut target = vec![zero; 500];
+        staging.copy_to_host(stream, &device, &mut target).unwrap();
+        assert_eq!(target, source);
+
+        // Without elements, and with elements without bytes.
+        staging.copy_to_device::<Padded>(stream, &[], &mut device).unwrap();
+        let none = device.slice(0..0);
+        staging.copy_to_host::<Padded>(stream, &none, &mut []).unwrap();
+    });
+}
+
+#[test]
+fn a_copy_comes_after_what_its_stream_has_queued() {
+    under_the_stand_in("a_copy_comes_after_what_its_stream_has_queued", &[], || {
+        let mut gpu = Gpu::new(1000);
+        // SAFETY: this is about the order that is left when cudarc sees to none.
+        unsafe { gpu.context.disable_event_tracking() };
+        let mut staging = gpu.staging(options(2, 64, 2));
+        let (old, new) = (vec![1u8; 1000], vec![2u8; 1000]);
+        gpu.write(&old);
+        gpu.stream.memcpy_htod(&new, &mut gpu.bytes).unwrap();
+        let mut target = vec![0; 1000];
+        staging.copy_to_host(&gpu.stream, &gpu.bytes, &mut target).unwrap();
+        assert!(target == new);
+
+        gpu.stream.memcpy_htod(&old, &mut gpu.bytes).unwrap();
+        staging.copy_to_device(&gpu.stream, &new, &mut gpu.bytes).unwrap();
+        assert!(gpu.read() == new);
+    });
+}
+
+#[test]
+fn a_copy_is_done_when_it_returns() {
+    under_the_stand_in("a_copy_is_done_when_it_returns", &[], || {
+        let mut gpu = Gpu::new(1000);
+        // SAFETY: as above; another stream looks, and nothing makes it wait.
+        unsafe { gpu.context.disable_event_tracking() };
+        let other = gpu.context.new_stream().unwrap();
+        let mut staging = gpu.staging(options(2, 64, 4));
+        for salt in [1, 2] {
+            let source = vec![salt; 1000];
+            staging.copy_to_device(&gpu.stream, &source, &mut gpu.bytes).unwrap();
+            let seen = other.clone_dtoh(&gpu.bytes).unwrap();
+            other.synchronize().unwrap();
+            assert!(seen == source);
+        }
+    });
+}
+
+#[test]
+fn a_target_that_is_too_short_is_refused() {
+    under_the_stand_in("a_target_that_is_too_short_is_refused", &[], || {
+        let mut gpu = Gpu::new(100);
+        let mut staging = gpu.staging(options(2, 64, 2));
+        let Gpu { stream, bytes, .. } = &mut gpu;
+        let mut refused =
+            |call: &mut dyn FnMut(&mut Staging, &mut CudaSlice<u8>)| {
+                let call = AssertUnwindSafe(|| call(&mut staging, bytes));
+                let panic = catch_unwind(call).unwrap_err();
+                let message = panic.downcast_ref::<&str>().unwrap();
+                assert!(message.contains("shorter"), "{message}");
+            };
+        refused(&mut |staging, device| {
+            let _ = staging.copy_to_device(stream, &[0; 101], device);
+        });
+        refused(&mut |staging, device| {
+            let _ = staging.copy_to_host(stream, device, &mut [0; 99]);
+        });
+        gpu.round_trip(&mut staging, 100, (0, 0), 0).unwrap();
+    });
+}
+
+#[test]
+fn two_at_once_do_not_meet() {
+    under_the_stand_in("two_at_once_do_not_meet", &[], || {
+        std::thread::scope(|scope| {
+            for salt in [1, 1000] {
+                scope.spawn(move || {
+                    let mut gpu = Gpu::new(5000);
+                    let mut staging = gpu.staging(options(3, 100, 2));
+                    for count in (0..5000).step_by(61) {
+                        gpu.round_trip(&mut staging, count, (0, 0), salt).unwrap();
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// Whatever call of the driver fails once, there is one error, it is that one, and the
+/// next copy is right.
+#[test]
+fn an_error_is_returned_and_does_no_harm() {
+    const CODE: sys::CUresult = sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
+    for function in [
+        "cuMemHostAlloc",
+        "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuEventCreate",
+        "cuEventRecord",
+        "cuEventSynchronize",
+        "cuStreamCreate",
+        "cuStreamWaitEvent",
+        "cuStreamSynchronize",
+    ] {
+        for n in [1, 2, 3, 5, 8, 13, 40] {
+            let fail = format!("{function} {n} {}", CODE as u32);
+            let name = "an_error_is_returned_and_does_no_harm";
+            let again = std::env::var_os("STAND_IN_FAIL").is_some();
+            under_the_stand_in(name, &[("STAND_IN_FAIL", &fail)], || {
+                fails_at_most_once(CODE);
+            });
+            if again {
+                return; // this is the process of one of them
+            }
+        }
+    }
+}
+
+fn fails_at_most_once(code: sys::CUresult) {
+    let mut errors = 0;
+    let mut check = |result: Result<(), DriverError>| match result {
+        Ok(()) => true,
+        Err(e) => {
+            assert_eq!((e.0, errors), (code, 0), "not the error, or not the first");
+            errors += 1;
+            false
+        }
+    };
+    let Ok(context) = CudaContext::new(0) else { return };
+    // cudarc passes some errors on later, through the context, in its own way.
+    let Ok(stream) = context.new_stream() else { return };
+    let source: Vec<u8> = (0..1000).map(value).collect();
+    let staging = loop {
+        match Staging::new(&context, options(3, 64, 2)) {
+            Ok(staging) => break Some(staging),
+            Err(Error::Driver(e)) => assert!(!check(Err(e))),
+            Err(e) => panic!("{e}"),
+        }
+    };
+    let mut staging = staging.unwrap();
+    // SAFETY: the streams below are waited for one by one.
+    unsafe { context.disable_event_tracking() };
+    let Ok(mut device) = stream.alloc_zeros::<u8>(1000) else { return };
+    let Ok(other) = context.new_stream() else { return };
+    let seen = |device: &CudaSlice<u8>| {
+        let seen = other.clone_dtoh(device)?;
+        while other.synchronize().is_err() {} // which fails at most once
+        Ok::<_, DriverError>(seen)
+    };
+    for _ in 0..4 {
+        let sent = check(staging.copy_to_device(&stream, &source, &mut device));
+        // Nothing is on its way any more, error or not.
+        let (Ok(before), Ok(())) = (seen(&device), stream.synchronize()) else {
+            return;
+        };
+        let Ok(after) = seen(&device) else { return };
+        assert!(before == after && (!sent || after == source));
+
+        let mut target = vec![0; 1000];
+        let fetched = check(staging.copy_to_host(&stream, &device, &mut target));
+        assert!(!sent || !fetched || target == source);
+    }
+}
