@@ -425,6 +425,7 @@ def newest_record(results: Path, machine: str | None) -> dict[str, Any]:
         name = ""
     paths = (results / name).glob("*.json") if name else []
     records = [read_record(path) for path in paths if path.stem not in peers()]
+    records = [record for record in records if record["source"] == "measured"]
     if not records:
         raise CannotRun(
             f"{results} has no record of this machine to stand beside: run one of the "
