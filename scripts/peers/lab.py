@@ -517,6 +517,12 @@ def to_json(record: dict[str, Any]) -> str:
     return text + "\n}\n"
 
 
+def positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("take at least 1")
+    return number
+
+
 def parser() -> argparse.ArgumentParser:
     """The options; they mean what they mean for an experiment."""
     options = argparse.ArgumentParser(
@@ -531,7 +537,10 @@ def parser() -> argparse.ArgumentParser:
     option("--device", type=int, default=0, metavar="N", help="GPU to measure")
     option("--machine", metavar="NAME", help="folder of this machine's records")
     option(
-        "--samples", type=int, metavar="N", help="take exactly N samples of each case"
+        "--samples",
+        type=positive,
+        metavar="N",
+        help="take exactly N samples of each case",
     )
     option(
         "--results",

@@ -147,6 +147,7 @@ fn what_a_peer_refuses() {
     check(&["fake"], 77, "has no record of this machine to stand beside");
     let mut beside = scripts.experiment_ran();
     check(&["lab"], 2, "invalid choice: 'lab'");
+    check(&["fake", "--samples", "0"], 2, "argument --samples: take at least 1");
     check(&["fake", "--device", "1"], 1, "is of another GPU than --device 1");
     scripts.add("lacking", "import no_such_library\n\ndef experiment(lab): ...\n");
     check(
