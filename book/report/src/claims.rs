@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::block;
-use crate::page::Page;
+use crate::page::{Page, find};
 use crate::quantity::{Expression, Quantity};
 use crate::records::Both;
 use crate::unit::Unit;
@@ -259,7 +259,7 @@ impl Claims {
                     )),
                 }
             }
-            let page = claim.page.as_ref().and_then(|stem| page(pages, stem));
+            let page = claim.page.as_ref().and_then(|stem| find(pages, stem));
             let mut measured = vec![];
             for test in &claim.tests {
                 match page.map(|page| test.quantity(page)) {
@@ -282,7 +282,7 @@ impl Claim {
         match &self.page {
             None if tested => broken.push("has tests but no `page`".to_owned()),
             None => {}
-            Some(stem) => match page(pages, stem) {
+            Some(stem) => match find(pages, stem) {
                 None => {
                     broken.push(format!("there is no page `{stem}.md` in the book"));
                 }
@@ -355,8 +355,4 @@ impl Test {
             )),
         }
     }
-}
-
-fn page<'p>(pages: &'p [Page], stem: &str) -> Option<&'p Page> {
-    pages.iter().find(|page| page.stem == stem)
 }

@@ -1,14 +1,14 @@
 //! Finds the directives of a page.
 //!
 //! Inline directives stand between double braces, blocks are fenced code whose whole
-//! info string is `quantities`, `chart`, `table` or `prediction`. Nothing inside other
-//! code is a directive, and neither is `\{{…}}`.
+//! info string names one. Nothing inside other code is a directive, and neither is
+//! `\{{…}}`.
 
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use crate::{figure, prediction, table};
+use crate::{figure, goals, prediction, table};
 
 /// Something that is replaced.
 #[derive(Debug)]
@@ -33,7 +33,12 @@ pub enum Directive {
     Table(table::Block),
     /// A `prediction` block.
     Prediction(prediction::Block),
+    /// A `goals` block.
+    Goals(goals::Block),
 }
+
+/// The blocks that are directives.
+const BLOCKS: [&str; 5] = ["quantities", "chart", "table", "prediction", "goals"];
 
 /// A directive in a text.
 #[derive(Debug)]
@@ -82,6 +87,7 @@ impl Directive {
             "chart" => Directive::Chart(Box::new(figure::Block::parse(&toml)?)),
             "table" => Directive::Table(table::Block::parse(&toml)?),
             "prediction" => Directive::Prediction(prediction::Block::parse(&toml)?),
+            "goals" => Directive::Goals(goals::Block::parse(&toml)?),
             _ => Directive::Quantities(toml),
         })
     }
@@ -104,7 +110,7 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
             Event::Start(Tag::CodeBlock(kind)) => {
                 code.push(range);
                 block = match kind {
-                    CodeBlockKind::Fenced(info) if is_block(&info) => {
+                    CodeBlockKind::Fenced(info) if BLOCKS.contains(&&*info) => {
                         Some((info.to_string(), String::new()))
                     }
                     _ => None,
@@ -146,10 +152,6 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
     }
     found.sort_by_key(|found| found.range.start);
     found
-}
-
-fn is_block(info: &str) -> bool {
-    ["quantities", "chart", "table", "prediction"].contains(&info)
 }
 
 /// Where `{{…}}` stands outside code. What mdBook expands itself, `{{#…}}`, is left out.

@@ -25,6 +25,7 @@
 //! | [`plot`] | which point of a chart lies where |
 //! | [`chart`] | a chart as SVG; knows nothing of records |
 //! | [`prediction`] | `prediction` blocks |
+//! | [`goals`] | `goals` blocks |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, scorecard, errata |
@@ -42,6 +43,7 @@ pub mod claims;
 pub mod directive;
 pub mod figure;
 pub mod fit;
+pub mod goals;
 pub mod html;
 pub mod includes;
 pub mod links;

@@ -106,12 +106,7 @@ impl Page {
         let root = "../".repeat(self.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
-            Directive::Quantity(name) => {
-                let Quantity { unit, value } = self.quantity(name)?;
-                let value = value
-                    .sentence(records, |value, _| html::inline(&unit.print(*value)));
-                format!("<span class=\"value\">{value}</span>")
-            }
+            Directive::Quantity(name) => self.value(name, records, html::inline)?,
             Directive::Verdict(id) => {
                 scorecard::badge(ledger.entry(id)?, records, &root)
             }
@@ -139,7 +134,32 @@ impl Page {
             }
             Directive::Table(block) => block.expand(records)?,
             Directive::Prediction(block) => block.expand(records, self)?,
+            Directive::Goals(block) => block.expand(records, self, pages, &root)?,
         })
+    }
+
+    /// The quantity called `name` in a sentence; `safe` makes text safe there.
+    pub fn value(
+        &self,
+        name: &str,
+        records: &Records,
+        safe: fn(&str) -> String,
+    ) -> Result<String, String> {
+        let Quantity { unit, value } = self.quantity(name)?;
+        let value = value.sentence(records, |value, _| safe(&unit.print(*value)));
+        Ok(format!("<span class=\"value\">{value}</span>"))
+    }
+
+    /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
+    pub fn prose(&self, text: &str, records: &Records) -> Result<String, String> {
+        let mut parts = text.split("{{");
+        let mut out = html::prose(parts.next().unwrap_or_default());
+        for part in parts {
+            let (name, rest) = part.split_once("}}").ok_or("`{{` has no `}}`")?;
+            out += &self.value(name.trim(), records, html::escape)?;
+            out += &html::prose(rest);
+        }
+        Ok(out)
     }
 
     /// The quantity called `name`.
@@ -195,6 +215,11 @@ impl Page {
         let named = self.directives.iter().filter(|found| found.what.id().is_some());
         named.map(|found| found.name.as_str())
     }
+}
+
+/// The page of `pages` whose stem is `stem`.
+pub fn find<'p>(pages: &'p [Page], stem: &str) -> Option<&'p Page> {
+    pages.iter().find(|page| page.stem == stem)
 }
 
 /// Problems of one page, each with the line and the directive.

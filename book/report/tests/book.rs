@@ -891,6 +891,52 @@ fn tables_and_predictions_that_cannot_be_made() {
 }
 
 #[test]
+fn goals_that_cannot_be_judged() {
+    let three = "goal \"Pinned memory is three times as fast\"";
+    let cases = [
+        (
+            "[[goal]]",
+            "[[aim]]",
+            "`goals` block: line 1: unknown field `aim`, expected `goal`".to_owned(),
+        ),
+        (
+            "limit = ",
+            "limits = ",
+            "`goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `unit`, `ceiling`, `limit`".to_owned(),
+        ),
+        (
+            "at_least = 3.0",
+            "at_least = 0.0",
+            format!("`goals` block: {three}: `at_least` must be more than 0"),
+        ),
+        (
+            "achieved = \"speedup\"",
+            "achieved = \"none\"",
+            format!("`goals` block: {three}: there is no quantity `none` on `page.md`"),
+        ),
+        (
+            "unit = \"×\"",
+            "unit = \"%\"",
+            format!("`goals` block: {three}: `speedup` is in `×`, not `%`"),
+        ),
+        (
+            "page = \"copy\"",
+            "page = \"none\"",
+            format!("`goals` block: {three}: there is no page `none.md` in the book"),
+        ),
+        (
+            "{{peak}}",
+            "{{none}}",
+            format!("`goals` block: {three}: there is no quantity `none` on `page.md`"),
+        ),
+        ("{{peak}}", "{{peak", format!("`goals` block: {three}: `{{{{` has no `}}}}`")),
+    ];
+    for (from, to, expected) in cases {
+        check_block("goals", from, to, &expected);
+    }
+}
+
+#[test]
 fn includes_that_include_nothing() {
     check_page(
         "```rust\n{{#include code.rs}}\n{{#include code.rs:a-b}}\n{{#include code.rs:2:3}}\n\
@@ -1085,6 +1131,7 @@ fn the_reference_must_have_every_measurement() {
             "copy.md:24: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
             "copy.md:31: prediction \"pinned\": `speedup` has no value, see the quantities of `copy.md`",
             "copy.md:39: chart \"copies\": model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
+            "copy.md:86: `goals` block: goal \"Pinned memory is three times as fast\": `speedup` has no value, see the quantities of `copy.md`",
         ],
     );
 }

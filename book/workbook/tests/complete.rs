@@ -1,5 +1,6 @@
 //! Nothing is missing and nothing is left over: every experiment has its manifest, page,
-//! line in the summary, kernel and reference record, and there are no others.
+//! line in the summary, kernel and reference record, every peer its record, and there are
+//! no others.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
@@ -84,6 +85,21 @@ fn experiments() -> Vec<Experiment> {
     found
 }
 
+/// Names of the peers: the scripts of `scripts/peers` that measure.
+fn peers() -> BTreeSet<String> {
+    let measures = |name: &String| {
+        text(&format!("scripts/peers/{name}.py")).contains("\ndef experiment(")
+    };
+    stems("scripts/peers", "py").into_iter().filter(measures).collect()
+}
+
+/// The reference record of an experiment or a peer; the error says what is wrong with it.
+fn reference_record(name: &str) -> Result<Record, String> {
+    let results = Results::new(root().join("results"));
+    let record = results.read(REFERENCE, name).map_err(|e| e.to_string())?;
+    record.ok_or_else(|| format!("results/{REFERENCE}/{name}.json is missing"))
+}
+
 impl Experiment {
     fn manifest(&self, path: &[&str]) -> Option<&str> {
         let (last, tables) = path.split_last()?;
@@ -102,16 +118,6 @@ impl Experiment {
         let embedded = self.lesson.split("kernels/").skip(1);
         let name = |rest: &str| Some(rest.split_once(".cu\"")?.0.to_owned());
         embedded.filter_map(name).filter(|name| !name.contains(['/', '"'])).collect()
-    }
-
-    /// The reference record; the error says what is wrong with it.
-    fn record(&self) -> Result<Record, String> {
-        let results = Results::new(root().join("results"));
-        let record =
-            results.read(REFERENCE, &self.name).map_err(|e| e.to_string())?;
-        record.ok_or_else(|| {
-            format!("results/{REFERENCE}/{}.json is missing", self.name)
-        })
     }
 }
 
@@ -207,12 +213,13 @@ fn the_summary_lists_every_experiment_under_its_section() {
 
 #[test]
 fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
-    let problems = each(|experiment| {
-        let record = match experiment.record() {
+    let experiments = experiments().into_iter().map(|experiment| experiment.name);
+    let problems = experiments.chain(peers()).flat_map(|name| {
+        let record = match reference_record(&name) {
             Ok(record) => record,
             Err(problem) => return vec![problem],
         };
-        let path = format!("results/{REFERENCE}/{}.json", experiment.name);
+        let path = format!("results/{REFERENCE}/{name}.json");
         let mut problems = vec![];
         let mut require = |kept: bool, broken: String| {
             if !kept {
@@ -245,7 +252,7 @@ fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
         problems
     });
     none(
-        problems,
+        problems.collect(),
         &format!(
             "Commit, then record on the reference machine with `cargo run --release -p \
              NAME -- --machine {REFERENCE}` (or scripts/pack and scripts/unpack)."
@@ -290,7 +297,7 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     let problems = each(|experiment| {
         let Experiment { name, .. } = experiment;
-        let record = experiment.record().ok();
+        let record = reference_record(name).ok();
         let mut problems = vec![];
         let kernels = experiment.kernels();
         for kernel in &kernels {
@@ -351,12 +358,14 @@ fn no_kernel_and_no_record_is_left_over() {
             problems.push(format!("kernels/{file}: no experiment embeds it"));
         }
     }
+    let peers = peers();
     for stem in stems(&format!("results/{REFERENCE}"), "json") {
         // What was counted lies beside what was measured.
         let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
-        if !experiments.iter().any(|experiment| experiment.name == name) {
+        let is_experiment = experiments.iter().any(|e| e.name == name);
+        if !is_experiment && !peers.contains(&stem) {
             problems.push(format!(
-                "results/{REFERENCE}/{stem}.json: there is no experiment `{stem}`"
+                "results/{REFERENCE}/{stem}.json: there is no experiment or peer `{stem}`"
             ));
         }
     }

@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Record {
     /// Version of this format, [`SCHEMA`].
     pub schema: u32,
-    /// Name of the experiment, which is also its crate, kernel and page.
+    /// Name of the experiment, which is also its crate, kernel and page, or of the peer.
     pub experiment: String,
     /// Whether real hardware was timed, or a profiler or an emulator counted.
     pub source: Source,
@@ -30,7 +30,7 @@ pub struct Record {
     pub software: Software,
     /// The hardware it ran on.
     pub machine: Machine,
-    /// The kernel it launched; `None` for an experiment that only copies.
+    /// The kernel it launched; `None` for an experiment that only copies, and for a peer.
     pub kernel: Option<Kernel>,
     /// Further kernel files that it launched, such as one for newer GPUs only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -84,9 +84,10 @@ pub struct Software {
     pub cuda: String,
     /// Operating system and kernel release.
     pub operating_system: String,
-    /// The Rust compiler.
+    /// The Rust compiler; for a peer, the Python interpreter.
     pub compiler: String,
-    /// Cargo profile and optimisation level, such as `release, opt-level 3`.
+    /// Cargo profile and optimisation level, such as `release, opt-level 3`; for a peer,
+    /// the library and its version.
     pub profile: String,
 }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// What a copy consists of. Records of other machines than the reference stay behind: a
 /// reader who has measured gets the same answers from these tests as one who has not.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
@@ -18,6 +18,7 @@ const PARTS: [&str; 8] = [
     "kernels",
     "results/README.md",
     "results/h200",
+    "scripts/peers",
 ];
 
 /// The checkout that these tests belong to.

@@ -1,0 +1,142 @@
+//! `goals` blocks: what was to be reached, whether it was, and what limits it. Whether a
+//! goal is met is never written: it follows from a quantity of the page. Goals are set for
+//! the reference machine; another machine's numbers are shown and not judged.
+//!
+//! ```toml
+//! [[goal]]
+//! what = "A tile transposes 8192² floats"
+//! page = "transpose"
+//! achieved = "tile_of_copy"
+//! at_least = 97.0
+//! unit = "%"
+//! ceiling = "the driver's copy of the same bytes, {{copy}}"
+//! limit = "the copy itself: both move every byte once"
+//! ```
+
+use serde::Deserialize;
+
+use crate::block;
+use crate::html::{escape, prose};
+use crate::page::{Page, find};
+use crate::quantity::Quantity;
+use crate::records::{Both, Here, Records};
+
+/// A `goals` block.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    #[serde(rename = "goal")]
+    goals: Vec<Goal>,
+}
+
+/// One goal. In `ceiling` and `limit`, `{{name}}` is a quantity of the page.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Goal {
+    /// What was to be reached.
+    what: String,
+    /// Stem of the page on which it is measured and explained.
+    page: String,
+    /// A quantity of the page.
+    achieved: String,
+    /// What it is to be, in `unit`.
+    at_least: f64,
+    /// The quantity's unit.
+    unit: String,
+    /// What it can at most be.
+    ceiling: String,
+    /// What keeps it from the ceiling, and how that is known.
+    limit: String,
+}
+
+impl Block {
+    /// Parses a block and checks what its types cannot state.
+    pub fn parse(toml: &str) -> Result<Block, String> {
+        let block: Block = block::parse(toml)?;
+        let wrong =
+            |goal: &&Goal| !goal.at_least.is_finite() || goal.at_least <= 0.0;
+        match block.goals.iter().find(wrong) {
+            Some(Goal { what, .. }) => {
+                Err(format!("goal \"{what}\": `at_least` must be more than 0"))
+            }
+            None => Ok(block),
+        }
+    }
+
+    /// The goals as HTML. `root` leads from the page to the book's root.
+    pub fn expand(
+        &self,
+        records: &Records,
+        page: &Page,
+        pages: &[Page],
+        root: &str,
+    ) -> Result<String, String> {
+        let (mut rows, mut met) = (String::new(), 0);
+        for goal in &self.goals {
+            let (html, is_met) = goal
+                .expand(records, page, pages, root)
+                .map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
+            rows += &html;
+            met += usize::from(is_met);
+        }
+        Ok(format!(
+            "<p class=\"counts\">{} goals for the {}: {met} met, {} missed.</p>\n\
+             <div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
+             <th scope=\"col\">Goal</th><th scope=\"col\" class=\"number\">Achieved</th>\
+             <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
+             </tr></thead>\n{rows}</table>\n</div>\n",
+            self.goals.len(),
+            escape(&records.reference.label),
+            self.goals.len() - met,
+        ))
+    }
+}
+
+impl Goal {
+    /// Two rows, and whether the goal is met: a row of numbers, and one of sentences,
+    /// which need the table's whole width.
+    fn expand(
+        &self,
+        records: &Records,
+        page: &Page,
+        pages: &[Page],
+        root: &str,
+    ) -> Result<(String, bool), String> {
+        let Quantity { unit, value } = page.quantity(&self.achieved)?;
+        let scale = unit.scale_of(&self.unit).ok_or_else(|| {
+            let (name, kept) = (&self.achieved, unit.symbol());
+            format!("`{name}` is in `{kept}`, not `{}`", self.unit)
+        })?;
+        let required = self.at_least * scale;
+        let met = value.reference >= required;
+        let here = match value.here {
+            Here::NotShown => Here::NotShown,
+            Here::Lacking | Here::Has(_) => Here::Lacking, // not judged
+        };
+        let verdict = Both { reference: met, here };
+        let ceiling = page.prose(&self.ceiling, records)?;
+        let limit = page.prose(&self.limit, records)?;
+        let explained = find(pages, &self.page).ok_or_else(|| {
+            format!("there is no page `{}.md` in the book", self.page)
+        })?;
+        let html = format!(
+            "<tbody>\n<tr><th scope=\"row\"><a href=\"{root}{}\">{}</a></th>\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n\
+             <tr><td colspan=\"4\"><p class=\"ceiling\">{ceiling}</p>\
+             <p class=\"limit\">{limit}</p></td></tr>\n</tbody>\n",
+            explained.html(),
+            prose(&self.what),
+            page.value(&self.achieved, records, escape)?,
+            escape(&unit.print(required)),
+            verdict.sentence(records, |met, _| badge(*met).to_owned()),
+        );
+        Ok((html, met))
+    }
+}
+
+fn badge(met: bool) -> &'static str {
+    match met {
+        true => "<span class=\"verdict goal-met\">met</span>",
+        false => "<span class=\"verdict goal-missed\">missed</span>",
+    }
+}
