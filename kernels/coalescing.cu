@@ -1,50 +1,97 @@
-// Gathers: thread i reads element i * stride + offset and writes element i.
+// Strided accesses: thread i uses element i * stride + offset of the array `apart`, and
+// element i of the array `dense`.
 //
-// The elements are unsigned integers where the chapter has floats: they move the same
-// bytes, and only integers stay distinct over billions of elements, which the check of
-// the result needs.
+// The elements are integers where the chapter has floats: they move the same bytes, and
+// only integers stay distinct over billions of elements, which the check of the result
+// needs.
 
-// ANCHOR: gather4
-// One element of 4 bytes for each thread.
-extern "C" __global__ void gather4(const unsigned int *in, unsigned int *out,
-                                   size_t count, size_t stride, size_t offset)
+// ANCHOR: gather
+// Reads apart, writes densely.
+template <class T>
+__device__ void gather(const T *apart, T *dense, size_t count, size_t stride,
+                       size_t offset)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count)
-        out[i] = in[i * stride + offset];
+        dense[i] = apart[i * stride + offset];
 }
-// ANCHOR_END: gather4
+// ANCHOR_END: gather
+
+// One kernel for each width of an element. Each reads its element with one instruction.
+#define GATHER(BYTES, T)                                                                \
+    extern "C" __global__ void gather##BYTES(const T *apart, T *dense, size_t count,    \
+                                             size_t stride, size_t offset)              \
+    {                                                                                   \
+        gather(apart, dense, count, stride, offset);                                    \
+    }
+GATHER(1, unsigned char)
+GATHER(2, unsigned short)
+GATHER(4, unsigned int)
+GATHER(8, uint2)
+GATHER(16, uint4)
+
+// What `fill` puts into word i: i times an odd constant, different in each of 2^32 words,
+// so that a word from a wrong place shows.
+__device__ unsigned int pattern(size_t i)
+{
+    return (unsigned int)i * 2654435761u;
+}
+
+// ANCHOR: others
+// Writes apart, reads densely.
+extern "C" __global__ void scatter4(unsigned int *apart, const unsigned int *dense,
+                                    size_t count, size_t stride, size_t offset)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        apart[i * stride + offset] = dense[i];
+}
+
+// Only reads, and marks what is not as it must be: nothing, if all is right. A load whose
+// result nobody could ever see would be dropped by the compiler.
+extern "C" __global__ void read4(const unsigned int *apart, unsigned int *dense,
+                                 size_t count, size_t stride, size_t offset)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count && apart[i * stride + offset] != pattern(i * stride + offset))
+        dense[i] = 1;
+}
+
+// Only writes.
+extern "C" __global__ void write4(unsigned int *apart, const unsigned int *,
+                                  size_t count, size_t stride, size_t offset)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        apart[i * stride + offset] = pattern(i);
+}
+// ANCHOR_END: others
 
 // ANCHOR: resident
-// The same with as many threads as the GPU holds at once, each of which takes element
+// gather4 with as many threads as the GPU holds at once, each of which takes element
 // after element, one load at a time. So no thread has to be started during the work.
-extern "C" __global__ void gather4_resident(const unsigned int *in, unsigned int *out,
-                                            size_t count, size_t stride, size_t offset)
+extern "C" __global__ void gather4_resident(const unsigned int *apart,
+                                            unsigned int *dense, size_t count,
+                                            size_t stride, size_t offset)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 #pragma unroll 1
     for (; i < count; i += step)
-        out[i] = in[i * stride + offset];
+        dense[i] = apart[i * stride + offset];
 }
 // ANCHOR_END: resident
 
-// ANCHOR: gather16
-// gather4 with elements of 16 bytes, which one instruction reads.
-extern "C" __global__ void gather16(const uint4 *in, uint4 *out,
-                                    size_t count, size_t stride, size_t offset)
+// Nothing: what the starting of the threads takes.
+extern "C" __global__ void idle(const unsigned int *, unsigned int *, size_t, size_t,
+                                size_t)
 {
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count)
-        out[i] = in[i * stride + offset];
 }
-// ANCHOR_END: gather16
 
-// Fills `count` words so that word i holds i times an odd constant: every word of the
-// first 2^32 is different, so a read from a wrong place shows.
+// Fills `count` words.
 extern "C" __global__ void fill(unsigned int *out, size_t count)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
-        out[i] = (unsigned int)i * 2654435761u;
+        out[i] = pattern(i);
 }
