@@ -244,16 +244,15 @@ fn listings(lab: &mut Lab) -> Result<()> {
     let processes = lab.time_on_host(|| {
         let mut process = Command::new(std::env::current_exe()?);
         let output = process.args([LISTING, &ordinal]).output()?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::other(why).into());
+        }
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let (step, seconds) = line.rsplit_once(' ').unwrap_or_default();
             steps.entry(step.to_owned()).or_default().push(seconds.parse()?);
         }
-        match output.status.success() {
-            true => Ok(()),
-            false => {
-                Err(Error::other(String::from_utf8_lossy(&output.stderr)).into())
-            }
-        }
+        Ok(())
     })?;
     for (step, mut seconds) in steps {
         let seconds = seconds.split_off(2); // without the warm-up

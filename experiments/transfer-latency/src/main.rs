@@ -203,7 +203,6 @@ fn answers(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     let mut device = stream.alloc_zeros::<u32>(1)?;
     let case = |way| Case::new("answer").with("way", way);
 
-    // ANCHOR: answers
     // 7. Two copies, and a kernel between them.
     let mut asked = 0;
     let samples = lab.time_on_host(|| {
@@ -232,7 +231,6 @@ fn answers(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
         check::every_element("mapped", value.memory.as_slice()?, |_| asked + 1)
     })?;
     lab.record(case("mapped").checked(1).samples(samples))?;
-    // ANCHOR_END: answers
 
     // 9. A kernel that stays, and looks for questions in the host's memory.
     match polled(lab, stream)? {
@@ -244,7 +242,6 @@ fn answers(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     Ok(())
 }
 
-// ANCHOR: polled
 /// Samples of questions to a kernel that stays. `None` if it gives no answer in time, as
 /// under a profiler that lets the host go on only when a kernel has ended.
 fn polled(lab: &Lab, stream: &Arc<CudaStream>) -> Result<Option<Samples>> {
@@ -290,7 +287,6 @@ fn polled(lab: &Lab, stream: &Arc<CudaStream>) -> Result<Option<Samples>> {
     stream.synchronize()?;
     Ok(answered.get().then(|| of_each(samples, QUESTIONS)))
 }
-// ANCHOR_END: polled
 
 /// Samples of `parts` things each, as samples of one of them.
 fn of_each(samples: Samples, parts: u32) -> Samples {

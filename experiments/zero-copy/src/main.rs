@@ -159,7 +159,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     })?;
     lab.record(Case::new("launch").samples(samples))?;
 
-    // ANCHOR: in_flight
     // 8. How many reads have to be under way to fill the link? Few threads read 16 MiB,
     //    one word at a time each. Only the kernel is of interest, so the GPU's clock.
     let words = largest.min(16 << 20) / WORD;
@@ -180,7 +179,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             threads *= 2;
         }
     }
-    // ANCHOR_END: in_flight
 
     // 9. The other way: results written to the host's memory by the kernel, or to the
     //    device's and then copied.
