@@ -663,7 +663,7 @@ fn charts_that_cannot_be_drawn() {
         (
             "x = \"bytes\"",
             "x = \"bytes\"\nz = 1",
-            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `labels`, `order`, `reference`, `model`",
+            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `labels`, `order`, `reference`, `model`, `mark`",
         ),
         (
             "y = \"bandwidth\"",
