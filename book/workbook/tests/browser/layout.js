@@ -81,6 +81,9 @@
             if (size < 10) {
                 found.push(`${quote(text.textContent)} is set in ${size.toFixed(1)} px`);
             }
+            if (text.textContent.endsWith("…")) {
+                found.push(`${quote(text.textContent)} is cut short`);
+            }
             const slack = trim(box) + 1;
             if (
                 box.left < frame.left - slack ||
