@@ -712,6 +712,11 @@ fn charts_that_cannot_be_drawn() {
         ),
         (
             "is = \"machine : link_peak\"",
+            "value = 12e9\n[[mark]]\nlabel = \"L2 cache\"\nis = \"machine : link_peak\"",
+            "chart \"copies\": mark \"L2 cache\": is in `GB/s`, the axis in `bytes`",
+        ),
+        (
+            "is = \"machine : link_peak\"",
             "quantity = \"none\"",
             "chart \"copies\": reference \"Link peak\": there is no quantity `none` on `page.md`",
         ),

@@ -115,7 +115,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // ANCHOR_END: trap
 
     for (case, reads, read) in cases {
-        // 5. Time it, with as many rounds as make the same number of wavefronts.
+        // 5. Time it, with as many whole rounds as make the same number of wavefronts.
         let wavefronts = wavefronts(&reads.start, reads.access_bytes);
         let rounds = all_rounds / wavefronts;
         let start = stream.clone_htod(&reads.start.map(|element| element as u32))?;
@@ -182,7 +182,7 @@ fn wavefronts(start: &Pattern, access_bytes: usize) -> usize {
     // served by halves, and one that reads four words by quarters …
     let mut groups = access_bytes / WORD_BYTES;
     // … or by groups of twice as many lanes, if the lanes share their elements in
-    // pairs: each with the lane beside it, or each with the lane after that.
+    // pairs: each with the lane beside it, or each with the lane two away (lane ^ 2).
     let shared =
         |distance| (0..WARP).all(|lane| start[lane] == start[lane ^ distance]);
     if groups > 1 && (shared(1) || shared(2)) {
@@ -228,8 +228,8 @@ impl Reads {
         let mut launch = stream.launch_builder(read);
         launch.arg(start).arg(output).arg(&rounds).arg(&step);
         // SAFETY: the kernel takes (start, out, rounds, step). Its tile has 32 rows of
-        // 65 elements, which is what the largest padding needs; the output has a word
-        // for each thread.
+        // 65 elements, which is what the largest padding needs, and more than the
+        // other patterns do; the output has a word for each thread.
         unsafe { launch.launch(one_block_each(blocks, self.threads)) }?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! Four operations move whole arrays, word by word, in order: `read` (a), `write` (out),
 //! `copy` (out = a) and `triad` (out = a + 3 b). Nothing could be simpler to write, and
-//! yet the first version of each reaches half of what the memory can do. What matters:
+//! yet the first copy reaches about half of what the memory can do. What matters:
 //!
 //! ```text
 //! element   bytes that a thread moves with one instruction: 4 or 16

@@ -86,13 +86,13 @@ fn curves(lines: &Lines) -> Vec<Curve<'_>> {
     curves
 }
 
-/// The marks that lie on the drawn part of the x axis.
+/// The marks that lie on the drawn part of the x axis, dashed unlike the models.
 fn uprights<'a>(
     lines: &'a Lines,
     x: &'a Span,
 ) -> impl Iterator<Item = (&'a super::Mark, Pen)> {
     let shown = |(mark, _): &(&super::Mark, Pen)| (x.min..=x.max).contains(&mark.x);
-    lines.marks.iter().zip((0..).map(Pen::model)).filter(shown)
+    lines.marks.iter().zip((lines.models.len()..).map(Pen::model)).filter(shown)
 }
 
 /// Finds a place for every label; those that have none go to the key, until all fit.

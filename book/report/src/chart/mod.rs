@@ -80,7 +80,7 @@ pub struct Lines {
     pub marks: Vec<Mark>,
 }
 
-/// A vertical line at one place of the x axis, in the plot's range.
+/// A vertical line at one place of the x axis, left out if the axis does not reach it.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// Written in the key, followed by the place.
