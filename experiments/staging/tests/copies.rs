@@ -320,7 +320,7 @@ fn an_error_is_returned_and_does_no_harm() {
 }
 
 fn fails_at_most_once(code: sys::CUresult) {
-    let staged_from = std::env::var(STAGED_FROM).unwrap().parse().unwrap();
+    let staged_from = std::env::var(STAGED_FROM).map_or(0, |n| n.parse().unwrap());
     let mut errors = 0;
     let mut check = |result: Result<(), DriverError>| match result {
         Ok(()) => true,
