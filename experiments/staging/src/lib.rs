@@ -49,7 +49,7 @@ pub use past_caches::copy_past_caches;
 use ring::Ring;
 
 /// What a [`Staging`] is made of. It holds `threads × slots × chunk_bytes` of pinned
-/// memory. No thread, byte or slot counts as one.
+/// memory. Zero of any of them counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Host threads that carry bytes.
@@ -143,8 +143,8 @@ impl Staging {
             "the target is shorter than the source"
         );
         if size_of_val(source) < self.options.staged_from {
-            stream.memcpy_htod(source, target)?;
-            return stream.synchronize();
+            let queued = stream.memcpy_htod(source, target);
+            return queued.and(settle(stream));
         }
         let (device, _written) = target.device_ptr_mut(stream);
         let chunk_bytes = self.chunk_bytes(size_of_val(source));
@@ -174,8 +174,8 @@ impl Staging {
         );
         let target = &mut target[..source.len()];
         if size_of_val(target) < self.options.staged_from {
-            stream.memcpy_dtoh(source, target)?;
-            return stream.synchronize();
+            let queued = stream.memcpy_dtoh(source, target);
+            return queued.and(settle(stream));
         }
         let (device, _read) = source.device_ptr(stream);
         let chunk_bytes = self.chunk_bytes(size_of_val(target));
@@ -227,8 +227,14 @@ struct Settled<'a>(&'a CudaStream);
 impl Drop for Settled<'_> {
     fn drop(&mut self) {
         // An error was returned already, or comes back at the next call.
-        let _ = self.0.synchronize();
+        let _ = settle(self.0);
     }
+}
+
+/// Waits for a stream, also if there is an error to return: it may be one that cudarc has
+/// kept from an earlier call, and then the first try has not waited.
+fn settle(stream: &CudaStream) -> Result<(), DriverError> {
+    stream.synchronize().inspect_err(|_| _ = stream.synchronize())
 }
 
 /// The bytes of a slice, of which those between a type's fields may be uninitialised.

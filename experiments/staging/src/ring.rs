@@ -103,7 +103,9 @@ impl Ring {
             // … and empty the one that has been filled first.
             let Some((slot, chunk)) = filling.pop_front() else { return Ok(()) };
             slot.done.synchronize()?;
-            copy_past_caches(&slot.memory.as_slice()?[..chunk.len()], chunk);
+            let staged = slot.bytes(chunk.len())?;
+            // SAFETY: the copy engine has written all of them.
+            copy_past_caches(unsafe { staged.assume_init_ref() }, chunk);
             free.push_back(slot);
         }
     }

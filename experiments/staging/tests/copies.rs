@@ -283,6 +283,9 @@ fn two_at_once_do_not_meet() {
     });
 }
 
+/// What `fails_at_most_once` has its copies staged from, in bytes.
+const STAGED_FROM: &str = "STAGED_FROM";
+
 /// Whatever call of the driver fails once, there is one error, it is that one, and the
 /// next copy is right.
 #[test]
@@ -300,20 +303,24 @@ fn an_error_is_returned_and_does_no_harm() {
         "cuStreamSynchronize",
     ] {
         for n in [1, 2, 3, 5, 8, 13, 40] {
-            let fail = format!("{function} {n} {}", CODE as u32);
-            let name = "an_error_is_returned_and_does_no_harm";
-            let again = std::env::var_os("STAND_IN_FAIL").is_some();
-            under_the_stand_in(name, &[("STAND_IN_FAIL", &fail)], || {
-                fails_at_most_once(CODE);
-            });
-            if again {
-                return; // this is the process of one of them
+            // All copies staged, and all left to the driver.
+            for staged_from in ["0", "1000000"] {
+                let fail = format!("{function} {n} {}", CODE as u32);
+                let settings =
+                    [("STAND_IN_FAIL", &*fail), (STAGED_FROM, staged_from)];
+                let name = "an_error_is_returned_and_does_no_harm";
+                let again = std::env::var_os(STAGED_FROM).is_some();
+                under_the_stand_in(name, &settings, || fails_at_most_once(CODE));
+                if again {
+                    return; // this is the process of one of them
+                }
             }
         }
     }
 }
 
 fn fails_at_most_once(code: sys::CUresult) {
+    let staged_from = std::env::var(STAGED_FROM).map_or(0, |n| n.parse().unwrap());
     let mut errors = 0;
     let mut check = |result: Result<(), DriverError>| match result {
         Ok(()) => true,
@@ -328,7 +335,8 @@ fn fails_at_most_once(code: sys::CUresult) {
     let Ok(stream) = context.new_stream() else { return };
     let source: Vec<u8> = (0..1000).map(value).collect();
     let staging = loop {
-        match Staging::new(&context, options(3, 64, 2)) {
+        let options = Options { staged_from, ..options(3, 64, 2) };
+        match Staging::new(&context, options) {
             Ok(staging) => break Some(staging),
             Err(Error::Driver(e)) => assert!(!check(Err(e))),
             Err(e) => panic!("{e}"),
