@@ -293,15 +293,19 @@ fn advice(lab: &mut Lab, gpu: &Gpu, bytes: usize) -> Result<()> {
         let samples = lab.time_on_host_after(prepare, &mut read)?;
         let mut memory = read(prepare()?)?;
         let first = count_unmapped(case("first"), &memory)?;
-        lab.record(first.samples(samples))?;
+        let checked = places.check(gpu, &output)?;
+        lab.record(first.checked(checked).samples(samples))?;
 
+        gpu.stream.memset_zeros(&mut output)?;
         let samples = lab.time_on_host(|| {
             gpu.gather(&memory, &mut output, places)?;
             Ok(gpu.stream.synchronize()?)
         })?;
         let again = case("again").footprint(2 * bytes, lab.l2_bytes());
-        lab.record(again.samples(samples))?;
+        let checked = places.check(gpu, &output)?;
+        lab.record(again.checked(checked).samples(samples))?;
 
+        gpu.stream.memset_zeros(&mut output)?;
         let samples = lab.time_on_host_after(
             || {
                 let memory = prepare()?;
