@@ -51,7 +51,8 @@ pub struct Claim {
     pub recomputations: Vec<Recomputation>,
 }
 
-/// A claimed number and the quantity that answers it.
+/// What is claimed, and the quantity that answers it. A source that gives a number has
+/// `claimed` and `tolerance`; one that only says "faster" or "less" has `more_than`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
@@ -59,12 +60,14 @@ pub struct Test {
     pub what: String,
     /// A quantity of the claim's page.
     pub quantity: String,
-    /// What the source claims, in `unit`.
-    pub claimed: f64,
+    /// The number that the source claims, in `unit`.
+    pub claimed: Option<f64>,
+    /// What the source claims the quantity to exceed, in `unit`.
+    pub more_than: Option<f64>,
     /// The quantity's unit.
     pub unit: String,
     /// How far measured may be from claimed, as a share of claimed.
-    pub tolerance: f64,
+    pub tolerance: Option<f64>,
     /// The hardware that the source speaks of, if its number is of that hardware only.
     pub about: Option<String>,
 }
@@ -104,9 +107,9 @@ pub struct Erratum {
 /// What became of a claim; the later, the worse for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Measured within the tolerance.
+    /// Measured within the tolerance, or more than the bound.
     Reproduced,
-    /// Measured outside the tolerance, on the same side.
+    /// Not so, but on the same side.
     SameDirection,
     /// A number of other hardware.
     DependsOnTheMachine,
@@ -144,20 +147,42 @@ impl Verdict {
 }
 
 impl Test {
-    /// What the source claims, as the quantity is kept.
-    pub fn claimed(&self, unit: &Unit) -> f64 {
-        self.claimed * unit.scale_of(&self.unit).unwrap_or(f64::NAN)
+    /// What the source claims, in words.
+    pub fn claim(&self, unit: &Unit) -> String {
+        let words = if self.more_than.is_some() { "more than " } else { "" };
+        format!("{words}{}", unit.print(self.value(unit)))
+    }
+
+    /// The number in the claim, as the quantity is kept.
+    fn value(&self, unit: &Unit) -> f64 {
+        let value = self.claimed.or(self.more_than).unwrap_or(f64::NAN);
+        value * unit.scale_of(&self.unit).unwrap_or(f64::NAN)
+    }
+
+    /// Whether it says one thing, in numbers that can be compared.
+    fn is_sound(&self) -> bool {
+        match (self.claimed, self.tolerance, self.more_than) {
+            (Some(claimed), Some(tolerance), None) => {
+                claimed.is_normal() && tolerance.is_normal() && tolerance > 0.0
+            }
+            (None, None, Some(bound)) => bound.is_finite(),
+            _ => false,
+        }
     }
 
     /// What a measured value makes of it.
     fn verdict(&self, measured: f64, unit: &Unit) -> Verdict {
-        let claimed = self.claimed(unit);
+        let claimed = self.value(unit);
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
             Unit::Share => measured * claimed > 0.0,
             _ => false,
         };
-        if (measured / claimed - 1.0).abs() <= self.tolerance {
+        let as_claimed = match self.tolerance {
+            Some(tolerance) => (measured / claimed - 1.0).abs() <= tolerance,
+            None => measured > claimed,
+        };
+        if as_claimed {
             Verdict::Reproduced
         } else if same_side {
             Verdict::SameDirection
@@ -300,11 +325,10 @@ impl Claim {
             broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));
         }
         for test in &self.tests {
-            let sound = |number: f64| number.is_finite() && number != 0.0;
-            if !sound(test.claimed) || !sound(test.tolerance) || test.tolerance < 0.0
-            {
+            if !test.is_sound() {
                 broken.push(format!(
-                    "test \"{}\": `claimed` must not be 0, `tolerance` more than 0",
+                    "test \"{}\": give `claimed`, which is not 0, with a `tolerance` \
+                     above 0, or `more_than` alone",
                     test.what
                 ));
             }

@@ -86,7 +86,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
         found += &format!(
             "<p>{}: claimed {}{}, measured <span class=\"value\">{}</span></p>",
             prose(&test.what),
-            escape(&unit.print(test.claimed(unit))),
+            escape(&test.claim(unit)),
             prose(&about),
             quantity.value.sentence(records, |value, _| escape(&unit.print(*value)))
         );
