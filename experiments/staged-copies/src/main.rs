@@ -289,6 +289,7 @@ impl<'a> Buffers<'a> {
         ];
         let mut rates = Rates::default();
         for (direction, stores, carry) in ways {
+            target.fill(MaybeUninit::new(0));
             let samples = lab.time_on_host(|| {
                 let chunks = source.chunks(chunk_bytes);
                 let chunks = chunks.zip(target.chunks_mut(chunk_bytes));
@@ -304,9 +305,24 @@ impl<'a> Buffers<'a> {
             } else {
                 rates.down = carried;
             }
+            // To slots, the last chunks are still there; back, each chunk is its slot's.
+            let mut checked = 0;
+            let from = source.chunks(chunk_bytes);
+            let to = target.chunks(chunk_bytes);
+            let kept = from.len().saturating_sub(slots);
+            for (turn, (from, to)) in from.zip(to).enumerate() {
+                let slot = &ring[turn % slots];
+                let arrived = match direction {
+                    UP if turn < kept => continue,
+                    UP => from,
+                    // SAFETY: `target` was filled above, and only written to since.
+                    _ => unsafe { to.assume_init_ref() },
+                };
+                checked += check::every_element(stores, arrived, |i| slot[i])?;
+            }
             let case = Case::new("carry").with("bytes", bytes).writes(bytes);
             let case = case.with("direction", direction).with("stores", stores);
-            lab.record(case.samples(samples))?;
+            lab.record(case.checked(checked).samples(samples))?;
         }
         Ok(rates)
     }
