@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, PinnedHostSlice, sys};
+use lab::check::value;
 use lab::{Case, Ceiling, Lab, Result, check};
 
 const KINDS: [&str; 4] = ["pageable", "pinned", "write_combined", "registered"];
@@ -261,10 +262,4 @@ impl Drop for Registered {
                 unsafe { sys::cuMemHostUnregister(self.vec.as_mut_ptr().cast()) };
         }
     }
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }

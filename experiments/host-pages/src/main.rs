@@ -23,6 +23,7 @@ use std::cell::Cell;
 use std::process::ExitCode;
 
 use cudarc::driver::sys;
+use lab::check::value;
 use lab::{Case, Ceiling, Lab, Result, check};
 use memmap2::{Advice, MmapMut};
 
@@ -224,10 +225,4 @@ impl Drop for Registered {
         // leaves pages pinned until the process ends, which harms nobody.
         let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_mut_ptr().cast()) };
     }
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }

@@ -1,5 +1,5 @@
-//! Comparing results. Every timed kernel's output goes through here, after timing, so
-//! a fast wrong kernel never makes a chart.
+//! Inputs that tell, and comparing results. Every timed kernel's output goes through
+//! here, after timing, so a fast wrong kernel never makes a chart.
 
 use anyhow::{Result, bail};
 
@@ -25,9 +25,15 @@ pub fn every_element<T: PartialEq + std::fmt::Display + Copy>(
     )
 }
 
+/// What word i of an input holds: i times an odd constant. All are different, so that a
+/// word out of place shows.
+pub fn value(i: usize) -> u32 {
+    (i as u32).wrapping_mul(2_654_435_761)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::every_element;
+    use super::{every_element, value};
 
     #[test]
     fn right_results_are_counted() {
@@ -42,5 +48,11 @@ mod tests {
             "ramp: wrong result. Element 2 is 9 and should be 4 (2 of 4 elements are \
              wrong). Nothing was recorded"
         );
+    }
+
+    #[test]
+    fn words_next_to_each_other_and_far_apart_differ() {
+        let words: std::collections::HashSet<_> = (0..1 << 16).map(value).collect();
+        assert_eq!(words.len(), 1 << 16);
     }
 }

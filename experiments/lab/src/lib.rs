@@ -10,7 +10,7 @@
 //! | [`options`] | the options that all experiments share |
 //! | [`timing`] | samples by CUDA events and by the host's clock |
 //! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
-//! | [`check`] | comparing results; the error names the first wrong element |
+//! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for an edited source |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use cudarc::driver::{CudaSlice, CudaStream};
+use lab::check::value;
 use lab::{Case, Ceiling, Lab, Result, Samples, check};
 use staging::{Options, Staging, copy_past_caches};
 
@@ -337,10 +338,4 @@ fn rate(bytes: usize, samples: &Samples) -> f64 {
     let mut seconds = samples.seconds.clone();
     seconds.sort_by(f64::total_cmp);
     bytes as f64 / seconds[seconds.len() / 2]
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, PinnedHostSlice};
+use lab::check::value;
 use lab::{Case, Ceiling, Lab, Result, check};
 
 const SMALLEST: usize = 1 << 10;
@@ -117,10 +118,4 @@ fn pinned(context: &Arc<CudaContext>, words: usize) -> Result<PinnedHostSlice<u3
     let mut memory = unsafe { context.alloc_pinned_with_flags::<u32>(words, 0) }?;
     memory.as_mut_slice()?.fill(0);
     Ok(memory)
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }

@@ -27,6 +27,7 @@ use cudarc::driver::{
     CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PinnedHostSlice,
     PushKernelArg, UnifiedSlice, result, sys,
 };
+use lab::check::value;
 use lab::{Case, Ceiling, Kernel, Lab, Result, check};
 use sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
 
@@ -643,12 +644,6 @@ fn write(words: &mut [u32]) {
 /// The host reads all words.
 fn sum(words: &[u32]) -> u32 {
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }
 
 /// Word i after the kernel `add_one`.

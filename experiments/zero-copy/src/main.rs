@@ -33,6 +33,7 @@ use cudarc::driver::{
     LaunchConfig, PinnedHostSlice, PushKernelArg,
     sys::{self, CUdeviceptr},
 };
+use lab::check::value;
 use lab::{Case, Ceiling, Kernel, Lab, Result, check};
 
 const KERNEL: Kernel = Kernel {
@@ -331,10 +332,4 @@ fn grid(threads: usize) -> LaunchConfig {
         block_dim: (BLOCK as u32, 1, 1),
         shared_mem_bytes: 0,
     }
-}
-
-/// Word i holds i times an odd constant: all different, so that a word out of place
-/// shows.
-fn value(i: usize) -> u32 {
-    (i as u32).wrapping_mul(2_654_435_761)
 }
