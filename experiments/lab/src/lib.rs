@@ -32,6 +32,6 @@ pub mod workspace;
 pub use anyhow::Result;
 pub use kernel::Kernel;
 pub use options::Options;
-pub use record::{Cache, Ceiling};
+pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
 pub use session::{Case, Lab, run};
 pub use timing::Samples;

@@ -12,8 +12,8 @@ use clap::{CommandFactory, FromArgMatches};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
 use record::file::{Conflict, conflict};
 use record::{
-    Cache, Ceiling, Measurement, Parameter, Record, Results, Run, Skipped, Software,
-    Source, same_hardware, units,
+    Cache, Ceiling, Clock, Measurement, MemoryReading, Parameter, Record, Results,
+    Run, Skipped, Software, Source, Span, same_hardware, units,
 };
 
 use crate::counters::{self, Windows};
@@ -286,6 +286,30 @@ impl Lab {
         timing::by_host(self.sampling(), |_| prepare(), work)
     }
 
+    /// Times `call` by the host's clock: what a call costs that returns before its work
+    /// is done. A sample is the mean of `operations` calls; `settle` follows it outside
+    /// the clock, and waits for the work or undoes it. More calls than a launch queue
+    /// holds (about a thousand) would time the queue.
+    pub fn time_calls(
+        &self,
+        operations: u32,
+        call: impl FnMut() -> Result<()>,
+        settle: impl FnMut() -> Result<()>,
+    ) -> Result<Samples> {
+        timing::by_calls(self.sampling(), operations, call, settle)
+    }
+
+    /// Samples that the lesson times itself, where clocks and events are its subject:
+    /// `turn` gives the seconds of one operation, and something to keep of it. Returned
+    /// with the samples is what was kept of the turn of median time.
+    pub fn time_turns<T>(
+        &self,
+        clock: Clock,
+        turn: impl FnMut() -> Result<(f64, T)>,
+    ) -> Result<(Samples, T)> {
+        timing::by_turns(self.sampling(), clock, turn)
+    }
+
     /// Takes a finished case into the record and prints its row.
     pub fn record(&mut self, case: Case) -> Result<()> {
         if self.windows.is_some() {
@@ -436,6 +460,8 @@ impl Case {
             seconds: vec![],
             model: BTreeMap::new(),
             counters: BTreeMap::new(),
+            spans: vec![],
+            memory: BTreeMap::new(),
         };
         Case { measurement, samples: None }
     }
@@ -481,6 +507,18 @@ impl Case {
     /// Output elements that were compared with the expected result.
     pub fn checked(mut self, elements: u64) -> Case {
         self.measurement.elements_checked = elements;
+        self
+    }
+
+    /// What ran when in the operation of median time.
+    pub fn spans(mut self, spans: Vec<Span>) -> Case {
+        self.measurement.spans = spans;
+        self
+    }
+
+    /// One series of memory readings over the course of an operation.
+    pub fn memory(mut self, series: &str, readings: Vec<MemoryReading>) -> Case {
+        self.measurement.memory.insert(series.to_owned(), readings);
         self
     }
 

@@ -153,6 +153,48 @@ pub fn by_host<Before, After>(
     Ok(Samples { clock: Clock::Host, operations: 1, seconds, window: None })
 }
 
+/// Times calls that return before their work is done, `operations` of them for one
+/// sample; `settle` follows each sample outside the clock.
+pub fn by_calls(
+    sampling: Sampling,
+    operations: u32,
+    mut call: impl FnMut() -> Result<()>,
+    mut settle: impl FnMut() -> Result<()>,
+) -> Result<Samples> {
+    let mut sample = || -> Result<f64> {
+        let start = Instant::now();
+        for _ in 0..operations {
+            call()?;
+        }
+        let seconds = start.elapsed().as_secs_f64() / f64::from(operations);
+        settle()?;
+        Ok(seconds)
+    };
+    sample()?; // warm up
+    sample()?;
+    let seconds = sampling.run(sample)?;
+    Ok(Samples { clock: Clock::Host, operations, seconds, window: None })
+}
+
+/// Samples that `turn` times itself; with them, what it kept of the median one.
+pub fn by_turns<T>(
+    sampling: Sampling,
+    clock: Clock,
+    mut turn: impl FnMut() -> Result<(f64, T)>,
+) -> Result<(Samples, T)> {
+    turn()?; // warm up
+    turn()?;
+    let mut kept = vec![];
+    let seconds = sampling.run(|| {
+        let (seconds, keep) = turn()?;
+        kept.push((seconds, keep));
+        Ok(seconds)
+    })?;
+    kept.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let (_, median) = kept.swap_remove((kept.len() - 1) / 2);
+    Ok((Samples { clock, operations: 1, seconds, window: None }, median))
+}
+
 /// Set under a profiler, which would wait at a closed gate for ever.
 pub(crate) const UNGATED: &str = "WORKBOOK_UNGATED";
 /// A gate that nobody opens within this time opens by itself: whoever queues the work
@@ -240,5 +282,34 @@ mod tests {
         let samples = by_host(Sampling::exactly(3), note, |_| Ok(()));
         assert_eq!(samples.unwrap().seconds.len(), 3);
         assert_eq!(turns, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn calls_are_averaged_and_settled() {
+        let (mut calls, mut settled) = (0, 0);
+        let call = || {
+            calls += 1;
+            Ok(())
+        };
+        let settle = || {
+            settled += 1;
+            Ok(())
+        };
+        let samples = by_calls(Sampling::exactly(3), 4, call, settle).unwrap();
+        assert_eq!((samples.operations, samples.seconds.len()), (4, 3));
+        assert_eq!((calls, settled), (20, 5));
+    }
+
+    #[test]
+    fn the_median_turn_is_kept() {
+        let mut times = [9.0, 8.0, 3.0, 1.0, 2.0].into_iter();
+        let turn = || {
+            let seconds: f64 = times.next().unwrap();
+            Ok((seconds, format!("turn of {seconds} s")))
+        };
+        let (samples, kept) =
+            by_turns(Sampling::exactly(3), Clock::CudaEvents, turn).unwrap();
+        assert_eq!(samples.seconds, [3.0, 1.0, 2.0]);
+        assert_eq!(kept, "turn of 2 s");
     }
 }

@@ -9,12 +9,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::machine::{Machine, same_hardware};
-use crate::schema::{Record, SCHEMA, Source};
+use crate::schema::{Measurement, Record, SCHEMA, Source};
 
 /// A record larger than this is refused unread.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 const MAX_MEASUREMENTS: usize = 10_000;
 const MAX_SAMPLES: usize = 100_000;
+const MAX_SPANS: usize = 2_000;
+const MAX_SERIES: usize = 16;
+const MAX_READINGS: usize = 10_000;
 const MAX_GPUS: usize = 64;
 const MAX_TEXT_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 64;
@@ -332,6 +335,7 @@ fn check(record: &Record) -> Result<(), (String, String)> {
                 ));
             }
         }
+        check_course(m).map_err(|(field, problem)| (at(&field), problem))?;
         match record.source {
             Source::Measured if m.seconds.is_empty() => {
                 return Err((
@@ -345,13 +349,52 @@ fn check(record: &Record) -> Result<(), (String, String)> {
                     "a measured record has no counters".to_owned(),
                 ));
             }
-            Source::Profiled | Source::Emulated if !m.seconds.is_empty() => {
+            Source::Profiled | Source::Emulated
+                if !(m.seconds.is_empty()
+                    && m.spans.is_empty()
+                    && m.memory.is_empty()) =>
+            {
                 return Err((
                     at("seconds"),
                     "only a measured record has times".to_owned(),
                 ));
             }
             Source::Measured | Source::Profiled | Source::Emulated => {}
+        }
+    }
+    Ok(())
+}
+
+/// The rules of a measurement's timeline and of its memory over time. The error is the
+/// field in the measurement and the problem.
+fn check_course(m: &Measurement) -> Result<(), (String, String)> {
+    if m.spans.len() > MAX_SPANS {
+        return Err(("spans".to_owned(), format!("more than {MAX_SPANS}")));
+    }
+    let mut seen = HashSet::new();
+    for (i, span) in m.spans.iter().enumerate() {
+        let (start, end) = (span.start_seconds, span.end_seconds);
+        if !(start.is_finite() && end.is_finite() && start <= end) {
+            let problem = format!("{start} to {end} is not a stretch of time");
+            return Err((format!("spans[{i}].end_seconds"), problem));
+        }
+        if !seen.insert((&span.lane, &span.label)) {
+            let problem = "the same lane and label stand here twice".to_owned();
+            return Err((format!("spans[{i}].label"), problem));
+        }
+    }
+    if m.memory.len() > MAX_SERIES {
+        return Err(("memory".to_owned(), format!("more than {MAX_SERIES} series")));
+    }
+    for (name, readings) in &m.memory {
+        let field = format!("memory.{name}");
+        if readings.len() > MAX_READINGS {
+            return Err((field, format!("more than {MAX_READINGS} readings")));
+        }
+        if !readings.iter().all(|r| r.seconds.is_finite())
+            || !readings.is_sorted_by(|a, b| a.seconds <= b.seconds)
+        {
+            return Err((field, "times must be finite and in order".to_owned()));
         }
     }
     Ok(())

@@ -164,6 +164,37 @@ pub struct Measurement {
     /// measured record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// What ran when in one of the timed operations, the one of median time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<Span>,
+    /// Memory in use over the course of one operation: readings by name of the series,
+    /// in order of time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory: BTreeMap<String, Vec<MemoryReading>>,
+}
+
+/// One piece of work on a timeline. Times count from the start of the operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// Where it ran: a stream, an engine, the host.
+    pub lane: String,
+    /// What it was, such as `kernel 3`; with `lane` it identifies the span.
+    pub label: String,
+    /// When it began.
+    pub start_seconds: f64,
+    /// When it was done.
+    pub end_seconds: f64,
+}
+
+/// One reading of how much memory was in use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryReading {
+    /// When, from the start of the operation.
+    pub seconds: f64,
+    /// How much.
+    pub bytes: u64,
 }
 
 /// The value of a swept parameter.

@@ -89,10 +89,15 @@ fn fields(
             items.iter().for_each(|item| fields(&format!("{path}[]"), item, found));
         }
         Value::Object(object) => {
-            let here = found.entry(path.to_owned()).or_default();
-            here.extend(object.keys().cloned());
+            if !path.ends_with(".memory") {
+                let here = found.entry(path.to_owned()).or_default();
+                here.extend(object.keys().cloned());
+            }
             for (key, value) in object {
                 if !MAPS.contains(&key.as_str()) {
+                    // The keys of `memory` are free names of series.
+                    let free = path.ends_with(".memory");
+                    let key = if free { "*" } else { key };
                     let dot = if path.is_empty() { "" } else { "." };
                     fields(&format!("{path}{dot}{key}"), value, found);
                 }

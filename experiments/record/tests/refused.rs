@@ -92,6 +92,7 @@ fn values_that_break_a_rule() {
 fn values_that_do_not_go_together() {
     let (gpu, copy) =
         (&golden()["machine"]["gpus"][0], &golden()["measurements"][0]);
+    let span = &golden()["measurements"][1]["spans"][0];
     let many = |value: &Value, n| json!(vec![value.clone(); n]);
     let no_times = "only a measured record has times";
     let cases = [
@@ -105,6 +106,36 @@ fn values_that_do_not_go_together() {
             "measurements[0].seconds",
             "more than 100000 samples",
         ),
+        (
+            "measurements[1].spans[0].end_seconds",
+            json!(-1.0),
+            "measurements[1].spans[0].end_seconds",
+            "0 to -1 is not a stretch of time",
+        ),
+        (
+            "measurements[1].spans",
+            many(span, 2),
+            "measurements[1].spans[1].label",
+            "here twice",
+        ),
+        (
+            "measurements[1].spans",
+            many(span, 2_001),
+            "measurements[1].spans",
+            "more than 2000",
+        ),
+        (
+            "measurements[1].memory.pool_used[0].seconds",
+            json!(1.0),
+            "measurements[1].memory.pool_used",
+            "in order",
+        ),
+        (
+            "measurements[1].memory.pool_used",
+            many(&json!({ "seconds": 0.0, "bytes": 1 }), 10_001),
+            "measurements[1].memory.pool_used",
+            "more than 10000 readings",
+        ),
         ("source", json!("emulated"), "measurements[0].seconds", no_times),
         ("source", json!("profiled"), "measurements[0].seconds", no_times),
     ];
@@ -115,7 +146,7 @@ fn values_that_do_not_go_together() {
 
 /// Every object of the golden record but the maps, as JSON pointers with the paths that
 /// messages use.
-const OBJECTS: [(&str, &str); 13] = [
+const OBJECTS: [(&str, &str); 15] = [
     ("", "."),
     ("/run", "run"),
     ("/software", "software"),
@@ -128,6 +159,8 @@ const OBJECTS: [(&str, &str); 13] = [
     ("/further_kernels/0", "further_kernels[0]"),
     ("/gpu_before", "gpu_before"),
     ("/measurements/0", "measurements[0]"),
+    ("/measurements/1/spans/0", "measurements[1].spans[0]"),
+    ("/measurements/1/memory/pool_used/0", "measurements[1].memory.pool_used[0]"),
     ("/skipped/0", "skipped[0]"),
 ];
 
