@@ -10,8 +10,9 @@
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`import`] | `import`: records that another machine made |
+//! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
-//! It measures nothing itself (the experiments do) and draws nothing (`report` does).
+//! It times nothing itself (the experiments do) and draws nothing (`report` does).
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ mod new;
 mod ptx;
 mod run;
 mod serve;
+mod watch_memory;
 
 #[derive(Parser, Debug)]
 #[command(
@@ -52,6 +54,8 @@ enum Command {
     Ptx(ptx::Arguments),
     /// Take over records that a GPU machine made
     Import(import::Arguments),
+    /// Show how much memory the GPUs have in use, until Ctrl-C
+    WatchMemory(watch_memory::Arguments),
     /// Be mdBook's preprocessor: `mdbook serve book` calls this
     #[command(hide = true)]
     Preprocess(book::Preprocess),
@@ -79,6 +83,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
         Command::Import(arguments) => import::run(&root, &arguments)?,
+        Command::WatchMemory(arguments) => watch_memory::run(&arguments)?,
         Command::Preprocess(arguments) => {
             return book::preprocess(&root, &arguments);
         }

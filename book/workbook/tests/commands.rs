@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use server::Server;
 
 /// The commands, with arguments that they need.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "run",
     "list",
     "doctor",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 9] = [
     "new some-name --section 8.3",
     "ptx",
     "import folder",
+    "watch-memory",
     "preprocess",
 ];
 
@@ -111,6 +112,8 @@ fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
         "new some-name",
         "ptx --compute 7.5",
         "import",
+        "watch-memory --interval 0",
+        "watch-memory --count 0",
         "preprocess nosuch",
     ];
     for arguments in unknown.iter().map(String::as_str).chain(others) {
@@ -229,6 +232,18 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
     for name in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
         let line = line(&format!("-- {name} "));
         assert!(line.contains("cannot run here: it needs a GPU"), "{ended}");
+    }
+}
+
+#[test]
+fn memory_cannot_be_watched_without_a_gpu() {
+    let checkout = Checkout::new();
+    for arguments in ["watch-memory", "watch-memory --count 1 --json --device 0"] {
+        let ended = checkout.run(arguments);
+        let error = ended.fails(1);
+        assert!(error.contains("without NVML"), "{ended}");
+        assert!(error.contains("cargo workbook doctor"), "{ended}");
+        assert_eq!(error.lines().count(), 1, "{ended}");
     }
 }
 
