@@ -73,6 +73,11 @@ impl Monitor {
         }
     }
 
+    /// Bytes of a GPU's memory that are in use at this moment, by whichever program.
+    pub fn memory_used(&self, ordinal: usize) -> Option<u64> {
+        Some(self.device(ordinal as i32)?.memory_info().ok()?.used)
+    }
+
     fn gpu(&self, ordinal: i32) -> Result<Gpu> {
         let device = result::device::get(ordinal)?;
         let attribute = |a: Attribute| -> Result<i32> {
