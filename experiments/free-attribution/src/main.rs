@@ -65,6 +65,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ("pool", Allocator::pool(lab.context(), 0)?),
         ("keeping_pool", Allocator::pool(lab.context(), u64::MAX)?),
     ];
+    //    After its last call `cuMemFree` leaves nothing to be done, and a pool that returns
+    //    its memory while the host waits leaves none to be returned after that.
+    let stops = [&UNTIL[1..2], &UNTIL[..2], &UNTIL];
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
     let bytes = most.min((lab.free_bytes()? / 5).next_power_of_two() / 2);
 
@@ -74,9 +77,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     bench.kernels.words = bytes / size_of::<u32>();
 
     // 3. Allocator, schedule and the clock's stop in all combinations, after a rest.
-    for (name, allocator) in &allocators {
-        // `cuMemFree` leaves nothing to be returned later.
-        let stops = if *name == "mem_alloc" { &UNTIL[..2] } else { &UNTIL };
+    for ((name, allocator), stops) in allocators.iter().zip(stops) {
         for (schedule, until) in
             SCHEDULES.iter().flat_map(|s| stops.iter().map(move |until| (s, until)))
         {
@@ -95,22 +96,18 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 4. Without a rest. Nothing is timed before twice the GPU's memory was freed; how
     //    many turns are fast until then?
     for (name, allocator) in &allocators {
-        for schedule in ["waiting", "four_streams"] {
-            let mut turns = vec![];
-            for _ in 0..2 * lab.free_bytes()? / (ROUNDS * bytes) {
-                turns.push(bench.rounds(allocator, schedule, "done")?.0);
-            }
-            let fast =
-                turns.iter().take_while(|turn| **turn < 2.0 * turns[0]).count();
-            let (samples, spans) = lab.time_turns(Clock::Host, || {
-                bench.rounds(allocator, schedule, "done")
-            })?;
-            let checked = bench.check_rounds(allocator, schedule)?;
-            let case = Case::new("sustained").with("allocator", *name);
-            let case = case.with("schedule", schedule).with("fast_turns", fast);
-            let case = case.with("bytes", bytes).writes(ROUNDS * bytes);
-            lab.record(case.checked(checked).spans(spans).samples(samples))?;
+        let mut turn = || bench.rounds(allocator, "waiting", "done");
+        let mut turns = vec![];
+        for _ in 0..2 * lab.free_bytes()? / (ROUNDS * bytes) {
+            turns.push(turn()?.0);
         }
+        let fast = turns.iter().take_while(|turn| **turn < 2.0 * turns[0]).count();
+        let (samples, spans) = lab.time_turns(Clock::Host, turn)?;
+        let checked = bench.check_rounds(allocator, "waiting")?;
+        let case = Case::new("sustained").with("allocator", *name);
+        let case = case.with("bytes", bytes).with("fast_turns", fast);
+        let case = case.writes(ROUNDS * bytes).checked(checked);
+        lab.record(case.spans(spans).samples(samples))?;
     }
 
     // 5. The kernel alone, on a buffer that is there, short and long. And `cuMemFree`
