@@ -44,7 +44,6 @@ const ELEMENTS: [u32; 10] = [
 /// Steps of each kernel of a chain that notes its times.
 const ROUNDS: [u32; 9] = [1, 64, 128, 256, 512, 768, 1024, 2048, 4096];
 const NODES: [u32; 4] = [1, 10, 100, 1000];
-/// Threads of a block.
 const BLOCK: u32 = 1024;
 
 fn main() -> ExitCode {
@@ -54,7 +53,7 @@ fn main() -> ExitCode {
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
-    for elements in ELEMENTS {
+    for elements in ELEMENTS.into_iter().take(if lab.quick() { 2 } else { 10 }) {
         chains(lab, &stream, elements)?;
     }
     calls(lab, &stream)?;
@@ -131,7 +130,7 @@ fn calls(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
 /// From the end of a kernel to the start of the next: the mean over a chain of kernels that
 /// note when they ran, on a vector for one block.
 fn gaps(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
-    for rounds in ROUNDS {
+    for rounds in ROUNDS.into_iter().take(if lab.quick() { 2 } else { 9 }) {
         for kind in ["launches", "graph"] {
             // 6. Longer and longer kernels, as launches and as a graph.
             let mut vector = Vector::new(lab, stream, BLOCK)?;
