@@ -20,6 +20,7 @@ def experiment(lab: Lab) -> None:
         new_copies(lab)
         transposes(lab)
         allocations(lab)
+        counters(lab)
         overlap(lab)
 
 
@@ -163,6 +164,38 @@ def allocations(lab: Lab) -> None:
         finally:
             torch.cuda.memory.caching_allocator_enable(True)
         lab.record("allocate_and_release", {"kind": "unpooled", "bytes": size}, samples)
+
+
+def counters(lab: Lab) -> None:
+    """What PyTorch's two counters say after each step of a tensor's life."""
+    size, tensors = 64 << 20, []
+
+    # ANCHOR: counters
+    def empty(_: int) -> None:
+        tensors.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+
+    def delete(_: int) -> None:
+        tensors.clear()  # the last reference, as with `del`
+
+    def empty_cache(_: int) -> None:
+        torch.cuda.empty_cache()
+
+    # ANCHOR_END: counters
+
+    steps = {"empty": empty, "del": delete, "empty_cache": empty_cache}
+    for last, (step, work) in enumerate(steps.items()):
+
+        def before() -> None:
+            for earlier in [delete, empty_cache, *list(steps.values())[:last]]:
+                earlier(0)
+
+        samples = lab.time_on_host(work, before=before)
+        counts = {
+            "allocated_bytes": torch.cuda.memory_allocated(),
+            "reserved_bytes": torch.cuda.memory_reserved(),
+        }
+        lab.record("counters", {"step": step, "bytes": size, **counts}, samples)
+        delete(0)
 
 
 def overlap(lab: Lab) -> None:
