@@ -1,0 +1,16 @@
+// Work that takes as long as it is told to, and little of the GPU: a few blocks. Look at
+// the loop: each step needs the one before, so no thread can hurry.
+
+// ANCHOR: chain
+extern "C" __global__ void chain(unsigned int *out, size_t count, unsigned int steps,
+                                 unsigned int factor)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count)
+        return;
+    unsigned int x = i;
+    for (unsigned int n = 0; n < steps; n++)
+        x = x * factor + 1;
+    out[i] = x;
+}
+// ANCHOR_END: chain
