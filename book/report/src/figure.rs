@@ -36,17 +36,17 @@ pub struct Block {
     pub filter: Filter,
     /// Lines: the parameter on the x axis.
     pub x: Option<String>,
-    /// Lines: the x axis in words.
+    /// Lines, timelines, memory: the x axis in words.
     pub x_label: Option<String>,
     /// Lines: the x axis' scale.
     #[serde(default = "linear", with = "ScaleName")]
     pub x_scale: Scale,
     /// Lines: the x axis' unit, if the parameter's name does not tell.
     pub x_unit: Option<Unit>,
-    /// What is drawn of each measurement.
-    pub y: Metric,
+    /// What is drawn of each measurement; on timelines, what is written beside it.
+    pub y: Option<Metric>,
     /// The axis of values in words.
-    pub y_label: String,
+    pub y_label: Option<String>,
     /// The scale of the axis of values.
     #[serde(default = "linear", with = "ScaleName")]
     pub y_scale: Scale,
@@ -72,6 +72,16 @@ pub struct Block {
     pub above: Option<String>,
     /// Heat maps: why some cells have no measurement.
     pub empty: Option<String>,
+    /// Timelines, memory: the measurements, from the top down; without, the only one
+    /// that is chosen.
+    #[serde(default, rename = "panel")]
+    pub panels: Vec<Panel>,
+    /// Timelines: the lanes that are drawn, in order; without, all.
+    pub lanes: Option<Vec<String>>,
+    /// Timelines: each panel has a time axis of its own.
+    pub own_axes: Option<bool>,
+    /// Memory: the series of readings that are drawn, in order; without, all.
+    pub readings: Option<Vec<String>>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -85,6 +95,17 @@ pub struct Block {
     /// Lines: places on the x axis that matter.
     #[serde(default, rename = "mark")]
     pub marks: Vec<MarkLine>,
+}
+
+/// One measurement of a timeline or of memory over time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// The heading.
+    pub label: String,
+    /// Which measurement, of those that the block chooses.
+    #[serde(default, rename = "where")]
+    pub filter: Filter,
 }
 
 /// A place on the x axis.
@@ -103,6 +124,8 @@ enum Form {
     Lines,
     Bars,
     Heatmap,
+    Timeline,
+    Memory,
 }
 
 impl Form {
@@ -111,6 +134,33 @@ impl Form {
             Form::Lines => "a chart of lines",
             Form::Bars => "a chart of bars",
             Form::Heatmap => "a heat map",
+            Form::Timeline => "a timeline",
+            Form::Memory => "a chart of memory",
+        }
+    }
+
+    /// The fields that it needs and those that it may have, beside those of all.
+    fn fields(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            Form::Lines => (
+                &["x", "x_label", "y", "y_label"],
+                &["series", "model", "mark", "reference", "labels", "order"],
+            ),
+            Form::Bars => (
+                &["bar", "y", "y_label"],
+                &["group", "reference", "labels", "order"],
+            ),
+            Form::Heatmap => (
+                &["column", "column_label", "row", "row_label", "y", "y_label"],
+                &["over", "below", "above", "empty", "labels", "order"],
+            ),
+            Form::Timeline => {
+                (&[], &["panel", "lanes", "own_axes", "x_label", "y", "labels"])
+            }
+            Form::Memory => (
+                &["y_label"],
+                &["panel", "readings", "x_label", "reference", "labels"],
+            ),
         }
     }
 }
@@ -183,53 +233,69 @@ impl Block {
     pub fn parse(toml: &str) -> Result<Block, String> {
         let block: Block = block::parse(toml)?;
         block::check_id(&block.id)?;
-        let (needed, may) = (true, false);
-        let lines = [
-            ("x", block.x.is_some(), needed),
-            ("x_label", block.x_label.is_some(), needed),
-            ("series", block.series.is_some(), may),
-            ("model", !block.models.is_empty(), may),
-            ("mark", !block.marks.is_empty(), may),
-        ];
-        let bars = [
-            ("bar", block.bar.is_some(), needed),
-            ("group", block.group.is_some(), may),
-        ];
-        let heatmap = [
-            ("column", block.column.is_some(), needed),
-            ("column_label", block.column_label.is_some(), needed),
-            ("row", block.row.is_some(), needed),
-            ("row_label", block.row_label.is_some(), needed),
-            ("over", block.over.is_some(), may),
-            ("below", block.below.is_some(), block.over.is_some()),
-            ("above", block.above.is_some(), block.over.is_some()),
-            ("empty", block.empty.is_some(), may),
-        ];
-        let forms = [
-            (Form::Lines, &lines[..]),
-            (Form::Bars, &bars[..]),
-            (Form::Heatmap, &heatmap[..]),
+        let given = [
+            ("x", block.x.is_some()),
+            ("x_label", block.x_label.is_some()),
+            ("y", block.y.is_some()),
+            ("y_label", block.y_label.is_some()),
+            ("series", block.series.is_some()),
+            ("group", block.group.is_some()),
+            ("bar", block.bar.is_some()),
+            ("column", block.column.is_some()),
+            ("column_label", block.column_label.is_some()),
+            ("row", block.row.is_some()),
+            ("row_label", block.row_label.is_some()),
+            ("over", block.over.is_some()),
+            ("below", block.below.is_some()),
+            ("above", block.above.is_some()),
+            ("empty", block.empty.is_some()),
+            ("panel", !block.panels.is_empty()),
+            ("lanes", block.lanes.is_some()),
+            ("own_axes", block.own_axes.is_some()),
+            ("readings", block.readings.is_some()),
+            ("labels", !block.labels.is_empty()),
+            ("order", !block.order.is_empty()),
+            ("reference", !block.references.is_empty()),
+            ("model", !block.models.is_empty()),
+            ("mark", !block.marks.is_empty()),
         ];
         let form = block.form.name();
-        let of = |own: bool| {
-            let some = forms.iter().filter(move |(f, _)| (*f == block.form) == own);
-            some.flat_map(|(_, fields)| *fields)
-        };
-        if let Some((key, ..)) = of(true).find(|(_, given, must)| *must && !given) {
-            return Err(format!("{form} needs `{key}`"));
+        let (needed, possible) = block.form.fields();
+        let ratio: &[&str] =
+            if block.over.is_some() { &["below", "above"] } else { &[] };
+        for key in needed.iter().chain(ratio) {
+            if given.contains(&(key, false)) {
+                return Err(format!("{form} needs `{key}`"));
+            }
         }
-        if let Some((key, ..)) = of(false).find(|(_, given, _)| *given) {
-            return Err(format!("{form} has no `{key}`"));
-        }
-        if block.form == Form::Heatmap && !block.references.is_empty() {
-            return Err(format!("{form} has no `reference`"));
+        for (key, _) in given.iter().filter(|(_, given)| *given) {
+            if !needed.contains(key) && !possible.contains(key) {
+                return Err(format!("{form} has no `{key}`"));
+            }
         }
         Ok(block)
     }
 
-    /// Whether values are read from an axis, on which a guess can be drawn.
-    pub fn has_axis(&self) -> bool {
-        self.form != Form::Heatmap
+    /// The unit of the one axis that values are read from, on which a guess can be drawn.
+    /// The error is what has no such axis.
+    pub fn axis(&self) -> Result<Unit, &'static str> {
+        match self.form {
+            Form::Lines | Form::Bars => Ok(self.unit()),
+            Form::Heatmap | Form::Timeline | Form::Memory => Err(self.form.name()),
+        }
+    }
+
+    /// The unit of what is drawn.
+    pub fn unit(&self) -> Unit {
+        match self.form {
+            Form::Memory => Unit::Bytes,
+            _ => self.metric().unit(),
+        }
+    }
+
+    /// What is drawn of each measurement, in forms that need `y`.
+    pub fn metric(&self) -> &Metric {
+        self.y.as_ref().unwrap_or(&Metric::Time)
     }
 
     /// The chart as HTML, and the pictures for the figures folder.
@@ -240,7 +306,9 @@ impl Block {
     ) -> Result<(String, Vec<Picture>), String> {
         let measured =
             self.filter.all(records.reference.record(&self.experiment)?)?;
-        self.names().check(&measured)?;
+        if !matches!(self.form, Form::Timeline | Form::Memory) {
+            self.names().check(&measured)?;
+        }
         let figures = records.both(|machine| {
             let record = machine.record(&self.experiment)?;
             let plot = Plot { block: self, machine, record, page };
@@ -248,6 +316,8 @@ impl Block {
                 Form::Lines => chart::Form::Lines(plot.lines()?),
                 Form::Bars => chart::Form::Bars(plot.bars()?),
                 Form::Heatmap => chart::Form::Heatmap(plot.heatmap()?),
+                Form::Timeline => chart::Form::Timeline(plot.timeline()?),
+                Form::Memory => chart::Form::Memory(plot.memory()?),
             };
             Ok((record, self.figure(form)))
         })?;
@@ -256,16 +326,9 @@ impl Block {
         for ((record, figure), beside) in figures.each() {
             // The title says what the reference's figure shows. Another machine's may
             // show something else, so its title only says what it is of.
-            let title = match (two && !beside, &self.x_label) {
-                (false, _) => self.title.clone(),
-                (true, None) => format!("{} on this machine", self.y_label),
-                (true, Some(x)) => {
-                    format!(
-                        "{} over {} on this machine",
-                        self.y_label,
-                        x.to_lowercase()
-                    )
-                }
+            let title = match two && !beside {
+                false => self.title.clone(),
+                true => format!("{} on this machine", self.subject()),
             };
             html += &self.html(record, figure, beside, &title);
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {
@@ -311,9 +374,29 @@ impl Block {
         }
     }
 
+    /// What it is of, whatever it shows.
+    fn subject(&self) -> String {
+        match (&self.y_label, &self.x_label) {
+            (Some(y), Some(x)) => format!("{y} over {}", x.to_lowercase()),
+            (Some(y), None) if self.form == Form::Memory => format!("{y} over time"),
+            (Some(y), None) => y.clone(),
+            (None, _) => "What ran when".to_owned(),
+        }
+    }
+
     /// What values are called.
     pub fn names(&self) -> Names<'_> {
         Names { labels: &self.labels, order: &self.order }
+    }
+
+    /// What a lane, a kind of work or a series of readings is called.
+    pub fn called(&self, name: &str) -> String {
+        self.labels.get(name).cloned().unwrap_or_else(|| name.replace('_', " "))
+    }
+
+    /// The names that labels are given for.
+    pub fn labelled(&self) -> impl Iterator<Item = &str> {
+        self.labels.keys().map(String::as_str)
     }
 }
 

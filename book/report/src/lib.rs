@@ -23,6 +23,7 @@
 //! | [`table`] | `table` blocks |
 //! | [`figure`] | `chart` blocks: what they say, and the figure on the page |
 //! | [`plot`] | which point of a chart lies where |
+//! | [`course`] | the same for timelines and memory over time |
 //! | [`chart`] | a chart as SVG; knows nothing of records |
 //! | [`prediction`] | `prediction` blocks |
 //! | [`goals`] | `goals` blocks |
@@ -40,6 +41,7 @@ pub mod block;
 pub mod build;
 pub mod chart;
 pub mod claims;
+pub mod course;
 pub mod directive;
 pub mod figure;
 pub mod fit;

@@ -1,7 +1,7 @@
 //! The numbers of one measurement.
 
 use record::statistics::CONFIDENCE;
-use record::{Measurement, Parameter, Record, Statistics};
+use record::{Measurement, MemoryReading, Parameter, Record, Span, Statistics};
 use serde::Deserialize;
 
 use crate::unit::Unit;
@@ -32,7 +32,48 @@ pub enum Metric {
     Counter(String),
     /// A swept parameter.
     Parameter(String),
+    /// A time of a piece of work, given by lane and label.
+    Span(String, String, OfASpan),
+    /// A reading of memory over time.
+    Memory(String, OfASeries),
 }
+
+/// A time of a piece of work on a timeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OfASpan {
+    /// When it began.
+    Start,
+    /// When it was done.
+    End,
+    /// How long it took.
+    Duration,
+}
+
+/// One of a series of readings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OfASeries {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+}
+
+const OF_A_SPAN: [(&str, OfASpan); 3] = [
+    ("start", OfASpan::Start),
+    ("end", OfASpan::End),
+    ("duration", OfASpan::Duration),
+];
+
+const OF_A_SERIES: [(&str, OfASeries); 4] = [
+    ("first", OfASeries::First),
+    ("last", OfASeries::Last),
+    ("max", OfASeries::Max),
+    ("min", OfASeries::Min),
+];
 
 /// A number with the 95 % interval it is known in; both ends equal it where it is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +92,55 @@ impl TryFrom<String> for Metric {
     fn try_from(text: String) -> Result<Metric, String> {
         Metric::parse(&text)
     }
+}
+
+impl OfASpan {
+    fn of(self, span: &Span) -> f64 {
+        match self {
+            OfASpan::Start => span.start_seconds,
+            OfASpan::End => span.end_seconds,
+            OfASpan::Duration => span.end_seconds - span.start_seconds,
+        }
+    }
+}
+
+impl OfASeries {
+    fn of(self, readings: &[MemoryReading]) -> Option<u64> {
+        let mut bytes = readings.iter().map(|reading| reading.bytes);
+        match self {
+            OfASeries::First => bytes.next(),
+            OfASeries::Last => bytes.last(),
+            OfASeries::Max => bytes.max(),
+            OfASeries::Min => bytes.min(),
+        }
+    }
+}
+
+/// `LANE.LABEL.WHAT`: the label may have dots.
+fn span(text: &str) -> Option<Metric> {
+    let (piece, what) = text.rsplit_once('.')?;
+    let (lane, label) = piece.split_once('.')?;
+    let what = value_in(&OF_A_SPAN, what)?;
+    Some(Metric::Span(lane.to_owned(), label.to_owned(), what))
+}
+
+/// `SERIES.WHAT`.
+fn memory(text: &str) -> Option<Metric> {
+    let (series, what) = text.rsplit_once('.')?;
+    Some(Metric::Memory(series.to_owned(), value_in(&OF_A_SERIES, what)?))
+}
+
+fn any<T>(table: &[(&str, T)]) -> String {
+    let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+    names.join("|")
+}
+
+fn value_in<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
+    table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+fn name_in<'t, T: PartialEq>(table: &[(&'t str, T)], value: &T) -> &'t str {
+    table.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
 }
 
 const PLAIN: [(&str, Metric); 8] = [
@@ -74,10 +164,18 @@ impl Metric {
             Some(("model", name)) => Ok(Metric::Model(name.to_owned())),
             Some(("counter", name)) => Ok(Metric::Counter(name.to_owned())),
             Some(("param", name)) => Ok(Metric::Parameter(name.to_owned())),
+            Some(("span", of)) => span(of).ok_or_else(|| {
+                format!("`{text}` is not span.LANE.LABEL.{}", any(&OF_A_SPAN))
+            }),
+            Some(("memory", of)) => memory(of).ok_or_else(|| {
+                format!("`{text}` is not memory.SERIES.{}", any(&OF_A_SERIES))
+            }),
             _ => {
                 let names = PLAIN.map(|(name, _)| name).join(", ");
                 Err(format!(
-                    "no metric `{text}`: there are {names}, model.NAME, counter.NAME, param.NAME"
+                    "no metric `{text}`: there are {names}, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.{}, memory.SERIES.{}",
+                    any(&OF_A_SPAN),
+                    any(&OF_A_SERIES)
                 ))
             }
         }
@@ -94,6 +192,8 @@ impl Metric {
             Metric::Model(name)
             | Metric::Counter(name)
             | Metric::Parameter(name) => Unit::of_name(name),
+            Metric::Span(..) => Unit::Time,
+            Metric::Memory(..) => Unit::Bytes,
         }
     }
 
@@ -133,6 +233,15 @@ impl Metric {
                 .get(name)
                 .and_then(Parameter::integer)
                 .map(|integer| exact(integer as f64)),
+            Metric::Span(lane, label, what) => {
+                let is = |span: &&Span| span.lane == *lane && span.label == *label;
+                m.spans.iter().find(is).map(|span| what.of(span)).map(exact)
+            }
+            Metric::Memory(series, what) => m
+                .memory
+                .get(series)
+                .and_then(|readings| what.of(readings))
+                .map(|bytes| exact(bytes as f64)),
         };
         match found {
             Some((value, low, high))
@@ -151,10 +260,13 @@ impl Metric {
             Metric::Model(name) => format!("model.{name}"),
             Metric::Counter(name) => format!("counter.{name}"),
             Metric::Parameter(name) => format!("param.{name}"),
-            plain => {
-                let found = PLAIN.iter().find(|(_, metric)| metric == plain);
-                found.map_or("", |(name, _)| *name).to_owned()
+            Metric::Span(lane, label, what) => {
+                format!("span.{lane}.{label}.{}", name_in(&OF_A_SPAN, what))
             }
+            Metric::Memory(series, what) => {
+                format!("memory.{series}.{}", name_in(&OF_A_SERIES, what))
+            }
+            plain => name_in(&PLAIN, plain).to_owned(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Which point lies where: a `chart` block with one machine's record becomes lines,
-//! bars or a heat map.
+//! bars or a heat map. Timelines and memory over time are for [`crate::course`].
 //!
 //! The reference machine must give everything that the block asks for. What another
 //! machine lacks is left out of its chart.
@@ -62,7 +62,7 @@ impl Plot<'_> {
         };
         let (y, references) = (self.values(), self.references()?);
         let marks = self.marks()?;
-        Ok(Lines { x, y, series, models, references, marks })
+        Ok(Lines { x, y, series, models, references, marks, steps: false })
     }
 
     /// A chart of bars.
@@ -196,10 +196,12 @@ impl Plot<'_> {
         };
         let other = Filter::like(m).and(over).one(self.record);
         let other = other.map_err(|e| format!("over: {e}"))?;
-        let of = |m| self.block.y.of(self.record, m).map(|estimate| estimate.value);
+        let of = |m| {
+            self.block.metric().of(self.record, m).map(|estimate| estimate.value)
+        };
         let (a, b) = (of(m)?, of(other)?);
         let ratio = on_scale(a / b, Scale::Log2)?;
-        let (unit, words) = (self.block.y.unit(), Unit::Ratio.print(ratio));
+        let (unit, words) = (self.block.unit(), Unit::Ratio.print(ratio));
         Ok((ratio, format!("{words} ({} over {})", unit.print(a), unit.print(b))))
     }
 
@@ -242,9 +244,9 @@ impl Plot<'_> {
 
     /// What is drawn of `m`, and the same in words.
     fn value(&self, m: &Measurement) -> Result<(Estimate, String), String> {
-        let estimate = self.block.y.of(self.record, m)?;
+        let estimate = self.block.metric().of(self.record, m)?;
         on_scale(estimate.low, self.block.y_scale)?;
-        Ok((estimate, self.block.y.in_words(m, &estimate)))
+        Ok((estimate, self.block.metric().in_words(m, &estimate)))
     }
 
     /// A model's curves: one for each line that it speaks of.
@@ -253,10 +255,10 @@ impl Plot<'_> {
         let chosen = block.filter.and(&model.filter).all(self.record)?;
         let curve = match (&model.metric, &model.fit) {
             (Some(metric), None) => {
-                same_unit(&metric.unit(), &block.y.unit())?;
+                same_unit(&metric.unit(), &block.unit())?;
                 Curve::Metric(metric)
             }
-            (None, Some(metric)) if *metric != block.y => {
+            (None, Some(metric)) if *metric != *block.metric() => {
                 return Err("`fit` must be what `y` is".to_owned());
             }
             (None, Some(Metric::Time)) => Curve::Time(query::fit(&chosen)?),
@@ -278,20 +280,20 @@ impl Plot<'_> {
             let points = self.points(&label, &measurements, |m| {
                 let value = on_scale(curve.value(self.record, m)?, block.y_scale)?;
                 let exact = Estimate { value, low: value, high: value };
-                Ok((exact, block.y.unit().print(value)))
+                Ok((exact, block.unit().print(value)))
             })?;
             Ok(Series { label, points })
         });
         series.collect()
     }
 
-    fn references(&self) -> Result<Vec<Reference>, String> {
+    pub(crate) fn references(&self) -> Result<Vec<Reference>, String> {
         let mut lines = vec![];
         for ReferenceLine { label, kind, is, value, quantity } in
             &self.block.references
         {
             let value = match (is, value, quantity) {
-                (Some(is), None, None) => self.query(is, &self.block.y.unit()),
+                (Some(is), None, None) => self.query(is, &self.block.unit()),
                 (None, Some(value), None) => Ok(*value),
                 (None, None, Some(name)) => self.quantity(name),
                 _ => {
@@ -332,14 +334,15 @@ impl Plot<'_> {
 
     fn quantity(&self, name: &str) -> Result<f64, String> {
         let quantity = self.page.quantity(name)?;
-        same_unit(&quantity.unit, &self.block.y.unit())?;
+        same_unit(&quantity.unit, &self.block.unit())?;
         Ok(*quantity.value.on(self.machine).ok_or("this machine lacks it")?)
     }
 
     /// The axis on which values are read.
-    fn values(&self) -> Axis {
-        let Block { y, y_label, y_scale, .. } = self.block;
-        Axis { label: y_label.clone(), scale: *y_scale, unit: y.unit().on_axis() }
+    pub(crate) fn values(&self) -> Axis {
+        let Block { y_label, y_scale, .. } = self.block;
+        let label = y_label.clone().unwrap_or_default();
+        Axis { label, scale: *y_scale, unit: self.block.unit().on_axis() }
     }
 
     fn x_unit(&self) -> Unit {
@@ -348,7 +351,10 @@ impl Plot<'_> {
     }
 
     /// What the reference machine lacks is an error, what another lacks is left out.
-    fn or_left_out<T>(&self, found: Result<T, String>) -> Result<Option<T>, String> {
+    pub(crate) fn or_left_out<T>(
+        &self,
+        found: Result<T, String>,
+    ) -> Result<Option<T>, String> {
         match found {
             Err(problem) if self.machine.is_reference => Err(problem),
             found => Ok(found.ok()),

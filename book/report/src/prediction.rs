@@ -41,13 +41,11 @@ impl Block {
             None => String::new(),
             Some(id) => {
                 let chart = page.chart(id)?;
-                if !chart.has_axis() {
-                    return Err(format!(
-                        "the guess cannot be drawn on `{id}`: a heat map has no axis \
-                         for it"
-                    ));
-                }
-                let axis = chart.y.unit();
+                let axis = chart.axis().map_err(|form| {
+                    format!(
+                        "the guess cannot be drawn on `{id}`: {form} has no axis for it"
+                    )
+                })?;
                 if axis != *unit {
                     return Err(format!(
                         "the guess cannot be drawn on `{id}`: its values are in `{}`, \

@@ -379,6 +379,229 @@ fn heat_maps_show_a_number_or_how_it_compares() {
     assert_eq!(hovers[3], "Memory pageable, Size 1 KiB: not tried");
 }
 
+/// A record with the course of its two measurements of 1 MiB, which the others lack.
+fn with_courses(machine: &str) -> record::Record {
+    let mut record = record(machine, "NVIDIA H200", 1.0);
+    for m in record.measurements.iter_mut().filter(|m| m.bytes_read == 1 << 20) {
+        let end = m.seconds[3];
+        let span = |lane: &str, label: &str, start: f64, end: f64| record::Span {
+            lane: lane.to_owned(),
+            label: label.to_owned(),
+            start_seconds: start,
+            end_seconds: end,
+        };
+        m.spans = vec![
+            span("host", "launch it", 0.0, 4e-6),
+            span("host", "wait", 4e-6, end),
+            span("stream 1", "copy 1", 6e-6, end / 2.0),
+            span("stream_2", "other 1", end / 4.0, end),
+        ];
+        let readings = [
+            (0.0, 0),
+            (1e-6, 1 << 20),
+            (2e-6, 1 << 20),
+            (3e-6, 1 << 20),
+            (end, 1 << 19),
+        ];
+        let reading = |&(seconds, bytes): &(f64, u64)| record::MemoryReading {
+            seconds,
+            bytes,
+        };
+        m.memory
+            .insert("pool_used".to_owned(), readings.iter().map(reading).collect());
+        m.memory.insert("driver_used".to_owned(), vec![reading(&(0.0, 5 << 20))]);
+    }
+    record
+}
+
+/// A chart of the course of copies of 1 MiB.
+fn course(form: &str, lines: &str) -> String {
+    format!(
+        "```chart\nid = \"course\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+         description = \"D.\"\nform = \"{form}\"\nwhere = {{ bytes = \"1MiB\" }}\n{lines}\n```\n"
+    )
+}
+
+const KINDS: &str = "[[panel]]\nlabel = \"Pageable memory\"\nwhere = { kind = \"pageable\" }\n\
+    [[panel]]\nlabel = \"Pinned memory\"\nwhere = { kind = \"pinned\" }\n";
+
+/// The chart's hovers, on a page with these lines; the reference's, then this machine's.
+fn course_hovers(page: &str, here: bool) -> [Vec<String>; 2] {
+    let fixture = Fixture::new();
+    fixture.write("book/claims.toml", "");
+    fixture.record(&with_courses("h200"));
+    if here {
+        let mut here = with_courses("laptop");
+        here.measurements.iter_mut().take(3).for_each(|m| m.spans.clear());
+        fixture.record(&here);
+        fixture.results().set_this_machine("laptop").unwrap();
+    }
+    fixture.pages(&[("page", page)]);
+    fixture.build().unwrap();
+    ["h200", "laptop"].map(|machine| {
+        let path = format!("book/src/figures/{machine}/course.svg");
+        let svg = if machine == "h200" || here {
+            fixture.read(&path)
+        } else {
+            String::new()
+        };
+        let titles = svg.split("<title>").skip(1);
+        let titles = titles.map(|rest| rest.split("</title>").next().unwrap());
+        titles.map(str::to_owned).collect()
+    })
+}
+
+#[test]
+fn timelines_show_what_ran_when() {
+    let labels = "labels = { wait = \"waiting\", stream_2 = \"second stream\" }\ny = \"time\"\n";
+    let lanes = "lanes = [\"stream_2\", \"host\"]\n";
+    let page = course("timeline", &format!("{labels}{lanes}{KINDS}"));
+    let of_pinned = [
+        "second stream, other 1: 27.6 µs, from 9.19 µs to 36.8 µs",
+        "host, launch it: 4.00 µs, from 0.00 ns to 4.00 µs",
+        "host, wait: 32.8 µs, from 4.00 µs to 36.8 µs",
+    ];
+    let [reference, here] = course_hovers(&page, true);
+    assert_eq!(reference.len(), 6, "{reference:?}");
+    assert_eq!(reference[3..], of_pinned);
+    assert_eq!(here, of_pinned, "what this machine lacks is left out");
+    // Without panels and lanes: the only measurement, all that is there.
+    let page = course("timeline", "")
+        .replace("\"1MiB\" }", "\"1MiB\", kind = \"pinned\" }");
+    let [all, _] = course_hovers(&page, false);
+    assert_eq!(all.len(), 4, "{all:?}");
+}
+
+#[test]
+fn memory_is_shown_over_time() {
+    let lines = "y_label = \"Memory\"\nlabels = { pool_used = \"the pool\" }\n\
+                 readings = [\"pool_used\"]\n";
+    let cap = "[[reference]]\nlabel = \"Cap\"\nkind = \"peak\"\nvalue = 2097152.0\n";
+    let page = course("memory", &format!("{lines}{KINDS}{cap}"));
+    let [hovers, _] = course_hovers(&page, false);
+    // Of each panel, the readings where something changes.
+    assert_eq!(hovers.len(), 8, "{hovers:?}");
+    assert_eq!(hovers[1], "the pool at 1.00 µs: 1 MiB");
+    assert_eq!(hovers[2], "the pool at 3.00 µs: 1 MiB");
+}
+
+#[test]
+fn courses_that_cannot_be_drawn() {
+    let kinds = |of: &str| format!("{of}\n{KINDS}");
+    let timeline = |lines: &str| course("timeline", lines);
+    let memory = |lines: &str| course("memory", lines);
+    let cases = [
+        (
+            timeline("y_label = \"Time\""),
+            "`chart` block: a timeline has no `y_label`",
+        ),
+        (memory(""), "`chart` block: a chart of memory needs `y_label`"),
+        (
+            memory("y_label = \"Memory\"\nlanes = []"),
+            "`chart` block: a chart of memory has no `lanes`",
+        ),
+        (timeline(""), "chart \"course\": matches 2: give also `kind`"),
+        (
+            timeline(&KINDS.replace("\"pinned\"", "\"none\"")),
+            "chart \"course\": panel \"Pinned memory\": matches none on `h200`: `kind` is `pageable`, `pinned`",
+        ),
+        (
+            timeline(
+                &KINDS
+                    .replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024"),
+            ),
+            "chart \"course\": panel \"Pinned memory\": the measurement has no timeline",
+        ),
+        (
+            memory(&format!(
+                "y_label = \"Memory\"\n{}",
+                KINDS
+                    .replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024")
+            )),
+            "chart \"course\": panel \"Pinned memory\": the measurement has no memory over time",
+        ),
+        (
+            timeline(&kinds("lanes = [\"host\", \"hots\"]")),
+            "chart \"course\": lanes: no span lies in `hots`",
+        ),
+        (
+            memory(&kinds("y_label = \"Memory\"\nreadings = [\"pool\"]")),
+            "chart \"course\": readings: there are none of `pool`",
+        ),
+        (
+            timeline(&kinds("labels = { launch = \"call\", weit = \"wait\" }")),
+            "chart \"course\": labels: nothing that is drawn is called `weit`",
+        ),
+    ];
+    for (page, expected) in cases {
+        check_course(&page, expected);
+    }
+    // A seventh colour would be the first again.
+    let mut many = with_courses("h200");
+    let spans = &mut many.measurements[5].spans;
+    let other = spans[3].clone();
+    spans.extend(
+        ["b 1", "c 1", "d 1", "e 1"]
+            .map(|label| record::Span { label: label.to_owned(), ..other.clone() }),
+    );
+    let fixture = Fixture::new();
+    fixture.record(&many);
+    fixture.write("book/claims.toml", "");
+    let page = timeline(KINDS);
+    fixture.pages(&[("page", &page)]);
+    let expected = "page.md:1: chart \"course\": more than 6 kinds of work: launch, wait, copy, other, b, c, d, e; draw fewer `lanes`, or give labels that begin with the same word";
+    check_problems(&fixture, &page, &[expected]);
+}
+
+#[track_caller]
+fn check_course(page: &str, expected: &str) {
+    let fixture = Fixture::new();
+    fixture.record(&with_courses("h200"));
+    fixture.write("book/claims.toml", "");
+    fixture.pages(&[("page", page)]);
+    check_problems(&fixture, page, &[&format!("page.md:1: {expected}")]);
+}
+
+#[test]
+fn times_and_readings_are_quantities() {
+    let of = "host-memory copy kind=pinned bytes=1MiB";
+    let cases = [
+        ("span.stream 1.copy 1.start", "6.00 µs"),
+        ("span.stream 1.copy 1.end", "18.4 µs"),
+        ("span.host.wait.duration", "32.8 µs"),
+        ("memory.pool_used.max", "1 MiB"),
+        ("memory.pool_used.min", "0 B"),
+        ("memory.pool_used.first", "0 B"),
+        ("memory.pool_used.last", "512 KiB"),
+    ];
+    for (metric, expected) in cases {
+        let fixture = Fixture::new();
+        fixture.record(&with_courses("h200"));
+        fixture.write("book/claims.toml", "");
+        let page = format!(
+            "```quantities\n[a]\nis = \"{of} : {metric}\"\n```\n\nIt is {{{{a}}}}.\n"
+        );
+        fixture.pages(&[("page", &page)]);
+        fixture.build().unwrap();
+        let html = fixture.read("book/book/page.html");
+        assert!(html.contains(&format!("{expected}")), "{metric}: {html}");
+    }
+    for (metric, problem) in [
+        (
+            "span.host.start",
+            "`span.host.start` is not span.LANE.LABEL.start|end|duration",
+        ),
+        (
+            "memory.pool_used",
+            "`memory.pool_used` is not memory.SERIES.first|last|max|min",
+        ),
+        ("span.host.wait.end", "this measurement has no `span.host.wait.end`"),
+        ("memory.pool.max", "this measurement has no `memory.pool.max`"),
+    ] {
+        check_quantity(&format!("{of} : {metric}"), problem);
+    }
+}
+
 #[test]
 fn the_finished_book_can_go_elsewhere() {
     let fixture = Fixture::new();
@@ -492,7 +715,7 @@ fn queries_that_mean_nothing_or_too_much() {
         (": time", "`: time` names no experiment"),
         (
             "host-memory copy : speed",
-            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME",
+            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min",
         ),
         ("copies copy : time", "`h200` has no measured record of `copies`"),
         ("host-memory move : time", "matches none on `h200`: `case` is `copy`"),
@@ -647,7 +870,7 @@ fn charts_that_cannot_be_drawn() {
         (
             "form = \"lines\"",
             "form = \"pie\"",
-            "`chart` block: line 5: unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`",
+            "`chart` block: line 5: unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`, `timeline`, `memory`",
         ),
         ("x = \"bytes\"", "", "`chart` block: a chart of lines needs `x`"),
         (
@@ -663,12 +886,12 @@ fn charts_that_cannot_be_drawn() {
         (
             "x = \"bytes\"",
             "x = \"bytes\"\nz = 1",
-            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `labels`, `order`, `reference`, `model`, `mark`",
+            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `panel`, `lanes`, `own_axes`, `readings`, `labels`, `order`, `reference`, `model`, `mark`",
         ),
         (
             "y = \"bandwidth\"",
             "y = \"speed\"",
-            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME",
+            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min",
         ),
         (
             "experiment = \"host-memory\"",

@@ -24,6 +24,7 @@ struct Curve<'a> {
     pen: Pen,
     points: Vec<&'a Point>,
     measured: bool,
+    steps: bool,
 }
 
 /// A label at the end of a curve: its lines, and their middle.
@@ -48,12 +49,23 @@ pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
         Width::Wide => (640.0, 400.0),
         Width::Narrow => (360.0, 380.0),
     };
-    let curves = curves(lines);
-    let points = || curves.iter().flat_map(|curve| &curve.points);
+    panel(lines, &[lines], size, width)
+}
+
+/// One of several charts whose axes span the values of all.
+pub(super) fn panel(
+    lines: &Lines,
+    all: &[&Lines],
+    size: (f64, f64),
+    width: Width,
+) -> Picture {
+    let together: Vec<Curve> = all.iter().flat_map(|lines| curves(lines)).collect();
+    let points = || together.iter().flat_map(|curve| &curve.points);
     let values = points().flat_map(|point| [point.y, point.low, point.high]);
     let (y, marks) = measure(&lines.y, values, &lines.references, '↑');
     let x: Vec<f64> = points().map(|point| point.x).collect();
     let x = Span::across(&lines.x, &x);
+    let curves = curves(lines);
     let layout = settle(lines, &curves, &marks, x, y, size, width);
     let body =
         sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
@@ -81,7 +93,8 @@ fn curves(lines: &Lines) -> Vec<Curve<'_>> {
             Some(same) => ("", same.pen),
             None => (label, Pen::model(models().count())),
         };
-        curves.push(Curve { label, pen, points, measured });
+        let steps = lines.steps;
+        curves.push(Curve { label, pen, points, measured, steps });
     }
     curves
 }
@@ -187,8 +200,9 @@ fn on_lines(
     (x, y): (&Span, &Span),
     plot: Area,
 ) -> Result<Vec<Option<(String, Area)>>, usize> {
-    let place = |point: &&Point| (x.position(point.x), y.position(point.y));
-    let drawn = curves.iter().map(|curve| curve.points.iter().map(place).collect());
+    let place = |(a, b): (f64, f64)| (x.position(a), y.position(b));
+    let drawn =
+        curves.iter().map(|curve| curve.path().into_iter().map(place).collect());
     let line = |mark: &Mark| {
         let y = y.position(mark.value);
         vec![(plot.left, y), (plot.right, y)]
@@ -261,7 +275,7 @@ fn paint(
         nothing(sheet, *plot);
     }
     let chart = sheet.plot(x, y);
-    for curve in curves.iter().filter(|curve| curve.measured) {
+    for curve in curves.iter().filter(|curve| curve.measured && !curve.steps) {
         let band = Polygon::new(curve.band(), curve.pen.fill(0.18));
         chart.draw(&band).expect(INFALLIBLE);
         if curve.points.len() == 1 {
@@ -271,12 +285,12 @@ fn paint(
     }
     for curve in curves {
         let stroke = curve.pen.stroke(curve.pen.width());
-        let path: Vec<_> =
-            curve.points.iter().map(|point| (point.x, point.y)).collect();
-        chart.draw(&PathElement::new(path, stroke)).expect(INFALLIBLE);
+        chart.draw(&PathElement::new(curve.path(), stroke)).expect(INFALLIBLE);
         for point in curve.points.iter().filter(|_| curve.measured) {
-            let dot = Circle::new((point.x, point.y), 9, curve.pen.fill(1.0));
-            chart.draw(&dot).expect(INFALLIBLE);
+            if !curve.steps {
+                let dot = Circle::new((point.x, point.y), 9, curve.pen.fill(1.0));
+                chart.draw(&dot).expect(INFALLIBLE);
+            }
             sheet.hover_point(
                 (x.position(point.x), y.position(point.y)),
                 &point.hover,
@@ -309,6 +323,17 @@ fn paint(
 impl Curve<'_> {
     fn last(&self) -> &Point {
         self.points.last().expect("curves without points are left out")
+    }
+
+    /// The places that it goes through: of steps, also their corners.
+    fn path(&self) -> Vec<(f64, f64)> {
+        let mut path: Vec<(f64, f64)> = Vec::new();
+        for point in &self.points {
+            let before = path.last().filter(|&&(_, y)| self.steps && y != point.y);
+            path.extend(before.map(|&(_, y)| (point.x, y)));
+            path.push((point.x, point.y));
+        }
+        path
     }
 
     /// The outline of the points' intervals.

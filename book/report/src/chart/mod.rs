@@ -8,6 +8,8 @@
 //! | `lines` | curves over an axis |
 //! | `bars` | horizontal bars in groups |
 //! | `heatmap` | coloured cells with numbers |
+//! | `timeline` | what ran when, in lanes |
+//! | `memory` | memory over time, in steps |
 //! | `legend` | references, the key, the axis below the plot |
 //! | `place` | where labels go, so that none overlaps another |
 //! | `scale` | axes: values to pixels, ticks |
@@ -25,10 +27,12 @@ mod bars;
 mod heatmap;
 mod legend;
 mod lines;
+mod memory;
 mod place;
 mod scale;
 mod style;
 mod text;
+mod timeline;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +64,10 @@ pub enum Form {
     Bars(Bars),
     /// Coloured cells.
     Heatmap(Heatmap),
+    /// Bars along a time axis.
+    Timeline(Timeline),
+    /// Memory over time.
+    Memory(Memory),
 }
 
 /// Curves over an axis.
@@ -78,6 +86,8 @@ pub struct Lines {
     pub references: Vec<Reference>,
     /// Vertical lines: places on the x axis that matter, named in the key.
     pub marks: Vec<Mark>,
+    /// A value holds until the next point: curves are steps, without dots.
+    pub steps: bool,
 }
 
 /// A vertical line at one place of the x axis, left out if the axis does not reach it.
@@ -171,6 +181,79 @@ pub enum Tones {
         /// What it means to be above 1.
         above: String,
     },
+}
+
+/// What ran when: bars along a time axis.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// The time axis.
+    pub time: Axis,
+    /// All panels have the same axis, labelled once.
+    pub shared: bool,
+    /// What the colours mean; not said if there is only one.
+    pub kinds: Vec<Kind>,
+    /// From the top down.
+    pub panels: Vec<Panel>,
+}
+
+/// A kind of work.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// What it is called.
+    pub label: String,
+    /// As in [`Piece::color`].
+    pub color: Option<usize>,
+}
+
+/// What ran when in one measurement.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// The heading; none if empty.
+    pub label: String,
+    /// Written at the end of the heading's line.
+    pub note: String,
+    /// From the top down.
+    pub lanes: Vec<Lane>,
+}
+
+/// What ran in one place.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// The place: a stream, an engine, the host.
+    pub label: String,
+    /// What ran there.
+    pub pieces: Vec<Piece>,
+}
+
+/// One piece of work.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Written in its bar, or only its last word if that is a number.
+    pub label: String,
+    /// When it began.
+    pub start: f64,
+    /// When it was done.
+    pub end: f64,
+    /// Shown when pointed at.
+    pub hover: String,
+    /// Colour, counted from 0 (`--chart-1`); none if nothing is done but waiting.
+    pub color: Option<usize>,
+}
+
+/// Memory over time.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// From the top down; their axes span the values of all.
+    pub panels: Vec<MemoryPanel>,
+}
+
+/// Memory over the time of one measurement.
+#[derive(Clone, Debug)]
+pub struct MemoryPanel {
+    /// The heading; none if empty.
+    pub label: String,
+    /// The curves, in steps.
+    pub lines: Lines,
 }
 
 /// One curve.
@@ -273,7 +356,7 @@ pub enum Width {
 struct Picture {
     size: (f64, f64),
     body: String,
-    /// None if values are not read from an axis.
+    /// None if values are not read from one axis.
     reading: Option<Reading>,
 }
 
@@ -314,12 +397,14 @@ impl Reading {
 ///
 /// Attributes `data-value-…` say how values map to the picture's coordinates, and
 /// `data-cross-…` where the plot begins and ends on the other axis, so that a script
-/// can add a mark of its own; a heat map, which has no axis of values, has none.
+/// can add a mark of its own. Only lines and bars have them.
 pub fn svg(figure: &Figure, width: Width) -> String {
     let picture = match &figure.form {
         Form::Lines(lines) => lines::draw(lines, width),
         Form::Bars(bars) => bars::draw(bars, width),
         Form::Heatmap(map) => heatmap::draw(map, width),
+        Form::Timeline(timeline) => timeline::draw(timeline, width),
+        Form::Memory(memory) => memory::draw(memory, width),
     };
     let Picture { size, body, reading } = picture;
     let class = match width {

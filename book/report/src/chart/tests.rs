@@ -37,7 +37,15 @@ fn lines(
     let x =
         Axis { label: "Bytes".to_owned(), scale: Scale::Log2, unit: Unit::Bytes };
     let y = axis(y, Unit::Bandwidth);
-    figure(Form::Lines(Lines { x, y, series, models, references, marks: vec![] }))
+    figure(Form::Lines(Lines {
+        x,
+        y,
+        series,
+        models,
+        references,
+        marks: vec![],
+        steps: false,
+    }))
 }
 
 fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
@@ -92,6 +100,74 @@ fn break_even() -> Figure {
     heatmap(&sizes, &["1", "2", "16"], around, Unit::Ratio, |y, x| {
         0.0523 * 2f64.powi((x + y) as i32)
     })
+}
+
+/// A panel of lanes, each with pieces (label, start, end); waiting is no colour.
+fn panel(label: &str, lanes: &[(&str, &[(&str, f64, f64)])]) -> Panel {
+    let piece = |&(label, start, end): &(&str, f64, f64)| Piece {
+        label: label.to_owned(),
+        start,
+        end,
+        hover: format!("{label} <&> {start} {end}"),
+        color: (!label.starts_with("wait")).then_some(label.len()),
+    };
+    let lane = |(label, pieces): &(&str, &[(&str, f64, f64)])| Lane {
+        label: (*label).to_owned(),
+        pieces: pieces.iter().map(piece).collect(),
+    };
+    let note = "1.52 ms".to_owned();
+    Panel { label: label.to_owned(), note, lanes: lanes.iter().map(lane).collect() }
+}
+
+fn timeline(shared: bool, kinds: &[&str], panels: Vec<Panel>) -> Figure {
+    let time =
+        Axis { label: "Time".to_owned(), scale: Scale::Linear, unit: Unit::Time };
+    let kind = |(n, label): (usize, &&str)| Kind {
+        label: (*label).to_owned(),
+        color: n.checked_sub(1),
+    };
+    let kinds = kinds.iter().enumerate().map(kind).collect();
+    figure(Form::Timeline(Timeline { time, shared, kinds, panels }))
+}
+
+/// Two panels: copies and kernels one after the other, and overlapping.
+fn overlap(shared: bool) -> Figure {
+    let one: &[_] = &[("copy 1", 0.0, 1.0e-3), ("kernel 1", 1.0e-3, 2.1e-3)];
+    let copy: &[_] = &[("copy 1", 0.0, 1.0e-3)];
+    let kernel: &[_] = &[("kernel 1", 4e-6, 1.1e-3)];
+    let calls: &[_] =
+        &[("launch 1", 0.0, 4e-6), ("launch 2", 5e-6, 8e-6), ("wait", 8e-6, 1.1e-3)];
+    let panels = vec![
+        panel("One stream", &[("stream 1", one)]),
+        panel("Two", &[("host", calls), ("stream 1", copy), ("stream 2", kernel)]),
+    ];
+    timeline(shared, &["waiting", "copy", "kernel", "launch"], panels)
+}
+
+/// Panels of one curve or two each, with a cap.
+fn memory(panels: &[&str], readings: &[(f64, f64)]) -> Figure {
+    let axis = |label: &str, unit| Axis {
+        label: label.to_owned(),
+        scale: Scale::Linear,
+        unit,
+    };
+    let panel = |label: &&str| MemoryPanel {
+        label: (*label).to_owned(),
+        lines: Lines {
+            x: axis("Time", Unit::Time),
+            y: axis("Memory", Unit::Bytes),
+            series: vec![
+                series("used", readings),
+                series("reserved by the pool", &[(0.0, 2e9), (3e-3, 3e9)]),
+            ],
+            models: vec![],
+            references: vec![reference("Cap", 4e9, ReferenceKind::Peak)],
+            marks: vec![],
+            steps: true,
+        },
+    };
+    let panels = panels.iter().map(panel).collect();
+    figure(Form::Memory(Memory { panels }))
 }
 
 /// Figures with everything that charts find hard.
@@ -166,6 +242,21 @@ fn figures() -> Vec<Figure> {
         heatmap(&[LONG; 32], &["0"], Tones::Sequence, Unit::Time, |_, x| x as f64),
         heatmap(&[], &[], Tones::Sequence, Unit::Number, |_, _| 0.0),
         heatmap(&["zero"], &["0", "1"], Tones::Sequence, Unit::Number, |_, _| 0.0),
+        overlap(true),
+        overlap(false),
+        timeline(
+            true,
+            &["waiting", LONG],
+            vec![
+                panel(LONG, &[(LONG, &[(LONG, -1e-6, 3e-6), ("b", 1e-6, 2e-6)])]),
+                panel("", &[("", &[("nan", f64::NAN, 1.0), ("0", 0.0, 0.0)])]),
+            ],
+        ),
+        timeline(true, &[], vec![]),
+        timeline(false, &[], vec![panel("empty", &[])]),
+        memory(&["Threshold 0", LONG], &[(0.0, 0.0), (1e-3, 1e9), (2e-3, 0.0)]),
+        memory(&[""], &[(0.0, f64::INFINITY), (1e-3, 1e9)]),
+        memory(&[], &[]),
     ]
 }
 
@@ -185,10 +276,24 @@ fn number(tag: &str, name: &str) -> f64 {
     attribute(tag, name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
 }
 
+/// Every line, and how far what it draws is moved down.
+fn moved(svg: &str) -> Vec<(&str, f64)> {
+    let mut down = 0.0;
+    let with = |line| {
+        let moved = attribute(line, "transform")
+            .and_then(|moved| moved.strip_prefix("translate(0 "))
+            .and_then(|moved| moved.trim_end_matches(')').parse().ok());
+        down = moved.unwrap_or(down);
+        (line, down)
+    };
+    svg.lines().map(with).collect()
+}
+
 /// Every text with the area it covers.
 fn texts(svg: &str) -> Vec<(String, Area)> {
-    let texts = svg.lines().filter(|line| line.starts_with("<text "));
-    let area = |line: &str| {
+    let texts =
+        moved(svg).into_iter().filter(|(line, _)| line.starts_with("<text "));
+    let area = |(line, down): (&str, f64)| {
         let content = line.split_once('>').unwrap().1.trim_end_matches("</text>");
         let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
         let content =
@@ -199,7 +304,7 @@ fn texts(svg: &str) -> Vec<(String, Area)> {
             Some("middle") => x - width / 2.0,
             _ => x - width,
         };
-        let bottom = number(line, "y") + 3.0;
+        let bottom = number(line, "y") + 3.0 + down;
         (content, Area { left, right: left + width, top: bottom - SIZE, bottom })
     };
     texts.map(area).collect()
@@ -258,16 +363,16 @@ fn no_text_overlaps_another_or_a_curve_or_is_clipped() {
             let solid = |line: &&str| {
                 line.starts_with("<polyline") && !line.contains("opacity")
             };
-            for line in svg
-                .lines()
-                .filter(solid)
-                .filter(|line| !line.contains("--chart-grid"))
+            let curves = moved(&svg).into_iter().filter(|(line, _)| solid(line));
+            for (line, down) in
+                curves.filter(|(line, _)| !line.contains("--chart-grid"))
             {
                 let coordinate = |n: &str| n.parse::<f64>().unwrap() / 4.0;
                 let points = attribute(line, "points").unwrap().split(' ');
                 let points = points.filter_map(|point| point.split_once(','));
-                let points: Vec<_> =
-                    points.map(|(x, y)| (coordinate(x), coordinate(y))).collect();
+                let points: Vec<_> = points
+                    .map(|(x, y)| (coordinate(x), coordinate(y) + down))
+                    .collect();
                 let crossed =
                     points.windows(2).any(|ends| area.crossed_by(ends[0], ends[1]));
                 assert!(!crossed, "{text} lies on {line}");
@@ -347,6 +452,77 @@ fn a_heat_map_tells_by_number_color_and_line() {
 }
 
 #[test]
+fn a_timeline_labels_its_bars_where_there_is_room() {
+    let svg = svg_of(&overlap(true));
+    let count = |text: &str| svg.matches(&format!(">{text}<")).count();
+    // In the bars of both panels, or right of a short one; not on the next bar.
+    assert_eq!((count("copy 1"), count("kernel 1")), (2, 2), "{svg}");
+    assert_eq!((count("launch 1"), count("launch 2")), (0, 0), "{svg}");
+    assert_eq!((count("wait"), count("waiting"), count("1.52 ms")), (1, 1, 2));
+    assert_eq!(count("Time (ms)"), 1, "a shared axis is labelled once");
+    assert_eq!(svg_of(&overlap(false)).matches("Time (ms)").count(), 2);
+    let bar = |line: &&str| line.starts_with("<rect") && line.contains("--chart-");
+    let bars: Vec<_> = svg.lines().filter(bar).collect();
+    assert_eq!(bars.len(), 4 + 7, "four in the key");
+    let widths = bars[4..].iter().map(|bar| number(bar, "width"));
+    assert!(widths.clone().all(|width| width >= 6.0), "{widths:?}");
+
+    // What overlaps in a lane lies below, but not for less than clocks tick.
+    let tops = |b: f64| {
+        let lanes: &[_] = &[("a", 0.0, 1.0), ("b", b, 2.0), ("c", 2.0, 3.0)];
+        let svg = svg_of(&timeline(true, &[], vec![panel("", &[("lane", lanes)])]));
+        let hovers = svg.lines().filter(|line| line.contains("<title>"));
+        let rects = hovers.filter(|line| line.starts_with("<rect"));
+        rects.map(|line| number(line, "y")).collect::<Vec<_>>()
+    };
+    let [a, b, c] = tops(0.5)[..] else { panic!("three bars") };
+    assert!(a < b && a == c, "{a} {b} {c}");
+    let [a, b, c] = tops(0.9999)[..] else { panic!("three bars") };
+    assert!(a == b && b == c, "{a} {b} {c}");
+
+    // Too narrow for its words, a bar has its number.
+    let many: Vec<_> = (1..=8).map(|n| format!("kernel {n}")).collect();
+    let bars: Vec<_> =
+        many.iter().zip(0..).map(|(name, n)| (&**name, n, n + 1)).collect();
+    let bars: Vec<_> = bars
+        .into_iter()
+        .map(|(name, start, end)| (name, f64::from(start), f64::from(end)))
+        .collect();
+    let chart = timeline(true, &[], vec![panel("", &[("stream 1", &bars)])]);
+    let narrow = super::svg(&chart, Width::Narrow);
+    assert!(narrow.contains(">8</text>") && !narrow.contains(">kernel 8</text>"));
+}
+
+#[test]
+fn memory_is_drawn_in_steps_on_the_same_axes() {
+    let svg = svg_of(&memory(&["A", "B"], &[(0.0, 0.0), (1e-3, 1e9), (2e-3, 0.0)]));
+    let curve = |line: &&str| {
+        line.starts_with("<polyline")
+            && line.contains("--chart-1")
+            && !line.contains("opacity")
+    };
+    let curves: Vec<_> = svg.lines().filter(curve).collect();
+    assert_eq!(curves.len(), 2, "{svg}");
+    for curve in &curves {
+        // Three readings and two corners; every stretch is level or upright.
+        let points: Vec<_> =
+            attribute(curve, "points").unwrap().split(' ').collect();
+        let points: Vec<_> =
+            points.iter().filter_map(|p| p.split_once(',')).collect();
+        assert_eq!(points.len(), 5, "{curve}");
+        assert!(points.windows(2).all(|ends| {
+            let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+            ax == bx || ay == by
+        }));
+    }
+    assert_eq!(curves[0], curves[1], "the same axes");
+    assert!(
+        !svg.contains("<circle cx=\"0\"") && svg.contains("Cap: 3.73 GiB"),
+        "{svg}"
+    );
+}
+
+#[test]
 fn a_mark_is_a_vertical_line_named_in_the_key() {
     let points: Vec<_> = (10..=30).map(|n| (2f64.powi(n), 1e9)).collect();
     let draw = |marks| {
@@ -385,6 +561,7 @@ fn no_finite_number_panics() {
                     models: vec![],
                     references,
                     marks: vec![],
+                    steps: false,
                 };
                 svg(&figure(Form::Lines(form)), Width::Narrow);
             }
@@ -405,6 +582,10 @@ fn no_finite_number_panics() {
                 }
                 svg(&chart, Width::Narrow);
             }
+            let pieces: &[_] = &[("a", a, b), ("b", b, a)];
+            let panels = vec![panel("", &[("lane", pieces)])];
+            svg(&timeline(true, &[], panels), Width::Wide);
+            svg(&memory(&["panel"], &[(a, b), (b, a)]), Width::Narrow);
         }
     }
 }

@@ -1,0 +1,241 @@
+//! Timelines: what ran when, as bars along a time axis, in lanes, in one or several
+//! panels below each other.
+//!
+//! A bar is labelled inside where its label fits, then by the number that its label
+//! ends with, then right of it where there is room; else only when pointed at. Bars of
+//! one lane that overlap in time lie below each other.
+
+use super::legend::{FOOT, Key, foot, nothing};
+use super::place::Area;
+use super::scale::Span;
+use super::style::{Anchor, Pen, Sheet, sheet};
+use super::text::{self, LINE};
+use super::{Axis, Lane, Picture, Piece, Timeline, Width};
+
+/// Opacity of a bar: texts stay legible on it.
+const OPACITY: f64 = 0.36;
+/// Of a bar that stands for waiting.
+const PALE: f64 = 0.1;
+const BAR: f64 = 20.0;
+/// Above and below the bars of a lane.
+const MARGIN: f64 = 3.0;
+/// Between a bar and its label.
+const GAP: f64 = 4.0;
+/// Between panels.
+const BETWEEN: f64 = 10.0;
+/// Pieces overlap if they do so by more than this part of the axis: clocks tick.
+const TICK: f64 = 1e-3;
+
+/// A panel in its place.
+struct Row<'a> {
+    heading: Vec<String>,
+    note: &'a str,
+    /// Where the heading begins.
+    top: f64,
+    time: Span,
+    ticks: Vec<(f64, String)>,
+    /// The axis is labelled below this panel.
+    labelled: bool,
+    lanes: Vec<Track<'a>>,
+    plot: Area,
+}
+
+/// A lane in its place.
+struct Track<'a> {
+    label: &'a str,
+    /// Where it begins, with its label if that stands above the bars.
+    top: f64,
+    bottom: f64,
+    /// Its bars, each with where it lies, by time; bars of one height do not meet.
+    bars: Vec<(&'a Piece, Area)>,
+}
+
+pub(super) fn draw(timeline: &Timeline, width: Width) -> Picture {
+    let (width, limit) = match width {
+        Width::Wide => (640.0, 150.0),
+        Width::Narrow => (360.0, 70.0),
+    };
+    let mut key = Key::default();
+    for kind in timeline.kinds.iter().filter(|_| timeline.kinds.len() > 1) {
+        let (pen, opacity) = look(kind.color);
+        key.add_fill(pen, opacity, &kind.label);
+    }
+    let rows = settle(timeline, key.height(width), width, limit);
+    let bottom = rows.last().map_or(key.height(width) + 60.0, |row| row.plot.bottom);
+    let size = (width, bottom + FOOT);
+    let body = sheet(size.0, size.1, |sheet| {
+        key.draw(sheet);
+        let beside = beside(timeline, limit).is_some();
+        rows.iter().for_each(|row| paint(sheet, timeline, row, beside));
+        if rows.is_empty() {
+            let plot = Area { left: 0.0, top: 0.0, right: size.0, bottom: size.1 };
+            nothing(sheet, plot);
+        }
+    });
+    Picture { size, body, reading: None }
+}
+
+/// The pen and the opacity of a color; none stands for waiting.
+fn look(color: Option<usize>) -> (Pen, f64) {
+    color.map_or((Pen::MUTED, PALE), |color| (Pen::series(color), OPACITY))
+}
+
+/// Width of the lanes' labels, if they fit beside the bars; else they stand above.
+fn beside(timeline: &Timeline, limit: f64) -> Option<f64> {
+    let lanes = timeline.panels.iter().flat_map(|panel| &panel.lanes);
+    let widest = lanes.map(|lane| text::width(&lane.label)).fold(0.0, f64::max);
+    (widest <= limit).then_some(widest)
+}
+
+/// The pieces that can be drawn, by time.
+fn finite(lane: &Lane) -> Vec<&Piece> {
+    let finite = |piece: &&Piece| piece.start.is_finite() && piece.end.is_finite();
+    let mut pieces: Vec<&Piece> = lane.pieces.iter().filter(finite).collect();
+    pieces.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));
+    pieces
+}
+
+/// The axis from 0, or from the first start if that is earlier, to the last end.
+fn axis<'a>(axis: &Axis, lanes: impl Iterator<Item = &'a Lane>) -> Span {
+    let ends = lanes.flat_map(finite).flat_map(|piece| [piece.start, piece.end]);
+    let ends: Vec<f64> = ends.collect();
+    let mut span = Span::of_values(axis, &ends);
+    let (first, last) =
+        ends.iter().fold((0f64, 0f64), |(a, b), &end| (a.min(end), b.max(end)));
+    if first < last {
+        (span.min, span.max) = (first, last);
+    }
+    span
+}
+
+fn settle(
+    timeline: &Timeline,
+    mut top: f64,
+    width: f64,
+    limit: f64,
+) -> Vec<Row<'_>> {
+    let beside = beside(timeline, limit);
+    let left = beside.map_or(1.0, |label| label + 10.0);
+    let shared =
+        axis(&timeline.time, timeline.panels.iter().flat_map(|panel| &panel.lanes));
+    let count = timeline.panels.len();
+    let mut rows = Vec::new();
+    for (n, panel) in timeline.panels.iter().enumerate() {
+        let time = match timeline.shared {
+            true => shared.clone(),
+            false => axis(&timeline.time, panel.lanes.iter()),
+        };
+        let time = time.between(left, width - 8.0);
+        let ticks = time.ticks(|label| text::width(label) + 14.0);
+        let room = width - text::width(&panel.note) - 14.0;
+        // Headings are bold, and wider than the table of widths has them.
+        let heading = text::wrap(&panel.label, 0.92 * room, 3)
+            .unwrap_or_else(|| vec![text::cut(&panel.label, 0.92 * room)]);
+        let lines = match heading.len() {
+            0 if panel.note.is_empty() => 0,
+            lines => lines.max(1),
+        };
+        let start = top + lines as f64 * LINE + if lines > 0 { 4.0 } else { 0.0 };
+        let mut bottom = start + if panel.lanes.is_empty() { 40.0 } else { 0.0 };
+        let mut lanes = Vec::new();
+        for lane in &panel.lanes {
+            let track = track(lane, &time, bottom, beside.is_some());
+            bottom = track.bottom;
+            lanes.push(track);
+        }
+        let plot = Area { left, top: start, right: width - 8.0, bottom };
+        let labelled = !timeline.shared || n + 1 == count;
+        let note = panel.note.as_str();
+        rows.push(Row { heading, note, top, time, ticks, labelled, lanes, plot });
+        top = bottom + BETWEEN + if timeline.shared { 0.0 } else { FOOT };
+    }
+    rows
+}
+
+/// Lays out a lane: a bar is as high up as those before it allow.
+fn track<'a>(lane: &'a Lane, time: &Span, top: f64, beside: bool) -> Track<'a> {
+    let first = top + MARGIN + if beside { 0.0 } else { LINE };
+    let tick = TICK * (time.max - time.min);
+    let mut ends: Vec<f64> = Vec::new();
+    let mut bars = Vec::new();
+    for piece in finite(lane) {
+        let free = ends.iter().position(|&end| end - tick <= piece.start);
+        let level = free.unwrap_or(ends.len());
+        ends.resize(ends.len().max(level + 1), f64::NEG_INFINITY);
+        ends[level] = piece.end;
+        let left = time.position(piece.start);
+        let right = time.position(piece.end).max(left + 1.5);
+        let top = first + level as f64 * (BAR + 2.0);
+        bars.push((piece, Area { left, top, right, bottom: top + BAR }));
+    }
+    let levels = ends.len().max(1) as f64;
+    let bottom = first + levels * (BAR + 2.0) - 2.0 + MARGIN;
+    Track { label: &lane.label, top, bottom, bars }
+}
+
+fn paint(sheet: &mut Sheet, timeline: &Timeline, row: &Row, beside: bool) {
+    let Row { time, plot, .. } = row;
+    for (n, line) in row.heading.iter().enumerate() {
+        sheet.heading(0.0, row.top + (n as f64 + 0.5) * LINE, line);
+    }
+    let y = row.top + 0.5 * LINE;
+    sheet.text(sheet.width, y, Anchor::End, Pen::INK, row.note);
+    for (tick, _) in &row.ticks {
+        let x = time.position(*tick);
+        sheet.line(&[(x, plot.top), (x, plot.bottom)], Pen::GRID.stroke(1.0));
+    }
+    if row.labelled {
+        foot(sheet, time, &row.ticks, &timeline.time.label, *plot);
+    }
+    if row.lanes.is_empty() {
+        nothing(sheet, *plot);
+    }
+    for lane in &row.lanes {
+        let ends = [(plot.left, lane.bottom), (plot.right, lane.bottom)];
+        sheet.line(&ends, Pen::GRID.stroke(1.0));
+        if beside {
+            let y = lane.top + MARGIN + BAR / 2.0;
+            sheet.text(plot.left - 8.0, y, Anchor::End, Pen::INK, lane.label);
+        } else {
+            let y = lane.top + MARGIN + LINE / 2.0;
+            sheet.text(0.0, y, Anchor::Start, Pen::MUTED, lane.label);
+        }
+        for (n, (piece, area)) in lane.bars.iter().enumerate() {
+            let later = lane.bars[n + 1..].iter().map(|(_, area)| area);
+            let next =
+                later.filter(|next| next.top == area.top).map(|next| next.left);
+            let next = next.fold(sheet.width, f64::min);
+            paint_bar(sheet, piece, area, next);
+        }
+    }
+    let base = plot.bottom;
+    sheet.line(&[(plot.left, base), (plot.right, base)], Pen::MUTED.stroke(1.0));
+    if beside {
+        let axis = [(plot.left, plot.top), (plot.left, base)];
+        sheet.line(&axis, Pen::MUTED.stroke(1.0));
+    }
+}
+
+/// Draws a bar, and its label where that fits; `next` is where the bar after it begins.
+fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64) {
+    let (pen, opacity) = look(piece.color);
+    sheet.rectangle(area, pen.fill(opacity));
+    let Area { left, top, right, bottom } = *area;
+    let outline =
+        [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+    sheet.line(&outline, pen.stroke(1.0));
+    let (middle, y) = ((left + right) / 2.0, (top + bottom) / 2.0);
+    let fits = |text: &str| text::width(text) + GAP <= right - left;
+    let number = piece.label.split_whitespace().last().unwrap_or_default();
+    let number = Some(number).filter(|number| number.parse::<u32>().is_ok());
+    if fits(&piece.label) {
+        sheet.text_on_fill(middle, y, &piece.label);
+    } else if let Some(number) = number.filter(|number| fits(number)) {
+        sheet.text_on_fill(middle, y, number);
+    } else if right + GAP + text::width(&piece.label) + GAP <= next {
+        sheet.text(right + GAP, y, Anchor::Start, Pen::INK, &piece.label);
+    }
+    let reach = (6.0 - (right - left)).max(0.0) / 2.0;
+    let target = Area { left: left - reach, right: right + reach, ..*area };
+    sheet.hover_area(&target, &piece.hover);
+}
