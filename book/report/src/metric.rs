@@ -109,7 +109,7 @@ impl OfASeries {
         let mut bytes = readings.iter().map(|reading| reading.bytes);
         match self {
             OfASeries::First => bytes.next(),
-            OfASeries::Last => bytes.last(),
+            OfASeries::Last => bytes.next_back(),
             OfASeries::Max => bytes.max(),
             OfASeries::Min => bytes.min(),
         }

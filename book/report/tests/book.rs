@@ -584,7 +584,7 @@ fn times_and_readings_are_quantities() {
         fixture.pages(&[("page", &page)]);
         fixture.build().unwrap();
         let html = fixture.read("book/book/page.html");
-        assert!(html.contains(&format!("{expected}")), "{metric}: {html}");
+        assert!(html.contains(expected), "{metric}: {html}");
     }
     for (metric, problem) in [
         (

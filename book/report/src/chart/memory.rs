@@ -5,13 +5,13 @@
 
 use std::fmt::Write as _;
 
-use super::style::{Pen, sheet, short};
+use super::style::{Anchor, Pen, sheet, short};
 use super::text::{self, LINE};
 use super::{Lines, Memory, Picture, Width, lines};
 
 const HEADING: f64 = LINE + 6.0;
 /// Between panels.
-const BETWEEN: f64 = 8.0;
+const BETWEEN: f64 = 14.0;
 
 pub(super) fn draw(memory: &Memory, width: Width) -> Picture {
     let size = match width {
@@ -35,9 +35,8 @@ pub(super) fn draw(memory: &Memory, width: Width) -> Picture {
     }
     if memory.panels.is_empty() {
         body = sheet(size.0, size.1, |sheet| {
-            let middle = (size.0 / 2.0, size.1 / 2.0);
-            let side = super::style::Anchor::Middle;
-            sheet.text(middle.0, middle.1, side, Pen::MUTED, "No measurements");
+            let (x, y) = (size.0 / 2.0, size.1 / 2.0);
+            sheet.text(x, y, Anchor::Middle, Pen::MUTED, "No measurements");
         });
         top = size.1 + BETWEEN;
     }

@@ -102,16 +102,19 @@ fn break_even() -> Figure {
     })
 }
 
-/// A panel of lanes, each with pieces (label, start, end); waiting is no colour.
-fn panel(label: &str, lanes: &[(&str, &[(&str, f64, f64)])]) -> Panel {
-    let piece = |&(label, start, end): &(&str, f64, f64)| Piece {
+/// A piece's label, start and end.
+type Part<'a> = (&'a str, f64, f64);
+
+/// A panel of lanes; waiting is no colour.
+fn panel(label: &str, lanes: &[(&str, &[Part])]) -> Panel {
+    let piece = |&(label, start, end): &Part| Piece {
         label: label.to_owned(),
         start,
         end,
         hover: format!("{label} <&> {start} {end}"),
         color: (!label.starts_with("wait")).then_some(label.len()),
     };
-    let lane = |(label, pieces): &(&str, &[(&str, f64, f64)])| Lane {
+    let lane = |(label, pieces): &(&str, &[Part])| Lane {
         label: (*label).to_owned(),
         pieces: pieces.iter().map(piece).collect(),
     };
@@ -481,16 +484,15 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     assert!(a == b && b == c, "{a} {b} {c}");
 
     // Too narrow for its words, a bar has its number.
-    let many: Vec<_> = (1..=8).map(|n| format!("kernel {n}")).collect();
-    let bars: Vec<_> =
-        many.iter().zip(0..).map(|(name, n)| (&**name, n, n + 1)).collect();
-    let bars: Vec<_> = bars
-        .into_iter()
-        .map(|(name, start, end)| (name, f64::from(start), f64::from(end)))
+    let names: Vec<_> = (0..8).map(|n| format!("kernel {n}")).collect();
+    let bars: Vec<Part> = names
+        .iter()
+        .zip([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+        .map(|(name, start)| (name.as_str(), start, start + 1.0))
         .collect();
     let chart = timeline(true, &[], vec![panel("", &[("stream 1", &bars)])]);
     let narrow = super::svg(&chart, Width::Narrow);
-    assert!(narrow.contains(">8</text>") && !narrow.contains(">kernel 8</text>"));
+    assert!(narrow.contains(">7</text>") && !narrow.contains(">kernel 7</text>"));
 }
 
 #[test]

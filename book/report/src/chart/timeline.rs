@@ -53,15 +53,17 @@ struct Track<'a> {
 pub(super) fn draw(timeline: &Timeline, width: Width) -> Picture {
     let (width, limit) = match width {
         Width::Wide => (640.0, 150.0),
-        Width::Narrow => (360.0, 70.0),
+        Width::Narrow => (360.0, 90.0),
     };
     let mut key = Key::default();
     for kind in timeline.kinds.iter().filter(|_| timeline.kinds.len() > 1) {
         let (pen, opacity) = look(kind.color);
         key.add_fill(pen, opacity, &kind.label);
     }
-    let rows = settle(timeline, key.height(width), width, limit);
-    let bottom = rows.last().map_or(key.height(width) + 60.0, |row| row.plot.bottom);
+    let head = key.height(width);
+    let head = if head > 0.0 { head + 4.0 } else { head };
+    let rows = settle(timeline, head, width, limit);
+    let bottom = rows.last().map_or(head + 60.0, |row| row.plot.bottom);
     let size = (width, bottom + FOOT);
     let body = sheet(size.0, size.1, |sheet| {
         key.draw(sheet);
