@@ -185,6 +185,7 @@ impl Gpu {
             Ok::<_, RecvError>(slot.len())
         };
         let mut loader = Loader::new(&self.context, slots, self.words, fill)?;
+        let go = go; // is dropped before the loader, which waits for the producer
         let start = self.begin()?;
         go.send(())?;
         for batch in 0..BATCHES {
