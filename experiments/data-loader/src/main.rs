@@ -161,9 +161,9 @@ fn epoch(
 }
 
 // ANCHOR: bound
-/// When the last kernel is done, if each step starts as soon as it can: making, when a
-/// slot is free; the copy, when the batch is made and one of two buffers on the GPU free;
-/// the kernel, when the batch has arrived.
+/// When the last kernel is done, if each step starts as soon as it can: making, when
+/// a slot is free; the copy, when the batch is made and one of two buffers on the GPU
+/// is free; the kernel, when the batch has arrived.
 fn bound(
     make: impl Fn(usize) -> f64,
     upload: f64,
