@@ -30,7 +30,11 @@
 //!
 //! Both copies return when they are done, so the host's memory is free for use, and no
 //! copy is in flight between two calls, whether they succeeded, failed or panicked.
+//!
+//! Data that has yet to be made need not pass through pageable memory: a [`Loader`] has it
+//! made in a slot, by a thread of its own, while the GPU works on what was made before.
 
+mod loader;
 mod past_caches;
 mod ring;
 
@@ -45,6 +49,7 @@ use cudarc::driver::{
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
+pub use loader::{LoadError, Loader};
 pub use past_caches::copy_past_caches;
 use ring::Ring;
 

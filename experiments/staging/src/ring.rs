@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaStream, DriverError, PinnedHostSlice, result, sys,
+    CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
+    ValidAsZeroBits, result, sys,
 };
 
 use crate::copy_past_caches;
@@ -13,14 +14,14 @@ use crate::copy_past_caches;
 /// Pinned buffers of one size.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    slots: Vec<Slot>,
+    slots: Vec<Slot<u8>>,
 }
 
 /// A pinned buffer, and the end of the last copy that used it.
 #[derive(Debug)]
-struct Slot {
-    memory: PinnedHostSlice<u8>,
-    done: CudaEvent,
+pub(crate) struct Slot<T> {
+    pub(crate) memory: PinnedHostSlice<T>,
+    pub(crate) done: CudaEvent,
 }
 
 /// Chunks of host memory that are not taken yet, each with its address on the GPU.
@@ -38,13 +39,8 @@ impl Ring {
         slots: usize,
         bytes: usize,
     ) -> Result<Ring, DriverError> {
-        let slot = |_| {
-            // Not write-combined: the CPU reads a slot on the way to the host.
-            // SAFETY: nothing is read from a slot but what was written there.
-            let memory = unsafe { context.alloc_pinned_with_flags(bytes, 0) }?;
-            Ok(Slot { memory, done: context.new_event(None)? })
-        };
-        Ok(Ring { slots: (0..slots).map(slot).collect::<Result<_, _>>()? })
+        let slots = (0..slots).map(|_| Slot::new(context, bytes));
+        Ok(Ring { slots: slots.collect::<Result<_, _>>()? })
     }
 
     // ANCHOR: send
@@ -112,7 +108,33 @@ impl Ring {
     // ANCHOR_END: fetch
 }
 
-impl Slot {
+impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
+    /// With room for `count` elements, all zero.
+    pub(crate) fn new(
+        context: &Arc<CudaContext>,
+        count: usize,
+    ) -> Result<Slot<T>, DriverError> {
+        // Not write-combined: the CPU reads a slot on the way to the host.
+        // SAFETY: nothing reads the memory before it is zeroed.
+        let mut memory = unsafe { context.alloc_pinned_with_flags::<T>(count, 0) }?;
+        // SAFETY: that many elements, and zeros are valid ones.
+        unsafe { memory.as_mut_ptr()?.write_bytes(0, count) };
+        Ok(Slot { memory, done: context.new_event(None)? })
+    }
+}
+
+impl<T> Drop for Slot<T> {
+    /// The memory stays as long as a copy uses it.
+    fn drop(&mut self) {
+        if self.done.synchronize().is_err() {
+            // Perhaps an error that cudarc has kept from an earlier call: then that was
+            // not waiting.
+            let _ = self.done.synchronize();
+        }
+    }
+}
+
+impl Slot<u8> {
     /// The first bytes of the buffer. No copy may be using them.
     fn bytes(
         &mut self,

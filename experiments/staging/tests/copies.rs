@@ -2,17 +2,13 @@
 //! (`../../lab/tests/driver/driver.c`). It makes a copy as late as its stream allows, so
 //! a slot that is used again too early, and a copy that returns too early, show.
 //!
-//! Each test runs in a process of its own, because the stand-in driver is set up by
-//! environment variables. With `STAGING_TEST` set, the tests run right here, on whatever
-//! driver there is.
+//! Each test runs in a process of its own (`support`).
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-#[path = "../../lab/tests/driver/stand_in.rs"]
-mod stand_in;
+mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 use std::sync::Arc;
 
 use cudarc::driver::{
@@ -20,27 +16,7 @@ use cudarc::driver::{
 };
 use proptest::prelude::*;
 use staging::{Error, Options, Staging};
-
-/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
-/// the named test, again.
-fn under_the_stand_in(name: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
-    const INSIDE: &str = "STAGING_TEST";
-    if std::env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
-        .env("STAND_IN_COPIES", "late")
-        .env(INSIDE, "")
-        .envs(settings.iter().copied())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
-    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
-}
+use support::{under_the_stand_in, value};
 
 /// Few and small chunks, so that small copies have many of them.
 fn options(threads: usize, chunk_bytes: usize, slots: usize) -> Options {
@@ -109,11 +85,6 @@ impl Gpu {
         assert!(target == expected, "to the host: {count} at {host}, {device}");
         Ok(())
     }
-}
-
-/// Bytes that do not repeat in step with chunks or slots.
-fn value(i: usize) -> u8 {
-    ((i as u32).wrapping_mul(2_654_435_761) >> 24) as u8
 }
 
 #[test]
