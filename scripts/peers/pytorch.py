@@ -127,7 +127,7 @@ def transposes(lab: Lab) -> None:
             continue
         matrix = values(0, side * side).view(side, side)
         inputs = [matrix.cuda() for _ in range(pairs)]
-        outputs = [torch.zeros_like(inputs[0]) for _ in range(pairs)]
+        outputs: dict[int, torch.Tensor] = {}
 
         # ANCHOR: transpose
         def transpose(turn: int) -> None:
@@ -138,24 +138,35 @@ def transposes(lab: Lab) -> None:
         samples = lab.time_on_gpu(stream, transpose)
         row = torch.arange(side, dtype=torch.int32, device="cuda")
         expected = (row * side + row[:, None]) * ODD
-        for output in outputs:
+        outputs.clear()
+        clear_pool((side, side), pairs)
+        for turn in range(pairs):
+            transpose(turn)
+        for output in outputs.values():
             lab.check(f"transpose {side}", torch.equal(output, expected))
         lab.record_transpose(side, pairs, samples)
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back, from PyTorch's pool and past it."""
-    for size in lab.sizes:
+    """Allocate and give back: a tensor from PyTorch's pool, the pool's memory alone, and a
+    tensor past the pool. The cases `pair` of `allocation`.
+    """
+    for size in lab.allocations:
 
         # ANCHOR: allocate
         def allocate(_: int) -> None:
             tensor = torch.empty(size, dtype=torch.uint8, device="cuda")
             del tensor  # back to the pool, not to the driver
 
+        def allocate_memory(_: int) -> None:
+            address = torch.cuda.caching_allocator_alloc(size)
+            torch.cuda.caching_allocator_delete(address)
+
         # ANCHOR_END: allocate
 
-        samples = lab.time_on_host(allocate, repeat=True)
-        lab.record("allocate_and_release", {"kind": "pooled", "bytes": size}, samples)
+        for kind, work in (("pooled", allocate), ("pool_alone", allocate_memory)):
+            samples = lab.time_on_host(work, repeat=True)
+            lab.record("allocate_and_release", {"kind": kind, "bytes": size}, samples)
         torch.cuda.empty_cache()
         torch.cuda.memory.caching_allocator_enable(False)
         try:
@@ -221,6 +232,17 @@ def overlap(lab: Lab) -> None:
                 samples,
                 checked=side * side + lab.words,
             )
+
+
+def clear_pool(shape: tuple[int, ...], count: int) -> None:
+    """Clears the memory that the next `count` tensors of this shape will get. A pool hands
+    out what it got back with its old contents, which are those that a check expects.
+    """
+    torch.cuda.empty_cache()
+    cleared = [
+        torch.zeros(shape, dtype=torch.int32, device="cuda") for _ in range(count)
+    ]
+    del cleared
 
 
 # 2,654,435,761 as a signed number of 32 bits.

@@ -2,7 +2,7 @@
 //! allocated and dropped. The first needs no GPU.
 
 #[path = "../tests/fake/mod.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, clippy::unwrap_used)]
 mod fake;
 
 use std::hint::black_box;
