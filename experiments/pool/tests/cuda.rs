@@ -1,0 +1,190 @@
+//! Buffers as a program uses them, under the stand-in driver
+//! (`../../lab/tests/driver/driver.c`), which makes a copy as late as its stream allows.
+//!
+//! Each test runs in a process of its own, because the stand-in driver is set up by
+//! environment variables. With `POOL_TEST` set, the tests run right here, on whatever
+//! driver there is.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "../../lab/tests/driver/stand_in.rs"]
+mod stand_in;
+
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
+use pool::{Buffer, Error, Options, Pool};
+
+/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
+/// the named test, again.
+fn under_the_stand_in(name: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
+    const INSIDE: &str = "POOL_TEST";
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
+        .env("STAND_IN_COPIES", "late")
+        .env(INSIDE, "")
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
+    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
+}
+
+const MIB: usize = 1 << 20;
+
+fn gpu() -> (Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
+    let context = CudaContext::new(0).unwrap();
+    let streams = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    (context, streams.0, streams.1)
+}
+
+fn unset(pool: &Pool, stream: &Arc<CudaStream>, len: usize) -> Buffer<u8> {
+    // SAFETY: every byte is valid.
+    unsafe { pool.alloc(stream, len) }.unwrap()
+}
+
+fn address(buffer: &Buffer<u8>) -> u64 {
+    buffer.view().device_ptr(buffer.stream()).0
+}
+
+#[test]
+fn memory_is_used_again_and_zeroed_if_wanted() {
+    under_the_stand_in("memory_is_used_again_and_zeroed_if_wanted", &[], || {
+        let (context, stream, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let mut buffer = unset(&pool, &stream, 1000);
+        stream.memcpy_htod(&[7; 1000], &mut buffer.view_mut()).unwrap();
+        let first = address(&buffer);
+        drop(buffer);
+
+        let buffer = unset(&pool, &stream, 900);
+        assert_eq!(address(&buffer), first);
+        assert_eq!((buffer.len(), buffer.view().len()), (900, 900));
+        let left = stream.clone_dtoh(&buffer.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(left, [7; 900]);
+        drop(buffer);
+
+        let buffer = pool.alloc_zeros::<u32>(&stream, 200).unwrap();
+        let zeros = stream.clone_dtoh(&buffer.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(zeros, [0; 200]);
+        drop(buffer);
+        let stats = pool.stats();
+        assert_eq!((stats.allocated, stats.reused, stats.in_use_bytes), (1, 2, 0));
+    });
+}
+
+#[test]
+fn nothing_is_left_whatever_is_dropped_first() {
+    under_the_stand_in("nothing_is_left_whatever_is_dropped_first", &[], || {
+        let (context, first, second) = gpu();
+        let before = context.mem_get_info().unwrap();
+        let pool = Pool::new(&context, Options::default());
+        let mut kept = unset(&pool, &first, MIB);
+        let used_on_both = {
+            let mut buffer = unset(&pool, &second, MIB);
+            buffer.also_used_on(&first).unwrap();
+            buffer
+        };
+        drop(unset(&pool, &first, 3 * MIB));
+        assert_eq!(pool.stats().held_bytes, 5 * MIB);
+        // A stream that only the pool knows leaves its blocks to the next new one.
+        drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
+        drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
+        assert_eq!(pool.stats().allocated, 4);
+
+        drop(used_on_both);
+        drop(pool);
+        first.memcpy_htod(&vec![1; MIB], &mut kept.view_mut()).unwrap();
+        drop((first, second));
+        let stream = kept.stream().clone();
+        assert_eq!(stream.clone_dtoh(&kept.view()).unwrap().len(), MIB);
+        drop(kept);
+        assert_eq!(context.mem_get_info().unwrap(), before);
+    });
+}
+
+#[test]
+fn threads_share_a_pool() {
+    under_the_stand_in("threads_share_a_pool", &[], || {
+        let (context, stream, _) = gpu();
+        let before = context.mem_get_info().unwrap();
+        let pool = Pool::new(&context, Options { cap_bytes: 16 * MIB });
+        thread::scope(|scope| {
+            for mark in 0..4u8 {
+                let (pool, context, common) = (&pool, &context, &stream);
+                scope.spawn(move || {
+                    let own = context.new_stream().unwrap();
+                    for round in 0..200 {
+                        let stream = if round % 2 == 0 { &own } else { common };
+                        let mut buffer = unset(pool, stream, MIB);
+                        stream.memcpy_htod(&[mark], &mut buffer.view_mut()).unwrap();
+                        // Dropped by another thread.
+                        thread::spawn(move || drop(buffer)).join().unwrap();
+                    }
+                });
+            }
+        });
+        let stats = pool.stats();
+        assert_eq!(stats.in_use_bytes, 0);
+        assert!(stats.peak_bytes <= 16 * MIB && stats.allocated <= 16);
+        drop(pool);
+        assert_eq!(context.mem_get_info().unwrap(), before);
+    });
+}
+
+#[test]
+fn out_of_memory_leaves_the_pool_usable() {
+    let settings = [("STAND_IN_MEMORY", "8")];
+    under_the_stand_in("out_of_memory_leaves_the_pool_usable", &settings, || {
+        let (context, stream, other) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let some = unset(&pool, &stream, 4 * MIB);
+        drop(unset(&pool, &other, 2 * MIB));
+        // SAFETY: nobody reads it.
+        let none = unsafe { pool.alloc::<u8>(&stream, 5 * MIB) };
+        assert!(matches!(none, Err(Error::Device(_))), "{none:?}");
+        drop(some);
+        assert_eq!(pool.stats().held_bytes, 4 * MIB);
+        drop(unset(&pool, &stream, 5 * MIB));
+        assert_eq!(pool.stats().held_bytes, 5 * MIB);
+        pool.trim(0);
+        assert_eq!(pool.stats().held_bytes, 0);
+    });
+}
+
+#[test]
+fn a_failed_allocation_is_tried_again_once() {
+    let settings = [("STAND_IN_FAIL", "cuMemAlloc_v2 1 2")];
+    under_the_stand_in("a_failed_allocation_is_tried_again_once", &settings, || {
+        let (context, stream, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        drop(unset(&pool, &stream, MIB));
+        assert_eq!(pool.stats().allocated, 1);
+    });
+}
+
+#[test]
+fn streams_that_cannot_be_told_apart_are_refused() {
+    under_the_stand_in("streams_that_cannot_be_told_apart_are_refused", &[], || {
+        let (context, _, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let refused = pool.alloc_zeros::<u8>(&context.per_thread_stream(), 1);
+        assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
+        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        let again = pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap();
+        assert_eq!(pool.stats().reused, 1);
+        drop(again);
+        let beyond = pool.alloc_zeros::<u64>(&context.default_stream(), usize::MAX);
+        assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
+    });
+}
