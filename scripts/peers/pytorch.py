@@ -148,8 +148,8 @@ def transposes(lab: Lab) -> None:
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back: a tensor from PyTorch's pool, the pool's memory alone, and a
-    tensor past the pool. The cases `pair` of `allocation`.
+    """Allocate and give back, from PyTorch's pool and past it: the cases `pair` of
+    `allocation`.
     """
     for size in lab.allocations:
 
@@ -158,15 +158,10 @@ def allocations(lab: Lab) -> None:
             tensor = torch.empty(size, dtype=torch.uint8, device="cuda")
             del tensor  # back to the pool, not to the driver
 
-        def allocate_memory(_: int) -> None:
-            address = torch.cuda.caching_allocator_alloc(size)
-            torch.cuda.caching_allocator_delete(address)
-
         # ANCHOR_END: allocate
 
-        for kind, work in (("pooled", allocate), ("pool_alone", allocate_memory)):
-            samples = lab.time_on_host(work, repeat=True)
-            lab.record("allocate_and_release", {"kind": kind, "bytes": size}, samples)
+        samples = lab.time_on_host(allocate, repeat=True)
+        lab.record("allocate_and_release", {"kind": "pooled", "bytes": size}, samples)
         torch.cuda.empty_cache()
         torch.cuda.memory.caching_allocator_enable(False)
         try:

@@ -32,6 +32,7 @@ use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
 use lab::{Case, Clock, Kernel, Lab, Result, check};
+use pool::{Options, Pool};
 use source::{Source, kept, sources};
 
 const KERNEL: Kernel = Kernel {
@@ -58,18 +59,29 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let stream = &user.stream;
     let most = if lab.quick() { 16 << 20 } else { lab.free_bytes()? / 4 };
 
-    // 1. What the host pays: ask and give back, over and over, and no work between.
+    // 1. What the host pays: ask and give back, over and over, and no work between. The
+    //    driver's direct calls also beside a neighbour of the same size, which stays.
+    let keeper = Pool::new(stream.context(), Options::default());
     for bytes in SIZES.into_iter().filter(|bytes| *bytes <= most) {
-        for mut source in sources(stream)? {
-            let calls = if source.kind() == "direct" { 10 } else { 1000 };
+        let mut time = |kind, mut source: Source| {
+            let calls = if kind == "direct" { 10 } else { 1000 };
             let samples = lab.time_calls(
                 calls,
                 || source.once(stream, bytes / WORD, |_| Ok(())),
                 || Ok(stream.synchronize()?),
             )?;
-            let case = Case::new("pair").with("kind", source.kind());
-            lab.record(case.with("bytes", bytes).samples(samples))?;
+            let case = Case::new("pair").with("kind", kind).with("bytes", bytes);
+            lab.record(case.samples(samples))
+        };
+        for source in sources(stream)? {
+            time(source.kind(), source)?;
         }
+        if bytes <= 16 << 20 {
+            // SAFETY: nobody reads the neighbour.
+            let _neighbour = unsafe { keeper.alloc::<u8>(stream, bytes) }?;
+            time("direct_beside", Source::Direct)?;
+        }
+        keeper.trim(0);
     }
 
     // 2. End to end: ask, let a kernel write every word, give back, wait. In steady
@@ -136,7 +148,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             },
             || Ok(lab.context().synchronize()?),
         )?;
-        lab.record(case("two_streams", &source).samples(samples))?;
+        let case = Case::new("two_streams").with("kind", source.kind());
+        lab.record(case.with("bytes", WORDS * WORD).samples(samples))?;
     }
 
     // ANCHOR: traps

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUevent_flags, CUresult};
+use cudarc::driver::sys::{CUdeviceptr, CUevent_flags, CUresult};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, result,
 };
@@ -14,8 +14,41 @@ use crate::ledger::Device;
 #[derive(Debug)]
 pub(crate) struct Cuda(pub(crate) Arc<CudaContext>);
 
-/// Memory as cudarc's slice, which knows its stream. Only the pool frees it.
-pub(crate) type Memory = ManuallyDrop<CudaSlice<u8>>;
+/// Memory goes from hand to hand with each buffer; a box is quick to pass on.
+pub(crate) type Memory = Box<Piece>;
+
+/// A piece of memory.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// It as cudarc's slice, which knows its stream. Only the pool frees it.
+    pub(crate) slice: ManuallyDrop<CudaSlice<u8>>,
+    /// The other streams that use it, while it is handed out.
+    pub(crate) others: Vec<Arc<CudaStream>>,
+}
+
+impl Piece {
+    /// A piece for use on a stream.
+    ///
+    /// # Safety
+    ///
+    /// There are that many bytes at the address, which came from `malloc_sync` and are
+    /// in no other piece.
+    unsafe fn new(
+        stream: &Arc<CudaStream>,
+        address: CUdeviceptr,
+        bytes: usize,
+    ) -> Memory {
+        // SAFETY: the caller says so; and all bytes are valid, whatever they are.
+        let slice = unsafe { stream.upgrade_device_ptr(address, bytes) };
+        Box::new(Piece { slice: ManuallyDrop::new(slice), others: vec![] })
+    }
+
+    /// Takes the address out. If cudarc tracks uses by events, this lets the stream wait
+    /// for them.
+    fn leak(self) -> CUdeviceptr {
+        ManuallyDrop::into_inner(self.slice).leak()
+    }
+}
 
 impl Device for Cuda {
     type Stream = Arc<CudaStream>;
@@ -37,13 +70,8 @@ impl Device for Cuda {
         bytes: usize,
     ) -> Result<Memory, DriverError> {
         self.0.bind_to_thread()?;
-        // SAFETY: the context is current. The slice is as long as the memory, and bytes
-        // are valid whatever they are; what is made of them is up to `Pool::alloc`.
-        let slice = unsafe {
-            let address = result::malloc_sync(bytes)?;
-            stream.upgrade_device_ptr(address, bytes)
-        };
-        Ok(ManuallyDrop::new(slice))
+        // SAFETY: the context is current, and the memory is new.
+        unsafe { Ok(Piece::new(stream, result::malloc_sync(bytes)?, bytes)) }
     }
 
     fn is_out_of_memory(error: &DriverError) -> bool {
@@ -51,27 +79,25 @@ impl Device for Cuda {
     }
 
     fn hand_over(&self, memory: Memory, to: &Arc<CudaStream>) -> Memory {
-        let from = memory.stream().clone();
-        let bytes = memory.len();
-        // If cudarc tracks uses by events, `leak` lets the old stream wait for them.
-        let address = ManuallyDrop::into_inner(memory).leak();
+        let (from, bytes) = (memory.slice.stream().clone(), memory.slice.len());
+        let address = memory.leak();
+        // The new stream waits for what the old one waits for.
         if self.0.is_managing_stream_synchronization() && to.join(&from).is_err() {
             self.0.record_err(from.synchronize());
         }
-        // SAFETY: this is the memory that was just taken out of a slice.
-        ManuallyDrop::new(unsafe { to.upgrade_device_ptr(address, bytes) })
+        // SAFETY: this is the memory that was just taken out of a piece.
+        unsafe { Piece::new(to, address, bytes) }
     }
 
     fn release(&self, memory: Memory) {
-        let stream = memory.stream().clone();
+        let stream = memory.slice.stream().clone();
         self.0.record_err(self.0.bind_to_thread());
-        // As above, but here the memory has to be idle.
-        let address = ManuallyDrop::into_inner(memory).leak();
+        let address = memory.leak();
         if self.0.is_managing_stream_synchronization() {
             self.0.record_err(stream.synchronize());
         }
-        // SAFETY: it came from `malloc_sync`, nobody has another slice of it, and nothing
-        // on any stream uses it.
+        // SAFETY: it came from `malloc_sync`, is in no other piece, and nothing on any
+        // stream uses it.
         self.0.record_err(unsafe { result::free_sync(address) });
     }
 

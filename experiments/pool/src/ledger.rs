@@ -160,19 +160,24 @@ pub struct Ledger<D: Device> {
     lanes: Vec<Lane<D>>,
     parked: Vec<Parked<D>>,
     stats: Stats,
-    closed: bool,
 }
 
 impl<D: Device> Ledger<D> {
     /// An empty pool, which will never hold more than `cap_bytes`.
     pub fn new(device: D, cap_bytes: usize) -> Ledger<D> {
         let (lanes, parked, stats) = (vec![], vec![], Stats::default());
-        Ledger { device, cap_bytes, lanes, parked, stats, closed: false }
+        Ledger { device, cap_bytes, lanes, parked, stats }
     }
 
     /// What it holds, and what it has done.
     pub fn stats(&self) -> Stats {
-        self.stats
+        let parked = self.parked.iter().map(|parked| parked.block.bytes());
+        let free = self.lanes.iter().flat_map(|lane| {
+            let free = Class::largest_first().zip(lane.free.iter().rev());
+            free.map(|(class, free)| class.bytes() * free.len())
+        });
+        let idle_bytes = parked.chain(free).sum::<usize>();
+        Stats { in_use_bytes: self.stats.held_bytes - idle_bytes, ..self.stats }
     }
 
     // ANCHOR: take
@@ -190,7 +195,6 @@ impl<D: Device> Ledger<D> {
             && let Some(memory) = self.lanes[lane].free[class.index()].pop()
         {
             self.stats.reused += 1;
-            self.stats.in_use_bytes += class.bytes();
             return Ok(Block { memory, class, lane });
         }
         self.find(stream, class)
@@ -199,10 +203,6 @@ impl<D: Device> Ledger<D> {
     /// Takes a block back. Its own stream may still be about to use it, no other may.
     #[inline]
     pub fn give(&mut self, block: Block<D::Memory>) {
-        if self.closed {
-            return self.give_after(block, &[]);
-        }
-        self.stats.in_use_bytes -= block.bytes();
         self.lanes[block.lane].free[block.class.index()].push(block.memory);
     }
     // ANCHOR_END: take
@@ -210,13 +210,9 @@ impl<D: Device> Ledger<D> {
     /// Takes a block back that these streams may still be about to use, too.
     #[cold]
     pub fn give_after(&mut self, block: Block<D::Memory>, streams: &[D::Stream]) {
-        self.stats.in_use_bytes -= block.bytes();
         match streams.iter().map(|stream| self.device.record(stream)).collect() {
             Ok(events) => self.parked.push(Parked { block, events }),
             Err(_) => self.lose(block),
-        }
-        if self.closed {
-            self.shrink(self.stats.in_use_bytes);
         }
     }
 
@@ -230,47 +226,34 @@ impl<D: Device> Ledger<D> {
         class: Class,
     ) -> Result<Block<D::Memory>, Error<D::Error>> {
         let bytes = class.bytes();
-        let full = Error::Cap {
-            wanted: bytes,
-            in_use: self.stats.in_use_bytes,
-            cap: self.cap_bytes,
-        };
-        if self.stats.in_use_bytes.saturating_add(bytes) > self.cap_bytes {
+        let (in_use, cap) = (self.stats().in_use_bytes, self.cap_bytes);
+        let full = Error::Cap { wanted: bytes, in_use, cap };
+        if in_use.saturating_add(bytes) > cap {
             return Err(full);
         }
         let lane = self.lane(stream);
         if let Some(memory) = self.scavenge(lane, class, Busy::Leave) {
-            return Ok(self.hand_out(memory, class, lane));
+            return Ok(Block { memory, class, lane });
         }
-        let mut keep = self.cap_bytes - bytes;
+        let mut keep = cap - bytes;
         if self.stats.held_bytes <= keep {
             match self.allocate(lane, class) {
                 Err(e) if D::is_out_of_memory(&e) => keep = 0,
-                memory => return Ok(self.hand_out(memory?, class, lane)),
+                memory => return Ok(Block { memory: memory?, class, lane }),
             }
         }
         if let Some(memory) = self.scavenge(lane, class, Busy::Await) {
-            return Ok(self.hand_out(memory, class, lane));
+            return Ok(Block { memory, class, lane });
         }
         // What is free has another size, and stands in the way.
         self.shrink(keep);
-        if self.stats.held_bytes > self.cap_bytes - bytes {
+        if self.stats.held_bytes > cap - bytes {
             return Err(full);
         }
         let memory = self.allocate(lane, class)?;
-        Ok(self.hand_out(memory, class, lane))
+        Ok(Block { memory, class, lane })
     }
     // ANCHOR_END: find
-
-    fn hand_out(
-        &mut self,
-        memory: D::Memory,
-        class: Class,
-        lane: usize,
-    ) -> Block<D::Memory> {
-        self.stats.in_use_bytes += class.bytes();
-        Block { memory, class, lane }
-    }
 
     fn allocate(
         &mut self,
@@ -429,12 +412,6 @@ impl<D: Device> Ledger<D> {
         }
     }
 
-    /// Gives all free blocks back, and from now on every block as soon as it is given.
-    pub fn close(&mut self) {
-        self.closed = true;
-        self.shrink(0);
-    }
-
     /// Gives a block up: nobody can say when its last use is done.
     fn lose(&mut self, block: Block<D::Memory>) {
         self.stats.held_bytes -= block.bytes();
@@ -442,8 +419,9 @@ impl<D: Device> Ledger<D> {
     }
 }
 
+/// All blocks have to be given back before, or they are lost.
 impl<D: Device> Drop for Ledger<D> {
     fn drop(&mut self) {
-        self.close();
+        self.shrink(0);
     }
 }

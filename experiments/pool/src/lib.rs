@@ -92,18 +92,17 @@ impl Default for Options {
 /// A pool of device memory; see the [crate's page](crate).
 ///
 /// When it is dropped, it waits for the streams that use its free blocks and gives them
-/// to the driver. Buffers that are still there stay valid, and follow when they are
-/// dropped.
+/// to the driver. Buffers borrow their pool, so none is left then.
 pub struct Pool {
     context: Arc<CudaContext>,
-    ledger: Arc<Mutex<Ledger<Cuda>>>,
+    ledger: Mutex<Ledger<Cuda>>,
 }
 
 impl Pool {
     /// An empty pool.
     pub fn new(context: &Arc<CudaContext>, options: Options) -> Pool {
         let ledger = Ledger::new(Cuda(context.clone()), options.cap_bytes);
-        Pool { context: context.clone(), ledger: Arc::new(Mutex::new(ledger)) }
+        Pool { context: context.clone(), ledger: Mutex::new(ledger) }
     }
 
     // ANCHOR: alloc
@@ -116,17 +115,11 @@ impl Pool {
         &self,
         stream: &Arc<CudaStream>,
         len: usize,
-    ) -> Result<Buffer<T>, Error> {
+    ) -> Result<Buffer<'_, T>, Error> {
         self.check(stream)?;
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge)?;
-        let block = lock(&self.ledger).take(stream, bytes)?;
-        Ok(Buffer {
-            block: ManuallyDrop::new(block),
-            len,
-            ledger: self.ledger.clone(),
-            others: vec![],
-            elements: PhantomData,
-        })
+        let block = ManuallyDrop::new(self.lock().take(stream, bytes)?);
+        Ok(Buffer { block, len, pool: self, elements: PhantomData })
     }
     // ANCHOR_END: alloc
 
@@ -135,7 +128,7 @@ impl Pool {
         &self,
         stream: &Arc<CudaStream>,
         len: usize,
-    ) -> Result<Buffer<T>, Error> {
+    ) -> Result<Buffer<'_, T>, Error> {
         // SAFETY: zeros are valid, and the stream writes them before anything else.
         let mut buffer = unsafe { self.alloc::<T>(stream, len) }?;
         stream.memset_zeros(&mut buffer.view_mut())?;
@@ -145,12 +138,17 @@ impl Pool {
     /// Gives free blocks back to the driver until the pool holds at most `keep_bytes`, or
     /// has no free block. Waits for the streams that use them.
     pub fn trim(&self, keep_bytes: usize) {
-        lock(&self.ledger).shrink(keep_bytes);
+        self.lock().shrink(keep_bytes);
     }
 
     /// What it holds, and what it has done.
     pub fn stats(&self) -> Stats {
-        lock(&self.ledger).stats()
+        self.lock().stats()
+    }
+
+    /// A thread that panicked has left nothing half done: the ledger does not panic.
+    fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Streams are told apart by their handles. The default streams of all contexts have
@@ -169,12 +167,6 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
-    fn drop(&mut self) {
-        lock(&self.ledger).close();
-    }
-}
-
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("stats", &self.stats()).finish_non_exhaustive()
@@ -186,15 +178,14 @@ impl fmt::Debug for Pool {
 ///
 /// It is for use on the stream that it was made for. Before anything is queued on another
 /// stream that uses it, say so with [`also_used_on`](Buffer::also_used_on).
-pub struct Buffer<T> {
+pub struct Buffer<'pool, T> {
     block: ManuallyDrop<Block<Memory>>,
     len: usize,
-    ledger: Arc<Mutex<Ledger<Cuda>>>,
-    others: Vec<Arc<CudaStream>>,
+    pool: &'pool Pool,
     elements: PhantomData<T>,
 }
 
-impl<T: DeviceRepr> Buffer<T> {
+impl<T: DeviceRepr> Buffer<'_, T> {
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
@@ -207,20 +198,20 @@ impl<T: DeviceRepr> Buffer<T> {
 
     /// The stream that it was made for.
     pub fn stream(&self) -> &Arc<CudaStream> {
-        self.block.memory.stream()
+        self.block.memory.slice.stream()
     }
 
     /// The elements, for cudarc's copies and launches to read.
     pub fn view(&self) -> CudaView<'_, T> {
         // SAFETY: the buffer was made for elements of this type.
-        let view = unsafe { self.block.memory.transmute(self.len) };
+        let view = unsafe { self.block.memory.slice.transmute(self.len) };
         view.expect("a block is large enough for its buffer")
     }
 
     /// The elements, for cudarc's copies and launches to write.
     pub fn view_mut(&mut self) -> CudaViewMut<'_, T> {
         // SAFETY: as above.
-        let view = unsafe { self.block.memory.transmute_mut(self.len) };
+        let view = unsafe { self.block.memory.slice.transmute_mut(self.len) };
         view.expect("a block is large enough for its buffer")
     }
 
@@ -234,35 +225,31 @@ impl<T: DeviceRepr> Buffer<T> {
         stream: &Arc<CudaStream>,
     ) -> Result<(), DriverError> {
         stream.join(self.stream())?;
-        if !self.others.contains(stream) {
-            self.others.push(stream.clone());
+        let others = &mut self.block.memory.others;
+        if !others.contains(stream) {
+            others.push(stream.clone());
         }
         Ok(())
     }
     // ANCHOR_END: also
 }
 
-impl<T> Drop for Buffer<T> {
+impl<T> Drop for Buffer<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this is the only place that takes the block, and nothing comes after.
-        let block = unsafe { ManuallyDrop::take(&mut self.block) };
-        let mut ledger = lock(&self.ledger);
-        if self.others.is_empty() {
-            ledger.give(block);
+        let mut block = unsafe { ManuallyDrop::take(&mut self.block) };
+        if block.memory.others.is_empty() {
+            self.pool.lock().give(block);
         } else {
-            ledger.give_after(block, &self.others);
+            let others = std::mem::take(&mut block.memory.others);
+            self.pool.lock().give_after(block, &others);
         }
     }
 }
 
-impl<T> fmt::Debug for Buffer<T> {
+impl<T> fmt::Debug for Buffer<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer").field("len", &self.len).finish_non_exhaustive()
     }
-}
-
-/// A thread that panicked has left nothing half done: the ledger does not panic.
-fn lock(ledger: &Mutex<Ledger<Cuda>>) -> MutexGuard<'_, Ledger<Cuda>> {
-    ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -46,12 +46,16 @@ fn gpu() -> (Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
     (context, streams.0, streams.1)
 }
 
-fn unset(pool: &Pool, stream: &Arc<CudaStream>, len: usize) -> Buffer<u8> {
+fn unset<'a>(
+    pool: &'a Pool,
+    stream: &Arc<CudaStream>,
+    len: usize,
+) -> Buffer<'a, u8> {
     // SAFETY: every byte is valid.
     unsafe { pool.alloc(stream, len) }.unwrap()
 }
 
-fn address(buffer: &Buffer<u8>) -> u64 {
+fn address(buffer: &Buffer<'_, u8>) -> u64 {
     buffer.view().device_ptr(buffer.stream()).0
 }
 
@@ -61,7 +65,8 @@ fn memory_is_used_again_and_zeroed_if_wanted() {
         let (context, stream, _) = gpu();
         let pool = Pool::new(&context, Options::default());
         let mut buffer = unset(&pool, &stream, 1000);
-        stream.memcpy_htod(&[7; 1000], &mut buffer.view_mut()).unwrap();
+        let sevens = [7; 1000];
+        stream.memcpy_htod(&sevens, &mut buffer.view_mut()).unwrap();
         let first = address(&buffer);
         drop(buffer);
 
@@ -84,8 +89,8 @@ fn memory_is_used_again_and_zeroed_if_wanted() {
 }
 
 #[test]
-fn nothing_is_left_whatever_is_dropped_first() {
-    under_the_stand_in("nothing_is_left_whatever_is_dropped_first", &[], || {
+fn nothing_is_left_when_the_pool_is_dropped() {
+    under_the_stand_in("nothing_is_left_when_the_pool_is_dropped", &[], || {
         let (context, first, second) = gpu();
         let before = context.mem_get_info().unwrap();
         let pool = Pool::new(&context, Options::default());
@@ -103,12 +108,15 @@ fn nothing_is_left_whatever_is_dropped_first() {
         assert_eq!(pool.stats().allocated, 4);
 
         drop(used_on_both);
-        drop(pool);
-        first.memcpy_htod(&vec![1; MIB], &mut kept.view_mut()).unwrap();
+        let ones = vec![1; MIB];
+        first.memcpy_htod(&ones, &mut kept.view_mut()).unwrap();
         drop((first, second));
         let stream = kept.stream().clone();
-        assert_eq!(stream.clone_dtoh(&kept.view()).unwrap().len(), MIB);
+        let got = stream.clone_dtoh(&kept.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(got, ones);
         drop(kept);
+        drop(pool);
         assert_eq!(context.mem_get_info().unwrap(), before);
     });
 }
@@ -124,12 +132,14 @@ fn threads_share_a_pool() {
                 let (pool, context, common) = (&pool, &context, &stream);
                 scope.spawn(move || {
                     let own = context.new_stream().unwrap();
+                    let marks = [mark; 100];
                     for round in 0..200 {
                         let stream = if round % 2 == 0 { &own } else { common };
                         let mut buffer = unset(pool, stream, MIB);
-                        stream.memcpy_htod(&[mark], &mut buffer.view_mut()).unwrap();
+                        stream.memcpy_htod(&marks, &mut buffer.view_mut()).unwrap();
                         // Dropped by another thread.
-                        thread::spawn(move || drop(buffer)).join().unwrap();
+                        thread::scope(|scope| _ = scope.spawn(|| drop(buffer)));
+                        stream.synchronize().unwrap();
                     }
                 });
             }
