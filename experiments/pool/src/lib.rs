@@ -42,10 +42,13 @@
 //!
 //! # Threads
 //!
-//! A pool can be used by several threads. One mutex guards it: taking it and leaving it
-//! when nobody else wants it is a good part of what an allocation costs, but
-//! without it a buffer could not be dropped on another thread than the pool's. A thread
-//! that asks the driver for memory holds it meanwhile.
+//! A pool can be used by several threads. One mutex guards it: taking and leaving it is a
+//! good part of what an allocation costs, but without it no buffer could be dropped on
+//! another thread. A thread that asks the driver for memory, or waits to give some back,
+//! holds it meanwhile.
+//!
+//! A buffer borrows its pool. One that has to live beside its pool in a structure needs a
+//! pool that lives for ever, such as a leaked box or a static.
 //!
 //! # What it does not do
 //!

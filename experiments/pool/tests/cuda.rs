@@ -198,3 +198,27 @@ fn streams_that_cannot_be_told_apart_are_refused() {
         assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
     });
 }
+
+#[test]
+fn streams_share_one_block_without_harm() {
+    under_the_stand_in("streams_share_one_block_without_harm", &[], || {
+        const ROUNDS: u8 = 200;
+        let (context, first, second) = gpu();
+        let streams = [first, second, context.new_stream().unwrap()];
+        // SAFETY: this is about what the pool does; cudarc's own waits would help it.
+        unsafe { context.disable_event_tracking() };
+        let sent: Vec<_> = (0..ROUNDS).map(|round| vec![round; MIB]).collect();
+        let mut got = vec![vec![0; MIB]; sent.len()];
+        let pool = Pool::new(&context, Options { cap_bytes: MIB });
+        for (round, (sent, got)) in sent.iter().zip(&mut got).enumerate() {
+            let [writer, reader] = [round, round + 2].map(|i| &streams[i % 3]);
+            let mut buffer = unset(&pool, writer, MIB);
+            writer.memcpy_htod(sent, &mut buffer.view_mut()).unwrap();
+            buffer.also_used_on(reader).unwrap();
+            reader.memcpy_dtoh(&buffer.view(), got).unwrap();
+        }
+        streams.iter().for_each(|stream| stream.synchronize().unwrap());
+        assert!(got == sent);
+        assert_eq!(pool.stats().allocated, 1);
+    });
+}
