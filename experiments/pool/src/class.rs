@@ -3,15 +3,18 @@
 /// The smallest block, and the step between the smallest classes.
 const GRANULE_BYTES: usize = 512;
 const GRANULE_BITS: u32 = GRANULE_BYTES.trailing_zeros();
+/// What the driver gives out memory in, if more than half of it is wanted.
+const PIECE_BYTES: usize = 2 << 20;
 /// Classes from one power of two to the next, which bound the waste: a block is at most
-/// an eighth larger than what was asked for, if that is a multiple of a granule.
+/// an eighth larger than what was asked for, in whole granules or pieces.
 const STEPS: usize = 1 << STEP_BITS;
 const STEP_BITS: u32 = 3;
 /// No GPU has more memory.
 const LARGEST_BYTES: usize = 1 << 48;
 
 /// A size of blocks: 512 bytes times 1 to 16, and then times 18, 20 … 32, 36, 40 … 64, 72
-/// and so on, with eight steps from each power of two to the next.
+/// and so on, with eight steps from each power of two to the next. Above 1 MiB only
+/// multiples of 2 MiB are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Class(u16);
 
@@ -22,11 +25,14 @@ impl Class {
             * STEPS;
 
     // ANCHOR: class
-    /// The smallest class whose blocks hold `bytes`; `None` above 256 TiB.
+    /// The class for `bytes`; `None` above 256 TiB. What has pieces of its own gets all of
+    /// them, because nobody else could use the rest.
     pub fn of(bytes: usize) -> Option<Class> {
         if bytes > LARGEST_BYTES {
             return None;
         }
+        let shared = bytes <= PIECE_BYTES / 2;
+        let bytes = if shared { bytes } else { bytes.next_multiple_of(PIECE_BYTES) };
         // The last granule that is needed, counted from 0. Its four highest bits say
         // which step; the bits below them are rounded up.
         let last = bytes.saturating_sub(1) >> GRANULE_BITS;
@@ -80,8 +86,9 @@ mod tests {
             let block = class.bytes();
             prop_assert!(block >= bytes);
             prop_assert_eq!(Class::of(block), Some(class));
-            let granules = bytes.next_multiple_of(GRANULE_BYTES).max(GRANULE_BYTES);
-            prop_assert!(block - granules <= granules / 8);
+            let step = if bytes > 1 << 20 { PIECE_BYTES } else { GRANULE_BYTES };
+            let whole = bytes.next_multiple_of(step).max(step);
+            prop_assert!(block - whole <= whole / 8);
         }
     }
 }

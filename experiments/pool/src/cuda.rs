@@ -57,7 +57,19 @@ impl Device for Cuda {
     type Error = DriverError;
 
     fn name(stream: &Arc<CudaStream>) -> usize {
-        stream.cu_stream() as usize
+        Arc::as_ptr(stream) as usize
+    }
+
+    fn accept(&self, stream: &Arc<CudaStream>) -> Result<(), &'static str> {
+        /// `CU_STREAM_PER_THREAD`: one handle for another stream in each thread.
+        const PER_THREAD: usize = 2;
+        if stream.cu_stream() as usize == PER_THREAD {
+            return Err("the pool cannot tell per-thread streams apart");
+        }
+        if stream.context().cu_ctx() != self.0.cu_ctx() {
+            return Err("the stream is of another GPU than the pool");
+        }
+        Ok(())
     }
 
     fn only_handles(stream: &Arc<CudaStream>, handles: usize) -> bool {

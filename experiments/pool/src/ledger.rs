@@ -20,9 +20,11 @@ pub trait Device {
     /// What went wrong.
     type Error;
 
-    /// A stream's name: the same for handles of the same stream, and no other stream's
-    /// for as long as there is a handle.
+    /// A stream's name, which is no other stream's for as long as there is a handle. A
+    /// stream that goes by two names is treated as two.
     fn name(stream: &Self::Stream) -> usize;
+    /// Why this stream cannot be used, if it cannot. It is asked once.
+    fn accept(&self, stream: &Self::Stream) -> Result<(), &'static str>;
     /// Whether only `handles` handles of this stream are left, those in memory included.
     fn only_handles(stream: &Self::Stream, handles: usize) -> bool;
 
@@ -225,18 +227,17 @@ impl<D: Device> Ledger<D> {
         stream: &D::Stream,
         class: Class,
     ) -> Result<Block<D::Memory>, Error<D::Error>> {
-        let bytes = class.bytes();
-        let (in_use, cap) = (self.stats().in_use_bytes, self.cap_bytes);
-        let full = Error::Cap { wanted: bytes, in_use, cap };
-        if in_use.saturating_add(bytes) > cap {
-            return Err(full);
+        let (bytes, cap) = (class.bytes(), self.cap_bytes);
+        let fits = |held: usize| held.saturating_add(bytes) <= cap;
+        if !fits(self.stats.held_bytes) && !fits(self.stats().in_use_bytes) {
+            return Err(self.full(bytes));
         }
-        let lane = self.lane(stream);
+        let lane = self.lane(stream).map_err(Error::Stream)?;
         if let Some(memory) = self.scavenge(lane, class, Busy::Leave) {
             return Ok(Block { memory, class, lane });
         }
         let mut keep = cap - bytes;
-        if self.stats.held_bytes <= keep {
+        if fits(self.stats.held_bytes) {
             match self.allocate(lane, class) {
                 Err(e) if D::is_out_of_memory(&e) => keep = 0,
                 memory => return Ok(Block { memory: memory?, class, lane }),
@@ -247,13 +248,18 @@ impl<D: Device> Ledger<D> {
         }
         // What is free has another size, and stands in the way.
         self.shrink(keep);
-        if self.stats.held_bytes > cap - bytes {
-            return Err(full);
+        if !fits(self.stats.held_bytes) {
+            return Err(self.full(bytes));
         }
         let memory = self.allocate(lane, class)?;
         Ok(Block { memory, class, lane })
     }
     // ANCHOR_END: find
+
+    fn full(&self, wanted: usize) -> Error<D::Error> {
+        let (in_use, cap) = (self.stats().in_use_bytes, self.cap_bytes);
+        Error::Cap { wanted, in_use, cap }
+    }
 
     fn allocate(
         &mut self,
@@ -271,18 +277,19 @@ impl<D: Device> Ledger<D> {
 
     /// The lane of a stream. If it has none, it gets that of a stream which nobody can
     /// queue work on any more, so that there are never more lanes than streams in use.
-    fn lane(&mut self, stream: &D::Stream) -> usize {
+    fn lane(&mut self, stream: &D::Stream) -> Result<usize, &'static str> {
         let name = D::name(stream);
         if let Some(lane) = self.lanes.iter().position(|lane| lane.name == name) {
-            return lane;
+            return Ok(lane);
         }
+        self.device.accept(stream)?;
         for lane in 0..self.lanes.len() {
             if self.is_abandoned(lane) {
-                return self.replace(lane, stream);
+                return Ok(self.replace(lane, stream));
             }
         }
         self.lanes.push(Lane::new(stream));
-        self.lanes.len() - 1
+        Ok(self.lanes.len() - 1)
     }
 
     fn is_abandoned(&self, lane: usize) -> bool {

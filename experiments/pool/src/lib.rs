@@ -97,7 +97,6 @@ impl Default for Options {
 /// When it is dropped, it waits for the streams that use its free blocks and gives them
 /// to the driver. Buffers borrow their pool, so none is left then.
 pub struct Pool {
-    context: Arc<CudaContext>,
     ledger: Mutex<Ledger<Cuda>>,
 }
 
@@ -105,11 +104,12 @@ impl Pool {
     /// An empty pool.
     pub fn new(context: &Arc<CudaContext>, options: Options) -> Pool {
         let ledger = Ledger::new(Cuda(context.clone()), options.cap_bytes);
-        Pool { context: context.clone(), ledger: Mutex::new(ledger) }
+        Pool { ledger: Mutex::new(ledger) }
     }
 
     // ANCHOR: alloc
     /// A buffer of `len` elements for use on `stream`. It holds whatever was left in it.
+    /// Streams are told apart by their `Arc`: give the same one each time.
     ///
     /// # Safety
     ///
@@ -119,7 +119,6 @@ impl Pool {
         stream: &Arc<CudaStream>,
         len: usize,
     ) -> Result<Buffer<'_, T>, Error> {
-        self.check(stream)?;
         let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge)?;
         let block = ManuallyDrop::new(self.lock().take(stream, bytes)?);
         Ok(Buffer { block, len, pool: self, elements: PhantomData })
@@ -152,21 +151,6 @@ impl Pool {
     /// A thread that panicked has left nothing half done: the ledger does not panic.
     fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Streams are told apart by their handles. The default streams of all contexts have
-    /// the same, and so have the per-thread streams of all threads.
-    fn check(&self, stream: &CudaStream) -> Result<(), Error> {
-        const PER_THREAD: usize = 2;
-        if stream.cu_stream() as usize == PER_THREAD {
-            return Err(Error::Stream(
-                "the pool cannot tell per-thread streams apart",
-            ));
-        }
-        if stream.context().cu_ctx() != self.context.cu_ctx() {
-            return Err(Error::Stream("the stream is of another GPU than the pool"));
-        }
-        Ok(())
     }
 }
 

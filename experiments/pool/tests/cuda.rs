@@ -101,7 +101,7 @@ fn nothing_is_left_when_the_pool_is_dropped() {
             buffer
         };
         drop(unset(&pool, &first, 3 * MIB));
-        assert_eq!(pool.stats().held_bytes, 5 * MIB);
+        assert_eq!(pool.stats().held_bytes, 6 * MIB);
         // A stream that only the pool knows leaves its blocks to the next new one.
         drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
         drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
@@ -166,7 +166,7 @@ fn out_of_memory_leaves_the_pool_usable() {
         drop(some);
         assert_eq!(pool.stats().held_bytes, 4 * MIB);
         drop(unset(&pool, &stream, 5 * MIB));
-        assert_eq!(pool.stats().held_bytes, 5 * MIB);
+        assert_eq!(pool.stats().held_bytes, 6 * MIB);
         pool.trim(0);
         assert_eq!(pool.stats().held_bytes, 0);
     });
@@ -190,10 +190,10 @@ fn streams_that_cannot_be_told_apart_are_refused() {
         let pool = Pool::new(&context, Options::default());
         let refused = pool.alloc_zeros::<u8>(&context.per_thread_stream(), 1);
         assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
+        // Two handles of one stream.
         drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
-        let again = pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap();
-        assert_eq!(pool.stats().reused, 1);
-        drop(again);
+        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        assert_eq!(pool.stats().allocated, 1);
         let beyond = pool.alloc_zeros::<u64>(&context.default_stream(), usize::MAX);
         assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
     });
