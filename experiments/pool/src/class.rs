@@ -24,7 +24,6 @@ impl Class {
         (LARGEST_BYTES.trailing_zeros() - GRANULE_BITS - STEP_BITS + 1) as usize
             * STEPS;
 
-    // ANCHOR: class
     /// The class for `bytes`; `None` above 256 TiB. What has pieces of its own gets all of
     /// them, because nobody else could use the rest.
     pub fn of(bytes: usize) -> Option<Class> {
@@ -47,7 +46,6 @@ impl Class {
         let shift = (index / STEPS).saturating_sub(1);
         (index - shift * STEPS + 1) << shift << GRANULE_BITS
     }
-    // ANCHOR_END: class
 
     /// Its number, below [`Class::COUNT`].
     pub fn index(self) -> usize {

@@ -7,7 +7,6 @@
 
 use crate::class::Class;
 
-// ANCHOR: device
 /// What the bookkeeping needs to be able to do. A CUDA context is one; so is a model in a
 /// test.
 pub trait Device {
@@ -54,7 +53,6 @@ pub trait Device {
     /// Lets the host wait until the event is done.
     fn synchronize(&self, event: &Self::Event) -> Result<(), Self::Error>;
 }
-// ANCHOR_END: device
 
 /// Why there is no block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -218,7 +216,6 @@ impl<D: Device> Ledger<D> {
         }
     }
 
-    // ANCHOR: find
     /// A block where the stream has none: from another stream that is done with it, or
     /// new, or from one that is not done with it.
     #[cold]
@@ -254,7 +251,6 @@ impl<D: Device> Ledger<D> {
         let memory = self.allocate(lane, class)?;
         Ok(Block { memory, class, lane })
     }
-    // ANCHOR_END: find
 
     fn full(&self, wanted: usize) -> Error<D::Error> {
         let (in_use, cap) = (self.stats().in_use_bytes, self.cap_bytes);

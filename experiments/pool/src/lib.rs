@@ -107,7 +107,6 @@ impl Pool {
         Pool { ledger: Mutex::new(ledger) }
     }
 
-    // ANCHOR: alloc
     /// A buffer of `len` elements for use on `stream`. It holds whatever was left in it.
     /// Streams are told apart by their `Arc`: give the same one each time.
     ///
@@ -123,7 +122,6 @@ impl Pool {
         let block = ManuallyDrop::new(self.lock().take(stream, bytes)?);
         Ok(Buffer { block, len, pool: self, elements: PhantomData })
     }
-    // ANCHOR_END: alloc
 
     /// A buffer of `len` elements for use on `stream`, which are set to zero there.
     pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
@@ -202,7 +200,6 @@ impl<T: DeviceRepr> Buffer<'_, T> {
         view.expect("a block is large enough for its buffer")
     }
 
-    // ANCHOR: also
     /// Lets another stream use the buffer too. What is queued there from now on comes
     /// after what is queued on the buffer's own stream now; and when the buffer has been
     /// dropped, nobody gets its memory before this stream has done what was queued on it
@@ -218,7 +215,6 @@ impl<T: DeviceRepr> Buffer<'_, T> {
         }
         Ok(())
     }
-    // ANCHOR_END: also
 }
 
 impl<T> Drop for Buffer<'_, T> {
