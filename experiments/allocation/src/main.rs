@@ -26,7 +26,8 @@ mod source;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;
@@ -82,6 +83,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             time("direct_beside", Source::Direct)?;
         }
         keeper.trim(0);
+    }
+    //    The largest also after a rest, in which the GPU can catch up on what it owes.
+    let rest = Duration::from_millis(if lab.quick() { 20 } else { 500 });
+    if let Some(bytes) = SIZES.into_iter().filter(|bytes| *bytes <= most).max() {
+        let samples = lab.time_on_host_after(
+            || {
+                sleep(rest);
+                Ok(())
+            },
+            |()| Source::Direct.once(stream, bytes / WORD, |_| Ok(())),
+        )?;
+        let case = Case::new("rested_pair").with("kind", "direct");
+        lab.record(case.with("bytes", bytes).samples(samples))?;
     }
 
     // 2. End to end: ask, let a kernel write every word, give back, wait. In steady

@@ -26,6 +26,7 @@ impl Class {
 
     /// The class for `bytes`; `None` above 256 TiB. What has pieces of its own gets all of
     /// them, because nobody else could use the rest.
+    #[inline]
     pub fn of(bytes: usize) -> Option<Class> {
         if bytes > LARGEST_BYTES {
             return None;
@@ -41,6 +42,7 @@ impl Class {
     }
 
     /// The size of its blocks.
+    #[inline]
     pub fn bytes(self) -> usize {
         let index = self.index();
         let shift = (index / STEPS).saturating_sub(1);
@@ -48,6 +50,7 @@ impl Class {
     }
 
     /// Its number, below [`Class::COUNT`].
+    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

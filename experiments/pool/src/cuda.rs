@@ -56,6 +56,7 @@ impl Device for Cuda {
     type Event = CudaEvent;
     type Error = DriverError;
 
+    #[inline]
     fn name(stream: &Arc<CudaStream>) -> usize {
         Arc::as_ptr(stream) as usize
     }

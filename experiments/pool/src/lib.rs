@@ -113,6 +113,7 @@ impl Pool {
     /// # Safety
     ///
     /// As for cudarc's `alloc`: the elements are unset, and may be invalid as a `T`.
+    #[inline]
     pub unsafe fn alloc<T: DeviceRepr>(
         &self,
         stream: &Arc<CudaStream>,
@@ -147,6 +148,7 @@ impl Pool {
     }
 
     /// A thread that panicked has left nothing half done: the ledger does not panic.
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
