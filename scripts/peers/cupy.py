@@ -116,11 +116,13 @@ def new_copies(lab: Lab, stream: cp.cuda.Stream) -> None:
     # ANCHOR_END: new
 
     samples = lab.time_on_host(asarray)
-    lab.check("`asarray`", numpy.array_equal(samples.last_result.get(), host))
+    clear_pool(host.shape, 1)
+    lab.check("`asarray`", numpy.array_equal(asarray(0).get(), host))
     lab.record_copy("new_copy", "host_to_device", lab.sizes[-1], samples)
     # The same without waiting, as the chapter's listing stops its clock.
     samples = lab.time_on_host(lambda _: cp.asarray(host), before=stream.synchronize)
-    lab.check("`asarray`", numpy.array_equal(samples.last_result.get(), host))
+    clear_pool(host.shape, 1)
+    lab.check("`asarray`", numpy.array_equal(cp.asarray(host).get(), host))
     lab.record("asarray_returns", {"bytes": lab.sizes[-1]}, samples, checked=lab.words)
     samples = lab.time_on_host(asnumpy)
     lab.check("`asnumpy`", numpy.array_equal(samples.last_result, host))
@@ -136,7 +138,7 @@ def transposes(lab: Lab, stream: cp.cuda.Stream) -> None:
             continue
         matrix = values(0, side * side).reshape(side, side)
         inputs = [cp.asarray(matrix) for _ in range(pairs)]
-        outputs = [cp.zeros_like(inputs[0]) for _ in range(pairs)]
+        outputs: dict[int, cp.ndarray] = {}
 
         # ANCHOR: transpose
         def transpose(turn: int) -> None:
@@ -147,25 +149,37 @@ def transposes(lab: Lab, stream: cp.cuda.Stream) -> None:
         samples = lab.time_on_gpu(stream.ptr, transpose)
         row = cp.arange(side, dtype=cp.uint32)
         expected = (row * side + row[:, None]) * ODD
-        for output in outputs:
+        outputs.clear()
+        clear_pool((side, side), pairs)
+        for turn in range(pairs):
+            transpose(turn)
+        for output in outputs.values():
             lab.check(f"transpose {side}", bool((output == expected).all()))
         lab.record_transpose(side, pairs, samples)
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back, from CuPy's pool and past it."""
-    for size in lab.sizes:
+    """Allocate and give back: an array from CuPy's pool, the pool's memory alone, and an
+    array past the pool. The cases `pair` of `allocation`.
+    """
+    pool = cp.get_default_memory_pool()
+    for size in lab.allocations:
 
         # ANCHOR: allocate
         def allocate(_: int) -> None:
             array = cp.empty(size, cp.uint8)
             del array  # back to the pool, not to the driver
 
+        def allocate_memory(_: int) -> None:
+            memory = pool.malloc(size)
+            del memory
+
         # ANCHOR_END: allocate
 
-        samples = lab.time_on_host(allocate, repeat=True)
-        lab.record("allocate_and_release", {"kind": "pooled", "bytes": size}, samples)
-        cp.get_default_memory_pool().free_all_blocks()
+        for kind, work in (("pooled", allocate), ("pool_alone", allocate_memory)):
+            samples = lab.time_on_host(work, repeat=True)
+            lab.record("allocate_and_release", {"kind": kind, "bytes": size}, samples)
+        pool.free_all_blocks()
         with cp.cuda.using_allocator(None):
             samples = lab.time_on_host(allocate, repeat=True)
         lab.record("allocate_and_release", {"kind": "unpooled", "bytes": size}, samples)
@@ -230,6 +244,15 @@ def overlap(lab: Lab, stream: cp.cuda.Stream) -> None:
                 samples,
                 checked=side * side + lab.words,
             )
+
+
+def clear_pool(shape: tuple[int, ...], count: int) -> None:
+    """Clears the memory that the next `count` arrays of this shape will get. A pool hands
+    out what it got back with its old contents, which are those that a check expects.
+    """
+    cp.get_default_memory_pool().free_all_blocks()
+    cleared = [cp.zeros(shape, cp.uint32) for _ in range(count)]
+    del cleared
 
 
 ODD = numpy.uint32(2_654_435_761)

@@ -35,6 +35,7 @@ from typing import Any
 KINDS = ("pageable", "pinned")
 SIZES = (64 << 10, 1 << 20, 64 << 20, 1 << 30)
 SIDES = (4096, 8192, 16384)
+ALLOCATIONS = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 4 << 30)
 
 Parameters = dict[str, int | str]
 FOLDER = Path(__file__).parent
@@ -218,6 +219,8 @@ class Lab:
         self.words = self.sizes[-1] // 4
         """Elements of 4 bytes in the largest copy."""
         self.sides = SIDES[:1] if self.quick else SIDES
+        most = 16 << 20 if self.quick else free_bytes // 4
+        self.allocations = [size for size in ALLOCATIONS if size <= most]
         self._free_bytes = free_bytes
         self._say(f"{self._record['experiment']} on {gpu}: {library}")
 

@@ -112,7 +112,8 @@ def new_copies(lab: Lab) -> None:
     # ANCHOR_END: new
 
     samples = lab.time_on_host(cuda)
-    lab.check("`.cuda()`", torch.equal(samples.last_result.cpu(), host))
+    clear_pool(host.shape, 1)
+    lab.check("`.cuda()`", torch.equal(cuda(0).cpu(), host))
     lab.record_copy("new_copy", "host_to_device", lab.sizes[-1], samples)
     samples = lab.time_on_host(cpu)
     lab.check("`.cpu()`", torch.equal(samples.last_result, host))
@@ -128,7 +129,7 @@ def transposes(lab: Lab) -> None:
             continue
         matrix = values(0, side * side).view(side, side)
         inputs = [matrix.cuda() for _ in range(pairs)]
-        outputs = [torch.zeros_like(inputs[0]) for _ in range(pairs)]
+        outputs: dict[int, torch.Tensor] = {}
 
         # ANCHOR: transpose
         def transpose(turn: int) -> None:
@@ -139,14 +140,20 @@ def transposes(lab: Lab) -> None:
         samples = lab.time_on_gpu(stream, transpose)
         row = torch.arange(side, dtype=torch.int32, device="cuda")
         expected = (row * side + row[:, None]) * ODD
-        for output in outputs:
+        outputs.clear()
+        clear_pool((side, side), pairs)
+        for turn in range(pairs):
+            transpose(turn)
+        for output in outputs.values():
             lab.check(f"transpose {side}", torch.equal(output, expected))
         lab.record_transpose(side, pairs, samples)
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back, from PyTorch's pool and past it."""
-    for size in lab.sizes:
+    """Allocate and give back, from PyTorch's pool and past it: the cases `pair` of
+    `allocation`.
+    """
+    for size in lab.allocations:
 
         # ANCHOR: allocate
         def allocate(_: int) -> None:
@@ -254,6 +261,17 @@ def overlap(lab: Lab) -> None:
                 samples,
                 checked=side * side + lab.words,
             )
+
+
+def clear_pool(shape: tuple[int, ...], count: int) -> None:
+    """Clears the memory that the next `count` tensors of this shape will get. A pool hands
+    out what it got back with its old contents, which are those that a check expects.
+    """
+    torch.cuda.empty_cache()
+    cleared = [
+        torch.zeros(shape, dtype=torch.int32, device="cuda") for _ in range(count)
+    ]
+    del cleared
 
 
 # 2,654,435,761 as a signed number of 32 bits.

@@ -12,6 +12,8 @@
 //! ceiling = "the driver's copy of the same bytes, {{copy}}"
 //! limit = "the copy itself: both move every byte once"
 //! ```
+//!
+//! A time is to be `at_most` something.
 
 use serde::Deserialize;
 
@@ -39,8 +41,9 @@ struct Goal {
     page: String,
     /// A quantity of the page.
     achieved: String,
-    /// What it is to be, in `unit`.
-    at_least: f64,
+    /// What it is to be, in `unit`: one of these two.
+    at_least: Option<f64>,
+    at_most: Option<f64>,
     /// The quantity's unit.
     unit: String,
     /// What it can at most be.
@@ -53,14 +56,10 @@ impl Block {
     /// Parses a block and checks what its types cannot state.
     pub fn parse(toml: &str) -> Result<Block, String> {
         let block: Block = block::parse(toml)?;
-        let wrong =
-            |goal: &&Goal| !goal.at_least.is_finite() || goal.at_least <= 0.0;
-        match block.goals.iter().find(wrong) {
-            Some(Goal { what, .. }) => {
-                Err(format!("goal \"{what}\": `at_least` must be more than 0"))
-            }
-            None => Ok(block),
+        for goal in &block.goals {
+            goal.bound().map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
         }
+        Ok(block)
     }
 
     /// The goals as HTML. `root` leads from the page to the book's root.
@@ -93,6 +92,19 @@ impl Block {
 }
 
 impl Goal {
+    /// What the quantity is compared with, and whether that is the least it may be.
+    fn bound(&self) -> Result<(f64, bool), &'static str> {
+        let (bound, least) = match (self.at_least, self.at_most) {
+            (Some(bound), None) => (bound, true),
+            (None, Some(bound)) => (bound, false),
+            _ => return Err("takes one of `at_least` and `at_most`"),
+        };
+        if !bound.is_finite() || bound <= 0.0 {
+            return Err("`at_least` and `at_most` must be more than 0");
+        }
+        Ok((bound, least))
+    }
+
     /// Two rows, and whether the goal is met: a row of numbers, and one of sentences,
     /// which need the table's whole width.
     fn expand(
@@ -107,8 +119,13 @@ impl Goal {
             let (name, kept) = (&self.achieved, unit.symbol());
             format!("`{name}` is in `{kept}`, not `{}`", self.unit)
         })?;
-        let required = self.at_least * scale;
-        let met = value.reference >= required;
+        let (bound, least) = self.bound()?;
+        let required = bound * scale;
+        let met = match least {
+            true => value.reference >= required,
+            false => value.reference <= required,
+        };
+        let at_most = if least { "" } else { "at most " };
         let here = match value.here {
             Here::NotShown => Here::NotShown,
             Here::Lacking | Here::Has(_) => Here::Lacking, // not judged
@@ -121,7 +138,7 @@ impl Goal {
         })?;
         let html = format!(
             "<tbody>\n<tr><th scope=\"row\"><a href=\"{root}{}\">{}</a></th>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n\
+             <td class=\"number\">{}</td><td class=\"number\">{at_most}{}</td><td>{}</td></tr>\n\
              <tr><td colspan=\"4\"><p class=\"ceiling\">{ceiling}</p>\
              <p class=\"limit\">{limit}</p></td></tr>\n</tbody>\n",
             explained.html(),

@@ -1130,12 +1130,17 @@ fn goals_that_cannot_be_judged() {
         (
             "limit = ",
             "limits = ",
-            "`goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `unit`, `ceiling`, `limit`".to_owned(),
+            "`goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`".to_owned(),
         ),
         (
             "at_least = 3.0",
             "at_least = 0.0",
-            format!("`goals` block: {three}: `at_least` must be more than 0"),
+            format!("`goals` block: {three}: `at_least` and `at_most` must be more than 0"),
+        ),
+        (
+            "at_least = 3.0",
+            "at_least = 3.0\nat_most = 4.0",
+            format!("`goals` block: {three}: takes one of `at_least` and `at_most`"),
         ),
         (
             "achieved = \"speedup\"",

@@ -44,6 +44,7 @@ enum {
     OUT_OF_MEMORY = 2,
     INVALID_DEVICE = 101,
     INVALID_PTX = 218,
+    NOT_READY = 600,
     ALREADY_REGISTERED = 712,
     NOT_REGISTERED = 713,
 };
@@ -378,6 +379,14 @@ int cuEventSynchronize(struct event *event) {
     return SUCCESS;
 }
 
+int cuEventQuery(struct event *event) {
+    ENTER();
+    pthread_mutex_lock(&lock);
+    int done = !event->stream || event->stream->made >= event->copies;
+    pthread_mutex_unlock(&lock);
+    return done ? SUCCESS : NOT_READY;
+}
+
 int cuEventElapsedTime(float *milliseconds, struct event *start, struct event *end) {
     ENTER();
     double seconds = (double)(end->time.tv_sec - start->time.tv_sec);
@@ -440,6 +449,16 @@ int cuMemFreeAsync(uint64_t pointer, struct stream *stream) {
     pthread_mutex_unlock(&lock);
     free(block);
     return SUCCESS;
+}
+
+int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    ENTER();
+    return cuMemAllocAsync(pointer, bytes, NULL);
+}
+
+int cuMemFree_v2(uint64_t pointer) {
+    ENTER();
+    return cuMemFreeAsync(pointer, NULL);
 }
 
 int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {

@@ -1,0 +1,240 @@
+//! Device memory to use again: a pool with size classes, ordered by streams.
+//!
+//! Asking the driver for memory costs microseconds to milliseconds; a [`Pool`] hands out
+//! what it has, in some tens of nanoseconds and without a call of the driver.
+//!
+//! ```text
+//!             512 B   1 KiB  …   4 MiB  …      size classes, eight to a doubling
+//! stream 1    ■■      ■          ■■■
+//! stream 2            ■■                       free blocks, by the stream that used them
+//! ```
+//!
+//! A [`Buffer`] that is dropped goes back to the pool at once, while the GPU may still
+//! have work queued that uses it. That is safe on the same stream, where the next use
+//! comes after the last one. Another stream gets the block only when an event, recorded
+//! behind everything that is queued on the first stream, is done, or it is made to wait
+//! for that event.
+//!
+//! ```no_run
+//! use cudarc::driver::CudaContext;
+//! use pool::{Options, Pool};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let context = CudaContext::new(0)?;
+//! let stream = context.new_stream()?;
+//! let pool = Pool::new(&context, Options { cap_bytes: 8 << 30 });
+//!
+//! for round in 0..1000 {
+//!     let mut sums = pool.alloc_zeros::<f32>(&stream, 1_000_000)?;
+//!     stream.memcpy_htod(&[round as f32], &mut sums.view_mut().slice_mut(..1))?;
+//! } // the memory goes back to the pool, and serves the next round
+//! assert_eq!(pool.stats().allocated, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does when there is no free block
+//!
+//! In this order: a block that another stream is done with; new memory from the driver,
+//! up to the cap; a block that another stream is not done with, for which the GPU waits;
+//! new memory after free blocks of other sizes were given back, for which the host waits.
+//! An error comes after all that, and leaves the pool as usable as before.
+//!
+//! # Threads
+//!
+//! A pool can be used by several threads. One mutex guards it: taking and leaving it is a
+//! good part of what an allocation costs, but without it no buffer could be dropped on
+//! another thread. A thread that asks the driver for memory, or waits to give some back,
+//! holds it meanwhile.
+//!
+//! A buffer borrows its pool. One that has to live beside its pool in a structure needs a
+//! pool that lives for ever, such as a leaked box or a static.
+//!
+//! # What it does not do
+//!
+//! It does not split blocks or join them, so it wastes up to a ninth of a block and
+//! gives back blocks of other sizes only when memory is short. It knows nothing of stream
+//! capture: do not use it on a stream that is being captured into a graph.
+
+mod class;
+mod cuda;
+pub mod ledger;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::{
+    CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr, DriverError,
+    ValidAsZeroBits,
+};
+
+pub use class::Class;
+use cuda::{Cuda, Memory};
+pub use ledger::Stats;
+use ledger::{Block, Ledger};
+
+/// Why there is no buffer.
+pub type Error = ledger::Error<DriverError>;
+
+/// What a [`Pool`] may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The most bytes that it holds, handed out or free.
+    pub cap_bytes: usize,
+}
+
+impl Default for Options {
+    /// No cap.
+    fn default() -> Options {
+        Options { cap_bytes: usize::MAX }
+    }
+}
+
+/// A pool of device memory; see the [crate's page](crate).
+///
+/// When it is dropped, it waits for the streams that use its free blocks and gives them
+/// to the driver. Buffers borrow their pool, so none is left then.
+pub struct Pool {
+    ledger: Mutex<Ledger<Cuda>>,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub fn new(context: &Arc<CudaContext>, options: Options) -> Pool {
+        let ledger = Ledger::new(Cuda(context.clone()), options.cap_bytes);
+        Pool { ledger: Mutex::new(ledger) }
+    }
+
+    /// A buffer of `len` elements for use on `stream`. It holds whatever was left in it.
+    /// Streams are told apart by their `Arc`: give the same one each time.
+    ///
+    /// # Safety
+    ///
+    /// As for cudarc's `alloc`: the elements are unset, and may be invalid as a `T`.
+    #[inline]
+    pub unsafe fn alloc<T: DeviceRepr>(
+        &self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+    ) -> Result<Buffer<'_, T>, Error> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(Error::TooLarge)?;
+        let block = ManuallyDrop::new(self.lock().take(stream, bytes)?);
+        Ok(Buffer { block, len, pool: self, elements: PhantomData })
+    }
+
+    /// A buffer of `len` elements for use on `stream`, which are set to zero there.
+    pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
+        &self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+    ) -> Result<Buffer<'_, T>, Error> {
+        // SAFETY: zeros are valid, and the stream writes them before anything else.
+        let mut buffer = unsafe { self.alloc::<T>(stream, len) }?;
+        stream.memset_zeros(&mut buffer.view_mut())?;
+        Ok(buffer)
+    }
+
+    /// Gives free blocks back to the driver until the pool holds at most `keep_bytes`, or
+    /// has no free block. Waits for the streams that use them.
+    pub fn trim(&self, keep_bytes: usize) {
+        self.lock().shrink(keep_bytes);
+    }
+
+    /// What it holds, and what it has done.
+    pub fn stats(&self) -> Stats {
+        self.lock().stats()
+    }
+
+    /// A thread that panicked has left nothing half done: the ledger does not panic.
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+/// Elements in the GPU's memory that came from a [`Pool`], and go back when this is
+/// dropped, even if the GPU still has to work with them.
+///
+/// It is for use on the stream that it was made for. Before anything is queued on another
+/// stream that uses it, say so with [`also_used_on`](Buffer::also_used_on).
+pub struct Buffer<'pool, T> {
+    block: ManuallyDrop<Block<Memory>>,
+    len: usize,
+    pool: &'pool Pool,
+    elements: PhantomData<T>,
+}
+
+impl<T: DeviceRepr> Buffer<'_, T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The stream that it was made for.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        self.block.memory.slice.stream()
+    }
+
+    /// The elements, for cudarc's copies and launches to read.
+    pub fn view(&self) -> CudaView<'_, T> {
+        // SAFETY: the buffer was made for elements of this type.
+        let view = unsafe { self.block.memory.slice.transmute(self.len) };
+        view.expect("a block is large enough for its buffer")
+    }
+
+    /// The elements, for cudarc's copies and launches to write.
+    pub fn view_mut(&mut self) -> CudaViewMut<'_, T> {
+        // SAFETY: as above.
+        let view = unsafe { self.block.memory.slice.transmute_mut(self.len) };
+        view.expect("a block is large enough for its buffer")
+    }
+
+    /// Lets another stream use the buffer too. What is queued there from now on comes
+    /// after what is queued on the buffer's own stream now; and when the buffer has been
+    /// dropped, nobody gets its memory before this stream has done what was queued on it
+    /// until then.
+    pub fn also_used_on(
+        &mut self,
+        stream: &Arc<CudaStream>,
+    ) -> Result<(), DriverError> {
+        stream.join(self.stream())?;
+        let others = &mut self.block.memory.others;
+        if !others.contains(stream) {
+            others.push(stream.clone());
+        }
+        Ok(())
+    }
+}
+
+impl<T> Drop for Buffer<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this is the only place that takes the block, and nothing comes after.
+        let mut block = unsafe { ManuallyDrop::take(&mut self.block) };
+        if block.memory.others.is_empty() {
+            self.pool.lock().give(block);
+        } else {
+            let others = std::mem::take(&mut block.memory.others);
+            self.pool.lock().give_after(block, &others);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Buffer<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer").field("len", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! Buffers as a program uses them, under the stand-in driver
+//! (`../../lab/tests/driver/driver.c`), which makes a copy as late as its stream allows.
+//!
+//! Each test runs in a process of its own, because the stand-in driver is set up by
+//! environment variables. With `POOL_TEST` set, the tests run right here, on whatever
+//! driver there is.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "../../lab/tests/driver/stand_in.rs"]
+mod stand_in;
+
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
+use pool::{Buffer, Error, Options, Pool};
+
+/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
+/// the named test, again.
+fn under_the_stand_in(name: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
+    const INSIDE: &str = "POOL_TEST";
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
+        .env("STAND_IN_COPIES", "late")
+        .env(INSIDE, "")
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
+    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
+}
+
+const MIB: usize = 1 << 20;
+
+fn gpu() -> (Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
+    let context = CudaContext::new(0).unwrap();
+    let streams = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    (context, streams.0, streams.1)
+}
+
+fn unset<'a>(
+    pool: &'a Pool,
+    stream: &Arc<CudaStream>,
+    len: usize,
+) -> Buffer<'a, u8> {
+    // SAFETY: every byte is valid.
+    unsafe { pool.alloc(stream, len) }.unwrap()
+}
+
+fn address(buffer: &Buffer<'_, u8>) -> u64 {
+    buffer.view().device_ptr(buffer.stream()).0
+}
+
+#[test]
+fn memory_is_used_again_and_zeroed_if_wanted() {
+    under_the_stand_in("memory_is_used_again_and_zeroed_if_wanted", &[], || {
+        let (context, stream, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let mut buffer = unset(&pool, &stream, 1000);
+        let sevens = [7; 1000];
+        stream.memcpy_htod(&sevens, &mut buffer.view_mut()).unwrap();
+        let first = address(&buffer);
+        drop(buffer);
+
+        let buffer = unset(&pool, &stream, 900);
+        assert_eq!(address(&buffer), first);
+        assert_eq!((buffer.len(), buffer.view().len()), (900, 900));
+        let left = stream.clone_dtoh(&buffer.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(left, [7; 900]);
+        drop(buffer);
+
+        let buffer = pool.alloc_zeros::<u32>(&stream, 200).unwrap();
+        let zeros = stream.clone_dtoh(&buffer.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(zeros, [0; 200]);
+        drop(buffer);
+        let stats = pool.stats();
+        assert_eq!((stats.allocated, stats.reused, stats.in_use_bytes), (1, 2, 0));
+    });
+}
+
+#[test]
+fn nothing_is_left_when_the_pool_is_dropped() {
+    under_the_stand_in("nothing_is_left_when_the_pool_is_dropped", &[], || {
+        let (context, first, second) = gpu();
+        let before = context.mem_get_info().unwrap();
+        let pool = Pool::new(&context, Options::default());
+        let mut kept = unset(&pool, &first, MIB);
+        let used_on_both = {
+            let mut buffer = unset(&pool, &second, MIB);
+            buffer.also_used_on(&first).unwrap();
+            buffer
+        };
+        drop(unset(&pool, &first, 3 * MIB));
+        assert_eq!(pool.stats().held_bytes, 6 * MIB);
+        // A stream that only the pool knows leaves its blocks to the next new one.
+        drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
+        drop(unset(&pool, &context.new_stream().unwrap(), 2 * MIB));
+        assert_eq!(pool.stats().allocated, 4);
+
+        drop(used_on_both);
+        let ones = vec![1; MIB];
+        first.memcpy_htod(&ones, &mut kept.view_mut()).unwrap();
+        drop((first, second));
+        let stream = kept.stream().clone();
+        let got = stream.clone_dtoh(&kept.view()).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(got, ones);
+        drop(kept);
+        drop(pool);
+        assert_eq!(context.mem_get_info().unwrap(), before);
+    });
+}
+
+#[test]
+fn threads_share_a_pool() {
+    under_the_stand_in("threads_share_a_pool", &[], || {
+        let (context, stream, _) = gpu();
+        let before = context.mem_get_info().unwrap();
+        let pool = Pool::new(&context, Options { cap_bytes: 16 * MIB });
+        thread::scope(|scope| {
+            for mark in 0..4u8 {
+                let (pool, context, common) = (&pool, &context, &stream);
+                scope.spawn(move || {
+                    let own = context.new_stream().unwrap();
+                    let marks = [mark; 100];
+                    for round in 0..200 {
+                        let stream = if round % 2 == 0 { &own } else { common };
+                        let mut buffer = unset(pool, stream, MIB);
+                        stream.memcpy_htod(&marks, &mut buffer.view_mut()).unwrap();
+                        // Dropped by another thread.
+                        thread::scope(|scope| _ = scope.spawn(|| drop(buffer)));
+                        stream.synchronize().unwrap();
+                    }
+                });
+            }
+        });
+        let stats = pool.stats();
+        assert_eq!(stats.in_use_bytes, 0);
+        assert!(stats.peak_bytes <= 16 * MIB && stats.allocated <= 16);
+        drop(pool);
+        assert_eq!(context.mem_get_info().unwrap(), before);
+    });
+}
+
+#[test]
+fn out_of_memory_leaves_the_pool_usable() {
+    let settings = [("STAND_IN_MEMORY", "8")];
+    under_the_stand_in("out_of_memory_leaves_the_pool_usable", &settings, || {
+        let (context, stream, other) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let some = unset(&pool, &stream, 4 * MIB);
+        drop(unset(&pool, &other, 2 * MIB));
+        // SAFETY: nobody reads it.
+        let none = unsafe { pool.alloc::<u8>(&stream, 5 * MIB) };
+        assert!(matches!(none, Err(Error::Device(_))), "{none:?}");
+        drop(some);
+        assert_eq!(pool.stats().held_bytes, 4 * MIB);
+        drop(unset(&pool, &stream, 5 * MIB));
+        assert_eq!(pool.stats().held_bytes, 6 * MIB);
+        pool.trim(0);
+        assert_eq!(pool.stats().held_bytes, 0);
+    });
+}
+
+#[test]
+fn a_failed_allocation_is_tried_again_once() {
+    let settings = [("STAND_IN_FAIL", "cuMemAlloc_v2 1 2")];
+    under_the_stand_in("a_failed_allocation_is_tried_again_once", &settings, || {
+        let (context, stream, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        drop(unset(&pool, &stream, MIB));
+        assert_eq!(pool.stats().allocated, 1);
+    });
+}
+
+#[test]
+fn streams_that_cannot_be_told_apart_are_refused() {
+    under_the_stand_in("streams_that_cannot_be_told_apart_are_refused", &[], || {
+        let (context, _, _) = gpu();
+        let pool = Pool::new(&context, Options::default());
+        let refused = pool.alloc_zeros::<u8>(&context.per_thread_stream(), 1);
+        assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
+        // Two handles of one stream.
+        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        assert_eq!(pool.stats().allocated, 1);
+        let beyond = pool.alloc_zeros::<u64>(&context.default_stream(), usize::MAX);
+        assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
+    });
+}
+
+#[test]
+fn streams_share_one_block_without_harm() {
+    under_the_stand_in("streams_share_one_block_without_harm", &[], || {
+        const ROUNDS: u8 = 200;
+        let (context, first, second) = gpu();
+        let streams = [first, second, context.new_stream().unwrap()];
+        // SAFETY: this is about what the pool does; cudarc's own waits would help it.
+        unsafe { context.disable_event_tracking() };
+        let sent: Vec<_> = (0..ROUNDS).map(|round| vec![round; MIB]).collect();
+        let mut got = vec![vec![0; MIB]; sent.len()];
+        let pool = Pool::new(&context, Options { cap_bytes: MIB });
+        for (round, (sent, got)) in sent.iter().zip(&mut got).enumerate() {
+            let [writer, reader] = [round, round + 2].map(|i| &streams[i % 3]);
+            let mut buffer = unset(&pool, writer, MIB);
+            writer.memcpy_htod(sent, &mut buffer.view_mut()).unwrap();
+            buffer.also_used_on(reader).unwrap();
+            reader.memcpy_dtoh(&buffer.view(), got).unwrap();
+        }
+        streams.iter().for_each(|stream| stream.synchronize().unwrap());
+        assert!(got == sent);
+        assert_eq!(pool.stats().allocated, 1);
+    });
+}
