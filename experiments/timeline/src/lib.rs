@@ -50,12 +50,13 @@ impl Timeline {
     }
 
     // ANCHOR: begin
-    /// Starts both clocks. The stream should be idle.
-    pub fn begin(&self, stream: &CudaStream) -> Result<()> {
+    /// Starts both clocks, and returns when. The stream should be idle.
+    pub fn begin(&self, stream: &CudaStream) -> Result<Instant> {
         self.zero.record(stream)?;
         self.zero.synchronize()?;
-        self.turn(|turn| turn.start = Instant::now());
-        Ok(())
+        let start = Instant::now();
+        self.turn(|turn| turn.start = start);
+        Ok(start)
     }
 
     /// Notes when `call` was made and when it returned.
