@@ -36,7 +36,6 @@ use crate::rounds::{Bench, ROUNDS};
 mod allocator;
 mod kernels;
 mod rounds;
-mod timeline;
 
 const KERNEL: Kernel = Kernel {
     name: "free-attribution",

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaEvent, CudaStream, sys::CUdeviceptr};
+use cudarc::driver::{CudaStream, sys::CUdeviceptr};
 use lab::{Lab, Result, Span, check};
+use timeline::Timeline;
 
 use crate::allocator::Allocator;
 use crate::kernels::Kernels;
-use crate::timeline::{Timeline, event};
 
 pub(crate) const ROUNDS: usize = 4;
 
 /// What the rounds run on.
 pub(crate) struct Bench {
     pub(crate) streams: Vec<Arc<CudaStream>>,
-    /// When each round's kernel began and ended.
-    events: Vec<[CudaEvent; 2]>,
+    line: Timeline,
     pub(crate) kernels: Kernels,
 }
 
@@ -23,9 +22,8 @@ impl Bench {
     pub(crate) fn new(lab: &Lab) -> Result<Bench> {
         let streams = (0..ROUNDS).map(|_| Ok(lab.context().new_stream()?));
         let streams = streams.collect::<Result<Vec<_>>>()?;
-        let events = streams.iter().map(|s| Ok([event(s)?, event(s)?]));
         Ok(Bench {
-            events: events.collect::<Result<_>>()?,
+            line: Timeline::new(lab.context())?,
             kernels: Kernels::new(lab, &streams[0])?,
             streams,
         })
@@ -42,46 +40,45 @@ impl Bench {
     ) -> Result<(f64, Vec<Span>)> {
         self.kernels.turn += 1;
         let count = if schedule == "four_streams" { ROUNDS } else { 1 };
-        let streams = &self.streams[..count];
-        let mut timeline = Timeline::start(&streams[0])?;
+        let (line, streams) = (&self.line, &self.streams[..count]);
+        let start = line.begin(&streams[0])?;
 
-        for (round, [begin, end]) in self.events.iter().enumerate() {
-            let (stream, n) = (&streams[round % count], round + 1);
+        for round in 0..ROUNDS {
+            let (n, i) = (round + 1, round % count);
+            let (stream, lane) = (&streams[i], format!("stream {}", i + 1));
             let bytes = self.kernels.words * size_of::<u32>();
-            let buffer = timeline
-                .host(format!("allocate {n}"), || allocator.alloc(bytes, stream))?;
-            begin.record(stream)?;
-            self.kernels.work(stream, buffer, 1)?;
-            end.record(stream)?;
+            let allocate = || allocator.alloc(bytes, stream);
+            let buffer = line.host("host", &format!("allocate {n}"), allocate)?;
+            let work = || self.kernels.work(stream, buffer, 1);
+            line.gpu(&lane, &format!("kernel {n}"), stream, work)?;
             if until == "counted" {
                 self.kernels.count_right(stream, buffer)?;
             }
             if schedule == "waiting" {
-                timeline.host(format!("wait {n}"), || Ok(stream.synchronize()?))?;
+                let wait = || Ok(stream.synchronize()?);
+                line.host("host", &format!("wait {n}"), wait)?;
             }
-            timeline.host(format!("free {n}"), || allocator.free(buffer, stream))?;
+            let free = || allocator.free(buffer, stream);
+            line.host("host", &format!("free {n}"), free)?;
         }
-        let submitted = timeline.now();
-        timeline.host("wait", || {
+        let submitted = start.elapsed();
+        line.host("host", "wait", || {
             streams.iter().try_for_each(|stream| Ok(stream.synchronize()?))
         })?;
-        let done = timeline.now();
+        let done = start.elapsed();
         if until == "returned" {
-            timeline.host("trim", || allocator.give_back())?;
+            line.host("host", "trim", || allocator.give_back())?;
         }
-        let returned = timeline.now();
+        let returned = start.elapsed();
         // ANCHOR_END: rounds
 
-        for (round, events) in self.events.iter().enumerate() {
-            let lane = format!("stream {}", round % count + 1);
-            timeline.gpu(lane, format!("kernel {}", round + 1), events)?;
-        }
+        let (_, spans) = line.finish()?;
         let seconds = match until {
             "submitted" => submitted,
             "done" => done,
             _ => returned,
         };
-        Ok((seconds, timeline.spans))
+        Ok((seconds.as_secs_f64(), spans))
     }
 
     /// The same rounds, untimed, with a kernel between work and free that counts the right

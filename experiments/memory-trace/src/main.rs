@@ -31,18 +31,14 @@ use crate::pool::Pool;
 use crate::turns::{Bench, STREAMS};
 use crate::watch::{Memory, watch};
 
-#[path = "../../free-attribution/src/kernels.rs"]
-mod kernels;
 mod pool;
-#[path = "../../free-attribution/src/timeline.rs"]
-mod timeline;
 mod turns;
 mod watch;
 
 const KERNEL: Kernel = Kernel {
-    name: "free-attribution",
-    source: include_str!("../../../kernels/free-attribution.cu"),
-    ptx: include_str!("../../../kernels/ptx/free-attribution.ptx"),
+    name: "memory-trace",
+    source: include_str!("../../../kernels/memory-trace.cu"),
+    ptx: include_str!("../../../kernels/ptx/memory-trace.ptx"),
 };
 
 const LARGEST: usize = 2 << 30;
@@ -90,7 +86,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 3. `cuMemFree`, likewise, of a buffer as large as four.
-    bench.kernels.words *= STREAMS;
+    bench.words *= STREAMS;
     for wait in ["before", "none"] {
         let (samples, ()) = lab.time_turns(Clock::Host, || {
             let turn = bench.free(wait)?;

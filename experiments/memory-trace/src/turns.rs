@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaEvent, CudaStream, result, sys::CUdeviceptr};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg,
+    result, sys::CUdeviceptr,
+};
 use lab::{Lab, Result, Span, check};
+use timeline::Timeline;
 
-use crate::kernels::Kernels;
 use crate::pool::Pool;
-use crate::timeline::{Timeline, event};
 
 pub(crate) const STREAMS: usize = 4;
 const TIMES: usize = 2;
@@ -18,11 +20,17 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the streams run on.
 pub(crate) struct Bench {
+    /// In each buffer.
+    pub(crate) words: usize,
     streams: Vec<Arc<CudaStream>>,
-    /// When each kernel began and ended.
-    events: Vec<[CudaEvent; 2]>,
-    pub(crate) kernels: Kernels,
-    passes: usize,
+    line: Timeline,
+    /// The number of the turn, which the work leaves in every word.
+    turn: u32,
+    work: CudaFunction,
+    passes: u64,
+    count_right: CudaFunction,
+    right: CudaSlice<u64>,
+    threads: u32,
 }
 
 /// What became of a turn.
@@ -56,21 +64,27 @@ impl Bench {
     pub(crate) fn new(lab: &Lab, bytes: usize) -> Result<Bench> {
         let streams = (0..STREAMS).map(|_| Ok(lab.context().new_stream()?));
         let streams = streams.collect::<Result<Vec<_>>>()?;
-        let stream = &streams[0];
-        let events =
-            (0..TIMES * STREAMS).map(|_| Ok([event(stream)?, event(stream)?]));
-        let events = events.collect::<Result<_>>()?;
-        let mut kernels = Kernels::new(lab, stream)?;
-        kernels.words = bytes / size_of::<u32>();
+        let mut bench = Bench {
+            words: bytes / size_of::<u32>(),
+            line: Timeline::new(lab.context())?,
+            turn: 0,
+            work: lab.module()?.load_function("work")?,
+            passes: 1,
+            count_right: lab.module()?.load_function("count_right")?,
+            right: streams[0].alloc_zeros(1)?,
+            threads: lab.resident_threads()? as u32,
+            streams,
+        };
         // SAFETY: `free_sync` below takes back what this hands out.
         let buffer = unsafe { result::malloc_sync(bytes) }?;
-        let once = lab.time_on_gpu(stream, |_| kernels.work(stream, buffer, 1))?;
+        let stream = &bench.streams[0];
+        let once = lab.time_on_gpu(stream, |_| bench.work(stream, buffer))?;
         // SAFETY: the buffer came from `malloc_sync`, and nobody uses it any more.
         unsafe { result::free_sync(buffer) }?;
         // Under a profiler nothing is timed, and one pass will do.
         let seconds = once.seconds.first().unwrap_or(&WORK_SECONDS);
-        let passes = (WORK_SECONDS / seconds).ceil() as usize;
-        Ok(Bench { events, kernels, passes, streams })
+        bench.passes = (WORK_SECONDS / seconds).ceil() as u64;
+        Ok(bench)
     }
 
     // ANCHOR: streams
@@ -83,105 +97,117 @@ impl Bench {
         checked: bool,
     ) -> Result<Turn> {
         pool.give_back()?;
-        let mut timeline = self.start()?;
-        let (mut seconds, mut served) = (0.0, vec![]);
+        let zero = self.begin()?;
+        let (line, bytes) = (&self.line, self.words * size_of::<u32>());
+        let (mut seconds, mut served) = (0.0, 0);
         for time in 0..TIMES {
             thread::sleep(PAUSE);
-            let start = timeline.now();
+            let start = Instant::now();
             let mut buffers = [None; STREAMS];
             for (step, i) in steps(order) {
-                let (stream, n) = (&self.streams[i], time * STREAMS + i);
-                let bytes = self.kernels.words * size_of::<u32>();
+                let (stream, n) = (&self.streams[i], time * STREAMS + i + 1);
                 match (step, buffers[i]) {
                     (Step::Allocate, _) => {
-                        buffers[i] = timeline
-                            .host(format!("allocate {}", n + 1), || {
-                                pool.alloc(bytes, stream)
-                            })?;
+                        let allocate = || pool.alloc(bytes, stream);
+                        buffers[i] =
+                            line.host("host", &format!("allocate {n}"), allocate)?;
                     }
                     (Step::Work, Some(buffer)) => {
-                        self.work(n, buffer)?;
+                        let lane = format!("stream {}", i + 1);
+                        let work = || self.work(stream, buffer);
+                        line.gpu(&lane, &format!("kernel {n}"), stream, work)?;
                         if checked {
-                            self.kernels.count_right(stream, buffer)?;
+                            self.count_right(stream, buffer)?;
                         }
-                        served.push(n);
+                        served += 1;
                     }
-                    (Step::Free, Some(buffer)) => timeline
-                        .host(format!("free {}", n + 1), || {
-                            pool.free(buffer, stream)
-                        })?,
+                    (Step::Free, Some(buffer)) => {
+                        let free = || pool.free(buffer, stream);
+                        line.host("host", &format!("free {n}"), free)?;
+                    }
                     (_, None) => {} // no memory, no work
                 }
             }
             for (i, stream) in self.streams.iter().enumerate() {
                 let label = format!("wait {}", time * STREAMS + i + 1);
-                timeline.host(label, || Ok(stream.synchronize()?))?;
+                line.host("host", &label, || Ok(stream.synchronize()?))?;
             }
-            seconds += timeline.now() - start;
+            seconds += start.elapsed().as_secs_f64();
         }
         thread::sleep(PAUSE);
         // ANCHOR_END: streams
-        let mut turn = self.finish(timeline, seconds, &served)?;
+        let (_, spans) = line.finish()?;
+        let mut right = 0;
         if checked {
-            let all = (served.len() * self.kernels.words) as u64;
-            turn.checked = self.kernels.counted(&self.streams[0])?;
-            check::every_element("right words", &[turn.checked], |_| all)?;
+            right = self.streams[0].clone_dtoh(&self.right)?[0];
+            let all = (served * self.words) as u64;
+            check::every_element("right words", &[right], |_| all)?;
         }
-        Ok(turn)
+        Ok(Turn { zero, seconds, checked: right, spans })
     }
 
     // ANCHOR: free
     /// `cuMemFree`, after the kernel or during it.
     pub(crate) fn free(&mut self, wait: &str) -> Result<Turn> {
-        let mut timeline = self.start()?;
+        let zero = self.begin()?;
+        let (line, stream) = (&self.line, &self.streams[0]);
         thread::sleep(PAUSE);
-        let bytes = self.kernels.words * size_of::<u32>();
-        let buffer = timeline.host("allocate", || {
+        let bytes = self.words * size_of::<u32>();
+        let buffer = line.host("host", "allocate", || {
             // SAFETY: `free_sync` below takes back what this hands out.
             Ok(unsafe { result::malloc_sync(bytes) }?)
         })?;
-        self.work(0, buffer)?;
+        line.gpu("stream 1", "kernel 1", stream, || self.work(stream, buffer))?;
         if wait == "before" {
-            timeline.host("wait", || Ok(self.streams[0].synchronize()?))?;
+            line.host("host", "wait", || Ok(stream.synchronize()?))?;
             thread::sleep(PAUSE);
         }
-        let start = timeline.now();
-        timeline.host("free", || {
+        let start = Instant::now();
+        line.host("host", "free", || {
             // SAFETY: the buffer came from `malloc_sync`; `cuMemFree` waits for the kernel.
             Ok(unsafe { result::free_sync(buffer) }?)
         })?;
-        let seconds = timeline.now() - start;
+        let seconds = start.elapsed().as_secs_f64();
         thread::sleep(PAUSE);
         // ANCHOR_END: free
-        self.finish(timeline, seconds, &[0])
-    }
-
-    fn start(&mut self) -> Result<Timeline> {
-        self.kernels.turn += 1;
-        self.kernels.start_counting(&self.streams[0])?;
-        Timeline::start(&self.streams[0])
-    }
-
-    /// Queues the work on buffer `n`, between two events.
-    fn work(&self, n: usize, buffer: CUdeviceptr) -> Result<()> {
-        let (stream, [begin, end]) = (&self.streams[n % STREAMS], &self.events[n]);
-        begin.record(stream)?;
-        self.kernels.work(stream, buffer, self.passes)?;
-        Ok(end.record(stream)?)
-    }
-
-    /// Adds the GPU's part to the timeline.
-    fn finish(
-        &self,
-        mut timeline: Timeline,
-        seconds: f64,
-        served: &[usize],
-    ) -> Result<Turn> {
-        for n in served {
-            let lane = format!("stream {}", n % STREAMS + 1);
-            timeline.gpu(lane, format!("kernel {}", n + 1), &self.events[*n])?;
-        }
-        let Timeline { zero, spans, .. } = timeline;
+        let (_, spans) = line.finish()?;
         Ok(Turn { zero, seconds, checked: 0, spans })
+    }
+
+    /// Starts a turn and its clocks; nothing is counted yet.
+    fn begin(&mut self) -> Result<Instant> {
+        let stream = &self.streams[0];
+        self.turn += 1;
+        stream.memset_zeros(&mut self.right)?;
+        stream.synchronize()?;
+        self.line.begin(stream)
+    }
+
+    fn work(&self, stream: &Arc<CudaStream>, buffer: CUdeviceptr) -> Result<()> {
+        self.launch(&self.work, stream, buffer, self.passes)
+    }
+
+    fn count_right(
+        &self,
+        stream: &Arc<CudaStream>,
+        buffer: CUdeviceptr,
+    ) -> Result<()> {
+        let (right, _) = self.right.device_ptr(stream);
+        self.launch(&self.count_right, stream, buffer, right)
+    }
+
+    fn launch(
+        &self,
+        kernel: &CudaFunction,
+        stream: &Arc<CudaStream>,
+        buffer: CUdeviceptr,
+        last: u64,
+    ) -> Result<()> {
+        let mut launch = stream.launch_builder(kernel);
+        launch.arg(&buffer).arg(&self.words).arg(&self.turn).arg(&last);
+        // SAFETY: the kernels take (buffer, count, turn) and a number of passes, or where
+        // to count. The buffer holds `words` words, and `right` one number.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(self.threads)) }?;
+        Ok(())
     }
 }
