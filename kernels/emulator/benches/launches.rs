@@ -1,0 +1,102 @@
+//! How fast kernels of the workbook run, with everything counted and checked.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use emulator::{Arguments, Launch, Memory, Module, Options, run};
+
+fn module(name: &str) -> Module {
+    let path = format!("{}/../ptx/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+    let ptx = std::fs::read_to_string(path).expect("the PTX is committed");
+    Module::parse(&ptx).expect("the PTX is valid")
+}
+
+fn buffer(memory: &mut Memory, bytes: u64) -> u64 {
+    let address = memory.allocate(bytes, "buffer").expect("there is room");
+    memory.fill(address, &[1, 2, 3, 4], bytes / 4).expect("it is a buffer");
+    address
+}
+
+/// Runs a kernel again and again. The throughput is in thread-instructions of PTX.
+fn bench(
+    criterion: &mut Criterion,
+    name: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    arguments: impl FnOnce(&mut Memory) -> Arguments,
+) {
+    let (module, options) = (module(name), Options::default());
+    let mut memory = Memory::new(1 << 32);
+    let arguments = arguments(&mut memory);
+    let launch = Launch::new(grid, block, arguments.bytes());
+    let mut once = || {
+        run(&module, kernel, &launch, &mut memory, &options)
+            .expect("the kernel runs")
+    };
+    let instructions = once().total().thread_instructions;
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(10).throughput(Throughput::Elements(instructions));
+    group.bench_function(kernel, |bencher| bencher.iter(|| black_box(once())));
+    group.finish();
+}
+
+fn launches(criterion: &mut Criterion) {
+    let side = 1024u32;
+    let matrices = |memory: &mut Memory| {
+        let bytes = 4 * u64::from(side * side);
+        Arguments::new()
+            .with(buffer(memory, bytes).to_le_bytes())
+            .with(buffer(memory, bytes).to_le_bytes())
+            .with(side.to_le_bytes())
+            .with(side.to_le_bytes())
+    };
+    for kernel in ["read_coalesced", "tile", "tile_padded"] {
+        bench(criterion, "transpose", kernel, [32, 32, 1], [32, 32, 1], matrices);
+    }
+    bench(criterion, "transpose", "vectors", [16, 16, 1], [256, 1, 1], matrices);
+    let count = 16u64 << 20;
+    bench(
+        criterion,
+        "coalescing",
+        "gather4",
+        [1 << 16, 1, 1],
+        [256, 1, 1],
+        |memory| {
+            Arguments::new()
+                .with(buffer(memory, 4 * count).to_le_bytes())
+                .with(buffer(memory, 4 * count).to_le_bytes())
+                .with(count.to_le_bytes())
+                .with(1u64.to_le_bytes())
+                .with(0u64.to_le_bytes())
+        },
+    );
+    bench(criterion, "bank-conflicts", "read4", [4, 1, 1], [1024, 1, 1], |memory| {
+        let start = buffer(memory, 128);
+        memory.fill(start, &[0], 128).expect("it is a buffer");
+        Arguments::new()
+            .with(start.to_le_bytes())
+            .with(buffer(memory, 4 * 4096).to_le_bytes())
+            .with(64u32.to_le_bytes())
+            .with(0u32.to_le_bytes())
+    });
+    bench(
+        criterion,
+        "transfer-strategies",
+        "work",
+        [256, 1, 1],
+        [256, 1, 1],
+        |memory| {
+            Arguments::new()
+                .with(buffer(memory, 4 << 16).to_le_bytes())
+                .with(buffer(memory, 4 << 16).to_le_bytes())
+                .with((1u64 << 16).to_le_bytes())
+                .with(1024u32.to_le_bytes())
+                .with(1f32.to_le_bytes())
+                .with(1f32.to_le_bytes())
+        },
+    );
+}
+
+criterion_group!(benches, launches);
+criterion_main!(benches);

@@ -1,0 +1,241 @@
+//! What one request of a warp costs: the 32-byte sectors of global memory that it
+//! touches, and the wavefronts in which shared memory serves it.
+//!
+//! A request is described by a closure that tells at which address each lane's access
+//! starts, `None` for a lane that is not active, and by the bytes that every lane
+//! accesses. The executor counts with the same code.
+//!
+//! ```
+//! use emulator::access;
+//!
+//! // Lane l reads element 2 l of an array of floats: half of every sector is not used.
+//! let sectors = access::sectors(|lane| Some(8 * lane as u64), 4);
+//! assert_eq!((sectors.sectors, sectors.ideal), (8, 4));
+//!
+//! // A column of a tile of 32 × 32 floats: all lanes want the same bank.
+//! let wavefronts = access::load_wavefronts(|lane| Some(128 * lane as u64), 4);
+//! assert_eq!((wavefronts.wavefronts, wavefronts.ideal), (32, 1));
+//! ```
+
+use crate::WARP;
+use crate::counts::{Sectors, Wavefronts};
+
+/// Bytes of a sector, the unit in which global memory is read and written.
+pub const SECTOR_BYTES: u64 = 32;
+/// Banks of shared memory. In one wavefront each gives one word.
+pub const BANKS: usize = 32;
+/// Bytes of a word of shared memory.
+pub const WORD_BYTES: u64 = 4;
+
+/// Counts the sectors of one request to global memory. A request in which no lane is
+/// active does not happen: it counts nothing.
+///
+/// `address_of` gives the address of a lane's first byte; the lane accesses `bytes` bytes
+/// from there on. `ideal` is the number of sectors that the accessed bytes would fill if
+/// they lay side by side.
+pub fn sectors(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Sectors {
+    let (addresses, mask) = lanes(address_of);
+    sectors_of(&addresses, mask, bytes)
+}
+
+/// Counts the wavefronts of one load from shared memory: 4 bytes or less for each lane, 8,
+/// or 16. Other widths do not exist there.
+///
+/// One wavefront gives one word of each bank. Accesses of 8 bytes are served for half a
+/// warp at a time, and of 16 for a quarter; or for twice as many lanes if every lane
+/// shares its element with the lane beside it, or every lane with the lane two away. A
+/// lane that is not active shares with anyone. `ideal` is the number of wavefronts that
+/// the words would take if they lay in banks as different as possible.
+pub fn load_wavefronts(
+    address_of: impl FnMut(usize) -> Option<u64>,
+    bytes: u64,
+) -> Wavefronts {
+    let (addresses, mask) = lanes(address_of);
+    wavefronts_of(&addresses, mask, bytes, false)
+}
+
+/// The same for a store. Lanes that store to the same element are served together only
+/// where they are in the same half or quarter of the warp.
+pub fn store_wavefronts(
+    address_of: impl FnMut(usize) -> Option<u64>,
+    bytes: u64,
+) -> Wavefronts {
+    let (addresses, mask) = lanes(address_of);
+    wavefronts_of(&addresses, mask, bytes, true)
+}
+
+fn lanes(mut address_of: impl FnMut(usize) -> Option<u64>) -> ([u64; WARP], u32) {
+    let (mut addresses, mut mask) = ([0; WARP], 0);
+    for (lane, place) in addresses.iter_mut().enumerate() {
+        if let Some(address) = address_of(lane) {
+            *place = address;
+            mask |= 1 << lane;
+        }
+    }
+    (addresses, mask)
+}
+
+/// The same as [`sectors`], for addresses in an array.
+pub(crate) fn sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sectors {
+    if mask == 0 || bytes == 0 {
+        return Sectors::default();
+    }
+    if mask == u32::MAX && contiguous(addresses, bytes) {
+        return sectors_of_row(addresses[0], bytes);
+    }
+    let mut starts = Distinct::new();
+    for lane in active(mask) {
+        starts.add(addresses[lane]);
+    }
+    let (mut sectors, mut touched) = (0, 0);
+    // The first sector and the first byte that no earlier lane has touched.
+    let (mut fresh_sector, mut fresh_byte) = (0, 0);
+    for &start in starts.sorted() {
+        let end = start + bytes;
+        let (first, last) = (start / SECTOR_BYTES, (end - 1) / SECTOR_BYTES);
+        sectors += (last + 1).saturating_sub(first.max(fresh_sector));
+        touched += end.saturating_sub(start.max(fresh_byte));
+        fresh_sector = fresh_sector.max(last + 1);
+        fresh_byte = fresh_byte.max(end);
+    }
+    Sectors { requests: 1, sectors, ideal: touched.div_ceil(SECTOR_BYTES) }
+}
+
+/// The sectors of a warp whose lanes access one element after the other.
+pub(crate) fn sectors_of_row(first: u64, bytes: u64) -> Sectors {
+    let end = first + WARP as u64 * bytes;
+    let sectors = (end - 1) / SECTOR_BYTES - first / SECTOR_BYTES + 1;
+    let ideal = (WARP as u64 * bytes).div_ceil(SECTOR_BYTES);
+    Sectors { requests: 1, sectors, ideal }
+}
+
+/// The same as [`load_wavefronts`] or [`store_wavefronts`], for addresses in an array.
+pub(crate) fn wavefronts_of(
+    addresses: &[u64; WARP],
+    mask: u32,
+    bytes: u64,
+    stores: bool,
+) -> Wavefronts {
+    if mask == 0 || bytes == 0 {
+        return Wavefronts::default();
+    }
+    let is_one_pass = || {
+        // The first two are what most requests are, and fast to find out.
+        mask == u32::MAX
+            && (contiguous(addresses, bytes) || contiguous(addresses, 0))
+            || in_different_banks(addresses, mask)
+    };
+    if bytes <= WORD_BYTES && is_one_pass() {
+        return Wavefronts { requests: 1, wavefronts: 1, ideal: 1 };
+    }
+    let words_each = bytes.div_ceil(WORD_BYTES);
+    let mut groups = words_each as usize;
+    let may_share = groups > 1 && !stores;
+    if may_share && (shared(addresses, mask, 1) || shared(addresses, mask, 2)) {
+        groups /= 2;
+    }
+    let lanes_each = WARP / groups;
+    let mut wavefronts = 0;
+    let (mut all, mut distinct) = (Distinct::new(), 0);
+    for group in 0..groups {
+        let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
+        let mut starts = Distinct::new();
+        for lane in active(mask & lanes) {
+            starts.add(addresses[lane] / WORD_BYTES);
+        }
+        let mut in_bank = [0; BANKS];
+        let starts = starts.sorted();
+        if groups == 1 {
+            distinct = starts.len();
+        } else {
+            starts.iter().for_each(|start| all.add(*start));
+        }
+        for &start in starts {
+            for word in start..start + words_each {
+                in_bank[word as usize % BANKS] += 1;
+            }
+        }
+        wavefronts += in_bank.iter().max().copied().unwrap_or(0);
+    }
+    if groups > 1 {
+        distinct = all.sorted().len();
+    }
+    let words = distinct as u64 * words_each;
+    Wavefronts { requests: 1, wavefronts, ideal: words.div_ceil(BANKS as u64) }
+}
+
+/// Does every lane want another bank?
+fn in_different_banks(addresses: &[u64; WARP], mask: u32) -> bool {
+    let bank = |address: u64| 1u32 << (address / WORD_BYTES % BANKS as u64);
+    let banks = active(mask).fold(0, |banks, lane| banks | bank(addresses[lane]));
+    banks.count_ones() == mask.count_ones()
+}
+
+/// Does each lane start where the lane before it ends?
+pub(crate) fn contiguous(addresses: &[u64; WARP], bytes: u64) -> bool {
+    let mut apart = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        apart |= address ^ addresses[0].wrapping_add(lane as u64 * bytes);
+    }
+    apart == 0
+}
+
+/// Does each lane access the same element as the lane `distance` away?
+fn shared(addresses: &[u64; WARP], mask: u32, distance: usize) -> bool {
+    active(mask).all(|lane| {
+        let other = lane ^ distance;
+        mask >> other & 1 == 0 || addresses[lane] == addresses[other]
+    })
+}
+
+/// The lanes of a mask.
+pub(crate) fn active(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < WARP).then_some(lane)
+    })
+}
+
+/// Collects at most a warp's worth of numbers and gives each of them once, sorted. Fast
+/// if they come in order, which they mostly do.
+struct Distinct {
+    numbers: [u64; WARP],
+    count: usize,
+    in_order: bool,
+}
+
+impl Distinct {
+    fn new() -> Self {
+        Self { numbers: [0; WARP], count: 0, in_order: true }
+    }
+
+    fn add(&mut self, number: u64) {
+        if self.count > 0 {
+            let last = self.numbers[self.count - 1];
+            if number == last {
+                return;
+            }
+            self.in_order &= number > last;
+        }
+        self.numbers[self.count] = number;
+        self.count += 1;
+    }
+
+    fn sorted(&mut self) -> &[u64] {
+        if !self.in_order {
+            let numbers = &mut self.numbers[..self.count];
+            numbers.sort_unstable();
+            let mut kept = 1;
+            for next in 1..numbers.len() {
+                if numbers[next] != numbers[kept - 1] {
+                    numbers[kept] = numbers[next];
+                    kept += 1;
+                }
+            }
+            (self.count, self.in_order) = (kept, true);
+        }
+        &self.numbers[..self.count]
+    }
+}

@@ -1,0 +1,129 @@
+//! What a launch did, in numbers.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use crate::fault::Place;
+
+/// What one launch did, line by line.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// The kernel's name.
+    pub kernel: String,
+    /// One entry for each line of PTX that holds an instruction, in their order.
+    pub lines: Vec<Line>,
+    /// What the kernel's `printf` calls printed.
+    pub printed: String,
+}
+
+/// What one line did.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Which line.
+    pub place: Place,
+    /// What it did.
+    pub tally: Tally,
+}
+
+/// Events, summed over all warps.
+///
+/// `instructions` and `thread_instructions` count PTX instructions. The compiler of the
+/// driver makes others of them, so these two are no counts of the hardware.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// PTX instructions that warps executed.
+    pub instructions: u64,
+    /// The same, times the lanes that took part.
+    pub thread_instructions: u64,
+    /// Loads from global memory.
+    pub global_loads: Sectors,
+    /// Stores to global memory.
+    pub global_stores: Sectors,
+    /// Reads of global memory by `cp.async`.
+    pub async_copies: Sectors,
+    /// Loads from shared memory.
+    pub shared_loads: Wavefronts,
+    /// Stores to shared memory.
+    pub shared_stores: Wavefronts,
+    /// Atomic operations, on global and shared memory: requests of warps.
+    pub atomics: u64,
+    /// Arrivals of warps at a barrier of their block.
+    pub barriers: u64,
+    /// Branches that some lanes of a warp took and others did not.
+    pub divergent_branches: u64,
+}
+
+/// Requests to global memory and the 32-byte sectors that they touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sectors {
+    /// Instructions of a warp with at least one active lane.
+    pub requests: u64,
+    /// Sectors touched, counted anew for each request.
+    pub sectors: u64,
+    /// Sectors that each request's bytes would fill if they lay side by side.
+    pub ideal: u64,
+}
+
+/// Requests to shared memory and the wavefronts that served them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wavefronts {
+    /// Instructions of a warp with at least one active lane.
+    pub requests: u64,
+    /// Wavefronts: passes of all banks.
+    pub wavefronts: u64,
+    /// Wavefronts that each request's words would take without a conflict.
+    pub ideal: u64,
+}
+
+impl Counts {
+    /// The sum over all lines.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        for line in &self.lines {
+            total += line.tally;
+        }
+        total
+    }
+
+    /// The lines of the source, where the PTX names them, with the sums of their PTX.
+    pub fn by_source_line(&self) -> BTreeMap<(String, u32), Tally> {
+        let mut lines = BTreeMap::<_, Tally>::new();
+        for line in &self.lines {
+            if let Some(source) = &line.place.source {
+                *lines.entry(source.clone()).or_default() += line.tally;
+            }
+        }
+        lines
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.instructions += other.instructions;
+        self.thread_instructions += other.thread_instructions;
+        self.global_loads += other.global_loads;
+        self.global_stores += other.global_stores;
+        self.async_copies += other.async_copies;
+        self.shared_loads += other.shared_loads;
+        self.shared_stores += other.shared_stores;
+        self.atomics += other.atomics;
+        self.barriers += other.barriers;
+        self.divergent_branches += other.divergent_branches;
+    }
+}
+
+impl AddAssign for Sectors {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.ideal += other.ideal;
+    }
+}
+
+impl AddAssign for Wavefronts {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.wavefronts += other.wavefronts;
+        self.ideal += other.ideal;
+    }
+}

@@ -1,0 +1,516 @@
+//! From the tree to a [`Program`]: names become registers and addresses, calls become the
+//! code of what they call.
+
+use std::collections::HashMap;
+
+use crate::fault::Place;
+use crate::module::ParseError;
+use crate::program::{Instruction, Op, Preset, Program};
+use crate::registers::{Class, Operation, Slot};
+use crate::space::Space;
+use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
+use crate::table;
+
+mod memory;
+mod operands;
+mod order;
+mod reuse;
+mod warp;
+
+/// Instructions that a kernel may have when all calls are inlined.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+/// Registers of one class.
+const MOST_REGISTERS: usize = 1 << 16;
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Named {
+    Register(Slot),
+    /// `%r<12>`: all names of this prefix with a number below that.
+    Family(Class, u32),
+    /// A variable in shared or local memory, at an offset.
+    Variable(Space, u32),
+    /// A parameter of the kernel, at an offset.
+    Parameter(u32),
+    Label(usize),
+    Targets(Vec<String>),
+}
+
+type Scope = HashMap<String, Named>;
+
+struct Decoder<'a> {
+    file: &'a File,
+    functions: HashMap<&'a str, &'a Function>,
+    variables: HashMap<&'a str, (usize, &'a Declaration)>,
+    /// Variables in shared memory that have their place: function and name.
+    shared: HashMap<(String, String), u32>,
+    presets: HashMap<(Class, Preset), Slot>,
+    /// Of the functions that are being decoded: names, scopes from the outside in, and
+    /// where to go on behind the call.
+    frames: Vec<Frame<'a>>,
+    /// Where each label is.
+    labels: Vec<Option<usize>>,
+    program: Program,
+    source: Option<(String, u32)>,
+    line: u32,
+    /// Whether this is the first instruction of the statement.
+    first: bool,
+    guard: Option<(u16, bool)>,
+}
+
+struct Frame<'a> {
+    function: &'a str,
+    scopes: Vec<Scope>,
+    /// None for the kernel.
+    end: Option<usize>,
+}
+
+/// Offsets of the parameters among the arguments of a launch.
+pub(crate) fn parameter_offsets(parameters: &[Declaration]) -> Vec<u32> {
+    let mut end = 0u64;
+    let mut offsets = Vec::new();
+    for parameter in parameters {
+        let offset = end.next_multiple_of(parameter.align);
+        end = offset + parameter.bytes;
+        offsets.push(offset as u32);
+    }
+    offsets
+}
+
+/// The variables that lie in device memory.
+pub(crate) fn device_variables(file: &File) -> impl Iterator<Item = &Declaration> {
+    file.variables.iter().filter(|v| v.space != "shared" && !v.external)
+}
+
+pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
+    let functions = file.functions.iter().filter(|f| f.body.is_some());
+    let shared = file.variables.iter().filter(|v| v.space == "shared");
+    let mut decoder = Decoder {
+        file,
+        functions: functions.map(|f| (f.name.as_str(), f)).collect(),
+        variables: shared
+            .map(|v| (0, v))
+            .chain(device_variables(file).enumerate())
+            .map(|(index, v)| (v.name.as_str(), (index, v)))
+            .collect(),
+        shared: HashMap::new(),
+        presets: HashMap::new(),
+        frames: Vec::new(),
+        labels: Vec::new(),
+        program: Program { granule: 4, dynamic_align: 16, ..Program::default() },
+        source: None,
+        line: kernel.line,
+        first: true,
+        guard: None,
+    };
+    let offsets = parameter_offsets(&kernel.parameters);
+    let parameters = kernel.parameters.iter().zip(offsets);
+    let scope = parameters
+        .map(|(parameter, offset)| {
+            (parameter.name.clone(), Named::Parameter(offset))
+        })
+        .collect();
+    decoder.function(kernel, scope, None)?;
+    decoder.statement(kernel.line);
+    decoder.emit(Op::Exit)?;
+    decoder.resolve()?;
+    Ok(decoder.program)
+}
+
+impl<'a> Decoder<'a> {
+    fn error(&self, what: impl Into<String>) -> ParseError {
+        ParseError { line: self.line, what: what.into() }
+    }
+
+    fn unsupported(&self, name: &str) -> ParseError {
+        self.error(format!("{name} is not supported"))
+    }
+
+    fn function(
+        &mut self,
+        function: &'a Function,
+        scope: Scope,
+        end: Option<usize>,
+    ) -> Result<()> {
+        let name = function.name.as_str();
+        if self.frames.iter().any(|frame| frame.function == name) {
+            return Err(
+                self.error(format!("{name} calls itself, which is not supported"))
+            );
+        }
+        let Some(body) = &function.body else {
+            return Err(self.error(format!("{name} has no body")));
+        };
+        self.frames.push(Frame { function: name, scopes: vec![scope], end });
+        self.statements(body)?;
+        self.frames.pop();
+        Ok(())
+    }
+
+    fn frame(&mut self) -> &mut Frame<'a> {
+        self.frames.last_mut().expect("decoding happens inside a function")
+    }
+
+    fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
+        let mut scope = Scope::new();
+        for statement in statements {
+            match statement {
+                Statement::Label(line, name) => {
+                    let label = Named::Label(self.new_label());
+                    if scope.insert(name.clone(), label).is_some() {
+                        let what = format!("there are two labels {name}");
+                        return Err(ParseError { line: *line, what });
+                    }
+                }
+                Statement::Targets(name, targets) => {
+                    scope.insert(name.clone(), Named::Targets(targets.clone()));
+                }
+                _ => {}
+            }
+        }
+        self.frame().scopes.push(scope);
+        for statement in statements {
+            match statement {
+                Statement::Scope(inner) => self.statements(inner)?,
+                Statement::Registers { line, kind, names } => {
+                    self.line = *line;
+                    self.registers(kind, names)?;
+                }
+                Statement::Variable(variable) => self.variable(variable)?,
+                Statement::Label(line, name) => {
+                    self.line = *line;
+                    let label = self.label(name)?;
+                    self.labels[label] = Some(self.program.code.len());
+                }
+                Statement::Targets(..) => {}
+                Statement::Source(file, line) => {
+                    let mut sources = self.file.sources.iter();
+                    let name = sources.find(|(index, _)| index == file);
+                    let name = name.map(|(_, name)| base_name(name).to_owned());
+                    self.source = name.map(|name| (name, *line));
+                }
+                Statement::Instruction(instruction) => {
+                    self.instruction(instruction)?
+                }
+            }
+        }
+        self.frame().scopes.pop();
+        Ok(())
+    }
+
+    fn registers(
+        &mut self,
+        kind: &str,
+        names: &[(String, Option<u32>)],
+    ) -> Result<()> {
+        let class = match (kind, syntax::size_of(kind)) {
+            ("pred", _) => Class::Predicate,
+            (_, Some(1 | 2 | 4)) => Class::Narrow,
+            (_, Some(8)) => Class::Wide,
+            _ => return Err(self.unsupported(&format!(".reg .{kind}"))),
+        };
+        for (name, count) in names {
+            let named = match count {
+                Some(count) => Named::Family(class, *count),
+                None => Named::Register(self.new_register(class)?),
+            };
+            self.name(name.clone(), named);
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, name: String, named: Named) {
+        let scope = self.frame().scopes.last_mut();
+        scope.expect("a function has a scope").insert(name, named);
+    }
+
+    fn new_register(&mut self, class: Class) -> Result<Slot> {
+        let count = match class {
+            Class::Narrow => &mut self.program.narrow,
+            Class::Wide => &mut self.program.wide,
+            Class::Predicate => &mut self.program.predicates,
+        };
+        if *count == MOST_REGISTERS {
+            return Err(self.error("too many registers"));
+        }
+        let index = *count as u16;
+        *count += 1;
+        Ok(Slot { class, index })
+    }
+
+    fn new_label(&mut self) -> usize {
+        self.labels.push(None);
+        self.labels.len() - 1
+    }
+
+    /// A variable that is declared inside a function.
+    fn variable(&mut self, variable: &Declaration) -> Result<()> {
+        self.line = variable.line;
+        let named = match variable.space.as_str() {
+            "shared" => {
+                let function = self.frame().function;
+                Named::Variable(
+                    Space::Shared,
+                    self.place_shared(function, variable)?,
+                )
+            }
+            // What is passed to functions lies in local memory.
+            "local" | "param" => {
+                let align = variable.align.max(4) as u32;
+                let place = self.program.local_bytes.next_multiple_of(align);
+                self.program.local_bytes = self.end_of(place, variable)?;
+                Named::Variable(Space::Local, place)
+            }
+            space => {
+                return Err(self.unsupported(&format!(".{space} in a function")));
+            }
+        };
+        self.name(variable.name.clone(), named);
+        Ok(())
+    }
+
+    fn place_shared(
+        &mut self,
+        function: &str,
+        variable: &Declaration,
+    ) -> Result<u32> {
+        let key = (function.to_owned(), variable.name.clone());
+        if let Some(place) = self.shared.get(&key) {
+            return Ok(*place);
+        }
+        let place =
+            self.program.shared_bytes.next_multiple_of(variable.align as u32);
+        self.program.shared_bytes = self.end_of(place, variable)?;
+        self.shared.insert(key, place);
+        Ok(place)
+    }
+
+    fn end_of(&self, place: u32, variable: &Declaration) -> Result<u32> {
+        let end = u64::from(place) + variable.bytes;
+        let fits = u32::try_from(end).ok().filter(|end| *end < 1 << 24);
+        fits.ok_or_else(|| self.error(format!("{} is too large", variable.name)))
+    }
+
+    fn find(&mut self, name: &str) -> Option<Named> {
+        let scopes = &self.frames.last()?.scopes;
+        if let Some(named) = scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return Some(named.clone());
+        }
+        let prefix = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let number = name[prefix.len()..].parse::<u32>().ok()?;
+        let depth = scopes.iter().rposition(|scope| {
+            matches!(scope.get(prefix), Some(Named::Family(_, count)) if number < *count)
+        })?;
+        let Named::Family(class, _) = scopes[depth][prefix] else { return None };
+        let register = Named::Register(self.new_register(class).ok()?);
+        self.frame().scopes[depth].insert(name.to_owned(), register.clone());
+        Some(register)
+    }
+
+    fn label(&mut self, name: &str) -> Result<usize> {
+        match self.find(name) {
+            Some(Named::Label(label)) => Ok(label),
+            _ => Err(self.error(format!("there is no label {name}"))),
+        }
+    }
+
+    /// What follows belongs to the statement in this line.
+    fn statement(&mut self, line: u32) {
+        (self.line, self.first, self.guard) = (line, true, None);
+    }
+
+    fn emit(&mut self, operation: Op) -> Result<()> {
+        let place = Place { ptx_line: self.line, source: self.source.clone() };
+        let places = &mut self.program.places;
+        if places.last() != Some(&place) {
+            places.push(place);
+        }
+        let place = places.len() as u32 - 1;
+        let weight = u32::from(std::mem::take(&mut self.first));
+        let guard = self.guard;
+        self.program.code.push(Instruction { operation, guard, place, weight });
+        if self.program.code.len() > MOST_INSTRUCTIONS {
+            return Err(self.error("too many instructions"));
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &'a syntax::Instruction) -> Result<()> {
+        self.statement(instruction.line);
+        if let Some((name, negated)) = &instruction.guard {
+            let slot = self.register(name, Class::Predicate)?;
+            self.guard = Some((slot.index, *negated));
+        }
+        let (name, operands) =
+            (instruction.name.as_str(), &instruction.operands[..]);
+        let base = name.split('.').next().unwrap_or_default();
+        match base {
+            "ld" | "ldu" => self.load(name, operands),
+            "st" => self.store(name, operands),
+            "atom" | "red" => self.atomic(name, operands),
+            "cp" => self.copy_async(name, operands),
+            "cvta" => self.convert_address(name, operands),
+            "createpolicy" => self.policy(name, operands),
+            "membar" | "fence" | "nanosleep" | "prefetch" | "pmevent"
+            | "prefetchu" => self.nothing(name),
+            "bra" => {
+                let label = match operands {
+                    [Operand::Name(label)] if matches!(name, "bra" | "bra.uni") => {
+                        label
+                    }
+                    _ => return Err(self.unsupported(name)),
+                };
+                let label = self.label(label)?;
+                self.emit(Op::Branch(label as u32))
+            }
+            "brx" => self.branch_table(name, operands),
+            "ret" => match self.frame().end {
+                Some(label) => self.emit(Op::Branch(label as u32)),
+                None => self.emit(Op::Exit),
+            },
+            "exit" => self.emit(Op::Exit),
+            "trap" => self.emit(Op::Trap),
+            "call" => self.call(name, operands),
+            "bar" | "barrier" => self.barrier(name, operands),
+            "shfl" => self.shuffle(name, operands),
+            "vote" => self.vote(name, operands),
+            "match" => self.matching(name, operands),
+            "redux" => self.reduce(name, operands),
+            "activemask" => {
+                let [result] = self.exactly(name, operands)?;
+                let result = self.result(result, Class::Narrow)?;
+                self.emit(Op::ActiveMask(result))
+            }
+            "mov" => self.move_value(name, operands),
+            "setp" => self.compare(name, operands),
+            _ => self.compute(name, operands),
+        }
+    }
+
+    fn exactly<'o, const COUNT: usize>(
+        &self,
+        name: &str,
+        operands: &'o [Operand],
+    ) -> Result<&'o [Operand; COUNT]> {
+        let wrong = || self.error(format!("{name}: not the operands that it has"));
+        operands.try_into().map_err(|_| wrong())
+    }
+
+    fn lookup(&self, name: &str) -> Result<Operation> {
+        table::lookup(name).ok_or_else(|| self.unsupported(name))
+    }
+
+    fn nothing(&mut self, name: &str) -> Result<()> {
+        if name.starts_with("fence.proxy") || name.contains("cluster") {
+            return Err(self.unsupported(name));
+        }
+        self.emit(Op::Nothing)
+    }
+
+    fn branch_table(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
+        let [index, Operand::Name(table)] = self.exactly(name, operands)? else {
+            return Err(self.unsupported(name));
+        };
+        let index = self.source(index, Class::Narrow)?;
+        let Some(Named::Targets(targets)) = self.find(table) else {
+            return Err(self.error(format!("there is no list of targets {table}")));
+        };
+        let labels = targets.iter().map(|target| Ok(self.label(target)? as u32));
+        let labels = labels.collect::<Result<_>>()?;
+        self.emit(Op::BranchTable(index, labels))
+    }
+
+    /// Puts the code of the called function here.
+    fn call(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
+        let (results, function, arguments) = match operands {
+            [Operand::Name(f)] => (&[][..], f, &[][..]),
+            [Operand::List(r), Operand::Name(f)] => (&r[..], f, &[][..]),
+            [Operand::Name(f), Operand::List(a)] => (&[][..], f, &a[..]),
+            [Operand::List(r), Operand::Name(f), Operand::List(a)] => {
+                (&r[..], f, &a[..])
+            }
+            _ => return Err(self.unsupported(&format!("{name} through a pointer"))),
+        };
+        let results = self.places(results)?;
+        let arguments = self.places(arguments)?;
+        match (function.as_str(), &arguments[..]) {
+            ("vprintf", [format, list]) => {
+                let result = results.first().copied();
+                let (format, arguments) = (*format, *list);
+                let print = crate::program::Print { format, arguments, result };
+                return self.emit(Op::Print(Box::new(print)));
+            }
+            ("__assertfail", [_, _, _, _, _]) => {
+                return self.emit(Op::AssertionFailed(arguments.into()));
+            }
+            _ => {}
+        }
+        let Some(&called) = self.functions.get(function.as_str()) else {
+            return Err(self.unsupported(&format!("a call of {function}")));
+        };
+        let fits = called.parameters.len() == arguments.len()
+            && called.results.len() == results.len();
+        if !fits {
+            return Err(self.error(format!("{function} has other parameters")));
+        }
+        let names = called.results.iter().chain(&called.parameters);
+        let mut scope = Scope::new();
+        for (declared, place) in names.zip(results.into_iter().chain(arguments)) {
+            if declared.space != "param" {
+                return Err(self.unsupported("a parameter in a register"));
+            }
+            scope
+                .insert(declared.name.clone(), Named::Variable(Space::Local, place));
+        }
+        let end = self.new_label();
+        if let Some((guard, negated)) = self.guard {
+            self.guard = Some((guard, !negated));
+            self.emit(Op::Branch(end as u32))?;
+        }
+        let source = self.source.clone();
+        self.function(called, scope, Some(end))?;
+        self.source = source;
+        self.labels[end] = Some(self.program.code.len());
+        Ok(())
+    }
+
+    /// Where the arguments of a call lie in local memory.
+    fn places(&mut self, arguments: &[Operand]) -> Result<Vec<u32>> {
+        let mut places = Vec::new();
+        for argument in arguments {
+            let named = match argument {
+                Operand::Name(name) => self.find(name),
+                _ => None,
+            };
+            match named {
+                Some(Named::Variable(Space::Local, place)) => places.push(place),
+                _ => return Err(self.unsupported("an argument in a register")),
+            }
+        }
+        Ok(places)
+    }
+
+    /// Replaces labels by the places that they stand for.
+    fn resolve(&mut self) -> Result<()> {
+        let mut program = std::mem::take(&mut self.program);
+        for instruction in &mut program.code {
+            for target in order::targets(&mut instruction.operation) {
+                let place = self.labels.get(*target as usize).copied().flatten();
+                let place =
+                    place.ok_or_else(|| self.error("a label has no place"))?;
+                *target = place as u32;
+            }
+        }
+        program.code = order::in_order(program.code);
+        reuse::reuse(&mut program);
+        self.program = program;
+        Ok(())
+    }
+}
+
+/// The last part of a path.
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

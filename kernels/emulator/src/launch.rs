@@ -1,0 +1,162 @@
+//! What to run, and how.
+
+use crate::counts::Counts;
+use crate::fault::{Fault, FaultKind};
+use crate::machine::Machine;
+use crate::memory::Memory;
+use crate::module::{Kernel, Module};
+
+/// Threads that a block may have.
+const MOST_THREADS: u64 = 1024;
+/// Shared memory that a block may have on any GPU.
+const MOST_SHARED_BYTES: u64 = 227 * 1024;
+
+/// A grid of threads and what they are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory for each block.
+    pub shared_bytes: u32,
+    /// The kernel's parameters as they lie in memory: each at its
+    /// [`offset`](crate::Parameter::offset), little end first.
+    pub arguments: &'a [u8],
+}
+
+impl<'a> Launch<'a> {
+    /// A launch without dynamic shared memory.
+    pub fn new(grid: [u32; 3], block: [u32; 3], arguments: &'a [u8]) -> Self {
+        Self { grid, block, shared_bytes: 0, arguments }
+    }
+}
+
+/// Puts a kernel's arguments where its parameters lie, each aligned to its own size.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments(Vec<u8>);
+
+impl Arguments {
+    /// No arguments yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a number, as its `to_le_bytes`.
+    #[must_use]
+    pub fn with<const BYTES: usize>(mut self, argument: [u8; BYTES]) -> Self {
+        self.0.resize(self.0.len().next_multiple_of(BYTES), 0);
+        self.0.extend(argument);
+        self
+    }
+
+    /// All of them, for [`Launch::arguments`].
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// How to run a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What to look for.
+    pub checks: Checks,
+    /// Instructions that the warps of a block may execute together without a store, a
+    /// barrier or the end of a thread. After that many the launch fails, and tells which
+    /// lanes wait where.
+    pub patience: u64,
+    /// Instructions that all warps may execute together.
+    pub budget: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { checks: Checks::default(), patience: 1 << 28, budget: u64::MAX }
+    }
+}
+
+/// What is looked for besides accesses out of bounds and misaligned ones, which are
+/// always found. All is on by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Reads of device or shared memory that nobody wrote.
+    pub initialised: bool,
+    /// Accesses of different warps to one word of shared memory, with no barrier between
+    /// and one of them writing.
+    pub races: bool,
+    /// Barriers that some threads of the block do not reach.
+    pub barriers: bool,
+    /// Shuffles from lanes that take no part.
+    pub shuffles: bool,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self { initialised: true, races: true, barriers: true, shuffles: true }
+    }
+}
+
+/// Runs a kernel to its end and tells what it did. The same launch on the same memory has
+/// the same result each time.
+pub fn run(
+    module: &Module,
+    kernel: &str,
+    launch: &Launch<'_>,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Counts, Box<Fault>> {
+    let bad = |kind, what: String| {
+        let kernel = kernel.to_owned();
+        let nowhere = (None, None, None);
+        let (place, block, thread) = nowhere;
+        Err(Box::new(Fault { kind, what, kernel, place, block, thread }))
+    };
+    let Some(found) = module.kernel(kernel) else {
+        return bad(FaultKind::BadLaunch, "there is no such kernel".to_owned());
+    };
+    if let Some(error) = &found.unsupported {
+        return bad(FaultKind::Unsupported, error.to_string());
+    }
+    if let Err(what) = check(module, found, launch) {
+        return bad(FaultKind::BadLaunch, what);
+    }
+    Machine::new(module, found, launch, memory, options)?.run()
+}
+
+/// Can the launch be made?
+fn check(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch<'_>,
+) -> Result<(), String> {
+    let [x, y, z] = launch.block;
+    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    if threads == 0 || threads > MOST_THREADS {
+        return Err(format!(
+            "a block of {x} × {y} × {z} threads: it has 1 to {MOST_THREADS}"
+        ));
+    }
+    if let Some(most) = kernel.max_threads.filter(|most| threads > u64::from(*most))
+    {
+        return Err(format!("a block of {threads} threads, of {most} at most"));
+    }
+    if launch.grid.contains(&0) {
+        return Err(format!("a grid of {:?} blocks", launch.grid));
+    }
+    let shared = u64::from(kernel.shared_bytes) + u64::from(launch.shared_bytes);
+    if shared > MOST_SHARED_BYTES {
+        return Err(format!("{shared} bytes of shared memory for each block"));
+    }
+    let (wanted, given) = (kernel.argument_bytes() as usize, launch.arguments.len());
+    if given < wanted {
+        return Err(format!(
+            "{given} bytes of arguments, of {wanted} that it takes"
+        ));
+    }
+    let placed =
+        module.variables().iter().all(|variable| variable.address.is_some());
+    if kernel.program.uses_variables && !placed {
+        return Err("the module's variables have no place yet".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Runs PTX on the CPU. It computes what a GPU would compute, checks every access to
+//! memory, and counts the traffic: requests, sectors and wavefronts. It knows no time.
+//!
+//! ```
+//! use emulator::{Arguments, Launch, Memory, Module, Options, run};
+//!
+//! let ptx = "
+//!     .version 8.4
+//!     .target sm_75
+//!     .address_size 64
+//!     .visible .entry twice(.param .u64 data)
+//!     {
+//!         .reg .b32 %r<3>;
+//!         .reg .b64 %rd<4>;
+//!         ld.param.u64 %rd1, [data];
+//!         mov.u32 %r1, %tid.x;
+//!         mul.wide.u32 %rd2, %r1, 4;
+//!         add.s64 %rd3, %rd1, %rd2;
+//!         ld.global.u32 %r2, [%rd3];
+//!         add.s32 %r2, %r2, %r2;
+//!         st.global.u32 [%rd3], %r2;
+//!         ret;
+//!     }";
+//! let module = Module::parse(ptx)?;
+//! let mut memory = Memory::new(1 << 30);
+//! let data = memory.allocate(128, "data")?;
+//! memory.write(data, &[1; 128])?;
+//!
+//! let arguments = Arguments::new().with(data.to_le_bytes());
+//! let launch = Launch::new([1, 1, 1], [32, 1, 1], arguments.bytes());
+//! let counts = run(&module, "twice", &launch, &mut memory, &Options::default())?;
+//! assert_eq!(counts.total().global_loads.sectors, 4);
+//!
+//! let mut result = [0; 128];
+//! memory.read(data, &mut result)?;
+//! assert_eq!(result, [2; 128]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What the counts are
+//!
+//! Requests and sectors of global memory and wavefronts of shared memory are those that
+//! `ncu` reads from the hardware, as long as the driver's compiler makes one instruction of
+//! each access of the PTX. It did so in every kernel of the workbook: `tests/goldens.rs`
+//! compares hundreds of launches with what an H200 counted. It may also merge accesses,
+//! most often loads of neighbouring words of shared memory, and keep a small local array in
+//! registers; then the hardware's counts are smaller. PTX instructions are not the
+//! hardware's instructions.
+//!
+//! # What it does not do
+//!
+//! Blocks run one after another, on one core. There are no caches, no clusters, no tensor
+//! cores, no textures, and no copies by the unit for bulk copies. A kernel that uses one of
+//! these, or calls itself or through a pointer, [says so](Kernel::unsupported) and does not
+//! run. Operations that PTX calls approximate are rounded once from double precision. What
+//! PTX leaves open has a fixed value: an integer divided by zero is all ones.
+#![forbid(unsafe_code)]
+
+pub mod access;
+mod counts;
+mod decode;
+mod fault;
+mod half;
+mod launch;
+mod machine;
+mod memory;
+mod module;
+mod program;
+mod registers;
+mod rounding;
+mod space;
+mod syntax;
+mod table;
+
+pub use counts::{Counts, Line, Sectors, Tally, Wavefronts};
+pub use fault::{Fault, FaultKind, Place};
+pub use launch::{Arguments, Checks, Launch, Options, run};
+pub use memory::{Buffer, HostMemory, Memory, MemoryError};
+pub use module::{Kernel, Module, Parameter, ParseError, Variable};
+
+/// Lanes in a warp.
+pub const WARP: usize = 32;

@@ -1,0 +1,585 @@
+//! Runs a program: block after block, and in a block warp after warp, each until it waits
+//! for others.
+
+use crate::WARP;
+use crate::access::active;
+use crate::counts::{Counts, Line, Tally};
+use crate::fault::{Fault, FaultKind, Place};
+use crate::launch::{Launch, Options};
+use crate::machine::shared::Shared;
+use crate::machine::warp::{Reason, Warp};
+use crate::memory::Memory;
+use crate::module::{Kernel, Module};
+use crate::program::{Op, Preset, Program, Special};
+use crate::registers::{Class, Registers, Slot};
+
+mod access;
+mod atomic;
+mod barrier;
+mod collective;
+mod copies;
+mod lane;
+mod print;
+mod shared;
+mod warp;
+
+/// Instructions after which another warp of the block gets its turn, if this one has not
+/// come to a barrier before.
+const SLICE: u32 = 1 << 16;
+/// Instructions for which a group runs that is not the lowest of its warp.
+const TURN: u32 = 1 << 12;
+/// What the clock advances by with each instruction of a warp. It goes forward, and says
+/// nothing about time.
+const TICKS: u64 = 16;
+/// Bytes that one instruction of a warp moves at most.
+const STAGE_BYTES: usize = WIDEST * WARP;
+/// Bytes that one lane accesses at most.
+const WIDEST: usize = 32;
+
+type Result<T> = std::result::Result<T, Box<Fault>>;
+
+/// One launch.
+pub(crate) struct Machine<'a> {
+    kernel: &'a Kernel,
+    program: &'a Program,
+    launch: &'a Launch<'a>,
+    memory: &'a mut Memory,
+    options: &'a Options,
+    /// The values of the program's presets that all threads share.
+    constants: Vec<(Slot, u64)>,
+    /// Presets whose values are the same in each block, for each warp.
+    of_warps: Vec<Vec<(Slot, [u32; WARP])>>,
+    /// Presets that tell the place of the block: along which axis.
+    of_blocks: Vec<(Slot, usize)>,
+    /// For each instruction what it did, and the buffer that it accessed last.
+    tallies: Vec<Tally>,
+    buffers: Vec<usize>,
+    printed: String,
+    block: [u32; 3],
+    shared: Shared,
+    /// Lanes that arrived at a barrier without waiting there.
+    arrivals: [u32; 16],
+    /// What an instruction moves, lane after lane.
+    stage: Vec<u8>,
+    executed: u64,
+    /// Instructions since a thread last got somewhere.
+    stalled: u64,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(
+        module: &Module,
+        kernel: &'a Kernel,
+        launch: &'a Launch<'a>,
+        memory: &'a mut Memory,
+        options: &'a Options,
+    ) -> Result<Self> {
+        let program = &kernel.program;
+        let (mut constants, mut of_lanes) = (Vec::new(), Vec::new());
+        let mut of_blocks = Vec::new();
+        let static_bytes =
+            program.shared_bytes.next_multiple_of(program.dynamic_align);
+        let shared_bytes = match launch.shared_bytes {
+            0 => program.shared_bytes,
+            dynamic => static_bytes + dynamic,
+        };
+        for (slot, preset) in &program.presets {
+            let value = match *preset {
+                Preset::Bits(bits) => bits,
+                Preset::Parameter { offset, bytes, signed } => {
+                    let start = offset as usize;
+                    let end = start + usize::from(bytes);
+                    let part = launch.arguments.get(start..end).unwrap_or_default();
+                    extended(part, signed)
+                }
+                Preset::Variable { index, offset } => {
+                    let variable = &module.variables()[index];
+                    variable.address.unwrap_or(0).wrapping_add_signed(offset)
+                }
+                Preset::Dynamic { offset } => {
+                    u64::from(static_bytes).wrapping_add_signed(offset)
+                }
+                Preset::Special(special) => match special {
+                    Special::Threads(axis) => launch.block[axis].into(),
+                    Special::Blocks(axis) => launch.grid[axis].into(),
+                    Special::DynamicSharedBytes => launch.shared_bytes.into(),
+                    Special::SharedBytes => shared_bytes.into(),
+                    Special::Zero => 0,
+                    Special::One => 1,
+                    Special::Block(axis) => {
+                        of_blocks.push((*slot, axis));
+                        continue;
+                    }
+                    special => {
+                        of_lanes.push((*slot, special));
+                        continue;
+                    }
+                },
+            };
+            constants.push((*slot, value));
+        }
+        let threads = launch.block.iter().product::<u32>() as usize;
+        let traced = options.checks.races && threads > WARP;
+        let granule = traced.then_some(program.granule);
+        let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
+            let row = |(slot, special): &(Slot, Special)| {
+                (*slot, row(*special, warp, launch.block))
+            };
+            of_lanes.iter().map(row).collect()
+        });
+        Ok(Self {
+            kernel,
+            program,
+            launch,
+            memory,
+            options,
+            constants,
+            of_warps: of_warps.collect(),
+            of_blocks,
+            tallies: vec![Tally::default(); program.code.len()],
+            buffers: vec![0; program.code.len()],
+            printed: String::new(),
+            block: [0; 3],
+            shared: Shared::new(shared_bytes as usize, granule),
+            arrivals: [0; 16],
+            stage: vec![0; STAGE_BYTES],
+            executed: 0,
+            stalled: 0,
+        })
+    }
+
+    pub(crate) fn run(mut self) -> Result<Counts> {
+        let [width, height, depth] = self.launch.grid;
+        let mut idle = Vec::new();
+        for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    self.block = [x, y, z];
+                    self.run_block(&mut idle)?;
+                }
+            }
+        }
+        Ok(self.counts())
+    }
+
+    fn counts(self) -> Counts {
+        let mut lines = Vec::<Line>::new();
+        for (instruction, tally) in self.program.code.iter().zip(self.tallies) {
+            let place = &self.program.places[instruction.place as usize];
+            match lines.last_mut() {
+                Some(line) if line.place == *place => line.tally += tally,
+                _ => lines.push(Line { place: place.clone(), tally }),
+            }
+        }
+        // A function that is called from several places has its lines several times.
+        lines.sort_by(|a, b| a.place.cmp(&b.place));
+        lines.dedup_by(|next, line| {
+            let same = next.place == line.place;
+            if same {
+                line.tally += next.tally;
+            }
+            same
+        });
+        Counts { kernel: self.kernel.name.clone(), lines, printed: self.printed }
+    }
+
+    /// Runs a block. Warps that have ended are kept for the next one.
+    fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
+        self.shared.clear();
+        self.arrivals = [0; 16];
+        let threads = self.launch.block.iter().product::<u32>() as usize;
+        let mut waiting = Vec::new();
+        for index in 0..threads.div_ceil(WARP) {
+            let mut warp = idle.pop().unwrap_or_else(|| self.new_warp());
+            let lanes = (threads - index * WARP).min(WARP);
+            self.start(&mut warp, index, u32::MAX >> (WARP - lanes));
+            self.run_warp(&mut warp)?;
+            if warp.live == 0 {
+                idle.push(warp);
+            } else {
+                waiting.push(warp);
+            }
+        }
+        while waiting.iter().any(|warp| warp.live != 0) {
+            if !waiting.iter().any(Warp::can_run) {
+                self.open_barriers(&mut waiting)?;
+            }
+            for warp in &mut waiting {
+                if warp.can_run() {
+                    self.run_warp(warp)?;
+                }
+            }
+            if self.stalled > self.options.patience {
+                return Err(self.no_progress(&waiting));
+            }
+        }
+        idle.append(&mut waiting);
+        Ok(())
+    }
+
+    fn new_warp(&self) -> Warp {
+        let program = self.program;
+        let mut registers =
+            Registers::new(program.narrow, program.wide, program.predicates);
+        for (slot, value) in &self.constants {
+            registers.broadcast(*slot, *value);
+        }
+        Warp::new(registers, program.local_bytes as usize)
+    }
+
+    fn start(&self, warp: &mut Warp, index: usize, lanes: u32) {
+        warp.restart(index, lanes);
+        for (slot, axis) in &self.of_blocks {
+            warp.registers.broadcast(*slot, self.block[*axis].into());
+        }
+        for (slot, row) in &self.of_warps[index] {
+            let place = usize::from(slot.index);
+            match slot.class {
+                Class::Narrow => warp.registers.narrow[place] = *row,
+                Class::Wide => warp.registers.wide[place] = row.map(u64::from),
+                Class::Predicate => {}
+            }
+        }
+    }
+
+    /// The place of a lane's thread in its block.
+    fn thread(&self, warp: usize, lane: usize) -> [u32; 3] {
+        self.thread_at((warp * WARP + lane) as u32)
+    }
+
+    fn thread_at(&self, number: u32) -> [u32; 3] {
+        thread_at(self.launch.block, number)
+    }
+
+    /// Runs a warp until it waits for others, or for a while.
+    fn run_warp(&mut self, warp: &mut Warp) -> Result<()> {
+        let program = self.program;
+        let mut fuel = SLICE;
+        let mut spent = 0;
+        while warp.can_run() || self.wake(warp) {
+            if warp.pc >= warp.limit {
+                warp.choose();
+            }
+            if fuel == 0 {
+                if warp.favoured {
+                    warp.choose();
+                    fuel = SLICE;
+                } else {
+                    break;
+                }
+            }
+            fuel -= 1;
+            spent += 1;
+            warp.executed += 1;
+            if spent == SLICE {
+                self.account(&mut spent, warp)?;
+            }
+            let pc = warp.pc;
+            let instruction = &program.code[pc];
+            let lanes = match instruction.guard {
+                None => warp.lanes,
+                Some((predicate, negated)) => {
+                    let value = warp.registers.predicates[usize::from(predicate)];
+                    warp.lanes & if negated { !value } else { value }
+                }
+            };
+            let tally = &mut self.tallies[pc];
+            tally.instructions += u64::from(instruction.weight);
+            // Counting bits takes long where there is no instruction for it.
+            let active = if lanes == u32::MAX { 32 } else { lanes.count_ones() };
+            tally.thread_instructions += u64::from(instruction.weight * active);
+            if let Op::Compute(operation, operands) = &instruction.operation {
+                if lanes != 0 {
+                    (operation.compute)(&mut warp.registers, operands, lanes);
+                }
+                warp.pc += 1;
+                continue;
+            }
+            if lanes == 0 {
+                warp.pc += 1;
+                continue;
+            }
+            match &instruction.operation {
+                Op::Branch(target) => {
+                    let target = *target as usize;
+                    if lanes != warp.lanes {
+                        self.tallies[pc].divergent_branches += 1;
+                        warp.diverge(target, lanes);
+                    } else if warp.jump(target) {
+                        fuel = TURN;
+                    }
+                }
+                Op::Load(access) => {
+                    self.load(warp, access, lanes)?;
+                    warp.pc += 1;
+                }
+                Op::Store(access) => {
+                    self.store(warp, access, lanes)?;
+                    self.stalled = 0;
+                    warp.pc += 1;
+                }
+                Op::Exit => {
+                    self.stalled = 0;
+                    warp.end(lanes);
+                }
+                other => {
+                    if lanes != warp.lanes && waits_for_lanes(other) {
+                        warp.narrow(lanes);
+                    }
+                    self.execute(warp, other, lanes)?;
+                }
+            }
+        }
+        self.account(&mut spent, warp)
+    }
+
+    /// What is neither arithmetic nor frequent.
+    fn execute(
+        &mut self,
+        warp: &mut Warp,
+        operation: &Op,
+        lanes: u32,
+    ) -> Result<()> {
+        match operation {
+            Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
+            Op::CopyAsync(copy) => self.start_copy(warp, copy, lanes)?,
+            Op::CommitCopies => warp.copies.commit(lanes),
+            Op::WaitForCopies(left) => self.finish_copies(warp, lanes, *left)?,
+            Op::BranchTable(index, targets) => {
+                return self.branch_table(warp, *index, targets, lanes);
+            }
+            Op::Trap => {
+                let what = "the kernel executes a trap".to_owned();
+                return Err(self.fault(warp, FaultKind::Trap, lanes, what));
+            }
+            Op::Barrier(barrier) => return self.barrier(warp, barrier),
+            Op::WarpBarrier(members) => return self.warp_barrier(warp, *members),
+            Op::Shuffle(shuffle) => {
+                if !self.meet(warp, shuffle.members)? {
+                    return Ok(());
+                }
+                self.shuffle(warp, shuffle)?;
+            }
+            Op::Vote(vote) => {
+                if !self.meet(warp, vote.members)? {
+                    return Ok(());
+                }
+                self.vote(warp, vote);
+            }
+            Op::Match(matching) => {
+                if !self.meet(warp, matching.members)? {
+                    return Ok(());
+                }
+                self.matching(warp, matching);
+            }
+            Op::Reduce(reduce) => {
+                if !self.meet(warp, reduce.members)? {
+                    return Ok(());
+                }
+                self.reduce(warp, reduce);
+            }
+            Op::ActiveMask(result) => {
+                for lane in active(lanes) {
+                    warp.registers.set(*result, lane, lanes.into());
+                }
+            }
+            Op::Clock(result) => {
+                let now = warp.executed * TICKS;
+                for lane in active(lanes) {
+                    warp.registers.set(*result, lane, now);
+                }
+            }
+            Op::Print(print) => self.print(warp, print, lanes)?,
+            Op::AssertionFailed(places) => {
+                return Err(self.assertion(warp, places, lanes));
+            }
+            Op::Nothing => {}
+            Op::Compute(..)
+            | Op::Branch(_)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Exit => unreachable!("the caller does these"),
+        }
+        warp.pc += 1;
+        Ok(())
+    }
+
+    fn branch_table(
+        &mut self,
+        warp: &mut Warp,
+        index: Slot,
+        targets: &[u32],
+        lanes: u32,
+    ) -> Result<()> {
+        let (pc, stay) = (warp.pc, warp.lanes & !lanes);
+        let first = warp.registers.get(index, lanes.trailing_zeros() as usize);
+        warp.lanes = 0;
+        warp.add(pc + 1, stay);
+        let mut divergent = false;
+        for lane in active(lanes) {
+            let chosen = warp.registers.get(index, lane);
+            let Some(target) = targets.get(chosen as usize) else {
+                let what = format!("jumps to target {chosen} of {}", targets.len());
+                return Err(self.fault(
+                    warp,
+                    FaultKind::Unsupported,
+                    1 << lane,
+                    what,
+                ));
+            };
+            warp.add(*target as usize, 1 << lane);
+            divergent |= chosen != first;
+        }
+        self.tallies[pc].divergent_branches += u64::from(divergent);
+        warp.choose();
+        Ok(())
+    }
+
+    fn account(&mut self, spent: &mut u32, warp: &Warp) -> Result<()> {
+        let now = u64::from(std::mem::take(spent));
+        self.executed += now;
+        self.stalled += now;
+        if self.executed > self.options.budget {
+            let what = format!("more than {} instructions", self.options.budget);
+            return Err(self.fault(warp, FaultKind::OverBudget, warp.live, what));
+        }
+        if self.stalled > self.options.patience {
+            return Err(self.no_progress(std::slice::from_ref(warp)));
+        }
+        Ok(())
+    }
+
+    /// A fault of these lanes at the instruction that the warp is at.
+    fn fault(
+        &self,
+        warp: &Warp,
+        kind: FaultKind,
+        lanes: u32,
+        what: String,
+    ) -> Box<Fault> {
+        let lane = active(lanes).next().unwrap_or(0);
+        Box::new(Fault {
+            kind,
+            what,
+            kernel: self.kernel.name.clone(),
+            place: Some(self.place(warp.pc)),
+            block: Some(self.block),
+            thread: Some(self.thread(warp.index, lane)),
+        })
+    }
+
+    fn place(&self, pc: usize) -> Place {
+        let code = &self.program.code;
+        let instruction = &code[pc.min(code.len() - 1)];
+        self.program.places[instruction.place as usize].clone()
+    }
+
+    /// Says which lanes are where.
+    fn no_progress(&self, warps: &[Warp]) -> Box<Fault> {
+        let mut sentences = Vec::new();
+        let mut pc = 0;
+        for warp in warps.iter().filter(|warp| warp.live != 0) {
+            let place = |pc| self.place(pc).to_string();
+            for group in warp.runnable() {
+                pc = group.pc;
+                let (lanes, place) = (list(group.lanes), place(pc));
+                sentences
+                    .push(format!("{lanes} of warp {} run at {place}", warp.index));
+            }
+            for waiting in &warp.waiting {
+                pc = waiting.group.pc;
+                let (lanes, place) = (list(waiting.group.lanes), place(pc));
+                let thing = match waiting.reason {
+                    Reason::Barrier { .. } => "a barrier",
+                    Reason::Lanes | Reason::WarpBarrier => "other lanes",
+                };
+                let index = warp.index;
+                let sentence =
+                    format!("{lanes} of warp {index} wait for {thing} at {place}");
+                sentences.push(sentence);
+            }
+        }
+        let more = sentences.len().saturating_sub(4);
+        sentences.truncate(4);
+        let mut what = format!("no thread gets anywhere: {}", sentences.join("; "));
+        if more > 0 {
+            what += &format!("; and {more} more groups");
+        }
+        Box::new(Fault {
+            kind: FaultKind::NoProgress,
+            what,
+            kernel: self.kernel.name.clone(),
+            place: Some(self.place(pc)),
+            block: Some(self.block),
+            thread: None,
+        })
+    }
+}
+
+/// The place in its block of the thread with this number.
+fn thread_at(block: [u32; 3], number: u32) -> [u32; 3] {
+    let [width, height, _] = block;
+    [number % width, number / width % height, number / width / height]
+}
+
+/// The values that a special register has in the lanes of a warp.
+fn row(special: Special, warp: usize, block: [u32; 3]) -> [u32; WARP] {
+    let mut row = [0; WARP];
+    for (lane, value) in row.iter_mut().enumerate() {
+        let below = |lane: usize| ((1u64 << lane) - 1) as u32;
+        *value = match special {
+            Special::Thread(axis) => {
+                thread_at(block, (warp * WARP + lane) as u32)[axis]
+            }
+            Special::Lane => lane as u32,
+            Special::Warp => warp as u32,
+            Special::Warps => block.iter().product::<u32>().div_ceil(WARP as u32),
+            Special::LanesEqual => 1 << lane,
+            Special::LanesBefore => below(lane),
+            Special::LanesUpTo => below(lane + 1),
+            Special::LanesAfter => !below(lane + 1),
+            Special::LanesFrom => !below(lane),
+            _ => 0,
+        };
+    }
+    row
+}
+
+/// Does an instruction need other lanes to be there?
+fn waits_for_lanes(operation: &Op) -> bool {
+    matches!(
+        operation,
+        Op::Barrier(_)
+            | Op::WarpBarrier(_)
+            | Op::Shuffle(_)
+            | Op::Vote(_)
+            | Op::Match(_)
+            | Op::Reduce(_)
+    )
+}
+
+/// The number that little-endian bytes are.
+fn extended(bytes: &[u8], signed: bool) -> u64 {
+    let negative = signed && bytes.last().is_some_and(|last| last >> 7 == 1);
+    let mut all = [if negative { 0xff } else { 0 }; 8];
+    let count = bytes.len().min(8);
+    all[..count].copy_from_slice(&bytes[..count]);
+    u64::from_le_bytes(all)
+}
+
+/// "lane 3", "lanes 0-7, 12".
+fn list(lanes: u32) -> String {
+    let mut parts = Vec::new();
+    let mut lane = 0;
+    while lane < 32 {
+        let run = (!(u64::from(lanes) >> lane)).trailing_zeros();
+        match run {
+            0 => {}
+            1 => parts.push(format!("{lane}")),
+            _ => parts.push(format!("{lane}-{}", lane + run - 1)),
+        }
+        lane += run + 1;
+    }
+    let word = if lanes.count_ones() == 1 { "lane" } else { "lanes" };
+    format!("{word} {}", parts.join(", "))
+}

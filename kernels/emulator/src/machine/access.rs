@@ -1,0 +1,376 @@
+//! Loads and stores: counted, checked and done for all lanes together where nothing is wrong,
+//! which is almost always, and lane by lane otherwise.
+
+use crate::WARP;
+use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_of};
+use crate::machine::lane::Direction;
+use crate::machine::warp::Warp;
+use crate::machine::{Machine, Result, extended};
+use crate::program::{Access, Address};
+use crate::registers::Class;
+use crate::space::Space;
+
+impl Machine<'_> {
+    pub(super) fn address(
+        &self,
+        warp: &Warp,
+        address: &Address,
+        lane: usize,
+    ) -> u64 {
+        self.addresses(warp, address)[lane]
+    }
+
+    pub(super) fn addresses(&self, warp: &Warp, address: &Address) -> [u64; WARP] {
+        let index = usize::from(address.base.index);
+        let offset = address.offset as u64;
+        let mut addresses = [0; WARP];
+        match address.base.class {
+            Class::Wide => {
+                let row = &warp.registers.wide[index];
+                for (address, base) in addresses.iter_mut().zip(row) {
+                    *address = base.wrapping_add(offset);
+                }
+            }
+            _ => {
+                let row = &warp.registers.narrow[index];
+                for (address, base) in addresses.iter_mut().zip(row) {
+                    // An address of 32 bits goes round by itself.
+                    *address = u64::from(base.wrapping_add(offset as u32));
+                }
+            }
+        }
+        addresses
+    }
+
+    pub(super) fn load(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lanes: u32,
+    ) -> Result<()> {
+        let bytes = access.bytes * access.registers.len();
+        let direction = Direction::of(false, access.strong);
+        let mut addresses = self.addresses(warp, &access.address);
+        let space = access.address.space;
+        self.each_space(space, &mut addresses, lanes, |machine, part| {
+            machine.move_lanes(warp, &part, bytes, direction)
+        })?;
+        for (number, slot) in access.registers.iter().enumerate() {
+            let Some(slot) = *slot else { continue };
+            let stage = &self.stage[number * access.bytes..];
+            let registers = &mut warp.registers;
+            let index = usize::from(slot.index);
+            match (access.bytes, slot.class, access.signed) {
+                (4, Class::Narrow, _) => {
+                    let row = &mut registers.narrow[index];
+                    unstage(stage, bytes, lanes, row, u32::from_le_bytes);
+                }
+                (8, Class::Wide, _) => {
+                    let row = &mut registers.wide[index];
+                    unstage(stage, bytes, lanes, row, u64::from_le_bytes);
+                }
+                (_, _, signed) => {
+                    for lane in active(lanes) {
+                        let start = lane * bytes;
+                        let part = &stage[start..start + access.bytes];
+                        registers.set(slot, lane, extended(part, signed));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lanes: u32,
+    ) -> Result<()> {
+        let bytes = access.bytes * access.registers.len();
+        let registers = &warp.registers;
+        for (number, slot) in access.registers.iter().enumerate() {
+            let Some(slot) = *slot else { continue };
+            let stage = &mut self.stage[number * access.bytes..];
+            let index = usize::from(slot.index);
+            match (access.bytes, slot.class) {
+                (4, Class::Narrow) => {
+                    let row = &registers.narrow[index];
+                    if bytes == 4 {
+                        let places = stage.as_chunks_mut().0;
+                        for (place, value) in places.iter_mut().zip(row) {
+                            *place = value.to_le_bytes();
+                        }
+                    } else {
+                        let places = stage.chunks_mut(bytes);
+                        for (place, value) in places.zip(row) {
+                            place[..4].copy_from_slice(&value.to_le_bytes());
+                        }
+                    }
+                }
+                _ => {
+                    for lane in active(lanes) {
+                        let start = lane * bytes;
+                        let value = registers.get(slot, lane).to_le_bytes();
+                        stage[start..start + access.bytes]
+                            .copy_from_slice(&value[..access.bytes]);
+                    }
+                }
+            }
+        }
+        let direction = Direction::of(true, access.strong);
+        let mut addresses = self.addresses(warp, &access.address);
+        let space = access.address.space;
+        self.each_space(space, &mut addresses, lanes, |machine, part| {
+            machine.move_lanes(warp, &part, bytes, direction)
+        })
+    }
+
+    /// Divides an access to generic addresses by the spaces that they lie in.
+    fn each_space(
+        &mut self,
+        space: Space,
+        addresses: &mut [u64; WARP],
+        lanes: u32,
+        mut access: impl FnMut(&mut Self, Part<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if space != Space::Generic {
+            return access(self, Part { space, addresses, lanes });
+        }
+        let mut spaces = [Space::Global; WARP];
+        for lane in active(lanes) {
+            (spaces[lane], addresses[lane]) = Space::of(addresses[lane]);
+        }
+        let mut rest = lanes;
+        while rest != 0 {
+            let space = spaces[rest.trailing_zeros() as usize];
+            let mut lanes = 0;
+            for lane in active(rest) {
+                lanes |= u32::from(spaces[lane] == space) << lane;
+            }
+            access(self, Part { space, addresses, lanes })?;
+            rest &= !lanes;
+        }
+        Ok(())
+    }
+
+    /// Moves bytes between memory and the stage, and counts.
+    fn move_lanes(
+        &mut self,
+        warp: &mut Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<()> {
+        self.check_alignment(warp, part, bytes, direction)?;
+        let Part { space, addresses, lanes } = part;
+        let pc = warp.pc;
+        match space {
+            Space::Global => {
+                let is_row =
+                    *lanes == u32::MAX && contiguous(addresses, bytes as u64);
+                let sectors = match is_row {
+                    true => sectors_of_row(addresses[0], bytes as u64),
+                    false => sectors_of(addresses, *lanes, bytes as u64),
+                };
+                let tally = &mut self.tallies[pc];
+                match direction.writes() {
+                    false => tally.global_loads += sectors,
+                    true => tally.global_stores += sectors,
+                }
+                return self.move_global(warp, part, bytes, direction, is_row);
+            }
+            Space::Constant => {
+                return self.move_global(warp, part, bytes, direction, false);
+            }
+            Space::Shared => {
+                let stores = direction.writes();
+                let wavefronts =
+                    wavefronts_of(addresses, *lanes, bytes as u64, stores);
+                let tally = &mut self.tallies[pc];
+                match direction.writes() {
+                    false => tally.shared_loads += wavefronts,
+                    true => tally.shared_stores += wavefronts,
+                }
+                let check = self.options.checks.initialised && direction.reads();
+                if self.shared.is_fine(addresses, *lanes, bytes, check) {
+                    return self.move_shared(warp, part, bytes, direction);
+                }
+            }
+            _ => {}
+        }
+        let mut stage = std::mem::take(&mut self.stage);
+        let mut result = Ok(());
+        for lane in active(*lanes) {
+            let place = &mut stage[lane * bytes..][..bytes];
+            let address = addresses[lane];
+            result = match direction.writes() {
+                false => {
+                    self.read_lane(warp, *space, lane, address, place, direction)
+                }
+                true => {
+                    self.write_lane(warp, *space, lane, address, place, direction)
+                }
+            };
+            if result.is_err() {
+                break;
+            }
+        }
+        self.stage = stage;
+        result
+    }
+
+    /// Moves bytes between shared memory and the stage, if nothing is wrong with them but
+    /// perhaps a race.
+    fn move_shared(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<()> {
+        let Part { addresses, lanes, .. } = part;
+        let first = direction.touch((warp.index * WARP) as u16);
+        if let Some((lane, race)) =
+            self.shared.touch_lanes(addresses, *lanes, bytes, first)
+        {
+            let address = addresses[lane];
+            return Err(self.race(warp, lane, address, bytes, direction, race));
+        }
+        let stage = &mut self.stage;
+        match direction.writes() {
+            true => self.shared.write_lanes(addresses, *lanes, bytes, stage),
+            false => self.shared.read_lanes(addresses, *lanes, bytes, stage),
+        }
+        Ok(())
+    }
+
+    fn check_alignment(
+        &self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<()> {
+        let wrong = bytes as u64 - 1;
+        let any = match part.lanes {
+            u32::MAX => part.addresses.iter().fold(0, |any, address| any | address),
+            some => active(some).fold(0, |any, lane| any | part.addresses[lane]),
+        };
+        if any & wrong == 0 {
+            return Ok(());
+        }
+        let mut lanes = active(part.lanes);
+        let lane =
+            lanes.find(|lane| part.addresses[*lane] & wrong != 0).unwrap_or(0);
+        Err(self.misaligned(warp, lane, part.addresses[lane], bytes, direction))
+    }
+
+    fn move_global(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+        is_row: bool,
+    ) -> Result<()> {
+        let Part { addresses, lanes, .. } = part;
+        let check = self.options.checks.initialised && direction.reads();
+        let first = addresses[lanes.trailing_zeros() as usize];
+        let hint = &mut self.buffers[warp.pc];
+        if !self.memory.holds(*hint, first, 1)
+            && let Some(found) = self.memory.find(first, 1)
+        {
+            *hint = found;
+        }
+        let hint = *hint;
+        let all = bytes * WARP;
+        if is_row && self.memory.holds(hint, first, all) {
+            let store = self.memory.store_mut(hint);
+            let offset = first - store.address;
+            let stage = &mut self.stage[..all];
+            match direction.writes() {
+                true => store.write(offset, stage),
+                false => {
+                    let unwritten = store.first_unwritten(offset, all as u64);
+                    if let Some(offset) = unwritten.filter(|_| check) {
+                        let address = store.address + offset;
+                        let lane = (address - first) as usize / bytes;
+                        return Err(self.unwritten(
+                            warp,
+                            lane,
+                            addresses[lane],
+                            bytes,
+                        ));
+                    }
+                    let store = self.memory.store(hint);
+                    store.read(offset, stage);
+                }
+            }
+            return Ok(());
+        }
+        let (memory, stage) = (&mut *self.memory, &mut self.stage);
+        if memory.move_lanes(
+            hint,
+            addresses,
+            *lanes,
+            bytes,
+            direction.writes(),
+            stage,
+        ) {
+            return Ok(());
+        }
+        for lane in active(*lanes) {
+            let address = addresses[lane];
+            let at = match self.memory.holds(hint, address, bytes) {
+                true => hint,
+                false => self.locate(warp, lane, address, bytes, direction)?,
+            };
+            let store = self.memory.store_mut(at);
+            let offset = address - store.address;
+            let place = &mut self.stage[lane * bytes..][..bytes];
+            match direction.writes() {
+                true => store.write(offset, place),
+                false => {
+                    let unwritten = store.first_unwritten(offset, bytes as u64);
+                    if check && unwritten.is_some() {
+                        return Err(self.unwritten(warp, lane, address, bytes));
+                    }
+                    store.read(offset, place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An access of some lanes to one space.
+struct Part<'a> {
+    space: Space,
+    addresses: &'a [u64; WARP],
+    lanes: u32,
+}
+
+/// Takes a value for each lane out of the stage, where they are `stride` bytes apart.
+fn unstage<Bits: Copy, const BYTES: usize>(
+    stage: &[u8],
+    stride: usize,
+    lanes: u32,
+    row: &mut [Bits; WARP],
+    from_bytes: impl Fn([u8; BYTES]) -> Bits,
+) {
+    if stride == BYTES && lanes == u32::MAX {
+        for (old, bytes) in row.iter_mut().zip(stage.as_chunks().0) {
+            *old = from_bytes(*bytes);
+        }
+        return;
+    }
+    for (lane, (old, bytes)) in row.iter_mut().zip(stage.chunks(stride)).enumerate()
+    {
+        if lanes >> lane & 1 == 1
+            && let Some(bytes) = bytes.first_chunk()
+        {
+            *old = from_bytes(*bytes);
+        }
+    }
+}

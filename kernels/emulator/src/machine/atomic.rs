@@ -1,0 +1,139 @@
+//! Atomic operations. The lanes of a warp do theirs one after the other.
+
+use crate::access::active;
+use crate::half::{F16, each_half};
+use crate::machine::lane::Direction;
+use crate::machine::warp::Warp;
+use crate::machine::{Machine, Result};
+use crate::program::{Atomic, AtomicKind, Number};
+use crate::space::Space;
+
+impl Machine<'_> {
+    pub(super) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        atomic: &Atomic,
+        lanes: u32,
+    ) -> Result<()> {
+        self.tallies[warp.pc].atomics += 1;
+        for lane in active(lanes) {
+            let address = self.address(warp, &atomic.address, lane);
+            let (space, address) = match atomic.address.space {
+                Space::Generic => Space::of(address),
+                space => (space, address),
+            };
+            let mut bytes = [0; 8];
+            let bytes = &mut bytes[..atomic.bytes];
+            self.read_lane(warp, space, lane, address, bytes, Direction::Atomic)?;
+            let old = super::extended(bytes, false);
+            let operand = warp.registers.get(atomic.operand, lane);
+            let new = match atomic.swap {
+                Some(swap) if old == truncated(operand, atomic.bytes) => {
+                    warp.registers.get(swap, lane)
+                }
+                Some(_) => old,
+                None => {
+                    combine(atomic.kind, atomic.number, atomic.bytes, old, operand)
+                }
+            };
+            let new = truncated(new, atomic.bytes);
+            if new != old {
+                self.stalled = 0;
+            }
+            bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
+            self.write_lane(warp, space, lane, address, bytes, Direction::Atomic)?;
+            if let Some(result) = atomic.result {
+                warp.registers.set(result, lane, old);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn truncated(bits: u64, bytes: usize) -> u64 {
+    bits & u64::MAX >> (64 - 8 * bytes)
+}
+
+/// The bits of a signed number as wide as an operand.
+fn signed(bits: u64, bytes: usize) -> i64 {
+    let unused = 64 - 8 * bytes;
+    ((bits << unused) as i64) >> unused
+}
+
+/// What is in memory after an atomic operation.
+pub(super) fn combine(
+    kind: AtomicKind,
+    number: Number,
+    bytes: usize,
+    old: u64,
+    operand: u64,
+) -> u64 {
+    let (old, operand) = (truncated(old, bytes), truncated(operand, bytes));
+    match (kind, number) {
+        (AtomicKind::Add, Number::Float) => add(bytes, old, operand),
+        (AtomicKind::Add, Number::Pair) => {
+            let sum = |a: F16, b: F16, _| F16::from_f64(a.to_f64() + b.to_f64());
+            each_half(old as u32, operand as u32, 0, sum).into()
+        }
+        (AtomicKind::Add, _) => old.wrapping_add(operand),
+        (AtomicKind::Min, Number::Signed) => {
+            signed(old, bytes).min(signed(operand, bytes)) as u64
+        }
+        (AtomicKind::Max, Number::Signed) => {
+            signed(old, bytes).max(signed(operand, bytes)) as u64
+        }
+        (AtomicKind::Min, _) => old.min(operand),
+        (AtomicKind::Max, _) => old.max(operand),
+        (AtomicKind::And, _) => old & operand,
+        (AtomicKind::Or, _) => old | operand,
+        (AtomicKind::Xor, _) => old ^ operand,
+        (AtomicKind::Increment, _) => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        (AtomicKind::Decrement, _) => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
+        (AtomicKind::Exchange | AtomicKind::CompareAndSwap, _) => operand,
+    }
+}
+
+fn add(bytes: usize, a: u64, b: u64) -> u64 {
+    match bytes {
+        2 => {
+            let half = |bits: u64| F16(bits as u16).to_f64();
+            F16::from_f64(half(a) + half(b)).0.into()
+        }
+        4 => {
+            let sum = f32::from_bits(a as u32) + f32::from_bits(b as u32);
+            sum.to_bits().into()
+        }
+        _ => (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combined() {
+        let unsigned = |kind, a, b| combine(kind, Number::Unsigned, 4, a, b);
+        assert_eq!(unsigned(AtomicKind::Increment, 3, 3), 0);
+        assert_eq!(unsigned(AtomicKind::Increment, 2, 3), 3);
+        assert_eq!(unsigned(AtomicKind::Decrement, 0, 9), 9);
+        assert_eq!(unsigned(AtomicKind::Max, 0xffff_ffff, 1), 0xffff_ffff);
+        let signed = combine(AtomicKind::Max, Number::Signed, 4, 0xffff_ffff, 1);
+        assert_eq!(signed, 1);
+        let float = |value: f32| u64::from(value.to_bits());
+        let sum = combine(AtomicKind::Add, Number::Float, 4, float(1.5), float(2.0));
+        assert_eq!(sum, float(3.5));
+    }
+}

@@ -1,0 +1,203 @@
+//! Barriers of a block and of a warp.
+
+use crate::WARP;
+use crate::access::active;
+use crate::fault::{Fault, FaultKind};
+use crate::machine::warp::{Reason, Warp};
+use crate::machine::{Machine, Result, list};
+use crate::program::{Barrier, Consensus, Op};
+use crate::registers::Slot;
+
+impl Machine<'_> {
+    pub(super) fn barrier(
+        &mut self,
+        warp: &mut Warp,
+        barrier: &Barrier,
+    ) -> Result<()> {
+        self.tallies[warp.pc].barriers += 1;
+        let lane = warp.lanes.trailing_zeros() as usize;
+        let number = warp.registers.get(barrier.number, lane) as u32;
+        if number >= 16 {
+            let what = format!("there are barriers 0 to 15, but not {number}");
+            return Err(self.fault(warp, FaultKind::Barrier, warp.lanes, what));
+        }
+        let threads = barrier.threads;
+        let threads = threads.map(|slot| warp.registers.get(slot, lane) as u32);
+        if barrier.only_arrive {
+            self.arrivals[number as usize] += arrived(warp, warp.lanes);
+            warp.pc += 1;
+        } else {
+            warp.wait(Reason::Barrier { number, threads });
+        }
+        Ok(())
+    }
+
+    /// Opens the barriers that everybody has reached. If there is none, nobody can go on.
+    pub(super) fn open_barriers(&mut self, warps: &mut [Warp]) -> Result<()> {
+        let mut opened = false;
+        let waiting = warps.iter().flat_map(|warp| &warp.waiting);
+        let numbers = waiting.fold(0u32, |numbers, waiting| match waiting.reason {
+            Reason::Barrier { number, .. } => numbers | 1 << number,
+            _ => numbers,
+        });
+        for number in active(numbers).map(|number| number as u32) {
+            let first = warps.iter().flat_map(|warp| warp.at_barrier(number)).next();
+            let Some(reason) = first.map(|waiting| waiting.reason) else { continue };
+            let Reason::Barrier { threads, .. } = reason else { continue };
+            let lanes_of = |warp: &Warp| {
+                warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes)
+            };
+            let complete = match threads {
+                Some(wanted) => {
+                    let waiting =
+                        warps.iter().map(|warp| arrived(warp, lanes_of(warp)));
+                    waiting.sum::<u32>() + self.arrivals[number as usize] >= wanted
+                }
+                None => warps.iter().all(|warp| lanes_of(warp) == warp.live),
+            };
+            if complete {
+                self.check_barrier(warps, number, threads.is_none())?;
+                self.reduce_at_barrier(warps, number);
+                self.pass_barrier(warps, number);
+                opened = true;
+            }
+        }
+        if opened {
+            self.stalled = 0;
+            return Ok(());
+        }
+        let mut fault = self.no_progress(warps);
+        let at_barrier = |warp: &Warp| {
+            warp.waiting.iter().any(|w| matches!(w.reason, Reason::Barrier { .. }))
+        };
+        if warps.iter().any(at_barrier) {
+            fault.kind = FaultKind::Barrier;
+        }
+        Err(fault)
+    }
+
+    fn pass_barrier(&mut self, warps: &mut [Warp], number: u32) {
+        for warp in warps {
+            let is_here = |reason| matches!(reason, Reason::Barrier { number: n, .. } if n == number);
+            warp.take_waiting(
+                |waiting| is_here(waiting.reason),
+                |warp, waiting| warp.add(waiting.group.pc + 1, waiting.group.lanes),
+            );
+            warp.choose();
+        }
+        self.arrivals[number as usize] = 0;
+        self.shared.pass_barrier();
+    }
+
+    /// `bar.red`: all who wait get the answer.
+    fn reduce_at_barrier(&mut self, warps: &mut [Warp], number: u32) {
+        let reduction =
+            |machine: &Self, pc: usize| match &machine.program.code[pc].operation {
+                Op::Barrier(barrier) => barrier.reduction,
+                _ => None,
+            };
+        let (mut yes, mut all) = (0, 0);
+        for warp in &*warps {
+            for waiting in warp.at_barrier(number) {
+                let group = waiting.group;
+                if let Some((_, value, _)) = reduction(self, group.pc) {
+                    let values = warp.registers.predicates[usize::from(value.index)];
+                    yes += u64::from((values & group.lanes).count_ones());
+                    all += u64::from(group.lanes.count_ones());
+                }
+            }
+        }
+        for warp in warps {
+            let groups = warp.at_barrier(number).map(|waiting| waiting.group);
+            for group in groups.collect::<Vec<_>>() {
+                let Some((how, _, result)) = reduction(self, group.pc) else {
+                    continue;
+                };
+                let answer = match how {
+                    Consensus::Count => yes,
+                    Consensus::All => u64::from(yes == all),
+                    Consensus::Any => u64::from(yes > 0),
+                };
+                for lane in active(group.lanes) {
+                    warp.registers.set(result, lane, answer);
+                }
+            }
+        }
+    }
+
+    /// Did all threads come, and the lanes of a warp to the same barrier?
+    fn check_barrier(
+        &self,
+        warps: &[Warp],
+        number: u32,
+        everyone: bool,
+    ) -> Result<()> {
+        if !self.options.checks.barriers {
+            return Ok(());
+        }
+        let waiting = warps
+            .iter()
+            .find_map(|warp| Some((warp, warp.at_barrier(number).next()?.group)));
+        let Some((waiting_warp, group)) = waiting else { return Ok(()) };
+        let threads = self.launch.block.iter().product::<u32>();
+        let live = warps.iter().map(|warp| warp.live.count_ones()).sum::<u32>();
+        let mut what = None;
+        if everyone && live < threads {
+            let missing = (0..threads)
+                .find(|thread| {
+                    let (warp, lane) =
+                        (*thread as usize / WARP, thread % WARP as u32);
+                    let warp = warps.iter().find(|w| w.index == warp);
+                    warp.is_none_or(|warp| warp.live >> lane & 1 == 0)
+                })
+                .unwrap_or(0);
+            let [x, y, z] = self.thread_at(missing);
+            what = Some(format!(
+                "a barrier that not all threads reach: {} of {threads} have ended \
+                 before it, thread ({x}, {y}, {z}) first",
+                threads - live
+            ));
+        }
+        for warp in warps {
+            let mut groups = warp.at_barrier(number).map(|waiting| waiting.group);
+            if let (Some(first), Some(second)) = (groups.next(), groups.next()) {
+                what = Some(format!(
+                    "a barrier that not all lanes of a warp reach: {} of warp {} wait \
+                     there, {} at {}",
+                    list(first.lanes),
+                    warp.index,
+                    list(second.lanes),
+                    self.place(second.pc)
+                ));
+            }
+        }
+        let Some(what) = what else { return Ok(()) };
+        let lane = group.lanes.trailing_zeros() as usize;
+        Err(Box::new(Fault {
+            kind: FaultKind::Barrier,
+            what,
+            kernel: self.kernel.name.clone(),
+            place: Some(self.place(group.pc)),
+            block: Some(self.block),
+            thread: Some(self.thread(waiting_warp.index, lane)),
+        }))
+    }
+
+    /// `bar.warp.sync`: lanes may come to different ones.
+    pub(super) fn warp_barrier(
+        &mut self,
+        warp: &mut Warp,
+        members: Slot,
+    ) -> Result<()> {
+        self.check_membership(warp, members)?;
+        warp.wait(Reason::WarpBarrier);
+        self.wake(warp);
+        Ok(())
+    }
+}
+
+/// For how many threads lanes count. A warp that is there as a whole counts fully, even
+/// if the block has fewer threads in it.
+fn arrived(warp: &Warp, lanes: u32) -> u32 {
+    if lanes != 0 && lanes == warp.live { WARP as u32 } else { lanes.count_ones() }
+}

@@ -1,0 +1,216 @@
+//! Instructions that lanes of a warp execute together: shuffles, votes, matches.
+
+use crate::access::active;
+use crate::fault::FaultKind;
+use crate::machine::atomic::combine;
+use crate::machine::warp::{Group, Reason, Waiting, Warp};
+use crate::machine::{Machine, Result, list};
+use crate::program::{Match, Op, Reduce, Shuffle, ShuffleKind, Vote, VoteKind};
+use crate::registers::Slot;
+
+impl Machine<'_> {
+    /// Waits until for every lane all members of its group are at this instruction.
+    /// False, if the running group has to wait. Otherwise it is who can go on.
+    pub(super) fn meet(&mut self, warp: &mut Warp, members: Slot) -> Result<bool> {
+        self.check_membership(warp, members)?;
+        if warp.is_whole() {
+            return Ok(true);
+        }
+        let (pc, came) = (warp.pc, warp.lanes);
+        let is_here = |waiting: &Waiting| {
+            waiting.group.pc == pc && waiting.reason == Reason::Lanes
+        };
+        warp.take_waiting(is_here, |warp, waiting| {
+            warp.lanes |= waiting.group.lanes
+        });
+        let ready = ready(warp, members, warp.lanes);
+        let tally = &mut self.tallies[pc];
+        if ready == warp.lanes {
+            tally.thread_instructions += u64::from((ready & !came).count_ones());
+            return Ok(true);
+        }
+        // Nobody has executed the instruction yet. Who is ready comes here again.
+        tally.instructions -= 1;
+        tally.thread_instructions -= u64::from(came.count_ones());
+        warp.lanes &= !ready;
+        warp.wait(Reason::Lanes);
+        warp.add(pc, ready);
+        warp.choose();
+        Ok(false)
+    }
+
+    /// Lets lanes go on that wait for lanes that have ended since. False, if there are
+    /// none.
+    pub(super) fn wake(&mut self, warp: &mut Warp) -> bool {
+        let barrier = |waiting: &&Waiting| waiting.reason == Reason::WarpBarrier;
+        let at_barrier = warp.waiting.iter().filter(barrier);
+        let at_barrier = at_barrier.fold(0, |lanes, w| lanes | w.group.lanes);
+        if warp.waiting.is_empty() {
+            return false;
+        }
+        let program = self.program;
+        let is_for_lanes = |waiting: &Waiting| {
+            matches!(waiting.reason, Reason::Lanes | Reason::WarpBarrier)
+        };
+        warp.take_waiting(is_for_lanes, |warp, waiting| {
+            let Group { pc, lanes } = waiting.group;
+            let (members, here, next) = match &program.code[pc].operation {
+                Op::WarpBarrier(members) => (*members, at_barrier, pc + 1),
+                Op::Shuffle(shuffle) => (shuffle.members, lanes, pc),
+                Op::Vote(vote) => (vote.members, lanes, pc),
+                Op::Match(matching) => (matching.members, lanes, pc),
+                Op::Reduce(reduce) => (reduce.members, lanes, pc),
+                _ => return,
+            };
+            let ready = ready(warp, members, here) & lanes;
+            warp.add(next, ready);
+            if lanes != ready {
+                let group = Group { pc, lanes: lanes & !ready };
+                warp.waiting.push(Waiting { group, ..waiting });
+            }
+        });
+        warp.choose();
+        warp.can_run()
+    }
+
+    /// Every lane must be a member of its own group.
+    pub(super) fn check_membership(&self, warp: &Warp, members: Slot) -> Result<()> {
+        for lane in active(warp.lanes) {
+            let members = warp.registers.get(members, lane) as u32;
+            if members >> lane & 1 == 0 {
+                let what = format!(
+                    "lane {lane} takes part, but the mask {members:#010x} leaves it out"
+                );
+                return Err(self.fault(
+                    warp,
+                    FaultKind::InactiveLane,
+                    1 << lane,
+                    what,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn shuffle(
+        &mut self,
+        warp: &mut Warp,
+        shuffle: &Shuffle,
+    ) -> Result<()> {
+        let mut values = [0; crate::WARP];
+        let mut found = 0;
+        for lane in active(warp.lanes) {
+            let distance = warp.registers.get(shuffle.lane, lane) as usize & 31;
+            let clamp = warp.registers.get(shuffle.clamp, lane) as usize;
+            let (segment, clamp) = (clamp >> 8 & 31, clamp & 31);
+            let last = lane & segment | clamp & !segment;
+            let first = lane & segment;
+            let (source, in_range) = match shuffle.kind {
+                ShuffleKind::Up => {
+                    let source = lane as isize - distance as isize;
+                    (source, source >= last as isize)
+                }
+                ShuffleKind::Down => {
+                    ((lane + distance) as isize, lane + distance <= last)
+                }
+                ShuffleKind::Butterfly => {
+                    ((lane ^ distance) as isize, lane ^ distance <= last)
+                }
+                ShuffleKind::Index => {
+                    let source = first | distance & !segment;
+                    (source as isize, source <= last)
+                }
+            };
+            let source = if in_range { source as usize & 31 } else { lane };
+            let members = warp.registers.get(shuffle.members, lane) as u32;
+            let there = warp.lanes & members;
+            if self.options.checks.shuffles && there >> source & 1 == 0 {
+                let what = format!(
+                    "lane {lane} shuffles from lane {source}, which takes no part: the \
+                     active lanes are {}",
+                    list(there)
+                );
+                return Err(self.fault(
+                    warp,
+                    FaultKind::InactiveLane,
+                    1 << lane,
+                    what,
+                ));
+            }
+            values[lane] = warp.registers.get(shuffle.value, source);
+            found |= u32::from(in_range) << lane;
+        }
+        for lane in active(warp.lanes) {
+            if let Some(result) = shuffle.result {
+                warp.registers.set(result, lane, values[lane]);
+            }
+            if let Some(in_range) = shuffle.in_range {
+                warp.registers.set(in_range, lane, u64::from(found >> lane & 1));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn vote(&mut self, warp: &mut Warp, vote: &Vote) {
+        let values = warp.registers.predicates[usize::from(vote.value.index)];
+        for lane in active(warp.lanes) {
+            let members = warp.registers.get(vote.members, lane) as u32 & warp.lanes;
+            let yes = values & members;
+            let answer = match vote.kind {
+                VoteKind::All => u32::from(yes == members),
+                VoteKind::Any => u32::from(yes != 0),
+                VoteKind::Uniform => u32::from(yes == members || yes == 0),
+                VoteKind::Ballot => yes,
+            };
+            warp.registers.set(vote.result, lane, answer.into());
+        }
+    }
+
+    pub(super) fn matching(&mut self, warp: &mut Warp, matching: &Match) {
+        for lane in active(warp.lanes) {
+            let members = warp.registers.get(matching.members, lane) as u32;
+            let members = members & warp.lanes;
+            let own = warp.registers.get(matching.value, lane);
+            let mut equal = 0;
+            for other in active(members) {
+                let same = warp.registers.get(matching.value, other) == own;
+                equal |= u32::from(same) << other;
+            }
+            let agreed = equal == members;
+            let result = if matching.all && !agreed { 0 } else { equal };
+            if let Some(slot) = matching.result {
+                warp.registers.set(slot, lane, result.into());
+            }
+            if let Some(slot) = matching.agreed {
+                warp.registers.set(slot, lane, agreed.into());
+            }
+        }
+    }
+
+    pub(super) fn reduce(&mut self, warp: &mut Warp, reduce: &Reduce) {
+        let mut results = [0; crate::WARP];
+        for lane in active(warp.lanes) {
+            let members =
+                warp.registers.get(reduce.members, lane) as u32 & warp.lanes;
+            let mut values = active(members)
+                .map(|member| warp.registers.get(reduce.value, member));
+            let first = values.next().unwrap_or(0);
+            results[lane] = values.fold(first, |result, value| {
+                combine(reduce.kind, reduce.number, 4, result, value)
+            });
+        }
+        for lane in active(warp.lanes) {
+            warp.registers.set(reduce.result, lane, results[lane]);
+        }
+    }
+}
+
+/// Those of the lanes that are `here` whose members are all here.
+fn ready(warp: &Warp, members: Slot, here: u32) -> u32 {
+    let mut ready = 0;
+    for lane in active(here) {
+        let wanted = warp.registers.get(members, lane) as u32 & warp.live;
+        ready |= u32::from(wanted & !here == 0) << lane;
+    }
+    ready
+}

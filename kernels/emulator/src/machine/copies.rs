@@ -1,0 +1,127 @@
+//! Asynchronous copies to shared memory that are on their way. Their bytes arrive when
+//! the thread waits for them, as late as they may: who forgets to wait reads old data.
+
+use crate::WARP;
+use crate::access::{active, sectors_of};
+use crate::machine::lane::Direction;
+use crate::machine::warp::Warp;
+use crate::machine::{Machine, Result, WIDEST};
+use crate::program::CopyAsync;
+use crate::space::Space;
+
+/// A copy of one lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) lane: usize,
+    /// How many groups of copies the lane had committed before.
+    group: u32,
+    pub(crate) to: u64,
+    pub(crate) from: u64,
+    pub(crate) bytes: usize,
+    /// How many bytes are read; the rest is zero.
+    pub(crate) read: usize,
+}
+
+/// The copies of a warp.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    pending: Vec<Pending>,
+    committed: [u32; WARP],
+}
+
+impl Copies {
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+        self.committed = [0; WARP];
+    }
+
+    pub(crate) fn start(
+        &mut self,
+        lane: usize,
+        to: u64,
+        from: u64,
+        bytes: usize,
+        read: usize,
+    ) {
+        let group = self.committed[lane];
+        self.pending.push(Pending { lane, group, to, from, bytes, read });
+    }
+
+    pub(crate) fn commit(&mut self, lanes: u32) {
+        for lane in active(lanes) {
+            self.committed[lane] += 1;
+        }
+    }
+
+    /// The copies that must have arrived when lanes go on while at most `left` groups are
+    /// on their way.
+    pub(crate) fn arrive(&mut self, lanes: u32, left: u32) -> Vec<Pending> {
+        let committed = self.committed;
+        let due = |copy: &Pending| {
+            let before = committed[copy.lane].saturating_sub(left);
+            lanes >> copy.lane & 1 == 1 && copy.group < before
+        };
+        let (arrived, rest) = self.pending.drain(..).partition(due);
+        self.pending = rest;
+        arrived
+    }
+}
+
+impl Machine<'_> {
+    /// `cp.async`: checked and counted now, done later.
+    pub(super) fn start_copy(
+        &mut self,
+        warp: &mut Warp,
+        copy: &CopyAsync,
+        lanes: u32,
+    ) -> Result<()> {
+        let from = self.addresses(warp, &copy.from);
+        let mut reading = 0;
+        for lane in active(lanes) {
+            let to = self.address(warp, &copy.to, lane);
+            let wanted = copy.source_bytes.map_or(copy.bytes, |slot| {
+                warp.registers.get(slot, lane).min(copy.bytes as u64) as usize
+            });
+            reading |= u32::from(wanted > 0) << lane;
+            for (address, direction) in
+                [(from[lane], Direction::Read), (to, Direction::Write)]
+            {
+                if address % copy.bytes as u64 != 0 {
+                    let bytes = copy.bytes;
+                    return Err(
+                        self.misaligned(warp, lane, address, bytes, direction)
+                    );
+                }
+            }
+            if wanted > 0 {
+                self.locate(warp, lane, from[lane], wanted, Direction::Read)?;
+            }
+            warp.copies.start(lane, to, from[lane], copy.bytes, wanted);
+        }
+        self.tallies[warp.pc].async_copies +=
+            sectors_of(&from, reading, copy.bytes as u64);
+        Ok(())
+    }
+
+    /// Lets the bytes of copies arrive, as lanes wait for them.
+    pub(super) fn finish_copies(
+        &mut self,
+        warp: &mut Warp,
+        lanes: u32,
+        left: u32,
+    ) -> Result<()> {
+        for copy in warp.copies.arrive(lanes, left) {
+            let mut bytes = [0; WIDEST];
+            for (offset, byte) in bytes[..copy.read].iter_mut().enumerate() {
+                let (at, byte) =
+                    (copy.from + offset as u64, std::slice::from_mut(byte));
+                let read = Direction::Read;
+                self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;
+            }
+            let bytes = &bytes[..copy.bytes];
+            let write = Direction::Write;
+            self.write_lane(warp, Space::Shared, copy.lane, copy.to, bytes, write)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,562 @@
+//! The device's memory: buffers at addresses, which know what was written to them.
+
+use std::fmt;
+
+use crate::WARP;
+use crate::access::active;
+pub(crate) use crate::memory::bits::Bits;
+
+mod bits;
+
+/// Where the first buffer lies. Below are the windows of shared and local memory, and
+/// nothing that a process of the host would use is above in its first terabytes.
+const FIRST_ADDRESS: u64 = 0x1000_0000_0000;
+/// Every buffer starts at a multiple of it, as the driver's do.
+const ALIGNMENT: u64 = 512;
+/// Between two buffers at least this much belongs to nobody.
+const GAP: u64 = 4096;
+/// How many freed buffers are remembered, to tell a use after free.
+const REMEMBERED: usize = 4096;
+
+/// The memory of a device, or of several.
+///
+/// Addresses are never given twice, so that a use after free is found.
+#[derive(Debug)]
+pub struct Memory {
+    capacity: u64,
+    used: u64,
+    next_address: u64,
+    /// Sorted by address.
+    stores: Vec<Store>,
+    freed: Vec<(u64, u64, String)>,
+}
+
+/// A buffer, as others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer<'a> {
+    /// Its first address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// The name that it was given.
+    pub name: &'a str,
+}
+
+/// Memory of the host that kernels can reach. Every access of a kernel goes to it at
+/// once, in the order of the kernel's instructions.
+pub trait HostMemory: Send + fmt::Debug {
+    /// Its size.
+    fn bytes(&self) -> u64;
+    /// Reads from `offset` on. The range is inside.
+    fn read(&self, offset: u64, into: &mut [u8]);
+    /// Writes from `offset` on. The range is inside.
+    fn write(&mut self, offset: u64, from: &[u8]);
+}
+
+/// A buffer with its bytes.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    pub(crate) name: String,
+    content: Content,
+    counts_towards_capacity: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Device { bytes: Vec<u8>, written: Bits },
+    Host(Box<dyn HostMemory>),
+}
+
+/// Why memory cannot be had, or not be accessed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// There is not so much left.
+    OutOfMemory {
+        /// Bytes asked for.
+        wanted: u64,
+        /// Bytes left.
+        left: u64,
+    },
+    /// The place is taken.
+    Overlap {
+        /// Where a buffer was to be.
+        address: u64,
+        /// What is there.
+        name: String,
+    },
+    /// The range does not lie in a buffer.
+    OutOfBounds {
+        /// The range's first address.
+        address: u64,
+        /// The range's size.
+        bytes: u64,
+        /// Where that is: "4 bytes past the end of …".
+        place: String,
+    },
+    /// The buffer was freed.
+    UseAfterFree {
+        /// The range's first address.
+        address: u64,
+        /// The buffer that was there.
+        name: String,
+    },
+    /// What is to be freed is not the first address of a buffer.
+    NotABuffer {
+        /// The address.
+        address: u64,
+        /// Where that is.
+        place: String,
+    },
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfMemory { wanted, left } => {
+                write!(f, "out of memory: {wanted} bytes wanted, {left} left")
+            }
+            Self::Overlap { address, name } => {
+                write!(f, "at {address:#x} there is already {name}")
+            }
+            Self::OutOfBounds { address, bytes, place } => {
+                write!(f, "{bytes} bytes at {address:#x}: {place}")
+            }
+            Self::UseAfterFree { address, name } => {
+                write!(f, "{address:#x} was in {name}, which was freed")
+            }
+            Self::NotABuffer { address, place } => {
+                write!(f, "no buffer starts at {address:#x}: {place}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MemoryError {}
+
+impl Memory {
+    /// Memory that holds `capacity` bytes at most.
+    pub fn new(capacity: u64) -> Self {
+        Self::with_first_address(capacity, FIRST_ADDRESS)
+    }
+
+    /// The same, with buffers from `first_address` on: for memories that must not have an
+    /// address in common.
+    pub fn with_first_address(capacity: u64, first_address: u64) -> Self {
+        Self {
+            capacity,
+            used: 0,
+            next_address: first_address.next_multiple_of(ALIGNMENT),
+            stores: Vec::new(),
+            freed: Vec::new(),
+        }
+    }
+
+    /// Bytes that it holds at most.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes in use by buffers that count towards the capacity.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Makes a buffer. Errors call it by its name.
+    pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
+        let left = self.capacity - self.used;
+        if bytes > left {
+            return Err(MemoryError::OutOfMemory { wanted: bytes, left });
+        }
+        let address = self.next_address;
+        self.insert(address, bytes, name, Content::device(bytes), true)?;
+        self.next_address = (address + bytes + GAP).next_multiple_of(ALIGNMENT);
+        Ok(address)
+    }
+
+    /// Makes a buffer at an address of the caller's choice. It does not count towards the
+    /// capacity, but cannot be larger.
+    pub fn allocate_at(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        name: &str,
+    ) -> Result<(), MemoryError> {
+        if bytes > self.capacity || address.checked_add(bytes).is_none() {
+            let (wanted, left) = (bytes, self.capacity);
+            return Err(MemoryError::OutOfMemory { wanted, left });
+        }
+        self.insert(address, bytes, name, Content::device(bytes), false)
+    }
+
+    /// Makes memory of the host reachable, at an address of the caller's choice. It does
+    /// not count towards the capacity, and all of it counts as written.
+    pub fn map_host(
+        &mut self,
+        address: u64,
+        host: Box<dyn HostMemory>,
+        name: &str,
+    ) -> Result<(), MemoryError> {
+        self.insert(address, host.bytes(), name, Content::Host(host), false)
+    }
+
+    fn insert(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        name: &str,
+        content: Content,
+        counts_towards_capacity: bool,
+    ) -> Result<(), MemoryError> {
+        let at = self.stores.partition_point(|store| store.address < address);
+        let end = address.saturating_add(bytes.max(1));
+        let before = at.checked_sub(1).map(|before| &self.stores[before]);
+        let taken = before
+            .filter(|before| before.address + before.bytes > address)
+            .or(self.stores.get(at).filter(|after| after.address < end));
+        if let Some(taken) = taken {
+            let name = taken.name.clone();
+            return Err(MemoryError::Overlap { address, name });
+        }
+        self.freed
+            .retain(|(freed, bytes, _)| freed + bytes <= address || *freed >= end);
+        if counts_towards_capacity {
+            self.used += bytes;
+        }
+        let name = name.to_owned();
+        let store = Store { address, bytes, name, content, counts_towards_capacity };
+        self.stores.insert(at, store);
+        Ok(())
+    }
+
+    /// Frees the buffer that starts at `address`.
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        let Ok(at) = self.stores.binary_search_by_key(&address, |s| s.address)
+        else {
+            if let Some(name) = self.freed_at(address) {
+                return Err(MemoryError::UseAfterFree { address, name });
+            }
+            let place = self.describe(address, 1);
+            return Err(MemoryError::NotABuffer { address, place });
+        };
+        let store = self.stores.remove(at);
+        if store.counts_towards_capacity {
+            self.used -= store.bytes;
+        }
+        if self.freed.len() == REMEMBERED {
+            self.freed.remove(0);
+        }
+        self.freed.push((store.address, store.bytes, store.name));
+        Ok(())
+    }
+
+    /// The buffer that this address lies in.
+    pub fn buffer(&self, address: u64) -> Option<Buffer<'_>> {
+        let store = &self.stores[self.find(address, 1)?];
+        let Store { address, bytes, ref name, .. } = *store;
+        Some(Buffer { address, bytes, name })
+    }
+
+    /// All buffers, in the order of their addresses.
+    pub fn buffers(&self) -> impl Iterator<Item = Buffer<'_>> {
+        self.stores.iter().map(|store| {
+            let Store { address, bytes, ref name, .. } = *store;
+            Buffer { address, bytes, name }
+        })
+    }
+
+    /// Reads bytes, written or not.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        let at = self.locate(address, into.len() as u64)?;
+        let store = &self.stores[at];
+        store.read(address - store.address, into);
+        Ok(())
+    }
+
+    /// Writes bytes.
+    pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        let at = self.locate(address, from.len() as u64)?;
+        let store = &mut self.stores[at];
+        store.write(address - store.address, from);
+        Ok(())
+    }
+
+    /// Writes `pattern` again and again, `count` times.
+    pub fn fill(
+        &mut self,
+        address: u64,
+        pattern: &[u8],
+        count: u64,
+    ) -> Result<(), MemoryError> {
+        let bytes = (pattern.len() as u64).saturating_mul(count);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let at = self.locate(address, bytes)?;
+        let store = &mut self.stores[at];
+        let chunk = pattern.repeat(4096 / pattern.len().min(4096));
+        let mut offset = address - store.address;
+        let end = offset + bytes;
+        while offset < end {
+            let now = (chunk.len() as u64).min(end - offset);
+            store.write(offset, &chunk[..now as usize]);
+            offset += now;
+        }
+        Ok(())
+    }
+
+    /// Copies bytes, which may overlap, and with them the knowledge of which of them were
+    /// written.
+    pub fn copy(
+        &mut self,
+        to: u64,
+        from: u64,
+        bytes: u64,
+    ) -> Result<(), MemoryError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (source, target) = (self.locate(from, bytes)?, self.locate(to, bytes)?);
+        let mut copied = vec![0; bytes as usize];
+        let (start, store) =
+            (from - self.stores[source].address, &self.stores[source]);
+        store.read(start, &mut copied);
+        let gaps = store.gaps(start, bytes);
+        let store = &mut self.stores[target];
+        let start = to - store.address;
+        store.write(start, &copied);
+        for (offset, bytes) in gaps {
+            store.forget(start + offset, bytes);
+        }
+        Ok(())
+    }
+
+    /// The first address of a range that nobody has written yet.
+    pub fn first_unwritten(
+        &self,
+        address: u64,
+        bytes: u64,
+    ) -> Result<Option<u64>, MemoryError> {
+        let store = &self.stores[self.locate(address, bytes.max(1))?];
+        let offset = store.first_unwritten(address - store.address, bytes);
+        Ok(offset.map(|offset| store.address + offset))
+    }
+
+    /// The buffer that holds the whole range: its number.
+    pub(crate) fn find(&self, address: u64, bytes: u64) -> Option<usize> {
+        let after = self.stores.partition_point(|store| store.address <= address);
+        let at = after.checked_sub(1)?;
+        self.stores[at].holds(address, bytes).then_some(at)
+    }
+
+    /// The same; if there is none, why.
+    fn locate(&self, address: u64, bytes: u64) -> Result<usize, MemoryError> {
+        self.find(address, bytes).ok_or_else(|| self.error(address, bytes))
+    }
+
+    /// What is wrong with an access that no buffer holds.
+    pub(crate) fn error(&self, address: u64, bytes: u64) -> MemoryError {
+        match self.freed_at(address) {
+            Some(name) => MemoryError::UseAfterFree { address, name },
+            None => {
+                let place = self.describe(address, bytes);
+                MemoryError::OutOfBounds { address, bytes, place }
+            }
+        }
+    }
+
+    pub(crate) fn store(&self, at: usize) -> &Store {
+        &self.stores[at]
+    }
+
+    pub(crate) fn store_mut(&mut self, at: usize) -> &mut Store {
+        &mut self.stores[at]
+    }
+
+    /// [`Store::move_lanes`] of the buffer with this number, if there is one.
+    pub(crate) fn move_lanes(
+        &mut self,
+        at: usize,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        writes: bool,
+        stage: &mut [u8],
+    ) -> bool {
+        let store = self.stores.get_mut(at);
+        store.is_some_and(|s| s.move_lanes(addresses, lanes, bytes, writes, stage))
+    }
+
+    /// Does the buffer with this number hold the whole range?
+    pub(crate) fn holds(&self, at: usize, address: u64, bytes: usize) -> bool {
+        let store = self.stores.get(at);
+        store.is_some_and(|store| store.holds(address, bytes as u64))
+    }
+
+    fn freed_at(&self, address: u64) -> Option<String> {
+        let mut freed = self.freed.iter().rev();
+        let (.., name) = freed.find(|(start, bytes, _)| {
+            (*start..start + bytes.max(&1)).contains(&address)
+        })?;
+        Some(name.clone())
+    }
+
+    /// Where a range lies, seen from the nearest buffer.
+    fn describe(&self, address: u64, bytes: u64) -> String {
+        if address < 1 << 16 {
+            return "a null pointer, or near one".to_owned();
+        }
+        let after = self.stores.partition_point(|store| store.address <= address);
+        let before = after.checked_sub(1).map(|before| &self.stores[before]);
+        let after = self.stores.get(after);
+        let past = |store: &Store| address - (store.address + store.bytes);
+        let ahead = |store: &Store| store.address - address;
+        match (before, after) {
+            (Some(before), _) if address < before.address + before.bytes => {
+                let end = address.saturating_add(bytes);
+                let beyond = end - (before.address + before.bytes);
+                if address == before.address {
+                    format!("{before} is {beyond} bytes too short")
+                } else {
+                    format!("the last {beyond} bytes are past the end of {before}")
+                }
+            }
+            (Some(before), after)
+                if after.is_none_or(|after| past(before) <= ahead(after)) =>
+            {
+                match past(before) {
+                    0 => format!("right behind the end of {before}"),
+                    past => format!("{past} bytes past the end of {before}"),
+                }
+            }
+            (_, Some(after)) => {
+                format!("{} bytes before the start of {after}", ahead(after))
+            }
+            (_, None) => "there are no buffers".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, bytes, name, .. } = self;
+        write!(f, "{name} ({bytes} bytes at {address:#x})")
+    }
+}
+
+impl Content {
+    fn device(bytes: u64) -> Self {
+        Self::Device { bytes: vec![0; bytes as usize], written: Bits::new(bytes) }
+    }
+}
+
+impl Store {
+    pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.address);
+        offset < self.bytes && bytes <= self.bytes - offset
+    }
+
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
+        match &self.content {
+            Content::Device { bytes, .. } => {
+                let offset = offset as usize;
+                into.copy_from_slice(&bytes[offset..offset + into.len()]);
+            }
+            Content::Host(host) => host.read(offset, into),
+        }
+    }
+
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) {
+        match &mut self.content {
+            Content::Device { bytes, written } => {
+                written.set(offset, from.len() as u64);
+                let offset = offset as usize;
+                bytes[offset..offset + from.len()].copy_from_slice(from);
+            }
+            Content::Host(host) => host.write(offset, from),
+        }
+    }
+
+    /// Moves what lanes access between the buffer and the stage, where it lies lane after
+    /// lane. False, if not all of it lies in the buffer, or is to be read and was not
+    /// written: then what is on the stage means nothing.
+    pub(crate) fn move_lanes(
+        &mut self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        writes: bool,
+        stage: &mut [u8],
+    ) -> bool {
+        let Some(last) = self.bytes.checked_sub(bytes as u64) else { return false };
+        let holds = |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
+        if !active(lanes).all(holds) {
+            return false;
+        }
+        match bytes {
+            1 => self.move_lanes_of::<1>(addresses, lanes, writes, stage),
+            2 => self.move_lanes_of::<2>(addresses, lanes, writes, stage),
+            4 => self.move_lanes_of::<4>(addresses, lanes, writes, stage),
+            8 => self.move_lanes_of::<8>(addresses, lanes, writes, stage),
+            16 => self.move_lanes_of::<16>(addresses, lanes, writes, stage),
+            _ => false,
+        }
+    }
+
+    fn move_lanes_of<const BYTES: usize>(
+        &mut self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        writes: bool,
+        stage: &mut [u8],
+    ) -> bool {
+        let Content::Device { bytes, written } = &mut self.content else {
+            return false;
+        };
+        let stage = stage.as_chunks_mut::<BYTES>().0;
+        let mut all_written = true;
+        for lane in active(lanes) {
+            let offset = addresses[lane] - self.address;
+            let place = &mut bytes[offset as usize..][..BYTES];
+            if writes {
+                place.copy_from_slice(&stage[lane]);
+                written.set(offset, BYTES as u64);
+            } else {
+                stage[lane].copy_from_slice(place);
+                all_written &= written.first_unset(offset, BYTES as u64).is_none();
+            }
+        }
+        all_written
+    }
+
+    /// The first offset in a range that nobody has written yet.
+    pub(crate) fn first_unwritten(&self, offset: u64, bytes: u64) -> Option<u64> {
+        match &self.content {
+            Content::Device { written, .. } => written.first_unset(offset, bytes),
+            Content::Host(_) => None,
+        }
+    }
+
+    /// The parts of a range that nobody has written yet: offsets from its start, sizes.
+    fn gaps(&self, start: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let Content::Device { written, .. } = &self.content else {
+            return Vec::new();
+        };
+        written.gaps(start, bytes)
+    }
+
+    /// Takes a range for not written.
+    fn forget(&mut self, offset: u64, bytes: u64) {
+        if let Content::Device { written, .. } = &mut self.content {
+            written.clear(offset, bytes);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One bit for each byte of a buffer: was it written?
+
+/// Which bytes were written.
+#[derive(Debug)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    /// How many bytes were not written yet. Mostly none: then there is nothing to look up.
+    missing: u64,
+}
+
+impl Bits {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self { words: vec![0; bytes.div_ceil(64) as usize], missing: bytes }
+    }
+
+    /// Was everything written?
+    pub(crate) fn all(&self) -> bool {
+        self.missing == 0
+    }
+
+    /// Notes that none of all `bytes` was written.
+    pub(crate) fn clear_all(&mut self, bytes: u64) {
+        self.words.fill(0);
+        self.missing = bytes;
+    }
+
+    /// Notes that a range was written.
+    pub(crate) fn set(&mut self, start: u64, bytes: u64) {
+        if self.missing == 0 {
+            return;
+        }
+        if let Some((word, mask)) = in_one_word(start, bytes) {
+            let word = &mut self.words[word];
+            self.missing -= u64::from((mask & !*word).count_ones());
+            *word |= mask;
+            return;
+        }
+        for (word, mask) in masks(start, bytes) {
+            self.missing -= u64::from((mask & !self.words[word]).count_ones());
+            self.words[word] |= mask;
+        }
+    }
+
+    /// Notes that a range was not written.
+    pub(crate) fn clear(&mut self, start: u64, bytes: u64) {
+        for (word, mask) in masks(start, bytes) {
+            self.missing += u64::from((mask & self.words[word]).count_ones());
+            self.words[word] &= !mask;
+        }
+    }
+
+    /// The first byte of a range that was not written.
+    pub(crate) fn first_unset(&self, start: u64, bytes: u64) -> Option<u64> {
+        if self.missing == 0 {
+            return None;
+        }
+        if let Some((word, mask)) = in_one_word(start, bytes)
+            && self.words[word] & mask == mask
+        {
+            return None;
+        }
+        masks(start, bytes).find_map(|(word, mask)| {
+            let unset = mask & !self.words[word];
+            (unset != 0)
+                .then(|| word as u64 * 64 + u64::from(unset.trailing_zeros()))
+        })
+    }
+
+    /// The parts of a range that were not written: offsets from its start, and sizes.
+    pub(crate) fn gaps(&self, start: u64, bytes: u64) -> Vec<(u64, u64)> {
+        let mut gaps = Vec::<(u64, u64)>::new();
+        if self.missing == 0 {
+            return gaps;
+        }
+        for (word, mask) in masks(start, bytes) {
+            let mut unset = mask & !self.words[word];
+            while unset != 0 {
+                let bit = u64::from(unset.trailing_zeros());
+                let run =
+                    u64::from((!(unset >> bit)).trailing_zeros()).min(64 - bit);
+                let offset = word as u64 * 64 + bit - start;
+                match gaps.last_mut() {
+                    Some((last, size)) if *last + *size == offset => *size += run,
+                    _ => gaps.push((offset, run)),
+                }
+                let taken =
+                    if run == 64 { u64::MAX } else { ((1 << run) - 1) << bit };
+                unset &= !taken;
+            }
+        }
+        gaps
+    }
+}
+
+/// The word and the bits of a range that lies in one word, as almost all do that one lane
+/// accesses.
+#[inline(always)]
+fn in_one_word(start: u64, bytes: u64) -> Option<(usize, u64)> {
+    let bit = start % 64;
+    let fits = bytes > 0 && bit + bytes <= 64;
+    fits.then(|| ((start / 64) as usize, (u64::MAX >> (64 - bytes)) << bit))
+}
+
+/// The words of a range, each with the bits that belong to it.
+fn masks(start: u64, bytes: u64) -> impl Iterator<Item = (usize, u64)> {
+    let end = start + bytes;
+    (start / 64..end.div_ceil(64)).map(move |word| {
+        let low = start.saturating_sub(word * 64);
+        let high = (end - word * 64).min(64);
+        (word as usize, (u64::MAX >> (64 - (high - low))) << low)
+    })
+}

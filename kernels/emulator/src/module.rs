@@ -1,0 +1,194 @@
+//! PTX, read and ready to run.
+
+use std::fmt;
+
+use crate::decode::{decode, device_variables, parameter_offsets};
+use crate::memory::{Memory, MemoryError};
+use crate::program::Program;
+use crate::syntax::{self, Declaration, Function, Value};
+
+/// A PTX file, decoded.
+#[derive(Debug)]
+pub struct Module {
+    kernels: Vec<Kernel>,
+    variables: Vec<Variable>,
+}
+
+/// A kernel of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The name in the PTX: mangled, unless the source says `extern "C"`.
+    pub name: String,
+    /// Its parameters in their order.
+    pub parameters: Vec<Parameter>,
+    /// Bytes of static shared memory for each block.
+    pub shared_bytes: u32,
+    /// Bytes of local memory for each thread.
+    pub local_bytes: u32,
+    /// Threads of a block at most, if the source says so (`__launch_bounds__`).
+    pub max_threads: Option<u32>,
+    /// Why the kernel cannot be run, if it uses something that is not supported.
+    pub unsupported: Option<ParseError>,
+    pub(crate) program: Program,
+}
+
+/// Where a parameter lies among a launch's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Bytes before it.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+    /// Its alignment in bytes.
+    pub align: u32,
+}
+
+/// A variable of a module: `__device__` or `__constant__` in CUDA C.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The name in the PTX.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its alignment in bytes.
+    pub align: u64,
+    /// Is it constant memory?
+    pub constant: bool,
+    /// Where it lies, once the module is [placed](Module::place).
+    pub address: Option<u64>,
+    element: u64,
+    values: Vec<Value>,
+}
+
+/// Why a PTX file, or a kernel of it, cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line, from 1 on.
+    pub line: u32,
+    /// What is wrong there. An operation that is not supported is named.
+    pub what: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the PTX: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl Module {
+    /// Reads PTX. A kernel that uses what is not supported is there, but cannot be run,
+    /// and tells why; what is not PTX at all is an error.
+    pub fn parse(ptx: &str) -> Result<Self, ParseError> {
+        let file = syntax::parse(ptx)?;
+        let kernels = file.functions.iter().filter(|f| f.kernel && f.body.is_some());
+        let kernels = kernels.map(|function| Kernel::new(&file, function)).collect();
+        let variables = device_variables(&file).map(Variable::new).collect();
+        Ok(Self { kernels, variables })
+    }
+
+    /// All kernels.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The kernel with this name.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The module's variables.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Allocates the module's variables and gives them their first values. Needed before
+    /// a kernel that uses variables can run.
+    pub fn place(&mut self, memory: &mut Memory) -> Result<(), MemoryError> {
+        for place in 0..self.variables.len() {
+            let variable = &mut self.variables[place];
+            match memory.allocate(variable.bytes, &variable.name) {
+                Ok(address) => variable.address = Some(address),
+                Err(error) => {
+                    self.remove(memory)?;
+                    return Err(error);
+                }
+            }
+        }
+        for variable in &self.variables {
+            let Some(address) = variable.address else { continue };
+            memory.fill(address, &[0], variable.bytes)?;
+            for (number, value) in variable.values.iter().enumerate() {
+                let bits = match value {
+                    Value::Bits(bits) => *bits,
+                    Value::Address(name, offset) => {
+                        let mut all = self.variables.iter();
+                        let target = all.find(|v| v.name == *name);
+                        let target = target.and_then(|v| v.address).unwrap_or(0);
+                        target.wrapping_add_signed(*offset)
+                    }
+                };
+                let place = address + number as u64 * variable.element;
+                let bytes = &bits.to_le_bytes()[..variable.element.min(8) as usize];
+                memory.write(place, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the module's variables.
+    pub fn remove(&mut self, memory: &mut Memory) -> Result<(), MemoryError> {
+        for variable in &mut self.variables {
+            if let Some(address) = variable.address.take() {
+                memory.free(address)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kernel {
+    fn new(file: &syntax::File, function: &Function) -> Self {
+        let (program, unsupported) = match decode(file, function) {
+            Ok(program) => (program, None),
+            Err(error) => (Program::default(), Some(error)),
+        };
+        let offsets = parameter_offsets(&function.parameters);
+        let parameters = function.parameters.iter().zip(offsets);
+        Self {
+            name: function.name.clone(),
+            parameters: parameters
+                .map(|(parameter, offset)| Parameter {
+                    offset,
+                    bytes: parameter.bytes as u32,
+                    align: parameter.align as u32,
+                })
+                .collect(),
+            shared_bytes: program.shared_bytes,
+            local_bytes: program.local_bytes,
+            max_threads: function.max_threads,
+            unsupported,
+            program,
+        }
+    }
+
+    /// Bytes that a launch's arguments have.
+    pub fn argument_bytes(&self) -> u32 {
+        self.parameters.last().map_or(0, |last| last.offset + last.bytes)
+    }
+}
+
+impl Variable {
+    fn new(declaration: &Declaration) -> Self {
+        Self {
+            name: declaration.name.clone(),
+            bytes: declaration.bytes,
+            align: declaration.align,
+            constant: declaration.space == "const",
+            address: None,
+            element: declaration.element,
+            values: declaration.values.clone(),
+        }
+    }
+}

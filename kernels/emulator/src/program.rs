@@ -1,0 +1,256 @@
+//! A kernel, decoded: a flat list of instructions whose operands are numbers of
+//! registers.
+
+use crate::fault::Place;
+use crate::registers::{Operands, Operation, Slot};
+use crate::space::Space;
+
+/// What a kernel is made of. Calls are inlined, so there is only one list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) code: Vec<Instruction>,
+    /// The lines that instructions come from.
+    pub(crate) places: Vec<Place>,
+    /// Registers that have a value from the start: constants, parameters, `%tid.x`.
+    pub(crate) presets: Vec<(Slot, Preset)>,
+    /// How many registers there are of each class.
+    pub(crate) narrow: usize,
+    pub(crate) wide: usize,
+    pub(crate) predicates: usize,
+    pub(crate) shared_bytes: u32,
+    /// How dynamic shared memory, which follows, is aligned.
+    pub(crate) dynamic_align: u32,
+    pub(crate) local_bytes: u32,
+    /// The narrowest access that may be to shared memory, at most a word.
+    pub(crate) granule: u32,
+    pub(crate) uses_variables: bool,
+}
+
+/// What a register holds from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Preset {
+    Bits(u64),
+    /// A part of a kernel parameter.
+    Parameter {
+        offset: u32,
+        bytes: u8,
+        signed: bool,
+    },
+    /// The address of a variable of the module, and an offset.
+    Variable {
+        index: usize,
+        offset: i64,
+    },
+    /// The address of dynamic shared memory, and an offset.
+    Dynamic {
+        offset: i64,
+    },
+    Special(Special),
+}
+
+/// A register that PTX provides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    Thread(usize),
+    Threads(usize),
+    Block(usize),
+    Blocks(usize),
+    Lane,
+    Warp,
+    Warps,
+    LanesEqual,
+    LanesBefore,
+    LanesUpTo,
+    LanesAfter,
+    LanesFrom,
+    DynamicSharedBytes,
+    SharedBytes,
+    Zero,
+    One,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) operation: Op,
+    /// A predicate, and whether it must be false.
+    pub(crate) guard: Option<(u16, bool)>,
+    pub(crate) place: u32,
+    /// 0 for all but the first of several that one PTX instruction became.
+    pub(crate) weight: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Compute(Operation, Operands),
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    CopyAsync(Box<CopyAsync>),
+    CommitCopies,
+    /// Waits until at most so many groups of copies are on their way.
+    WaitForCopies(u32),
+    Branch(u32),
+    BranchTable(Slot, Box<[u32]>),
+    Exit,
+    Trap,
+    Barrier(Box<Barrier>),
+    /// `bar.warp.sync`, with its members.
+    WarpBarrier(Slot),
+    Shuffle(Box<Shuffle>),
+    Vote(Box<Vote>),
+    Match(Box<Match>),
+    Reduce(Box<Reduce>),
+    ActiveMask(Slot),
+    Clock(Slot),
+    Print(Box<Print>),
+    /// `assert` failed: the places of its arguments in local memory.
+    AssertionFailed(Box<[u32]>),
+    Nothing,
+}
+
+/// Where an access starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub(crate) space: Space,
+    pub(crate) base: Slot,
+    pub(crate) offset: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) address: Address,
+    /// Bytes of an element.
+    pub(crate) bytes: usize,
+    pub(crate) signed: bool,
+    /// `volatile`, `relaxed` and stronger: such accesses do not race.
+    pub(crate) strong: bool,
+    /// One for each element of a vector. None for `_`.
+    pub(crate) registers: Box<[Option<Slot>]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicKind {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Increment,
+    Decrement,
+    Exchange,
+    CompareAndSwap,
+}
+
+/// What the bits of an operand mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Unsigned,
+    Signed,
+    Float,
+    /// Two `f16`.
+    Pair,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) address: Address,
+    pub(crate) kind: AtomicKind,
+    pub(crate) number: Number,
+    pub(crate) bytes: usize,
+    /// Where the old value goes, unless nobody wants it.
+    pub(crate) result: Option<Slot>,
+    pub(crate) operand: Slot,
+    /// The new value of a compare-and-swap.
+    pub(crate) swap: Option<Slot>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CopyAsync {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) bytes: usize,
+    /// How many of the bytes to read; the rest becomes zero.
+    pub(crate) source_bytes: Option<Slot>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consensus {
+    Count,
+    All,
+    Any,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Barrier {
+    pub(crate) number: Slot,
+    pub(crate) threads: Option<Slot>,
+    /// `bar.arrive`: does not wait.
+    pub(crate) only_arrive: bool,
+    /// `bar.red`: how, of which predicate, where to.
+    pub(crate) reduction: Option<(Consensus, Slot, Slot)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShuffleKind {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Shuffle {
+    pub(crate) kind: ShuffleKind,
+    pub(crate) result: Option<Slot>,
+    /// Whether the lane to read from was in range.
+    pub(crate) in_range: Option<Slot>,
+    pub(crate) value: Slot,
+    pub(crate) lane: Slot,
+    pub(crate) clamp: Slot,
+    pub(crate) members: Slot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VoteKind {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Vote {
+    pub(crate) kind: VoteKind,
+    pub(crate) result: Slot,
+    pub(crate) value: Slot,
+    pub(crate) members: Slot,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Match {
+    /// `match.all`, which has a predicate as well.
+    pub(crate) all: bool,
+    pub(crate) result: Option<Slot>,
+    pub(crate) agreed: Option<Slot>,
+    pub(crate) value: Slot,
+    pub(crate) members: Slot,
+}
+
+/// `redux.sync`
+#[derive(Clone, Debug)]
+pub(crate) struct Reduce {
+    pub(crate) kind: AtomicKind,
+    pub(crate) number: Number,
+    pub(crate) result: Slot,
+    pub(crate) value: Slot,
+    pub(crate) members: Slot,
+}
+
+/// `vprintf`: places in local memory of its two arguments, and of its result.
+#[derive(Clone, Debug)]
+pub(crate) struct Print {
+    pub(crate) format: u32,
+    pub(crate) arguments: u32,
+    pub(crate) result: Option<u32>,
+}

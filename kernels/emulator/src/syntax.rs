@@ -1,0 +1,143 @@
+//! PTX as a tree: variables, functions, statements, operands. What they mean is for
+//! [`decode`](crate::decode) to find out.
+
+use crate::module::ParseError;
+use crate::syntax::parser::Parser;
+
+mod parser;
+mod token;
+
+/// How deep braces may be nested.
+const DEEPEST: u32 = 64;
+
+/// A file of PTX.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// `.file`: numbers and names of source files.
+    pub(crate) sources: Vec<(u32, String)>,
+    pub(crate) variables: Vec<Declaration>,
+    pub(crate) functions: Vec<Function>,
+}
+
+/// A variable, or a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Declaration {
+    pub(crate) line: u32,
+    /// `.global`, `.shared`, `.param` and so on, without the dot.
+    pub(crate) space: String,
+    pub(crate) external: bool,
+    pub(crate) align: u64,
+    pub(crate) name: String,
+    /// Bytes of an element.
+    pub(crate) element: u64,
+    pub(crate) bytes: u64,
+    pub(crate) values: Vec<Value>,
+}
+
+/// A first value of an element of a variable.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Bits(u64),
+    /// The address of another variable, and an offset.
+    Address(String, i64),
+}
+
+/// A kernel or a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) line: u32,
+    pub(crate) kernel: bool,
+    pub(crate) results: Vec<Declaration>,
+    pub(crate) parameters: Vec<Declaration>,
+    pub(crate) max_threads: Option<u32>,
+    /// Nothing, if the function is only declared.
+    pub(crate) body: Option<Vec<Statement>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    /// `{ … }`
+    Scope(Vec<Statement>),
+    /// `.reg .b32 %r<3>`: the type, and names with the number of registers behind each.
+    Registers {
+        line: u32,
+        kind: String,
+        names: Vec<(String, Option<u32>)>,
+    },
+    Variable(Declaration),
+    Label(u32, String),
+    /// `name: .branchtargets a, b`
+    Targets(String, Vec<String>),
+    /// `.loc`: file and line of the source.
+    Source(u32, u32),
+    Instruction(Instruction),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) line: u32,
+    /// The register of `@p` or `@!p`, and whether it is the latter.
+    pub(crate) guard: Option<(String, bool)>,
+    /// The operation with its modifiers.
+    pub(crate) name: String,
+    pub(crate) operands: Vec<Operand>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand {
+    /// A register, a variable, a label.
+    Name(String),
+    /// The address of a variable, and an offset.
+    Offset(String, i64),
+    /// A number, as bits: 64 of an integer or a double, 32 of a float.
+    Bits(u64),
+    /// `!p`
+    Not(String),
+    /// `{a, b}`
+    Vector(Vec<Operand>),
+    /// `[a+4]`, and what stands behind a comma.
+    Memory(Box<Operand>, i64, Vec<Operand>),
+    /// `p|q`
+    Both(Box<Operand>, Box<Operand>),
+    /// `(a, b)`, in calls.
+    List(Vec<Operand>),
+}
+
+pub(crate) fn parse(text: &str) -> Result<File, ParseError> {
+    Parser::new(token::tokens(text)?).file()
+}
+
+/// The size of a type such as `.u32`, given without the dot.
+pub(crate) fn size_of(kind: &str) -> Option<u64> {
+    Some(match kind {
+        "b8" | "u8" | "s8" => 1,
+        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
+        "b64" | "u64" | "s64" | "f64" => 8,
+        "b128" => 16,
+        _ => return None,
+    })
+}
+
+/// A number as PTX writes it.
+pub(crate) fn number(word: &str) -> Option<u64> {
+    let digits = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    let word = word.strip_suffix('U').unwrap_or(word);
+    let prefix = |small: &str, large: &str| {
+        word.strip_prefix(small).or_else(|| word.strip_prefix(large))
+    };
+    if let Some(bits) = prefix("0f", "0F").or_else(|| prefix("0d", "0D")) {
+        return digits(bits, 16);
+    }
+    if let Some(hex) = prefix("0x", "0X") {
+        return digits(hex, 16);
+    }
+    if let Some(binary) = prefix("0b", "0B") {
+        return digits(binary, 2);
+    }
+    if word.starts_with('0') && word.len() > 1 && !word.contains('.') {
+        return digits(word, 8);
+    }
+    digits(word, 10)
+}

@@ -1,0 +1,184 @@
+//! What operations do in one lane: a table by base, modifiers and type. Operations that
+//! concern memory, other lanes or the order of execution are not here.
+
+use crate::registers::Operation;
+
+mod bits;
+mod compare;
+mod convert;
+mod float;
+mod fused;
+mod integer;
+
+/// The name of an operation, taken apart: `add.ftz.f32`.
+#[derive(Clone, Debug)]
+pub(crate) struct Form<'a> {
+    pub(crate) base: &'a str,
+    /// What is neither base nor type, as far as nobody has taken it yet.
+    pub(crate) modifiers: Vec<&'a str>,
+    pub(crate) types: Vec<&'a str>,
+}
+
+impl<'a> Form<'a> {
+    pub(crate) fn new(name: &'a str) -> Self {
+        let mut parts = name.split('.');
+        let base = parts.next().unwrap_or_default();
+        let is_type =
+            |part: &&str| *part == "pred" || crate::syntax::size_of(part).is_some();
+        let (types, modifiers) = parts.partition(is_type);
+        Self { base, modifiers, types }
+    }
+
+    /// Is this modifier there? It is gone afterwards.
+    pub(crate) fn take(&mut self, modifier: &str) -> bool {
+        let place = self.modifiers.iter().position(|m| *m == modifier);
+        place.map(|place| self.modifiers.remove(place)).is_some()
+    }
+
+    /// Which of these modifiers is there? It is gone afterwards.
+    pub(crate) fn take_one_of(
+        &mut self,
+        modifiers: &[&'static str],
+    ) -> Option<&'static str> {
+        modifiers.iter().copied().find(|modifier| self.take(modifier))
+    }
+
+    /// The only type.
+    pub(crate) fn only_type(&self) -> Option<&'a str> {
+        match self.types[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// The operation with this name. None, if there is none or it is not supported.
+pub(crate) fn lookup(name: &str) -> Option<Operation> {
+    let form = &mut Form::new(name);
+    let operation = match (form.base, form.types.as_slice()) {
+        ("cvt", _) => convert::lookup(form),
+        ("setp", _) => compare::lookup(form),
+        ("mov" | "selp", _) => bits::lookup(form),
+        (_, ["f16" | "f16x2" | "f32" | "f64"]) => float::lookup(form),
+        ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _)
+        | ("min" | "max", _) => integer::lookup(form),
+        _ => bits::lookup(form),
+    }?;
+    form.modifiers.is_empty().then_some(operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registers::{Operands, Registers};
+
+    /// The result of an operation, whose operands may be of any class.
+    fn evaluate(name: &str, sources: [u64; 3]) -> u64 {
+        let operation = lookup(name).unwrap_or_else(|| panic!("no {name}"));
+        let mut registers = Registers::new(4, 4, 4);
+        let slot = |class, index| crate::registers::Slot { class, index };
+        for (index, class) in operation.sources.iter().enumerate() {
+            registers.broadcast(slot(*class, index as u16), sources[index]);
+        }
+        let operands = Operands { result: 3, sources: [0, 1, 2, 0] };
+        (operation.compute)(&mut registers, &operands, 1 << 5);
+        assert_eq!(registers.get(slot(operation.result, 3), 4), 0, "{name}: masked");
+        registers.get(slot(operation.result, 3), 5)
+    }
+
+    fn float(value: f32) -> u64 {
+        value.to_bits().into()
+    }
+
+    #[test]
+    fn integers() {
+        let minus = |value: u32| u64::from(value.wrapping_neg());
+        assert_eq!(evaluate("add.s32", [7, minus(9), 0]), minus(2));
+        assert_eq!(evaluate("mul.wide.s32", [minus(3), 5, 0]), 15u64.wrapping_neg());
+        assert_eq!(evaluate("mul.wide.u16", [65535, 65535, 0]), 65535 * 65535);
+        assert_eq!(evaluate("mul.hi.u32", [1 << 31, 6, 0]), 3);
+        assert_eq!(evaluate("mul.hi.s64", [1 << 63, 2, 0]), u64::MAX);
+        assert_eq!(evaluate("mad.lo.s32", [3, 4, 5]), 17);
+        assert_eq!(evaluate("div.s32", [minus(7), 2, 0]), minus(3));
+        assert_eq!(evaluate("rem.s32", [minus(7), 2, 0]), minus(1));
+        assert_eq!(evaluate("div.u32", [7, 0, 0]), u64::from(u32::MAX));
+        assert_eq!(evaluate("min.s32", [minus(1), 1, 0]), minus(1));
+        assert_eq!(evaluate("min.u32", [minus(1), 1, 0]), 1);
+        assert_eq!(evaluate("abs.s64", [5u64.wrapping_neg(), 0, 0]), 5);
+    }
+
+    #[test]
+    fn bits() {
+        assert_eq!(evaluate("shl.b32", [1, 32, 0]), 0);
+        assert_eq!(evaluate("shr.s32", [1 << 31, 99, 0]), u64::from(u32::MAX));
+        assert_eq!(evaluate("shr.u64", [1 << 63, 63, 0]), 1);
+        assert_eq!(evaluate("shf.l.wrap.b32", [1 << 31, 1, 33]), 3);
+        assert_eq!(evaluate("shf.r.clamp.b32", [9, 7, 40]), 7);
+        assert_eq!(evaluate("brev.b32", [1, 0, 0]), 1 << 31);
+        assert_eq!(evaluate("bfind.u32", [0, 0, 0]), u64::from(u32::MAX));
+        assert_eq!(evaluate("bfind.u32", [40, 0, 0]), 5);
+        assert_eq!(evaluate("bfind.s32", [u64::from(!40u32), 0, 0]), 5);
+        assert_eq!(evaluate("clz.b64", [1, 0, 0]), 63);
+        assert_eq!(
+            evaluate("prmt.b32", [0x3322_1100, 0x7766_5544, 0x7531]),
+            0x7755_3311
+        );
+        assert_eq!(evaluate("selp.b64", [1 << 40, 2, 1]), 1 << 40);
+    }
+
+    #[test]
+    fn floats() {
+        assert_eq!(
+            evaluate("add.f32", [float(0.1), float(0.2), 0]),
+            float(0.1 + 0.2)
+        );
+        assert_eq!(evaluate("add.ftz.f32", [1, 0, 0]), 0);
+        assert_eq!(evaluate("add.sat.f32", [float(1.0), float(9.0), 0]), float(1.0));
+        let nan = float(f32::NAN);
+        assert_eq!(evaluate("min.f32", [nan, float(3.0), 0]), float(3.0));
+        assert_eq!(evaluate("max.f32", [float(-0.0), float(0.0), 0]), float(0.0));
+        assert_eq!(evaluate("min.f32", [float(0.0), float(-0.0), 0]), float(-0.0));
+        assert_eq!(evaluate("setp.lt.f32", [nan, 0, 0]), 0);
+        assert_eq!(evaluate("setp.ltu.f32", [nan, 0, 0]), 1);
+        assert_eq!(
+            evaluate("copysign.f32", [float(-1.0), float(2.0), 0]),
+            float(-2.0)
+        );
+        assert_eq!(evaluate("ex2.approx.f32", [float(3.0), 0, 0]), float(8.0));
+        let fused = f32::mul_add(0.1, 0.2, 0.3);
+        let sources = [float(0.1), float(0.2), float(0.3)];
+        assert_eq!(evaluate("fma.rn.f32", sources), float(fused));
+        assert_eq!(evaluate("add.f16", [0x3c00, 0x3c00, 0]), 0x4000);
+        let pairs = [0x3c00_4000, 0x3c00_3c00, 0];
+        assert_eq!(evaluate("mul.f16x2", pairs), 0x3c00_4000);
+    }
+
+    #[test]
+    fn conversions() {
+        assert_eq!(
+            evaluate("cvt.u64.u32", [u64::from(u32::MAX), 0, 0]),
+            0xffff_ffff
+        );
+        assert_eq!(evaluate("cvt.s64.s32", [u64::from(u32::MAX), 0, 0]), u64::MAX);
+        assert_eq!(evaluate("cvt.u32.u8", [0x1ff, 0, 0]), 0xff);
+        assert_eq!(evaluate("cvt.rzi.s32.f32", [float(-2.7), 0, 0]), 0xffff_fffe);
+        assert_eq!(evaluate("cvt.rni.s32.f32", [float(2.5), 0, 0]), 2);
+        assert_eq!(evaluate("cvt.rpi.u32.f32", [float(2.1), 0, 0]), 3);
+        assert_eq!(evaluate("cvt.rzi.u32.f32", [float(f32::NAN), 0, 0]), 0);
+        assert_eq!(evaluate("cvt.rn.f32.s64", [u64::MAX, 0, 0]), float(-1.0));
+        assert_eq!(evaluate("cvt.rn.f16.f32", [float(1.0), 0, 0]), 0x3c00);
+        assert_eq!(evaluate("cvt.f32.f16", [0xc000, 0, 0]), float(-2.0));
+        assert_eq!(evaluate("cvt.rmi.f32.f32", [float(-0.5), 0, 0]), float(-1.0));
+        assert_eq!(evaluate("cvt.sat.u8.s32", [300, 0, 0]), 255);
+        let pair = [float(1.0), float(2.0), 0];
+        assert_eq!(evaluate("cvt.rn.f16x2.f32", pair), 0x3c00_4000);
+    }
+
+    #[test]
+    fn what_is_not_supported_is_not_found() {
+        for name in ["add.cc.u32", "dp4a.u32.u32", "add.rn.bogus.f32", "cvt.f32.s32"]
+        {
+            assert!(lookup(name).is_none(), "{name}");
+        }
+    }
+}

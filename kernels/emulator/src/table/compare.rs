@@ -1,0 +1,82 @@
+//! Comparisons.
+
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+use crate::half::F16;
+use crate::registers::{Operation, operation};
+use crate::rounding::flush;
+use crate::table::Form;
+
+const COMPARISONS: [&str; 18] = [
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu",
+    "leu", "gtu", "geu", "num", "nan",
+];
+
+macro_rules! of_integers {
+    ($how:expr, $type:ty) => {
+        match $how {
+            "eq" => operation!(|a: $type, b: $type| -> bool { a == b }),
+            "ne" => operation!(|a: $type, b: $type| -> bool { a != b }),
+            "lt" | "lo" => operation!(|a: $type, b: $type| -> bool { a < b }),
+            "le" | "ls" => operation!(|a: $type, b: $type| -> bool { a <= b }),
+            "gt" | "hi" => operation!(|a: $type, b: $type| -> bool { a > b }),
+            "ge" | "hs" => operation!(|a: $type, b: $type| -> bool { a >= b }),
+            _ => return None,
+        }
+    };
+}
+
+/// A comparison whose name ends in `u` is true if an operand is no number, others are
+/// false then.
+macro_rules! of_floats {
+    ($how:expr, |$x:ident: $type:ty| $value:expr) => {{
+        macro_rules! compared {
+            ($test:expr) => {
+                operation!(|a: $type, b: $type| -> bool {
+                    {
+                        let value = |$x: $type| $value;
+                        $test(value(a).partial_cmp(&value(b)))
+                    }
+                })
+            };
+        }
+        match $how {
+            "eq" => compared!(|order| order == Some(Equal)),
+            "ne" => compared!(|order| matches!(order, Some(Less | Greater))),
+            "lt" => compared!(|order| order == Some(Less)),
+            "le" => compared!(|order| matches!(order, Some(Less | Equal))),
+            "gt" => compared!(|order| order == Some(Greater)),
+            "ge" => compared!(|order| matches!(order, Some(Greater | Equal))),
+            "equ" => compared!(|order| matches!(order, Some(Equal) | None)),
+            "neu" => compared!(|order| order != Some(Equal)),
+            "ltu" => compared!(|order| matches!(order, Some(Less) | None)),
+            "leu" => compared!(|order| order != Some(Greater)),
+            "gtu" => compared!(|order| matches!(order, Some(Greater) | None)),
+            "geu" => compared!(|order| order != Some(Less)),
+            "num" => compared!(|order: Option<Ordering>| order.is_some()),
+            "nan" => compared!(|order: Option<Ordering>| order.is_none()),
+            _ => return None,
+        }
+    }};
+}
+
+/// `setp` without a further predicate: `a` compared with `b`.
+pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
+    let how = form.take_one_of(&COMPARISONS)?;
+    Some(match form.only_type()? {
+        "f16" => {
+            form.take("ftz");
+            of_floats!(how, |x: F16| x.to_f64())
+        }
+        "f32" if form.take("ftz") => of_floats!(how, |x: f32| flush(x)),
+        "f32" => of_floats!(how, |x: f32| x),
+        "f64" => of_floats!(how, |x: f64| x),
+        "u16" | "b16" => of_integers!(how, u16),
+        "s16" => of_integers!(how, i16),
+        "u32" | "b32" => of_integers!(how, u32),
+        "s32" => of_integers!(how, i32),
+        "u64" | "b64" => of_integers!(how, u64),
+        "s64" => of_integers!(how, i64),
+        _ => return None,
+    })
+}

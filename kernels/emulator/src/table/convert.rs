@@ -1,0 +1,203 @@
+//! Conversions.
+
+use crate::half::{Bf16, F16};
+use crate::registers::{Operation, operation};
+use crate::rounding::{Towards, directed, flush, from_integer, saturate};
+use crate::table::Form;
+
+/// `body` for a source of each integer type.
+macro_rules! from_integers {
+    ($from:expr, $result:ty, |$a:ident| $body:expr) => {
+        match $from {
+            "u8" => operation!(|$a: u8| -> $result { $body }),
+            "s8" => operation!(|$a: i8| -> $result { $body }),
+            "u16" => operation!(|$a: u16| -> $result { $body }),
+            "s16" => operation!(|$a: i16| -> $result { $body }),
+            "u32" => operation!(|$a: u32| -> $result { $body }),
+            "s32" => operation!(|$a: i32| -> $result { $body }),
+            "u64" => operation!(|$a: u64| -> $result { $body }),
+            "s64" => operation!(|$a: i64| -> $result { $body }),
+            _ => return None,
+        }
+    };
+}
+
+/// `body` for a result of each integer type, which it may call `Result`.
+macro_rules! to_integers {
+    ($to:expr, $make:ident) => {
+        match $to {
+            "u8" => $make!(u8),
+            "s8" => $make!(i8),
+            "u16" => $make!(u16),
+            "s16" => $make!(i16),
+            "u32" => $make!(u32),
+            "s32" => $make!(i32),
+            "u64" => $make!(u64),
+            "s64" => $make!(i64),
+            _ => return None,
+        }
+    };
+}
+
+pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
+    let [to, from] = form.types[..] else { return None };
+    let is_float = |kind: &str| kind.contains('f');
+    match (is_float(to), is_float(from)) {
+        (false, false) if form.take("sat") => {
+            macro_rules! clamped {
+                ($result:ty) => {
+                    from_integers!(from, $result, |a| {
+                        let (least, most) = (<$result>::MIN, <$result>::MAX);
+                        i128::from(a).clamp(least.into(), most.into()) as $result
+                    })
+                };
+            }
+            Some(to_integers!(to, clamped))
+        }
+        (false, false) => {
+            macro_rules! cast {
+                ($result:ty) => {
+                    from_integers!(from, $result, |a| a as $result)
+                };
+            }
+            Some(to_integers!(to, cast))
+        }
+        (true, false) => integer_to_float(form, to, from),
+        (false, true) => float_to_integer(form, to, from),
+        (true, true) => float_to_float(form, to, from),
+    }
+}
+
+fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
+    let rounding = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
+    Some(match (to, rounding) {
+        ("f64", "rn") => from_integers!(from, f64, |a| a as f64),
+        ("f32", "rn") => from_integers!(from, f32, |a| a as f32),
+        ("f32", "rz") => {
+            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Zero))
+        }
+        ("f32", "rm") => {
+            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Down))
+        }
+        ("f32", "rp") => {
+            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Up))
+        }
+        ("f16", "rn") => from_integers!(from, F16, |a| F16::from_f64(a as f64)),
+        // An integer of 32 bits fits in a double, whatever the rounding.
+        ("f64", _) if !from.ends_with("64") => {
+            from_integers!(from, f64, |a| a as f64)
+        }
+        _ => return None,
+    })
+}
+
+/// Rust's `as` is what PTX asks for: it saturates, and makes 0 of no number.
+fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
+    let rounding = form.take_one_of(&["rni", "rzi", "rmi", "rpi"])?;
+    form.take("sat");
+    let ftz = form.take("ftz");
+    macro_rules! rounded {
+        ($round:ident) => {{
+            macro_rules! cast {
+                ($result:ty) => {
+                    match from {
+                        "f16" => operation!(|a: F16| -> $result {
+                            a.to_f64().$round() as $result
+                        }),
+                        "f32" if ftz => operation!(|a: f32| -> $result {
+                            flush(a).$round() as $result
+                        }),
+                        "f32" => {
+                            operation!(|a: f32| -> $result { a.$round() as $result })
+                        }
+                        "f64" => {
+                            operation!(|a: f64| -> $result { a.$round() as $result })
+                        }
+                        _ => return None,
+                    }
+                };
+            }
+            to_integers!(to, cast)
+        }};
+    }
+    Some(match rounding {
+        "rni" => rounded!(round_ties_even),
+        "rmi" => rounded!(floor),
+        "rpi" => rounded!(ceil),
+        _ => rounded!(trunc),
+    })
+}
+
+fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
+    let (ftz, sat) = (form.take("ftz"), form.take("sat"));
+    let rounding =
+        form.take_one_of(&["rni", "rzi", "rmi", "rpi", "rn", "rz", "rm", "rp"]);
+    macro_rules! to_whole {
+        ($round:ident) => {
+            match (to, from) {
+                ("f32", "f32") if ftz => {
+                    operation!(|a: f32| -> f32 { flush(a).$round() })
+                }
+                ("f32", "f32") => operation!(|a: f32| -> f32 { a.$round() }),
+                ("f64", "f64") => operation!(|a: f64| -> f64 { a.$round() }),
+                ("f16", "f16") => operation!(|a: F16| -> F16 {
+                    F16::from_f64(a.to_f64().$round())
+                }),
+                _ => return None,
+            }
+        };
+    }
+    Some(match (to, from, rounding) {
+        ("f32", "f32", None) if sat => {
+            operation!(|a: f32| -> f32 { saturate(a) })
+        }
+        _ if sat => return None,
+        (_, _, Some("rni")) => to_whole!(round_ties_even),
+        (_, _, Some("rzi")) => to_whole!(trunc),
+        (_, _, Some("rmi")) => to_whole!(floor),
+        (_, _, Some("rpi")) => to_whole!(ceil),
+        ("f64", "f32", None) if ftz => {
+            operation!(|a: f32| -> f64 { flush(a).into() })
+        }
+        ("f64", "f32", None) => operation!(|a: f32| -> f64 { a.into() }),
+        ("f64", "f16", None) => operation!(|a: F16| -> f64 { a.to_f64() }),
+        ("f32", "f16", None) => operation!(|a: F16| -> f32 { a.to_f64() as f32 }),
+        ("f32", "bf16", None) => operation!(|a: Bf16| -> f32 { a.to_f32() }),
+        ("f32", "f32", None) if ftz => operation!(|a: f32| -> f32 { flush(a) }),
+        ("f32", "f64", Some("rn")) if ftz => {
+            operation!(|a: f64| -> f32 { flush(a as f32) })
+        }
+        _ if ftz => return None,
+        ("f32", "f64", Some("rn")) => operation!(|a: f64| -> f32 { a as f32 }),
+        ("f32", "f64", Some("rz")) => {
+            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Zero) })
+        }
+        ("f32", "f64", Some("rm")) => {
+            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Down) })
+        }
+        ("f32", "f64", Some("rp")) => {
+            operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Up) })
+        }
+        ("f16", "f32", Some("rn")) => {
+            operation!(|a: f32| -> F16 { F16::from_f64(a.into()) })
+        }
+        ("f16", "f32", Some("rz")) => {
+            operation!(|a: f32| -> F16 { F16::truncated(a.into()) })
+        }
+        ("f16", "f64", Some("rn")) => {
+            operation!(|a: f64| -> F16 { F16::from_f64(a) })
+        }
+        ("bf16", "f32", Some("rn")) => {
+            operation!(|a: f32| -> Bf16 { Bf16::from_f32(a) })
+        }
+        // The first operand becomes the upper half.
+        ("f16x2", "f32", Some("rn")) => operation!(|a: f32, b: f32| -> u32 {
+            u32::from(F16::from_f64(a.into()).0) << 16
+                | u32::from(F16::from_f64(b.into()).0)
+        }),
+        ("bf16x2", "f32", Some("rn")) => operation!(|a: f32, b: f32| -> u32 {
+            u32::from(Bf16::from_f32(a).0) << 16 | u32::from(Bf16::from_f32(b).0)
+        }),
+        _ => return None,
+    })
+}

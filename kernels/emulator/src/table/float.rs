@@ -1,0 +1,305 @@
+//! Arithmetic of floating-point numbers. Rounding to the nearest is Rust's own; what PTX
+//! only promises approximately is computed in double precision and rounded once.
+
+use crate::half::{F16, each_half};
+use crate::registers::{Operation, operation};
+use crate::rounding::{self, Towards, flush, saturate};
+use crate::table::{Form, fused};
+
+/// How an operation on `f32` treats small operands and its result.
+#[derive(Clone, Copy)]
+struct Style {
+    flush: bool,
+    saturate: bool,
+}
+
+/// An operation on `f32` in the given style.
+macro_rules! single {
+    ($style:expr, |$($name:ident),*| $body:expr) => {
+        match ($style.flush, $style.saturate) {
+            (false, false) => operation!(|$($name: f32),*| -> f32 { $body }),
+            (false, true) => {
+                operation!(|$($name: f32),*| -> f32 { saturate($body) })
+            }
+            (true, false) => operation!(|$($name: f32),*| -> f32 {{
+                $(let $name = flush($name);)*
+                flush($body)
+            }}),
+            (true, true) => operation!(|$($name: f32),*| -> f32 {{
+                $(let $name = flush($name);)*
+                saturate(flush($body))
+            }}),
+        }
+    };
+}
+
+/// An operation on `f32` that rounds in any direction.
+macro_rules! rounded {
+    ($style:expr, $towards:expr, $nearest:expr, $directed:path, |$($name:ident),*|) => {
+        match $towards {
+            None => single!($style, |$($name),*| $nearest($($name),*)),
+            Some(Towards::Zero) => {
+                single!($style, |$($name),*| $directed($($name,)* Towards::Zero))
+            }
+            Some(Towards::Down) => {
+                single!($style, |$($name),*| $directed($($name,)* Towards::Down))
+            }
+            Some(Towards::Up) => {
+                single!($style, |$($name),*| $directed($($name,)* Towards::Up))
+            }
+        }
+    };
+}
+
+pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
+    match form.only_type()? {
+        "f32" => of_32(form),
+        "f64" => of_64(form),
+        "f16" => of_16(form),
+        _ => of_pairs(form),
+    }
+}
+
+fn of_32(form: &mut Form<'_>) -> Option<Operation> {
+    let style = Style { flush: form.take("ftz"), saturate: form.take("sat") };
+    let approximate = form.take("approx") || form.take("full");
+    let nan = form.take("NaN");
+    let towards = match form.take_one_of(&["rn", "rz", "rm", "rp"]) {
+        Some("rz") => Some(Towards::Zero),
+        Some("rm") => Some(Towards::Down),
+        Some("rp") => Some(Towards::Up),
+        _ => None,
+    };
+    Some(match form.base {
+        "add" => {
+            rounded!(style, towards, |a: f32, b: f32| a + b, rounding::add, |a, b|)
+        }
+        "sub" => rounded!(style, towards, |a: f32, b: f32| a - b, subtract, |a, b|),
+        "mul" => {
+            rounded!(style, towards, |a: f32, b: f32| a * b, rounding::multiply, |a, b|)
+        }
+        "fma" | "mad" if towards.is_none() && !style.flush && !style.saturate => {
+            fused::MULTIPLY_ADD
+        }
+        "fma" | "mad" => {
+            rounded!(style, towards, f32::mul_add, rounding::multiply_add, |a, b, c|)
+        }
+        "div" => {
+            rounded!(style, towards, |a: f32, b: f32| a / b, rounding::divide, |a, b|)
+        }
+        "rcp" => {
+            rounded!(style, towards, |a: f32| 1.0 / a, reciprocal, |a|)
+        }
+        "sqrt" => {
+            rounded!(style, towards, f32::sqrt, rounding::square_root, |a|)
+        }
+        "abs" => single!(style, |a| a.abs()),
+        "neg" => single!(style, |a| -a),
+        "min" if nan => single!(style, |a, b| a.minimum_or_nan(b)),
+        "max" if nan => single!(style, |a, b| a.maximum_or_nan(b)),
+        "min" => single!(style, |a, b| a.minimum_number(b)),
+        "max" => single!(style, |a, b| a.maximum_number(b)),
+        "copysign" => operation!(|a: f32, b: f32| -> f32 { b.copysign(a) }),
+        "testp" => test(form)?,
+        _ if !approximate => return None,
+        "rsqrt" => single!(style, |a| (1.0 / f64::from(a).sqrt()) as f32),
+        "ex2" => single!(style, |a| f64::from(a).exp2() as f32),
+        "lg2" => single!(style, |a| f64::from(a).log2() as f32),
+        "sin" => single!(style, |a| f64::from(a).sin() as f32),
+        "cos" => single!(style, |a| f64::from(a).cos() as f32),
+        "tanh" => single!(style, |a| f64::from(a).tanh() as f32),
+        _ => return None,
+    })
+}
+
+fn of_64(form: &mut Form<'_>) -> Option<Operation> {
+    let approximate = form.take("approx");
+    if approximate {
+        form.take("ftz");
+    }
+    form.take("rn");
+    Some(match form.base {
+        "add" => operation!(|a: f64, b: f64| -> f64 { a + b }),
+        "sub" => operation!(|a: f64, b: f64| -> f64 { a - b }),
+        "mul" => operation!(|a: f64, b: f64| -> f64 { a * b }),
+        "fma" | "mad" => {
+            operation!(|a: f64, b: f64, c: f64| -> f64 { a.mul_add(b, c) })
+        }
+        "div" => operation!(|a: f64, b: f64| -> f64 { a / b }),
+        "rcp" if approximate => operation!(|a: f64| -> f64 { upper_half(1.0 / a) }),
+        "rcp" => operation!(|a: f64| -> f64 { 1.0 / a }),
+        "rsqrt" if approximate => {
+            operation!(|a: f64| -> f64 { upper_half(1.0 / a.sqrt()) })
+        }
+        "sqrt" => operation!(|a: f64| -> f64 { a.sqrt() }),
+        "abs" => operation!(|a: f64| -> f64 { a.abs() }),
+        "neg" => operation!(|a: f64| -> f64 { -a }),
+        "min" => operation!(|a: f64, b: f64| -> f64 { a.minimum_number(b) }),
+        "max" => operation!(|a: f64, b: f64| -> f64 { a.maximum_number(b) }),
+        "copysign" => operation!(|a: f64, b: f64| -> f64 { b.copysign(a) }),
+        "testp" => test(form)?,
+        _ => return None,
+    })
+}
+
+fn of_16(form: &mut Form<'_>) -> Option<Operation> {
+    form.take("rn");
+    let approximate = form.take("approx");
+    Some(match form.base {
+        "ex2" if approximate => {
+            operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().exp2()) })
+        }
+        "tanh" if approximate => {
+            operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().tanh()) })
+        }
+        _ if approximate => return None,
+        "add" => operation!(|a: F16, b: F16| -> F16 { half::add(a, b, a) }),
+        "sub" => operation!(|a: F16, b: F16| -> F16 { half::subtract(a, b, a) }),
+        "mul" => operation!(|a: F16, b: F16| -> F16 { half::multiply(a, b, a) }),
+        "fma" => operation!(|a: F16, b: F16, c: F16| -> F16 { half::fma(a, b, c) }),
+        "neg" => operation!(|a: F16| -> F16 { F16(a.0 ^ 1 << 15) }),
+        "abs" => operation!(|a: F16| -> F16 { F16(a.0 & !(1 << 15)) }),
+        "min" => operation!(|a: F16, b: F16| -> F16 { half::min(a, b, a) }),
+        "max" => operation!(|a: F16, b: F16| -> F16 { half::max(a, b, a) }),
+        _ => return None,
+    })
+}
+
+fn of_pairs(form: &mut Form<'_>) -> Option<Operation> {
+    form.take("rn");
+    Some(match form.base {
+        "add" => {
+            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::add) })
+        }
+        "sub" => {
+            operation!(|a: u32, b: u32| -> u32 {
+                each_half(a, b, 0, half::subtract)
+            })
+        }
+        "mul" => {
+            operation!(|a: u32, b: u32| -> u32 {
+                each_half(a, b, 0, half::multiply)
+            })
+        }
+        "fma" => operation!(|a: u32, b: u32, c: u32| -> u32 {
+            each_half(a, b, c, half::fma)
+        }),
+        "neg" => operation!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
+        "abs" => operation!(|a: u32| -> u32 { a & 0x7fff_7fff }),
+        "min" => {
+            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::min) })
+        }
+        "max" => {
+            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::max) })
+        }
+        _ => return None,
+    })
+}
+
+/// Operations on `f16`, in double precision: its 53 bits hold every exact result, or
+/// enough of it to round it right.
+mod half {
+    use super::{F16, Numbers};
+
+    pub(super) fn add(a: F16, b: F16, _: F16) -> F16 {
+        F16::from_f64(a.to_f64() + b.to_f64())
+    }
+
+    pub(super) fn subtract(a: F16, b: F16, _: F16) -> F16 {
+        F16::from_f64(a.to_f64() - b.to_f64())
+    }
+
+    pub(super) fn multiply(a: F16, b: F16, _: F16) -> F16 {
+        F16::from_f64(a.to_f64() * b.to_f64())
+    }
+
+    pub(super) fn fma(a: F16, b: F16, c: F16) -> F16 {
+        F16::from_f64(a.to_f64() * b.to_f64() + c.to_f64())
+    }
+
+    pub(super) fn min(a: F16, b: F16, _: F16) -> F16 {
+        F16::from_f64(a.to_f64().minimum_number(b.to_f64()))
+    }
+
+    pub(super) fn max(a: F16, b: F16, _: F16) -> F16 {
+        F16::from_f64(a.to_f64().maximum_number(b.to_f64()))
+    }
+}
+
+fn test(form: &mut Form<'_>) -> Option<Operation> {
+    let tests =
+        ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
+    macro_rules! tested {
+        ($test:ident) => {
+            match form.only_type()? {
+                "f32" => operation!(|a: f32| -> bool { a.$test() }),
+                _ => operation!(|a: f64| -> bool { a.$test() }),
+            }
+        };
+    }
+    Some(match form.take_one_of(&tests)? {
+        "finite" => tested!(is_finite),
+        "infinite" => tested!(is_infinite),
+        "number" => tested!(is_number),
+        "notanumber" => tested!(is_nan),
+        "normal" => tested!(is_normal),
+        _ => tested!(is_subnormal),
+    })
+}
+
+fn subtract(a: f32, b: f32, towards: Towards) -> f32 {
+    rounding::add(a, -b, towards)
+}
+
+fn reciprocal(a: f32, towards: Towards) -> f32 {
+    rounding::divide(1.0, a, towards)
+}
+
+/// What `rcp.approx.ftz.f64` and its like give: the lower half of the bits is zero.
+fn upper_half(value: f64) -> f64 {
+    f64::from_bits(value.to_bits() >> 32 << 32)
+}
+
+/// Minimum and maximum as PTX has them: -0 is less than +0, and a number wins against no
+/// number, unless the name says otherwise.
+trait Numbers: Copy {
+    fn is_number(self) -> bool;
+    fn minimum_number(self, other: Self) -> Self;
+    fn maximum_number(self, other: Self) -> Self;
+    fn minimum_or_nan(self, other: Self) -> Self;
+    fn maximum_or_nan(self, other: Self) -> Self;
+}
+
+macro_rules! numbers {
+    ($type:ty) => {
+        impl Numbers for $type {
+            fn is_number(self) -> bool {
+                !self.is_nan()
+            }
+
+            fn minimum_number(self, other: Self) -> Self {
+                let smaller =
+                    self < other || self == other && self.is_sign_negative();
+                if smaller || other.is_nan() { self } else { other }
+            }
+
+            fn maximum_number(self, other: Self) -> Self {
+                let larger =
+                    self > other || self == other && self.is_sign_positive();
+                if larger || other.is_nan() { self } else { other }
+            }
+
+            fn minimum_or_nan(self, other: Self) -> Self {
+                let nan = self.is_nan() || other.is_nan();
+                if nan { Self::NAN } else { self.minimum_number(other) }
+            }
+
+            fn maximum_or_nan(self, other: Self) -> Self {
+                let nan = self.is_nan() || other.is_nan();
+                if nan { Self::NAN } else { self.maximum_number(other) }
+            }
+        }
+    };
+}
+numbers!(f32);
+numbers!(f64);

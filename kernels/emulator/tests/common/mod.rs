@@ -1,0 +1,76 @@
+//! What several tests need: memory with buffers of words, and launches on it.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+
+use emulator::{Arguments, Counts, Fault, Launch, Memory, Module, Options, run};
+
+/// Word i of most inputs: all different.
+pub fn word(i: usize) -> u32 {
+    (i as u32).wrapping_mul(2_654_435_761)
+}
+
+/// A module with memory of its own.
+pub struct Device {
+    pub module: Module,
+    pub memory: Memory,
+    pub options: Options,
+}
+
+impl Device {
+    /// For a kernel of the workbook.
+    pub fn workbook(name: &str) -> Self {
+        Self::at(&format!("../ptx/{name}.ptx"))
+    }
+
+    /// For a kernel of these tests.
+    pub fn tests(name: &str) -> Self {
+        Self::at(&format!("tests/kernels/{name}.ptx"))
+    }
+
+    fn at(path: &str) -> Self {
+        let folder = env!("CARGO_MANIFEST_DIR");
+        let ptx = std::fs::read_to_string(format!("{folder}/{path}")).unwrap();
+        let mut module = Module::parse(&ptx).unwrap();
+        let mut memory = Memory::new(1 << 32);
+        module.place(&mut memory).unwrap();
+        Self { module, memory, options: Options::default() }
+    }
+
+    /// A buffer that holds `words`.
+    pub fn words(&mut self, name: &str, words: impl Iterator<Item = u32>) -> u64 {
+        let bytes = words.flat_map(u32::to_le_bytes).collect::<Vec<_>>();
+        let address = self.memory.allocate(bytes.len() as u64, name).unwrap();
+        self.memory.write(address, &bytes).unwrap();
+        address
+    }
+
+    /// A buffer that nothing was written to.
+    pub fn fresh(&mut self, name: &str, words: usize) -> u64 {
+        self.memory.allocate(4 * words as u64, name).unwrap()
+    }
+
+    pub fn read(&self, address: u64, words: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * words];
+        self.memory.read(address, &mut bytes).unwrap();
+        let words = bytes.as_chunks::<4>().0.iter();
+        words.map(|word| u32::from_le_bytes(*word)).collect()
+    }
+
+    pub fn run(
+        &mut self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        arguments: &Arguments,
+    ) -> Result<Counts, Box<Fault>> {
+        let launch = Launch::new(grid, block, arguments.bytes());
+        run(&self.module, kernel, &launch, &mut self.memory, &self.options)
+    }
+}
+
+/// Builds [`Arguments`]: `arguments![u64 address, u32 5]`.
+#[macro_export]
+macro_rules! arguments {
+    ($($type:ident $value:expr),* $(,)?) => {
+        emulator::Arguments::new()$(.with(<$type>::to_le_bytes($value as $type)))*
+    };
+}

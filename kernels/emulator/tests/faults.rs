@@ -1,0 +1,243 @@
+//! Kernels that are wrong end with a sentence that says how and where; kernels that only
+//! look wrong do not.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Device;
+use emulator::{Arguments, FaultKind};
+
+/// Runs a kernel of `faults.cu` on one block and expects it to fail.
+fn fault(
+    device: &mut Device,
+    kernel: &str,
+    threads: u32,
+    arguments: &Arguments,
+) -> (FaultKind, String) {
+    let result = device.run(kernel, [1, 1, 1], [threads, 1, 1], arguments);
+    let fault = result.expect_err("the kernel is wrong");
+    (fault.kind, fault.to_string())
+}
+
+#[test]
+fn out_of_bounds() {
+    let mut device = Device::tests("faults");
+    let input = device.words("in", 0..100);
+    let output = device.fresh("out", 100);
+    let arguments = arguments![u64 input, u64 output];
+    let (kind, text) = fault(&mut device, "out_of_bounds", 128, &arguments);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    let address = input + 400;
+    assert_eq!(
+        text,
+        format!(
+            "out_of_bounds: reads 4 bytes at {address:#x}: right behind the end of in \
+             (400 bytes at {input:#x}), at line 6 of faults.cu, block (0, 0, 0), thread \
+             (100, 0, 0)"
+        )
+    );
+}
+
+#[test]
+fn null() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 32);
+    let arguments = arguments![u64 0, u64 output];
+    let (kind, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    assert!(
+        text.contains("reads 4 bytes at 0x0: a null pointer, or near one"),
+        "{text}"
+    );
+}
+
+#[test]
+fn use_after_free() {
+    let mut device = Device::tests("faults");
+    let input = device.words("in", 0..32);
+    let output = device.fresh("out", 32);
+    device.memory.free(output).unwrap();
+    let arguments = arguments![u64 input, u64 output];
+    let (kind, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
+    assert_eq!(kind, FaultKind::UseAfterFree);
+    assert!(
+        text.contains("in out, which was freed, at line 6 of faults.cu"),
+        "{text}"
+    );
+}
+
+#[test]
+fn misaligned() {
+    let mut device = Device::tests("faults");
+    let input = device.words("in", 0..256);
+    let output = device.fresh("out", 256);
+    let arguments = arguments![u64 input, u64 output];
+    let (kind, text) = fault(&mut device, "misaligned", 32, &arguments);
+    assert_eq!(kind, FaultKind::Misaligned);
+    let address = input + 4;
+    let expected = format!(
+        "reads 16 bytes at {address:#x}, which is no multiple of 16, at line 11 of \
+         faults.cu"
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn unwritten() {
+    let mut device = Device::tests("faults");
+    let (input, output) = (device.fresh("in", 64), device.fresh("out", 64));
+    device.memory.write(input, &[0; 132]).unwrap();
+    let arguments = arguments![u64 input, u64 output];
+    let (kind, text) = fault(&mut device, "out_of_bounds", 64, &arguments);
+    assert_eq!(kind, FaultKind::Uninitialised);
+    assert!(text.contains("132 bytes into in nothing was written"), "{text}");
+    assert!(text.ends_with("thread (33, 0, 0)"), "{text}");
+
+    let arguments = arguments![u64 output];
+    let (kind, text) = fault(&mut device, "unwritten_shared", 64, &arguments);
+    assert_eq!(kind, FaultKind::Uninitialised);
+    assert!(
+        text.contains("where the block has written nothing, at line 20"),
+        "{text}"
+    );
+
+    device.options.checks.initialised = false;
+    device.run("unwritten_shared", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
+    assert!(device.read(output, 64).into_iter().eq(0..64));
+}
+
+#[test]
+fn past_the_end_of_shared_memory() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 64);
+    let arguments = arguments![u64 output, u32 2];
+    let (kind, text) = fault(&mut device, "past_the_tile", 64, &arguments);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    assert!(
+        text.contains("0 bytes past the end of the block's 256 bytes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_race() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 64);
+    let arguments = arguments![u64 output];
+    let (kind, text) = fault(&mut device, "race", 64, &arguments);
+    assert!(
+        matches!(kind, FaultKind::Race | FaultKind::Uninitialised),
+        "{kind:?}: {text}"
+    );
+    device.options.checks.initialised = false;
+    let (kind, text) = fault(&mut device, "race", 64, &arguments);
+    assert_eq!(kind, FaultKind::Race);
+    assert!(text.contains("with no barrier between, at line"), "{text}");
+    assert!(text.contains("of faults.cu"), "{text}");
+}
+
+#[test]
+fn barriers_that_not_all_reach() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 64);
+    for count in [32, 48] {
+        let arguments = arguments![u64 output, u32 count];
+        for kernel in ["barrier_in_a_branch", "barrier_after_return"] {
+            let (kind, text) = fault(&mut device, kernel, 64, &arguments);
+            assert_eq!(kind, FaultKind::Barrier);
+            assert!(
+                text.contains(&format!(
+                    "a barrier that not all threads reach: {} of 64 have ended before \
+                     it, thread ({count}, 0, 0) first",
+                    64 - count
+                )),
+                "{text}"
+            );
+        }
+    }
+    device.options.checks.barriers = false;
+    let arguments = arguments![u64 output, u32 48];
+    device.run("barrier_after_return", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
+}
+
+#[test]
+fn a_shuffle_from_a_lane_that_is_not_there() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 32);
+    let arguments = arguments![u64 output];
+    let (kind, text) = fault(&mut device, "shuffle_from_outside", 32, &arguments);
+    assert_eq!(kind, FaultKind::InactiveLane);
+    assert!(
+        text.contains(
+            "lane 8 shuffles from lane 16, which takes no part: the active \
+                       lanes are lanes 0-15, at line"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_progress() {
+    let mut device = Device::tests("faults");
+    device.options.patience = 1 << 20;
+    let lock = device.words("lock", [0].into_iter());
+    let output = device.words("out", [0].into_iter());
+    let arguments = arguments![u64 lock, u64 output];
+    let (kind, text) = fault(&mut device, "never_unlocked", 32, &arguments);
+    assert_eq!(kind, FaultKind::NoProgress);
+    assert!(text.contains("lanes 1-31 of warp 0 run at line"), "{text}");
+
+    let arguments = arguments![u64 output];
+    device.memory.write(output, &[0; 4]).unwrap();
+    let (kind, _) = fault(&mut device, "waits_for_ever", 1, &arguments);
+    assert_eq!(kind, FaultKind::NoProgress);
+
+    device.options.budget = 1000;
+    let (kind, text) = fault(&mut device, "waits_for_ever", 1, &arguments);
+    assert_eq!(kind, FaultKind::OverBudget, "{text}");
+}
+
+#[test]
+fn locks_and_flags_work() {
+    let mut device = Device::tests("faults");
+    let lock = device.words("lock", [0].into_iter());
+    let count = device.words("count", [0].into_iter());
+    let arguments = arguments![u64 lock, u64 count];
+    device.run("spin_lock", [2, 1, 1], [64, 1, 1], &arguments).unwrap();
+    assert_eq!(device.read(count, 1), [128]);
+
+    let flag = device.words("flag", [0].into_iter());
+    let output = device.fresh("out", 64);
+    let arguments = arguments![u64 flag, u64 output];
+    device.run("wait_for_a_warp", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
+    assert!(device.read(output, 64).into_iter().eq(0..64));
+}
+
+#[test]
+fn traps_and_assertions() {
+    let mut device = Device::tests("faults");
+    device.run("trapped", [1, 1, 1], [32, 1, 1], &arguments![u32 31]).unwrap();
+    let (kind, text) = fault(&mut device, "trapped", 32, &arguments![u32 7]);
+    assert_eq!(kind, FaultKind::Trap);
+    assert!(text.ends_with("thread (8, 0, 0)"), "{text}");
+    let (kind, text) = fault(&mut device, "asserted", 32, &arguments![u32 7]);
+    assert_eq!(kind, FaultKind::Assertion);
+    assert!(text.contains("assertion `threadIdx.x <= limit` of line 113"), "{text}");
+}
+
+#[test]
+fn launches_that_cannot_be_made() {
+    let mut device = Device::tests("faults");
+    let arguments = arguments![u64 0];
+    for (kernel, threads, expected) in [
+        ("absent", 32, "absent: there is no such kernel"),
+        ("race", 2048, "race: a block of 2048 × 1 × 1 threads: it has 1 to 1024"),
+        ("misaligned", 32, "misaligned: 8 bytes of arguments, of 16 that it takes"),
+    ] {
+        let (kind, text) = fault(&mut device, kernel, threads, &arguments);
+        assert_eq!((kind, text.as_str()), (FaultKind::BadLaunch, expected));
+    }
+    let (kind, text) = fault(&mut device, "recursive", 1, &arguments);
+    assert_eq!(kind, FaultKind::Unsupported);
+    assert!(text.contains("calls itself, which is not supported"), "{text}");
+}

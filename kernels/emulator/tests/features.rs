@@ -1,0 +1,224 @@
+//! What kernels are made of, against what the host computes.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Device, word};
+use emulator::{Launch, run};
+
+const WARP: [u32; 3] = [32, 1, 1];
+const ONE: [u32; 3] = [1, 1, 1];
+
+#[test]
+fn calls_of_functions() {
+    let mut device = Device::tests("features");
+    let out = device.fresh("out", 32);
+    let arguments = arguments![u64 out, u32 3, f32 0.5f32];
+    device.run("calls", ONE, WARP, &arguments).unwrap();
+    let expected = (0..32).map(|thread| 6 * thread + thread + 2);
+    assert!(device.read(out, 32).into_iter().eq(expected));
+}
+
+#[test]
+fn variables_of_the_module() {
+    let mut device = Device::tests("features");
+    let out = device.fresh("out", 32);
+    device.run("variables", ONE, WARP, &arguments![u64 out]).unwrap();
+    let result = device.read(out, 32);
+    assert_eq!(result[..6], [8, 1, 4, 1, 3, 1]);
+    let constant = |name: &str| {
+        let mut variables = device.module.variables().iter();
+        variables.find(|v| v.name == name).map(|v| v.constant)
+    };
+    assert_eq!((constant("table"), constant("counter")), (Some(true), Some(false)));
+    device.module.remove(&mut device.memory).unwrap();
+    let error =
+        device.run("variables", ONE, WARP, &arguments![u64 out]).unwrap_err();
+    assert!(error.to_string().contains("have no place"), "{error}");
+}
+
+#[test]
+fn local_memory() {
+    let mut device = Device::tests("features");
+    let values = (0..16).map(|i| word(i) >> 4).collect::<Vec<_>>();
+    let input = device.words("in", values.iter().copied());
+    let out = device.fresh("out", 32);
+    device.run("local_array", ONE, WARP, &arguments![u64 input, u64 out]).unwrap();
+    for (thread, result) in device.read(out, 32).into_iter().enumerate() {
+        let mut kept =
+            values.iter().map(|v| v.wrapping_add(thread as u32)).collect::<Vec<_>>();
+        let at = values[thread % 16] as usize % 16;
+        kept[at] = kept[at].wrapping_add(100);
+        assert_eq!(result, kept[(at as u32).wrapping_add(values[0]) as usize % 16]);
+    }
+}
+
+#[test]
+fn dynamic_shared_memory() {
+    let mut device = Device::tests("features");
+    let out = device.fresh("out", 1000);
+    let arguments = arguments![u64 out, u32 1000];
+    let mut launch = Launch::new(ONE, [128, 1, 1], arguments.bytes());
+    launch.shared_bytes = 4000;
+    let options = device.options;
+    run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options)
+        .unwrap();
+    assert!(device.read(out, 1000).into_iter().eq((0..1000).rev()));
+    launch.shared_bytes = 3996;
+    let fault =
+        run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options);
+    assert!(fault.unwrap_err().to_string().contains("of the block's 3996 bytes"));
+}
+
+#[test]
+fn a_reduction_with_shuffles() {
+    let mut device = Device::tests("features");
+    let input = device.words("in", (0..1000).map(|i| (i as f32).to_bits()));
+    let out = device.words("out", [0].into_iter());
+    let arguments = arguments![u64 input, u64 out, u32 1000];
+    device.run("reduction", [4, 1, 1], [256, 1, 1], &arguments).unwrap();
+    assert_eq!(f32::from_bits(device.read(out, 1)[0]), 499_500.0);
+}
+
+#[test]
+fn atomics_on_shared_memory() {
+    let mut device = Device::tests("features");
+    let input = device.words("in", (0..1000).map(|i| word(i) >> 9));
+    let bins = device.fresh("bins", 16);
+    let arguments = arguments![u64 input, u64 bins, u32 1000];
+    device.run("histogram", ONE, [96, 1, 1], &arguments).unwrap();
+    let mut expected = [0; 16];
+    for i in 0..1000 {
+        expected[(word(i) >> 9) as usize % 16] += 1;
+    }
+    assert_eq!(device.read(bins, 16), expected);
+}
+
+#[test]
+fn votes_and_matches() {
+    let mut device = Device::tests("features");
+    let out = device.fresh("out", 96);
+    device.run("votes", ONE, [96, 1, 1], &arguments![u64 out]).unwrap();
+    let ballot = (0..32).filter(|lane| lane % 3 == 0).fold(0u32, |b, l| b | 1 << l);
+    let odd = (0..32).filter(|lane| lane % 2 == 1).sum::<u32>();
+    for (thread, result) in device.read(out, 96).into_iter().enumerate() {
+        let lane = thread % 32;
+        let mut expected = (ballot + 1) ^ (0xff << (lane / 8 * 8));
+        if lane % 2 == 1 {
+            expected = expected.wrapping_add(odd);
+        }
+        assert_eq!(result, expected.wrapping_add(3), "{thread}");
+    }
+}
+
+#[test]
+fn lanes_that_go_their_own_ways() {
+    let mut device = Device::tests("features");
+    let out = device.fresh("out", 128);
+    let counts =
+        device.run("divergent", ONE, [128, 1, 1], &arguments![u64 out]).unwrap();
+    assert!(counts.total().divergent_branches > 0);
+    for (thread, result) in device.read(out, 128).into_iter().enumerate() {
+        let (mut value, mut steps) = (thread as u32, 0);
+        while value > 1 {
+            match value % 4 {
+                0 => value /= 4,
+                1 => value = value * 3 + 1,
+                2 => value /= 2,
+                _ => {
+                    value -= 1;
+                    continue;
+                }
+            }
+            steps += 1;
+            if steps == 50 {
+                break;
+            }
+        }
+        assert_eq!(result, value * 1000 + steps, "{thread}");
+    }
+}
+
+#[test]
+fn asynchronous_copies_arrive_when_waited_for() {
+    let mut device = Device::tests("features");
+    let input = device.words("in", (0..256).map(word));
+    let out = device.fresh("out", 64);
+    let arguments = arguments![u64 input, u64 out, u32 1];
+    let counts = device.run("async_copy", ONE, [64, 1, 1], &arguments).unwrap();
+    assert_eq!(counts.total().async_copies.sectors, 32);
+    for (thread, sum) in device.read(out, 64).into_iter().enumerate() {
+        let words = (0..4).map(|w| word(4 * (63 - thread) + w));
+        assert_eq!(sum, words.fold(0, u32::wrapping_add));
+    }
+    let arguments = arguments![u64 input, u64 out, u32 0];
+    device.run("async_copy", ONE, [64, 1, 1], &arguments).unwrap();
+    assert_eq!(device.read(out, 64), [28; 64]);
+}
+
+#[test]
+fn floating_point() {
+    let mut device = Device::tests("features");
+    let value = |thread: usize| 0.25 + thread as f32 * 0.75;
+    let input = device.words("in", (0..32).map(|t| value(t).to_bits()));
+    let out = device.fresh("out", 256);
+    device.run("numbers", ONE, WARP, &arguments![u64 input, u64 out]).unwrap();
+    let result = device.read(out, 256);
+    for thread in 0..32 {
+        let x = value(thread);
+        let at = |place: usize| f32::from_bits(result[8 * thread + place]);
+        let near = |place, expected: f64| {
+            let error = (f64::from(at(place)) - expected).abs();
+            assert!(
+                error <= 1e-6 * expected.abs().max(1.0),
+                "{place} of {x}: {error}"
+            );
+        };
+        near(0, f64::from(x).exp());
+        assert_eq!(at(1), x.sqrt() / 3.0);
+        let product = f64::from(x) * f64::from(0.1f32);
+        assert!(f64::from(at(2)) <= product && product < f64::from(at(2).next_up()));
+        near(3, 1.0 / f64::from(x).sqrt());
+        assert_eq!(at(4), (f64::from(x) * 0.1) as f32);
+        assert_eq!(at(5), x.floor() + x.min(2.0));
+        near(6, f64::from(x).sin());
+        near(7, f64::from(x).ln());
+    }
+}
+
+#[test]
+fn integer_arithmetic() {
+    let mut device = Device::tests("features");
+    let value = |thread: usize| word(thread + 3) as i32 >> (thread % 30);
+    let input = device.words("in", (0..32).map(|t| value(t) as u32));
+    let out = device.fresh("out", 256);
+    device.run("integers", ONE, WARP, &arguments![u64 input, u64 out]).unwrap();
+    for (thread, row) in device.read(out, 256).chunks(8).enumerate() {
+        let x = value(thread);
+        let find_first = if x == 0 { 0 } else { x.trailing_zeros() + 1 };
+        let bytes = x.to_le_bytes().into_iter().chain([0x78, 0x56, 0x34, 0x12]);
+        let bytes = bytes.collect::<Vec<_>>();
+        let permuted = u32::from_le_bytes([5, 7, 1, 3].map(|place| bytes[place]));
+        let expected = [
+            x / 7,
+            x % 7,
+            (i64::from(x) * i64::from(x) / 1_000_003) as i32,
+            (x.count_ones() + x.leading_zeros() + find_first) as i32,
+            (x.reverse_bits() as u32 ^ permuted) as i32,
+            i32::from(x as i16) + i32::from(x as i8) + i32::from(x as u8),
+            (((i64::from(x) * i64::from(x)) >> 32) as i32)
+                .wrapping_add(x.rotate_left(5)),
+            x.clamp(-100, 100),
+        ];
+        assert_eq!(row, expected.map(|value| value as u32), "{x}");
+    }
+}
+
+#[test]
+fn printing() {
+    let mut device = Device::tests("features");
+    let counts =
+        device.run("prints", ONE, [2, 1, 1], &arguments![f32 12.5f32]).unwrap();
+    let expected = "thread 0 of 2: 12.50% done\nthread 1 of 2: 12.50% done\n";
+    assert_eq!(counts.printed, expected);
+}

@@ -1,0 +1,241 @@
+//! Forms of PTX that the kernels here do not have, written by hand.
+#![allow(clippy::unwrap_used)]
+
+use emulator::{Arguments, FaultKind, Launch, Memory, Module, Options, run};
+
+/// Runs a body on one block and gives the word that each thread stored. The body has its
+/// thread's number in %r0, and leaves the result in %r1.
+fn results(threads: u32, body: &str) -> Result<Vec<u32>, (FaultKind, String)> {
+    let ptx = format!(
+        ".version 8.4
+        .target sm_80
+        .address_size 64
+        .visible .entry kernel(.param .u64 out) {{
+            .reg .b16 %h<10>;
+            .reg .b32 %r<30>;
+            .reg .b64 %d<30>;
+            .reg .pred %p<10>;
+            .shared .align 8 .b8 tile[1024];
+            .local .align 8 .b8 own[64];
+            mov.u32 %r0, %tid.x;
+            {body}
+            ld.param.u64 %d20, [out];
+            mad.wide.u32 %d20, %r0, 4, %d20;
+            st.global.u32 [%d20], %r1;
+            ret;
+        }}"
+    );
+    let module = Module::parse(&ptx).unwrap();
+    let mut memory = Memory::new(1 << 20);
+    let out = memory.allocate(4 * u64::from(threads), "out").unwrap();
+    let arguments = Arguments::new().with(out.to_le_bytes());
+    let launch = Launch::new([1, 1, 1], [threads, 1, 1], arguments.bytes());
+    let options = Options { patience: 1 << 20, ..Options::default() };
+    run(&module, "kernel", &launch, &mut memory, &options)
+        .map_err(|fault| (fault.kind, fault.to_string()))?;
+    let mut bytes = vec![0; 4 * threads as usize];
+    memory.read(out, &mut bytes).unwrap();
+    let words = bytes.as_chunks::<4>().0.iter();
+    Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
+}
+
+fn check(threads: u32, body: &str, expected: impl Fn(u32) -> u32) {
+    let expected = (0..threads).map(expected).collect::<Vec<_>>();
+    assert_eq!(results(threads, body), Ok(expected), "{body}");
+}
+
+#[test]
+fn a_table_of_branches() {
+    let body = "
+        rem.u32 %r2, %r0, 3;
+        brx.idx %r2, table;
+        table: .branchtargets zero, one, two;
+        two: mov.u32 %r1, 22; bra done;
+        zero: mov.u32 %r1, 7; bra done;
+        one: mov.u32 %r1, 15;
+        done:";
+    check(40, body, |thread| [7, 15, 22][thread as usize % 3]);
+}
+
+#[test]
+fn comparisons_that_are_combined() {
+    let body = "
+        setp.gt.u32 %p1, %r0, 4;
+        setp.lt.and.u32 %p2|%p3, %r0, 9, %p1;
+        setp.lt.xor.u32 %p4, %r0, 9, !%p1;
+        selp.u32 %r1, 1, 0, %p2;
+        @%p3 add.u32 %r1, %r1, 10;
+        @!%p4 add.u32 %r1, %r1, 100;";
+    check(16, body, |t| {
+        let (small, large) = (t < 9, t > 4);
+        let mut result = u32::from(small && large);
+        result += if !small && large { 10 } else { 0 };
+        result + if small ^ !large { 0 } else { 100 }
+    });
+}
+
+#[test]
+fn vectors_and_registers() {
+    let body = "
+        mul.lo.u32 %r2, %r0, 65537;
+        mov.b32 {%h1, %h2}, %r2;
+        mov.b32 %r3, {%h2, %h1};
+        cvt.u64.u32 %d1, %r3;
+        mov.b64 {%r4, _}, %d1;
+        st.local.v2.u32 [own+8], {%r4, 5};
+        ld.local.v2.u8 {%h3, %h4}, [own+8];
+        ld.local.s8 %d2, [own+8];
+        cvt.u32.u64 %r5, %d2;
+        cvt.u32.u16 %r6, %h3;
+        add.u32 %r1, %r5, %r6;";
+    check(200, body, |t| (t as u8 as i8 as u32).wrapping_add(t & 255));
+}
+
+#[test]
+fn generic_addresses() {
+    // Even lanes go to shared memory, odd ones to local memory, with one instruction.
+    let body = "
+        mov.u64 %d1, tile;
+        cvta.shared.u64 %d1, %d1;
+        mad.wide.u32 %d1, %r0, 4, %d1;
+        mov.u64 %d2, own;
+        cvta.local.u64 %d2, %d2;
+        and.b32 %r2, %r0, 1;
+        setp.eq.u32 %p1, %r2, 0;
+        selp.b64 %d3, %d1, %d2, %p1;
+        isspacep.shared %p2, %d3;
+        isspacep.local %p3, %d3;
+        st.u32 [%d3], %r0;
+        ld.u32 %r1, [%d3];
+        @%p2 add.u32 %r1, %r1, 1000;
+        @%p3 add.u32 %r1, %r1, 2000;";
+    check(64, body, |t| t + if t % 2 == 0 { 1000 } else { 2000 });
+}
+
+#[test]
+fn barriers_for_some_warps() {
+    // Warp 1 makes, warp 0 takes; warp 2 goes by.
+    let body = "
+        mov.u32 %r1, %r0;
+        shr.u32 %r2, %r0, 5;
+        and.b32 %r3, %r0, 31;
+        mul.wide.u32 %d1, %r3, 4;
+        mov.u64 %d2, tile;
+        add.u64 %d1, %d1, %d2;
+        setp.eq.u32 %p0, %r2, 0;
+        @%p0 bra take;
+        setp.eq.u32 %p1, %r2, 2;
+        @%p1 bra done;
+        st.shared.u32 [%d1], %r0;
+        bar.arrive 3, 64;
+        bra done;
+        take: bar.sync 3, 64;
+        ld.shared.u32 %r1, [%d1];
+        done:";
+    check(96, body, |t| if t < 32 { t + 32 } else { t });
+}
+
+#[test]
+fn reductions_at_a_barrier() {
+    let body = "
+        setp.lt.u32 %p1, %r0, 50;
+        barrier.cta.red.popc.u32 %r1, 0, %p1;
+        bar.red.and.pred %p2, 0, %p1;
+        bar.red.or.pred %p3, 0, !%p1;
+        @%p2 add.u32 %r1, %r1, 1000;
+        @%p3 add.u32 %r1, %r1, 2000;";
+    check(64, body, |_| 2050);
+    check(48, body, |_| 1048);
+}
+
+#[test]
+fn lanes_meet_in_divergent_code() {
+    // The upper half comes later and by another way.
+    let body = "
+        mov.u32 %r2, 0;
+        setp.lt.u32 %p1, %r0, 16;
+        @%p1 bra meet;
+        again: add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p2, %r2, %r0;
+        @%p2 bra again;
+        meet: shfl.sync.idx.b32 %r1|%p3, %r2, 31, 31, -1;
+        bar.warp.sync -1;
+        vote.sync.ballot.b32 %r3, %p1, -1;
+        add.u32 %r1, %r1, %r3;";
+    check(32, body, |_| 31 + 0xffff);
+    // Each half by itself, in one instruction.
+    let body = "
+        setp.lt.u32 %p1, %r0, 16;
+        selp.b32 %r2, 0xffff, 0xffff0000, %p1;
+        redux.sync.add.u32 %r1, %r0, %r2;
+        match.all.sync.b32 %r3|%p2, %r2, %r2;
+        @%p2 add.u32 %r1, %r1, 1000;";
+    check(32, body, |t| 1000 + if t < 16 { 120 } else { 376 });
+    // Only some of the lanes, under a guard.
+    let body = "
+        mov.u32 %r1, 5;
+        setp.lt.u32 %p1, %r0, 8;
+        @%p1 shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xff;";
+    check(32, body, |t| if t < 8 { t ^ 1 } else { 5 });
+}
+
+#[test]
+fn lanes_that_never_come() {
+    let body = "
+        setp.lt.u32 %p1, %r0, 16;
+        @%p1 bra meet;
+        wait: bra wait;
+        meet: shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;";
+    let (kind, text) = results(32, body).unwrap_err();
+    assert_eq!(kind, FaultKind::NoProgress);
+    assert!(text.contains("lanes 16-31 of warp 0 run at line"), "{text}");
+    assert!(
+        text.contains("lanes 0-15 of warp 0 wait for other lanes at line"),
+        "{text}"
+    );
+}
+
+#[test]
+fn atomic_operations() {
+    let body = "
+        mov.u64 %d1, tile;
+        setp.eq.u32 %p1, %r0, 0;
+        mov.u64 %d3, 0;
+        @%p1 st.shared.v2.u64 [%d1], {%d3, %d3};
+        bar.sync 0;
+        atom.shared.inc.u32 %r2, [%d1], 9;
+        mov.f64 %d4, 0d3FF8000000000000;
+        red.shared.add.f64 [%d1+8], %d4;
+        bar.sync 0;
+        ld.shared.f64 %d5, [%d1+8];
+        cvt.rzi.u32.f64 %r3, %d5;
+        ld.shared.u32 %r4, [%d1];
+        mad.lo.u32 %r1, %r3, 100, %r4;";
+    check(64, body, |_| 96 * 100 + 4);
+    let body = "
+        mov.u64 %d1, tile;
+        setp.eq.u32 %p1, %r0, 0;
+        @%p1 st.shared.u32 [%d1], 40;
+        bar.sync 0;
+        atom.shared.cas.b32 %r1, [%d1], 40, %r0;";
+    check(32, body, |t| if t == 0 { 40 } else { 0 });
+}
+
+#[test]
+fn what_is_not_supported_is_an_error() {
+    for (body, name) in [
+        ("add.cc.u32 %r1, %r0, 1;", "add.cc.u32"),
+        ("mad.low.s32 %r1, %r0, 1, 2;", "mad.low.s32"),
+        ("vote.all.pred %p1, %p2;", "vote.all.pred"),
+        ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),
+        ("barrier.cluster.arrive;", "barrier.cluster.arrive"),
+        ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [t, {%r0}];", "tex.1d.v4.s32.s32"),
+    ] {
+        let (kind, text) = results(32, body).unwrap_err();
+        assert_eq!(kind, FaultKind::Unsupported);
+        assert_eq!(
+            text,
+            format!("kernel: line 12 of the PTX: {name} is not supported")
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The emulator counts what the hardware counts: requests, sectors and wavefronts of small
+//! launches are compared with those that ncu read on an H200. How to measure them again
+//! is in `goldens/measure.py`.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Device, word};
+use emulator::{Arguments, Tally};
+
+/// Kernels in which the driver's compiler replaces a branch round an access by a
+/// predicate. ncu's requests to shared memory (`smsp__inst_executed_op_shared_…`) count
+/// such an instruction also for warps in which no lane executes it: they can be more than
+/// those of the PTX. Sectors and wavefronts are the same.
+const PREDICATED: [&str; 3] = ["any_shape", "tile", "tile_padded"];
+
+fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(' ').collect())
+}
+
+fn shape(text: &str) -> [u32; 3] {
+    let numbers = text.split(',').map(|number| number.parse().unwrap());
+    numbers.collect::<Vec<_>>().try_into().unwrap()
+}
+
+/// An argument as `launches.txt` describes it.
+fn argument(device: &mut Device, arguments: Arguments, text: &str) -> Arguments {
+    let parts = text.split(':').collect::<Vec<_>>();
+    let number = |place: usize| parts[place].parse::<u64>().unwrap();
+    match parts[0] {
+        "u32" => return arguments.with((number(1) as u32).to_le_bytes()),
+        "u64" => return arguments.with(number(1).to_le_bytes()),
+        "f32" => return arguments.with((number(1) as f32).to_le_bytes()),
+        _ => {}
+    }
+    let content = |i: u32| match parts[0] {
+        "words" => word(i as usize),
+        "zeros" => 0,
+        "stride" => i * number(2) as u32,
+        "shr" => i >> number(2),
+        "and" => i & number(2) as u32,
+        "indices" => (word(i as usize) >> 7) % number(2) as u32,
+        other => panic!("no such buffer: {other}"),
+    };
+    let words = number(1).div_ceil(4) as u32;
+    let buffer = device.words("buffer", (0..words).map(content));
+    arguments.with(buffer.to_le_bytes())
+}
+
+/// Runs a line of `launches.txt`.
+fn run(launch: &[&str]) -> Tally {
+    let [ptx, kernel, grid, block, rest @ ..] = launch else { panic!() };
+    let mut device = match *ptx {
+        "patterns" => Device::tests(ptx),
+        _ => Device::workbook(ptx),
+    };
+    let arguments = rest.iter().fold(Arguments::new(), |arguments, text| {
+        argument(&mut device, arguments, text)
+    });
+    device.run(kernel, shape(grid), shape(block), &arguments).unwrap().total()
+}
+
+fn numbers(measured: &[&str]) -> Vec<u64> {
+    measured[1..].iter().map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn counts_are_those_of_the_hardware() {
+    let launches = lines(include_str!("goldens/launches.txt"));
+    let measured = lines(include_str!("goldens/counters.txt"));
+    let mut count = 0;
+    for (launch, measured) in launches.zip(measured) {
+        let tally = run(&launch);
+        let Tally { global_loads, global_stores, .. } = tally;
+        let Tally { shared_loads, shared_stores, .. } = tally;
+        let traffic = [
+            global_loads.requests,
+            global_loads.sectors,
+            global_stores.requests,
+            global_stores.sectors,
+            shared_loads.wavefronts,
+            shared_stores.wavefronts,
+        ];
+        let requests = [shared_loads.requests, shared_stores.requests];
+        let expected = numbers(&measured);
+        let [ld, ld_sectors, st, st_sectors, lds, lds_waves, sts, sts_waves] =
+            expected[..]
+        else {
+            panic!("eight counters for each launch")
+        };
+        let launch_text = launch.join(" ");
+        let expected = [ld, ld_sectors, st, st_sectors, lds_waves, sts_waves];
+        assert_eq!(traffic, expected, "{launch_text}");
+        if PREDICATED.contains(&launch[1]) {
+            assert!(requests[0] <= lds && requests[1] <= sts, "{launch_text}");
+        } else {
+            assert_eq!(requests, [lds, sts], "{launch_text}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 666);
+}
+
+#[test]
+fn ideals_are_those_of_the_profiler() {
+    let launches = lines(include_str!("goldens/launches.txt"));
+    let measured = lines(include_str!("goldens/ideals.txt"));
+    for (launch, measured) in launches.zip(measured) {
+        let tally = run(&launch);
+        let sectors = tally.global_loads.ideal + tally.global_stores.ideal;
+        let wavefronts = tally.shared_loads.ideal + tally.shared_stores.ideal;
+        let launch = launch.join(" ");
+        assert_eq!([sectors, wavefronts][..], numbers(&measured), "{launch}");
+    }
+}

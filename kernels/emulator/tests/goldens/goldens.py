@@ -1,0 +1,35 @@
+"""Makes counters.txt of what ncu printed: python3 goldens.py raw.csv.
+
+A line for each of launches.txt, in its order: the kernel; requests and sectors of loads
+from and stores to global memory; requests and wavefronts of loads from and stores to
+shared memory. A load and a store have two numbers each.
+"""
+
+import csv
+import pathlib
+import sys
+
+METRICS = [
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+]
+
+here = pathlib.Path(__file__).parent
+launches = [line.split() for line in (here / "launches.txt").read_text().splitlines()
+            if not line.startswith("#")]
+with open(sys.argv[1]) as file:
+    lines = [line for line in file if not line.startswith("==")]
+rows = [row for row in csv.DictReader(lines) if row["ID"]]
+assert len(rows) == len(launches), (len(rows), len(launches))
+with open(here / "counters.txt", "w") as out:
+    out.write("# What ncu counted on an H200 for each line of launches.txt: see goldens.py.\n")
+    for launch, row in zip(launches, rows):
+        assert launch[1] == row["Kernel Name"], (launch, row["Kernel Name"])
+        counters = [str(int(float(row[metric].replace(",", "")))) for metric in METRICS]
+        out.write(" ".join([row["Kernel Name"], *counters]) + "\n")

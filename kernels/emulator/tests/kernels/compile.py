@@ -1,0 +1,47 @@
+"""Compiles the CUDA C beside this file to the PTX that is committed with it.
+
+    python3 compile.py path/to/libnvrtc.so.12
+
+Made with NVRTC 12.4 (pip install nvidia-cuda-nvrtc-cu12==12.4.127). The PTX holds line
+information, so that the emulator's errors name lines of CUDA C.
+"""
+
+import ctypes
+import pathlib
+import sys
+
+nvrtc = ctypes.CDLL(sys.argv[1])
+
+
+def check(status, program=None):
+    if status == 0:
+        return
+    if program:
+        size = ctypes.c_size_t()
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetProgramLog(program, log)
+        print(log.value.decode())
+    sys.exit(f"NVRTC error {status}")
+
+
+def compile(path):
+    source = path.read_text(encoding="utf-8")
+    compute = "80" if source.startswith("// compute: 8.0") else "75"
+    program = ctypes.c_void_p()
+    name = path.name.encode()
+    check(nvrtc.nvrtcCreateProgram(
+        ctypes.byref(program), source.encode(), name, 0, None, None))
+    options = [f"--gpu-architecture=compute_{compute}".encode(), b"-lineinfo"]
+    array = (ctypes.c_char_p * len(options))(*options)
+    check(nvrtc.nvrtcCompileProgram(program, len(options), array), program)
+    size = ctypes.c_size_t()
+    check(nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size)))
+    ptx = ctypes.create_string_buffer(size.value)
+    check(nvrtc.nvrtcGetPTX(program, ptx))
+    path.with_suffix(".ptx").write_text(ptx.value.decode())
+
+
+for path in sorted(pathlib.Path(__file__).parent.glob("*.cu")):
+    compile(path)
+    print(path.with_suffix(".ptx").name)
