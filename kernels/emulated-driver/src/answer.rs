@@ -1,0 +1,121 @@
+//! What a call answers: nothing, or the error code that NVIDIA's driver would give.
+
+use std::ffi::CStr;
+
+use cudarc::driver::sys::CUresult;
+
+/// The outcome of a call inside the driver.
+pub(crate) type Answer<T = ()> = Result<T, CUresult>;
+
+/// Name of an error code, and what NVIDIA's driver says of it in words, for the codes
+/// that this driver gives.
+pub(crate) fn describe(code: u32) -> Option<(&'static CStr, &'static CStr)> {
+    ERRORS
+        .iter()
+        .find(|(number, ..)| *number == code)
+        .map(|(_, name, text)| (*name, *text))
+}
+
+const ERRORS: [(u32, &CStr, &CStr); 37] = [
+    (0, c"CUDA_SUCCESS", c"no error"),
+    (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
+    (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
+    (3, c"CUDA_ERROR_NOT_INITIALIZED", c"initialization error"),
+    (4, c"CUDA_ERROR_DEINITIALIZED", c"driver shutting down"),
+    (100, c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),
+    (101, c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
+    (200, c"CUDA_ERROR_INVALID_IMAGE", c"device kernel image is invalid"),
+    (201, c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
+    (
+        209,
+        c"CUDA_ERROR_NO_BINARY_FOR_GPU",
+        c"no kernel image is available for execution on the device",
+    ),
+    (
+        215,
+        c"CUDA_ERROR_UNSUPPORTED_LIMIT",
+        c"limit is not supported on this architecture",
+    ),
+    (
+        217,
+        c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+        c"peer access is not supported between these two devices",
+    ),
+    (218, c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
+    (301, c"CUDA_ERROR_FILE_NOT_FOUND", c"file not found"),
+    (400, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
+    (
+        401,
+        c"CUDA_ERROR_ILLEGAL_STATE",
+        c"the operation cannot be performed in the present state",
+    ),
+    (500, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
+    (600, c"CUDA_ERROR_NOT_READY", c"device not ready"),
+    (
+        700,
+        c"CUDA_ERROR_ILLEGAL_ADDRESS",
+        c"an illegal memory access was encountered",
+    ),
+    (
+        701,
+        c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+        c"too many resources requested for launch",
+    ),
+    (702, c"CUDA_ERROR_LAUNCH_TIMEOUT", c"the launch timed out and was terminated"),
+    (
+        704,
+        c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+        c"peer access is already enabled",
+    ),
+    (
+        705,
+        c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+        c"peer access has not been enabled",
+    ),
+    (709, c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
+    (
+        712,
+        c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+        c"part or all of the requested memory range is already mapped",
+    ),
+    (
+        713,
+        c"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+        c"pointer does not correspond to a registered memory region",
+    ),
+    (716, c"CUDA_ERROR_MISALIGNED_ADDRESS", c"misaligned address"),
+    (719, c"CUDA_ERROR_LAUNCH_FAILED", c"unspecified launch failure"),
+    (
+        720,
+        c"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+        c"too many blocks in cooperative launch",
+    ),
+    (800, c"CUDA_ERROR_NOT_PERMITTED", c"operation not permitted"),
+    (801, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
+    (
+        900,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        c"operation not permitted when stream is capturing",
+    ),
+    (
+        901,
+        c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+        c"operation failed due to a previous error during capture",
+    ),
+    (
+        904,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+        c"capturing stream has unjoined work",
+    ),
+    (
+        905,
+        c"CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+        c"dependency created on uncaptured work in another stream",
+    ),
+    (
+        907,
+        c"CUDA_ERROR_CAPTURED_EVENT",
+        c"operation not permitted on an event last recorded in a capturing stream",
+    ),
+    (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
+];

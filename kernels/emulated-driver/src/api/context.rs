@@ -1,0 +1,262 @@
+//! Contexts: who is current, and what is set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{c_int, c_uint, c_void};
+
+use cudarc::driver::sys::CUlimit_enum::*;
+use cudarc::driver::sys::CUresult::*;
+
+use crate::answer::Answer;
+use crate::call::{Out, api};
+use crate::driver::{self, Context, Session};
+use crate::gpu;
+use crate::memory::Kind as Held;
+use crate::queue::{Kind, Ticket};
+
+/// Limits, with their first value and the largest.
+const LIMITS: [(c_uint, usize, usize); 5] = [
+    (CU_LIMIT_STACK_SIZE as c_uint, 1 << 10, 512 << 10),
+    (CU_LIMIT_PRINTF_FIFO_SIZE as c_uint, 1 << 20, gpu::MEMORY_BYTES),
+    (CU_LIMIT_MALLOC_HEAP_SIZE as c_uint, 8 << 20, gpu::MEMORY_BYTES),
+    (CU_LIMIT_MAX_L2_FETCH_GRANULARITY as c_uint, 64, 128),
+    (CU_LIMIT_PERSISTING_L2_CACHE_SIZE as c_uint, 0, 0),
+];
+
+impl Session {
+    fn new_context(&mut self, gpu: usize, flags: c_uint) -> usize {
+        let handle = self.contexts.insert(Context {
+            gpu,
+            legacy: 0,
+            peers: BTreeSet::new(),
+            limits: LIMITS
+                .iter()
+                .map(|(limit, first, _)| (*limit, *first))
+                .collect(),
+            flags,
+            failed: None,
+        });
+        let legacy = self.queues.open(handle, Kind::Legacy, 0);
+        if let Some(context) = self.contexts.get_mut(handle) {
+            context.legacy = legacy;
+        }
+        handle
+    }
+
+    /// Ends a context's work, and frees all that was made in it.
+    fn end_context(&mut self, handle: usize) {
+        let last = self.queues.last_of_context(handle);
+        self.finish(&last);
+        for address in self.memory.of_context(handle) {
+            let kind = self.memory.starting_at(address).map(|holding| holding.kind);
+            if let Some(kind) = kind {
+                self.free_now(address, kind);
+            }
+        }
+        let Some(context) = self.contexts.remove(handle) else { return };
+        self.queues.retire(context.legacy);
+        let queues: BTreeMap<_, _> =
+            self.streams.iter().map(|(h, q)| (h, *q)).collect();
+        for (stream, queue) in queues {
+            if self.queues.get(queue).is_none_or(|queue| queue.context == handle) {
+                self.streams.remove(stream);
+                self.queues.retire(queue);
+            }
+        }
+        self.events.retain(|event| event.context != handle);
+        let modules: Vec<_> = self.modules.iter().collect();
+        let own = modules.into_iter().filter(|(_, module)| module.context == handle);
+        for module in own.map(|(module, _)| module).collect::<Vec<_>>() {
+            self.unload(module);
+        }
+    }
+
+    /// Frees memory whose context ends.
+    fn free_now(&mut self, address: u64, kind: Held) {
+        let call = self.call;
+        let Ok(holding) = self.memory.let_go(address, call, |_| true) else {
+            return;
+        };
+        // It is in the emulator's memory, unless the work that makes it has failed.
+        let _ = self.memory.unmake(address);
+        match kind {
+            Held::Device => self.gpus[holding.gpu].used_bytes -= holding.bytes,
+            Held::Pool(pool) => {
+                if let Some(pool) = self.pools.get_mut(pool) {
+                    pool.give_back(address, Ticket::DONE);
+                }
+            }
+            Held::Variable | Held::Managed | Held::Pinned | Held::Registered => {}
+        }
+    }
+}
+
+fn check_limit(limit: c_uint) -> Answer<usize> {
+    let found = LIMITS.iter().find(|(known, ..)| *known == limit);
+    found.map(|(_, _, most)| *most).ok_or(CUDA_ERROR_UNSUPPORTED_LIMIT)
+}
+
+api! {
+    fn cuDevicePrimaryCtxRetain(session, context: Out<usize>, device: c_int) {
+        let gpu = session.device(device)?;
+        context.check()?;
+        let handle = match session.gpus[gpu].primary {
+            Some(handle) => handle,
+            None => session.new_context(gpu, 0),
+        };
+        session.gpus[gpu].primary = Some(handle);
+        session.gpus[gpu].retained += 1;
+        context.set(handle)?;
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(session, device: c_int) {
+        let gpu = session.device(device)?;
+        let Some(left) = session.gpus[gpu].retained.checked_sub(1) else {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        };
+        session.gpus[gpu].retained = left;
+        if left == 0 && let Some(handle) = session.gpus[gpu].primary.take() {
+            session.end_context(handle);
+        }
+    }
+
+    fn cuDevicePrimaryCtxReset_v2(session, device: c_int) {
+        let gpu = session.device(device)?;
+        if let Some(handle) = session.gpus[gpu].primary.take() {
+            session.gpus[gpu].retained = 0;
+            session.end_context(handle);
+        }
+    }
+
+    fn cuDevicePrimaryCtxGetState(
+        session, device: c_int, flags: Out<c_uint>, active: Out<c_int>,
+    ) {
+        let gpu = session.device(device)?;
+        let context = session.gpus[gpu].primary.and_then(|handle| session.contexts.get(handle));
+        flags.set(context.map_or(0, |context| context.flags))?;
+        active.set(c_int::from(context.is_some()))?;
+    }
+
+    fn cuCtxCreate_v2(session, context: Out<usize>, flags: c_uint, device: c_int) {
+        let gpu = session.device(device)?;
+        context.check()?;
+        let handle = session.new_context(gpu, flags);
+        driver::push_current(handle);
+        context.set(handle)?;
+    }
+
+    fn cuCtxCreate_v4(
+        session, context: Out<usize>, parameters: *const c_void, flags: c_uint, device: c_int,
+    ) {
+        let gpu = session.device(device)?;
+        context.check()?;
+        if !parameters.is_null() {
+            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "contexts with parameters");
+        }
+        let handle = session.new_context(gpu, flags);
+        driver::push_current(handle);
+        context.set(handle)?;
+    }
+
+    fn cuCtxDestroy_v2(session, context: usize) {
+        let primary = session.gpus.iter().any(|gpu| gpu.primary == Some(context));
+        if session.contexts.get(context).is_none() || primary {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        session.end_context(context);
+        if driver::current() == Some(context) {
+            driver::pop_current();
+        }
+    }
+
+    fn cuCtxSetCurrent(session, context: usize) {
+        if context != 0 && session.contexts.get(context).is_none() {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        driver::set_current(context);
+    }
+
+    fn cuCtxGetCurrent(session, context: Out<usize>) {
+        context.set(driver::current().unwrap_or(0))?;
+    }
+
+    fn cuCtxPushCurrent_v2(session, context: usize) {
+        if session.contexts.get(context).is_none() {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        driver::push_current(context);
+    }
+
+    fn cuCtxPopCurrent_v2(session, context: Out<usize>) {
+        let popped = driver::pop_current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        context.set_if_wanted(popped)?;
+    }
+
+    fn cuCtxGetDevice(session, device: Out<c_int>) {
+        device.set(session.gpu()? as c_int)?;
+    }
+
+    fn cuCtxSynchronize(session) {
+        let context = session.context()?;
+        if session.captures_in(context) {
+            return Err(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
+        let last = session.queues.last_of_context(context);
+        session.finish(&last);
+        session.trim_pools();
+        session.context()?; // which tells if the work has failed
+    }
+
+    fn cuCtxGetFlags(session, flags: Out<c_uint>) {
+        let context = session.context()?;
+        flags.set(session.contexts.get(context).map_or(0, |context| context.flags))?;
+    }
+
+    fn cuCtxSetFlags(session, flags: c_uint) {
+        let handle = session.context()?;
+        if let Some(context) = session.contexts.get_mut(handle) {
+            context.flags = flags;
+        }
+    }
+
+    fn cuCtxGetLimit(session, value: Out<usize>, limit: c_uint) {
+        let handle = session.context()?;
+        check_limit(limit)?;
+        let context = session.contexts.get(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        value.set(context.limits[&limit])?;
+    }
+
+    /// Limits are kept and told, and change nothing that the emulator counts.
+    fn cuCtxSetLimit(session, limit: c_uint, value: usize) {
+        let handle = session.context()?;
+        let most = check_limit(limit)?;
+        if let Some(context) = session.contexts.get_mut(handle) {
+            context.limits.insert(limit, value.min(most));
+        }
+    }
+
+    fn cuCtxGetCacheConfig(session, config: Out<c_uint>) {
+        session.context()?;
+        config.set(0)?;
+    }
+
+    /// A wish that hardware may ignore.
+    fn cuCtxSetCacheConfig(session, config: c_uint) {
+        session.context()?;
+        if config > 3 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+
+    fn cuCtxGetStreamPriorityRange(session, least: Out<c_int>, greatest: Out<c_int>) {
+        session.context()?;
+        least.set_if_wanted(gpu::PRIORITIES.0)?;
+        greatest.set_if_wanted(gpu::PRIORITIES.1)?;
+    }
+
+    fn cuCtxGetApiVersion(session, context: usize, version: Out<c_uint>) {
+        if context != 0 && session.contexts.get(context).is_none() {
+            return Err(CUDA_ERROR_INVALID_CONTEXT);
+        }
+        version.set(gpu::CUDA_VERSION as c_uint)?;
+    }
+}

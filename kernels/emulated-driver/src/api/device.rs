@@ -1,0 +1,75 @@
+//! Devices and their attributes.
+
+use std::ffi::c_int;
+
+use cudarc::driver::sys::CUresult::*;
+use cudarc::driver::sys::CUuuid;
+
+use crate::answer::Answer;
+use crate::call::{Out, Room, api};
+use crate::driver::Session;
+use crate::gpu;
+
+impl Session {
+    /// A device as an index.
+    pub(crate) fn device(&self, device: c_int) -> Answer<usize> {
+        if !self.initialised {
+            return Err(CUDA_ERROR_NOT_INITIALIZED);
+        }
+        let index =
+            usize::try_from(device).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
+        if index < self.gpus.len() {
+            Ok(index)
+        } else {
+            Err(CUDA_ERROR_INVALID_DEVICE)
+        }
+    }
+}
+
+fn uuid(gpu: usize) -> CUuuid {
+    let mut bytes = *b"emulated GPU   0";
+    bytes[15] += gpu as u8;
+    CUuuid { bytes: bytes.map(|byte| byte as _) }
+}
+
+api! {
+    fn cuDeviceGetCount(session, count: Out<c_int>) {
+        if !session.initialised {
+            return Err(CUDA_ERROR_NOT_INITIALIZED);
+        }
+        count.set(session.gpus.len() as c_int)?;
+    }
+
+    fn cuDeviceGet(session, device: Out<c_int>, ordinal: c_int) {
+        session.device(ordinal)?;
+        device.set(ordinal)?;
+    }
+
+    fn cuDeviceGetName(session, name: Room, room: c_int, device: c_int) {
+        session.device(device)?;
+        name.fill(gpu::NAME, usize::try_from(room).unwrap_or(0))?;
+    }
+
+    fn cuDeviceGetUuid(session, place: Out<CUuuid>, device: c_int) {
+        place.set(uuid(session.device(device)?))?;
+    }
+
+    fn cuDeviceGetUuid_v2(session, place: Out<CUuuid>, device: c_int) {
+        place.set(uuid(session.device(device)?))?;
+    }
+
+    fn cuDeviceTotalMem_v2(session, bytes: Out<usize>, device: c_int) {
+        session.device(device)?;
+        bytes.set(gpu::MEMORY_BYTES)?;
+    }
+
+    fn cuDeviceGetAttribute(session, value: Out<c_int>, attribute: c_int, device: c_int) {
+        let gpu = session.device(device)?;
+        value.set(gpu::attribute(gpu, attribute).ok_or(CUDA_ERROR_INVALID_VALUE)?)?;
+    }
+
+    fn cuDeviceGetPCIBusId(session, address: Room, room: c_int, device: c_int) {
+        let gpu = session.device(device)?;
+        address.fill(&gpu::pci_address(gpu), usize::try_from(room).unwrap_or(0))?;
+    }
+}

@@ -1,0 +1,109 @@
+//! Events. They order streams; they have no time.
+
+use std::ffi::c_uint;
+
+use cudarc::driver::sys::CUresult::*;
+
+use crate::answer::Answer;
+use crate::call::{Out, api};
+use crate::driver::{Event, Session};
+use crate::queue::Ticket;
+
+/// Flags: the waiting thread may sleep, no time is wanted, for other processes.
+const FLAGS: c_uint = 7;
+const DISABLE_TIMING: c_uint = 2;
+
+impl Session {
+    fn event(&self, event: usize) -> Answer<&Event> {
+        self.events.get(event).ok_or(CUDA_ERROR_INVALID_HANDLE)
+    }
+
+    /// The work that an event stands for, if any.
+    fn ticket(&self, event: usize) -> Answer<Option<Ticket>> {
+        self.event(event)?.ticket()
+    }
+
+    fn tell_failure_of(&self, event: usize) -> Answer {
+        let context = self.contexts.get(self.event(event)?.context);
+        context.and_then(|context| context.failed).map_or(Ok(()), Err)
+    }
+
+    fn elapsed(&self, place: &Out<f32>, start: usize, end: usize) -> Answer {
+        for event in [start, end] {
+            let event = self.event(event)?;
+            if !event.timed || event.recorded.is_none() {
+                return Err(CUDA_ERROR_INVALID_HANDLE);
+            }
+        }
+        if self.elapsed_is_nan {
+            return place.set(f32::NAN);
+        }
+        self.refuse(CUDA_ERROR_NOT_SUPPORTED, "the emulated GPU has no time")
+    }
+}
+
+api! {
+    fn cuEventCreate(session, place: Out<usize>, flags: c_uint) {
+        let context = session.context()?;
+        place.check()?;
+        if flags & !FLAGS != 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let timed = flags & DISABLE_TIMING == 0;
+        place.set(session.events.insert(Event { context, timed, recorded: None }))?;
+    }
+
+    fn cuEventDestroy_v2(session, event: usize) {
+        session.events.remove(event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+    }
+
+    fn cuEventRecord(session, event: usize, stream: usize) {
+        let queue = session.queue(stream)?;
+        let context = session.event(event)?.context;
+        if session.queues.get(queue).is_some_and(|queue| queue.context != context) {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        }
+        let recorded = session.record(queue)?;
+        if let Some(event) = session.events.get_mut(event) {
+            event.recorded = Some(recorded);
+        }
+    }
+
+    fn cuEventRecordWithFlags(session, event: usize, stream: usize, flags: c_uint) {
+        if flags > 1 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let queue = session.queue(stream)?;
+        session.event(event)?;
+        let recorded = session.record(queue)?;
+        if let Some(event) = session.events.get_mut(event) {
+            event.recorded = Some(recorded);
+        }
+    }
+
+    fn cuEventSynchronize(session, event: usize) {
+        let ticket = session.ticket(event)?;
+        session.finish(ticket.as_slice());
+        if ticket.is_some() {
+            session.trim_pools();
+        }
+        session.tell_failure_of(event)?;
+    }
+
+    fn cuEventQuery(session, event: usize) {
+        if let Some(ticket) = session.ticket(event)?
+            && !session.step_towards(ticket)
+        {
+            return Err(CUDA_ERROR_NOT_READY);
+        }
+        session.tell_failure_of(event)?;
+    }
+
+    fn cuEventElapsedTime(session, milliseconds: Out<f32>, start: usize, end: usize) {
+        session.elapsed(&milliseconds, start, end)?;
+    }
+
+    fn cuEventElapsedTime_v2(session, milliseconds: Out<f32>, start: usize, end: usize) {
+        session.elapsed(&milliseconds, start, end)?;
+    }
+}

@@ -1,0 +1,151 @@
+//! Launches.
+
+use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUlaunchConfig;
+use cudarc::driver::sys::CUresult::*;
+
+use crate::answer::Answer;
+use crate::call::{In, api};
+use crate::driver::Session;
+use crate::gpu;
+use crate::host;
+use crate::work::{KernelLaunch, Work};
+
+/// What a launch asks for.
+struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+}
+
+impl Session {
+    fn launch(
+        &mut self,
+        function: usize,
+        shape: Shape,
+        stream: usize,
+        parameters: &In<usize>,
+        extra: *const c_void,
+    ) -> Answer {
+        let queue = self.queue(stream)?;
+        let gpu = self.gpu_of(queue)?;
+        self.check_shape(function, &shape)?;
+        if !extra.is_null() {
+            return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "arguments in one piece");
+        }
+        let (_, module, kernel) = self.function(function)?;
+        let mut arguments = vec![];
+        for (number, parameter) in kernel.parameters.iter().enumerate() {
+            let (offset, bytes) =
+                (parameter.offset as usize, parameter.bytes as usize);
+            arguments.resize(offset + bytes, 0);
+            let place = parameters.at(number)?;
+            if place == 0 {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
+            // SAFETY: the API asks for a pointer to each parameter, as large as it is.
+            unsafe { host::read(place, &mut arguments[offset..]) };
+        }
+        let launch = KernelLaunch {
+            module: module.clone(),
+            kernel: kernel.name.clone(),
+            gpu,
+            grid: shape.grid,
+            block: shape.block,
+            shared_bytes: shape.shared_bytes,
+            arguments,
+        };
+        self.check_pointers(&launch, queue)?;
+        self.enqueue(queue, Work::Launch(Arc::new(launch)))
+    }
+
+    fn gpu_of(&self, queue: u32) -> Answer<usize> {
+        let context = self.queues.get(queue).map(|queue| queue.context);
+        let context = context.and_then(|context| self.contexts.get(context));
+        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// What a GPU cannot start at all.
+    fn check_shape(&self, function: usize, shape: &Shape) -> Answer {
+        let (function, _, kernel) = self.function(function)?;
+        let Shape { grid, block, shared_bytes } = shape;
+        let within = |sizes: &[u32; 3], most: &[u32; 3]| {
+            sizes.iter().zip(most).all(|(size, most)| (1..=*most).contains(size))
+        };
+        if !within(grid, &gpu::GRID) || !within(block, &gpu::BLOCK) {
+            let why =
+                format!("a grid of {grid:?} blocks of {block:?} threads cannot be");
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
+        let most = u64::from(kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS));
+        if threads > most {
+            let why = format!(
+                "{threads} threads in a block of {}, at most {most}",
+                kernel.name
+            );
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        if *shared_bytes > function.most_dynamic_bytes {
+            let why = format!(
+                "{shared_bytes} bytes of dynamic shared memory for {}, which may have {}",
+                kernel.name, function.most_dynamic_bytes
+            );
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        Ok(())
+    }
+
+    /// All GPUs share one emulated memory, so what a kernel may not reach has to be found
+    /// here: an argument that leads to memory of a GPU without access to it.
+    fn check_pointers(&mut self, launch: &KernelLaunch, queue: u32) -> Answer {
+        let numbers = launch.arguments.chunks_exact(8).map(|bytes| {
+            bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+        });
+        let context = self.queues.get(queue).map_or(0, |queue| queue.context);
+        for number in numbers {
+            let Some((owner, name)) = self.memory.device_behind(number) else {
+                continue;
+            };
+            if owner != launch.gpu && !self.has_access(context, owner, number) {
+                let why = format!(
+                    "{} on GPU {} is given {name} of GPU {owner}, to which it has no access",
+                    launch.kernel, launch.gpu
+                );
+                return self.refuse(CUDA_ERROR_ILLEGAL_ADDRESS, &why);
+            }
+        }
+        Ok(())
+    }
+}
+
+api! {
+    fn cuLaunchKernel(
+        session, function: usize, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint,
+        stream: usize, parameters: In<usize>, extra: *const c_void,
+    ) {
+        let grid = [grid_x, grid_y, grid_z];
+        let block = [block_x, block_y, block_z];
+        let shape = Shape { grid, block, shared_bytes };
+        session.launch(function, shape, stream, &parameters, extra)?;
+    }
+
+    fn cuLaunchKernelEx(
+        session, config: In<CUlaunchConfig>, function: usize, parameters: In<usize>,
+        extra: *const c_void,
+    ) {
+        let config = config.get()?;
+        if config.numAttrs != 0 {
+            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "attributes of a launch");
+        }
+        let shape = Shape {
+            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+            shared_bytes: config.sharedMemBytes,
+        };
+        session.launch(function, shape, config.hStream as usize, &parameters, extra)?;
+    }
+}

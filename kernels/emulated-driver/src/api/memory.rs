@@ -1,0 +1,278 @@
+//! Memory that is allocated and freed at once: on the GPU, on the host, and managed.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use cudarc::driver::sys::CUresult::*;
+
+use crate::answer::Answer;
+use crate::call::{Location, Out, api};
+use crate::driver::Session;
+use crate::gpu;
+use crate::host::HostRange;
+use crate::memory::{Holding, Kind, Where};
+
+/// Flags of `cuMemHostAlloc` and `cuMemHostRegister` that mean something here: portable,
+/// mapped, and write-combined or in I/O memory.
+const HOST_FLAGS: c_uint = 0b111;
+
+impl Session {
+    /// Memory of the GPU that the current context has.
+    fn allocate(&mut self, bytes: usize) -> Answer<u64> {
+        let (context, gpu, bytes) = (self.context()?, self.gpu()?, bytes as u64);
+        if bytes == 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        self.reserve(gpu, bytes)?;
+        let call = self.call;
+        let name = self.memory.new_name(bytes, call);
+        let address = self.memory.new_addresses(gpu, bytes);
+        if let Err(e) = self.memory.make(address, bytes, &name) {
+            return self.refuse(CUDA_ERROR_UNKNOWN, &e.to_string());
+        }
+        let holding =
+            Holding { bytes, kind: Kind::Device, gpu, context, name, host: None };
+        self.memory.hold(address, holding);
+        Ok(address)
+    }
+
+    /// Memory of the host's that kernels can reach at its own address.
+    fn allocate_host(&mut self, bytes: usize, kind: Kind) -> Answer<u64> {
+        self.context()?;
+        if bytes == 0 || bytes > isize::MAX as usize / 2 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let host = HostRange::allocate(bytes).ok_or(CUDA_ERROR_OUT_OF_MEMORY)?;
+        self.hold_host(host, bytes, kind)
+    }
+
+    fn hold_host(
+        &mut self,
+        host: HostRange,
+        bytes: usize,
+        kind: Kind,
+    ) -> Answer<u64> {
+        let (context, gpu, bytes) = (self.context()?, self.gpu()?, bytes as u64);
+        let call = self.call;
+        let name = self.memory.new_name(bytes, call);
+        if let Err(e) = self.memory.map(&host, &name) {
+            return self
+                .refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, &e.to_string());
+        }
+        let address = host.start() as u64;
+        let holding = Holding { bytes, kind, gpu, context, name, host: Some(host) };
+        self.memory.hold(address, holding);
+        Ok(address)
+    }
+
+    /// Frees what `right` says may be freed here, when all work is done, as the real calls
+    /// do. `code` answers for what cannot be freed.
+    fn free(
+        &mut self,
+        address: u64,
+        code: cudarc::driver::sys::CUresult,
+        right: impl Fn(Kind) -> bool,
+    ) -> Answer {
+        let context = self.context()?;
+        let last = self.queues.last_of_all();
+        if self
+            .memory
+            .starting_at(address)
+            .is_some_and(|holding| right(holding.kind))
+        {
+            self.finish(&last);
+        }
+        let call = self.call;
+        let holding = match self.memory.let_go(address, call, right) {
+            Ok(holding) => holding,
+            Err(why) => return self.refuse(code, &why),
+        };
+        // It is there, unless the context's work has failed before it was made.
+        let _ = self.memory.unmake(address);
+        match holding.kind {
+            Kind::Device => self.gpus[holding.gpu].used_bytes -= holding.bytes,
+            Kind::Pool(pool) => {
+                if let Some(pool) = self.pools.get_mut(pool) {
+                    pool.give_back(address, crate::queue::Ticket::DONE);
+                }
+            }
+            Kind::Variable | Kind::Managed | Kind::Pinned | Kind::Registered => {}
+        }
+        let failed = self.contexts.get(context).and_then(|context| context.failed);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// An error unless all of the range is managed memory.
+    fn check_managed(&self, address: u64, bytes: usize) -> Answer {
+        let managed = self
+            .memory
+            .around(address)
+            .is_some_and(|(_, h)| h.kind == Kind::Managed);
+        if let Err(why) = self.memory.locate(address, bytes as u64) {
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        if managed { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
+    }
+}
+
+fn managed_or_device(kind: Kind) -> bool {
+    matches!(kind, Kind::Device | Kind::Pool(_) | Kind::Managed)
+}
+
+api! {
+    fn cuMemGetInfo_v2(session, free: Out<usize>, total: Out<usize>) {
+        let gpu = session.gpu()?;
+        free.set(gpu::MEMORY_BYTES - session.gpus[gpu].used_bytes as usize)?;
+        total.set(gpu::MEMORY_BYTES)?;
+    }
+
+    fn cuMemAlloc_v2(session, address: Out<u64>, bytes: usize) {
+        address.check()?;
+        address.set(session.allocate(bytes)?)?;
+    }
+
+    fn cuMemFree_v2(session, address: u64) {
+        if address != 0 {
+            session.free(address, CUDA_ERROR_INVALID_VALUE, managed_or_device)?;
+        }
+    }
+
+    fn cuMemAllocManaged(session, address: Out<u64>, bytes: usize, flags: c_uint) {
+        address.check()?;
+        if !(1..=2).contains(&flags) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        address.set(session.allocate_host(bytes, Kind::Managed)?)?;
+    }
+
+    fn cuMemHostAlloc(session, address: Out<u64>, bytes: usize, flags: c_uint) {
+        address.check()?;
+        if flags & !HOST_FLAGS != 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
+    }
+
+    fn cuMemAllocHost_v2(session, address: Out<u64>, bytes: usize) {
+        address.check()?;
+        address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
+    }
+
+    fn cuMemFreeHost(session, address: u64) {
+        session.free(address, CUDA_ERROR_INVALID_VALUE, |kind| kind == Kind::Pinned)?;
+    }
+
+    fn cuMemHostRegister_v2(session, address: usize, bytes: usize, flags: c_uint) {
+        session.context()?;
+        if address == 0 || bytes == 0 || address.checked_add(bytes).is_none() || flags > 15 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        if session.memory.overlaps(address as u64, bytes as u64) {
+            return Err(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let host = HostRange::of_program(address, bytes);
+        session.hold_host(host, bytes, Kind::Registered)?;
+    }
+
+    fn cuMemHostUnregister(session, address: u64) {
+        let code = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+        session.free(address, code, |kind| kind == Kind::Registered)?;
+    }
+
+    /// Kernels reach the host's memory at the address that it has there.
+    fn cuMemHostGetDevicePointer_v2(
+        session, place: Out<u64>, address: u64, flags: c_uint,
+    ) {
+        session.context()?;
+        let known = session.memory.around(address).is_some_and(|(_, h)| h.host.is_some());
+        if !known || flags != 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        place.set(address)?;
+    }
+
+    fn cuMemHostGetFlags(session, flags: Out<c_uint>, address: u64) {
+        session.context()?;
+        let kind = session.memory.around(address).map(|(_, holding)| holding.kind);
+        if kind != Some(Kind::Pinned) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        flags.set(2)?; // mapped
+    }
+
+    fn cuMemGetAddressRange_v2(session, start: Out<u64>, bytes: Out<usize>, address: u64) {
+        session.context()?;
+        let (first, holding) = session.memory.around(address).ok_or(CUDA_ERROR_NOT_FOUND)?;
+        start.set_if_wanted(first)?;
+        bytes.set_if_wanted(holding.bytes as usize)?;
+    }
+
+    /// Managed memory is one memory here: nothing moves.
+    fn cuMemPrefetchAsync(
+        session, address: u64, bytes: usize, _device: c_int, stream: usize,
+    ) {
+        session.check_managed(address, bytes)?;
+        let queue = session.queue(stream)?;
+        session.enqueue(queue, crate::work::Work::Nothing)?;
+    }
+
+    fn cuMemPrefetchAsync_v2(
+        session, address: u64, bytes: usize, _place: Location,
+        _flags: c_uint, stream: usize,
+    ) {
+        session.check_managed(address, bytes)?;
+        let queue = session.queue(stream)?;
+        session.enqueue(queue, crate::work::Work::Nothing)?;
+    }
+
+    /// Advice is taken and changes nothing.
+    fn cuMemAdvise(session, address: u64, bytes: usize, _advice: c_uint, _device: c_int) {
+        session.context()?;
+        session.check_managed(address, bytes)?;
+    }
+
+    fn cuMemAdvise_v2(
+        session, address: u64, bytes: usize, _advice: c_uint, _place: Location,
+    ) {
+        session.context()?;
+        session.check_managed(address, bytes)?;
+    }
+
+    fn cuPointerGetAttribute(
+        session, value: *mut c_void, attribute: c_uint, address: u64,
+    ) {
+        session.context()?;
+        session.pointer_attribute(value, attribute, address)?;
+    }
+}
+
+impl Session {
+    /// What kind of memory an address lies in, and where that starts.
+    fn pointer_attribute(
+        &self,
+        value: *mut c_void,
+        attribute: c_uint,
+        address: u64,
+    ) -> Answer {
+        use cudarc::driver::sys::CUpointer_attribute_enum as A;
+        let place = self.memory.locate(address, 1).ok();
+        let (start, holding) =
+            self.memory.around(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let is = |name: A| attribute == name as c_uint;
+        let on_host = place == Some(Where::Host);
+        if is(A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+            Out::new(value).set(if on_host { 1 } else { 2 } as c_uint)
+        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
+            Out::new(value).set(holding.gpu as c_int)
+        } else if is(A::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+            Out::new(value).set(c_uint::from(holding.kind == Kind::Managed))
+        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+            Out::new(value).set(address)
+        } else if is(A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
+            Out::new(value).set(start)
+        } else if is(A::CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
+            Out::new(value).set(holding.bytes as usize)
+        } else {
+            self.refuse(CUDA_ERROR_NOT_SUPPORTED, "this attribute of a pointer")
+        }
+    }
+}

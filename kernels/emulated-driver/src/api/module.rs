@@ -1,0 +1,231 @@
+//! Modules and their functions.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUfunction_attribute_enum::*;
+use cudarc::driver::sys::CUresult::*;
+use emulator::{Kernel, Module};
+
+use crate::answer::Answer;
+use crate::call::{In, Out, Room, Text, api};
+use crate::driver::{Function, Loaded, Session};
+use crate::gpu;
+use crate::memory::{Holding, Kind};
+
+/// Options of a translation: where errors are to be told, and how much room there is.
+const ERROR_LOG: c_uint = 5;
+const ERROR_LOG_BYTES: c_uint = 6;
+/// Registers that a thread is taken to need: what the compiler of a real driver decides.
+const THREAD_REGISTERS: u32 = 32;
+
+impl Session {
+    /// Loads PTX. The error comes with what a compiler would say.
+    fn load(&mut self, ptx: &str) -> Answer<Result<usize, String>> {
+        let (context, gpu) = (self.context()?, self.gpu()?);
+        if ptx.starts_with("\x7fELF") {
+            return self.refuse(
+                CUDA_ERROR_INVALID_IMAGE,
+                "machine code; only PTX runs here",
+            );
+        }
+        if let Some(target) = target(ptx).filter(|target| *target > gpu::COMPUTE) {
+            let why =
+                format!("PTX for compute capability {}.{}", target.0, target.1);
+            return self.refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, &why);
+        }
+        let mut module = match Module::parse(ptx) {
+            Ok(module) => module,
+            Err(e) => return Ok(Err(e.to_string())),
+        };
+        if let Err(e) = module.place(&mut self.memory.content) {
+            return self.refuse(CUDA_ERROR_OUT_OF_MEMORY, &e.to_string());
+        }
+        for variable in module.variables() {
+            let name = format!("the variable {}", variable.name);
+            let (bytes, kind) = (variable.bytes, Kind::Variable);
+            let holding = Holding { bytes, kind, gpu, context, name, host: None };
+            if let Some(address) = variable.address {
+                self.memory.hold(address, holding);
+            }
+        }
+        Ok(Ok(self.modules.insert(Loaded { context, module: Arc::new(module) })))
+    }
+
+    /// The same for a caller who has no room for a log.
+    fn load_or_report(&mut self, ptx: &str) -> Answer<usize> {
+        match self.load(ptx)? {
+            Ok(module) => Ok(module),
+            Err(log) => self.refuse(CUDA_ERROR_INVALID_PTX, &log),
+        }
+    }
+
+    /// Unloads a module, with its functions and variables.
+    pub(crate) fn unload(&mut self, handle: usize) {
+        let Some(loaded) = self.modules.remove(handle) else { return };
+        self.functions.retain(|function| function.module != handle);
+        for address in loaded.module.variables().iter().filter_map(|v| v.address) {
+            let call = self.call;
+            let _ = self.memory.let_go(address, call, |kind| kind == Kind::Variable);
+            let _ = self.memory.unmake(address);
+        }
+    }
+
+    pub(crate) fn function(
+        &self,
+        function: usize,
+    ) -> Answer<(&Function, &Arc<Module>, &Kernel)> {
+        let function =
+            self.functions.get(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let loaded =
+            self.modules.get(function.module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let kernel =
+            loaded.module.kernel(&function.kernel).ok_or(CUDA_ERROR_NOT_FOUND)?;
+        Ok((function, &loaded.module, kernel))
+    }
+
+    fn function_attribute(
+        &self,
+        function: usize,
+        attribute: c_uint,
+    ) -> Answer<c_int> {
+        let (function, _, kernel) = self.function(function)?;
+        let is = |name: cudarc::driver::sys::CUfunction_attribute| {
+            attribute == name as c_uint
+        };
+        Ok(if is(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
+            kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS) as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
+            kernel.shared_bytes as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
+            kernel.local_bytes as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_NUM_REGS) {
+            THREAD_REGISTERS as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION)
+            || is(CU_FUNC_ATTRIBUTE_BINARY_VERSION)
+        {
+            (gpu::COMPUTE.0 * 10 + gpu::COMPUTE.1) as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+            function.most_dynamic_bytes as c_int
+        } else if is(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+            function.carveout
+        } else if is(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)
+            || is(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA)
+        {
+            0
+        } else {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        })
+    }
+}
+
+/// The compute capability that PTX says it is for: `.target sm_75`.
+fn target(ptx: &str) -> Option<(u32, u32)> {
+    let line = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?;
+    let digits: String =
+        line.split("sm_").nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+    let number: u32 = digits.parse().ok()?;
+    Some((number / 10, number % 10))
+}
+
+api! {
+    fn cuModuleLoadData(session, module: Out<usize>, image: Text) {
+        module.check()?;
+        module.set(session.load_or_report(&image.get()?)?)?;
+    }
+
+    fn cuModuleLoad(session, module: Out<usize>, path: Text) {
+        module.check()?;
+        let ptx = std::fs::read_to_string(path.get()?).map_err(|_| CUDA_ERROR_FILE_NOT_FOUND)?;
+        module.set(session.load_or_report(&ptx)?)?;
+    }
+
+    /// Options have their values beside them, as numbers or as pointers. Only the error log
+    /// means something here.
+    fn cuModuleLoadDataEx(
+        session, module: Out<usize>, image: Text, count: c_uint, options: In<c_uint>,
+        values: In<usize>,
+    ) {
+        module.check()?;
+        let (mut log, mut room) = (0, 0);
+        for option in 0..count as usize {
+            match options.at(option)? {
+                ERROR_LOG => log = values.at(option)?,
+                ERROR_LOG_BYTES => room = values.at(option)?,
+                _ => {}
+            }
+        }
+        match session.load(&image.get()?)? {
+            Ok(handle) => module.set(handle)?,
+            Err(text) if log == 0 => return session.refuse(CUDA_ERROR_INVALID_PTX, &text),
+            Err(text) => {
+                Room::new(log).fill(&text, room)?;
+                return Err(CUDA_ERROR_INVALID_PTX);
+            }
+        }
+    }
+
+    fn cuModuleUnload(session, module: usize) {
+        session.context()?;
+        session.modules.get(module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        session.unload(module); // work that is queued keeps the code that it needs
+    }
+
+    fn cuModuleGetFunction(session, function: Out<usize>, module: usize, name: Text) {
+        function.check()?;
+        let kernel = name.get()?;
+        let loaded = session.modules.get(module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let found = loaded.module.kernel(&kernel).ok_or(CUDA_ERROR_NOT_FOUND)?;
+        let most_dynamic_bytes = gpu::BLOCK_SHARED_BYTES.saturating_sub(found.shared_bytes);
+        let found = Function { module, kernel, most_dynamic_bytes, carveout: -1 };
+        function.set(session.functions.insert(found))?;
+    }
+
+    fn cuModuleGetGlobal_v2(
+        session, address: Out<u64>, bytes: Out<usize>, module: usize, name: Text,
+    ) {
+        let name = name.get()?;
+        let loaded = session.modules.get(module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let mut variables = loaded.module.variables().iter();
+        let found = variables.find(|variable| variable.name == name);
+        let found = found.ok_or(CUDA_ERROR_NOT_FOUND)?;
+        address.set_if_wanted(found.address.ok_or(CUDA_ERROR_NOT_FOUND)?)?;
+        bytes.set_if_wanted(found.bytes as usize)?;
+    }
+
+    fn cuFuncGetAttribute(session, value: Out<c_int>, attribute: c_uint, function: usize) {
+        value.set(session.function_attribute(function, attribute)?)?;
+    }
+
+    fn cuFuncSetAttribute(session, function: usize, attribute: c_uint, value: c_int) {
+        let shared = session.function(function)?.2.shared_bytes;
+        let function = session.functions.get_mut(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        if attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_uint {
+            let bytes = u32::try_from(value).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
+            if bytes > gpu::BLOCK_SHARED_BYTES_OPT_IN.saturating_sub(shared) {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
+            function.most_dynamic_bytes = bytes;
+        } else if attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as c_uint {
+            if !(-1..=100).contains(&value) {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
+            function.carveout = value;
+        } else {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+
+    /// A wish that hardware may ignore.
+    fn cuFuncSetCacheConfig(session, function: usize, config: c_uint) {
+        session.function(function)?;
+        if config > 3 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+
+    fn cuFuncGetModule(session, module: Out<usize>, function: usize) {
+        let (found, ..) = session.function(function)?;
+        module.set(found.module)?;
+    }
+}

@@ -1,0 +1,90 @@
+//! Access of one GPU to the memory of another. All emulated GPUs can have it.
+
+use std::ffi::{c_int, c_uint};
+
+use cudarc::driver::sys::CUdevice_P2PAttribute_enum::*;
+use cudarc::driver::sys::CUresult::*;
+
+use crate::answer::Answer;
+use crate::call::{Out, api};
+use crate::driver::Session;
+use crate::memory::Kind;
+
+impl Session {
+    /// An error unless all of these are contexts.
+    pub(crate) fn known_contexts(&self, contexts: &[usize]) -> Answer {
+        let known =
+            contexts.iter().all(|context| self.contexts.get(*context).is_some());
+        if known { Ok(()) } else { Err(CUDA_ERROR_INVALID_CONTEXT) }
+    }
+
+    /// Whether kernels of a context may use this address, on another GPU.
+    pub(crate) fn has_access(
+        &self,
+        context: usize,
+        owner: usize,
+        address: u64,
+    ) -> bool {
+        let Some(found) = self.contexts.get(context) else { return false };
+        match self.memory.around(address).map(|(_, holding)| holding.kind) {
+            Some(Kind::Pool(pool)) => {
+                let pool = self.pools.get(pool);
+                pool.is_some_and(|pool| pool.accessible_to.contains(&found.gpu))
+            }
+            _ => found.peers.iter().any(|peer| {
+                self.contexts.get(*peer).is_some_and(|peer| peer.gpu == owner)
+            }),
+        }
+    }
+}
+
+api! {
+    fn cuDeviceCanAccessPeer(session, can: Out<c_int>, device: c_int, peer: c_int) {
+        let (device, peer) = (session.device(device)?, session.device(peer)?);
+        can.set(c_int::from(device != peer))?;
+    }
+
+    fn cuDeviceGetP2PAttribute(
+        session, value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int,
+    ) {
+        let (from, to) = (session.device(from)?, session.device(to)?);
+        if from == to {
+            return Err(CUDA_ERROR_INVALID_DEVICE);
+        }
+        let is = |name| attribute == name as c_uint;
+        value.set(if is(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED) {
+            1
+        } else if is(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
+            || is(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
+            || attribute == 4
+        {
+            0
+        } else {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        })?;
+    }
+
+    fn cuCtxEnablePeerAccess(session, peer: usize, flags: c_uint) {
+        let handle = session.context()?;
+        session.known_contexts(&[peer])?;
+        let gpu_of = |handle| session.contexts.get(handle).map(|context| context.gpu);
+        if flags != 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        if gpu_of(handle) == gpu_of(peer) {
+            return Err(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+        }
+        let context = session.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        if !context.peers.insert(peer) {
+            return Err(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+        }
+    }
+
+    fn cuCtxDisablePeerAccess(session, peer: usize) {
+        let handle = session.context()?;
+        let context = session.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        if !context.peers.remove(&peer) {
+            return Err(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What kernels did since somebody asked last, and the one function that tells.
+
+use std::collections::BTreeMap;
+use std::ffi::c_char;
+use std::fmt::Write;
+
+use emulator::{Counts, Tally};
+
+use crate::driver::Driver;
+
+/// Counts since the last question.
+#[derive(Default)]
+pub(crate) struct Counted {
+    launches: u64,
+    total: Tally,
+    lines: BTreeMap<(String, u32), Tally>,
+}
+
+impl Counted {
+    pub(crate) fn add(&mut self, counts: &Counts) {
+        self.launches += 1;
+        self.total += counts.total();
+        for (line, tally) in counts.by_source_line() {
+            *self.lines.entry(line).or_default() += tally;
+        }
+    }
+
+    /// One `name number` a line: the totals; then, for each line of a source that did
+    /// something, `line NUMBER FILE` and its own.
+    fn tell(&self) -> String {
+        let mut text = format!("launches {}\n", self.launches);
+        write_tally(&mut text, &self.total);
+        for ((file, line), tally) in &self.lines {
+            let _ = writeln!(text, "line {line} {file}");
+            write_tally(&mut text, tally);
+        }
+        text
+    }
+}
+
+fn write_tally(text: &mut String, tally: &Tally) {
+    for (name, number) in [
+        ("global_load_requests", tally.global_loads.requests),
+        ("global_load_sectors", tally.global_loads.sectors),
+        ("global_load_sectors_ideal", tally.global_loads.ideal),
+        ("global_store_requests", tally.global_stores.requests),
+        ("global_store_sectors", tally.global_stores.sectors),
+        ("global_store_sectors_ideal", tally.global_stores.ideal),
+        ("shared_load_requests", tally.shared_loads.requests),
+        ("shared_load_wavefronts", tally.shared_loads.wavefronts),
+        ("shared_load_wavefronts_ideal", tally.shared_loads.ideal),
+        ("shared_store_requests", tally.shared_stores.requests),
+        ("shared_store_wavefronts", tally.shared_stores.wavefronts),
+        ("shared_store_wavefronts_ideal", tally.shared_stores.ideal),
+        ("atomic_requests", tally.atomics),
+        ("barriers", tally.barriers),
+        ("divergent_branches", tally.divergent_branches),
+        ("ptx_instructions", tally.instructions),
+        ("ptx_thread_instructions", tally.thread_instructions),
+    ] {
+        let _ = writeln!(text, "{name} {number}");
+    }
+}
+
+/// From now on an elapsed time is not-a-number instead of an error: for a program that
+/// keeps no times, so that what it runs may ask for them.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+extern "C" fn workbookEmulatorNoTime() {
+    Driver::lock().elapsed_is_nan = true;
+}
+
+/// Tells what was counted since it last told, as text of at most `room` bytes with a NUL at
+/// its end; returns how many bytes it needs. With too little room it tells nothing, and
+/// forgets nothing. NVIDIA's driver has no such function: who finds it has the emulated one.
+///
+/// # Safety
+///
+/// `text` is null, or `room` bytes can be written there.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+unsafe extern "C" fn workbookEmulatorCounts(
+    text: *mut c_char,
+    room: usize,
+) -> usize {
+    let told = std::panic::catch_unwind(|| {
+        let mut driver = Driver::lock();
+        let told = driver.counted.tell();
+        let needed = told.len() + 1;
+        if text.is_null() || room < needed {
+            return needed;
+        }
+        driver.counted = Counted::default();
+        // SAFETY: the caller has as much room as it says, which is enough.
+        unsafe {
+            std::ptr::copy_nonoverlapping(told.as_ptr(), text.cast(), told.len());
+            text.add(told.len()).write(0);
+        }
+        needed
+    });
+    told.unwrap_or(0)
+}

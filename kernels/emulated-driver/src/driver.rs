@@ -1,0 +1,387 @@
+//! The driver's state, and what it means that time passes for it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::CUresult::{self, *};
+use emulator::Module;
+
+use crate::answer::Answer;
+use crate::counted::Counted;
+use crate::gpu;
+use crate::graph::{Capture, Graph, Place};
+use crate::handles::Handles;
+use crate::memory::Memory;
+use crate::pool::{Pool, Settings};
+use crate::queue::{Kind, Next, Queues, Ticket};
+use crate::schedule::Schedule;
+use crate::work::{HostFunction, Work};
+
+/// Everything.
+pub(crate) struct Driver {
+    pub(crate) initialised: bool,
+    pub(crate) gpus: Vec<Gpu>,
+    pub(crate) contexts: Handles<Context>,
+    /// Queues by the handles of their streams.
+    pub(crate) streams: Handles<u32>,
+    pub(crate) queues: Queues,
+    pub(crate) events: Handles<Event>,
+    pub(crate) modules: Handles<Loaded>,
+    pub(crate) functions: Handles<Function>,
+    pub(crate) pools: Handles<Pool>,
+    pub(crate) graphs: Handles<Arc<Graph>>,
+    /// Graphs that were made ready to launch.
+    pub(crate) executables: Handles<Executable>,
+    pub(crate) captures: BTreeMap<u64, Capture>,
+    pub(crate) memory: Memory,
+    pub(crate) counted: Counted,
+    /// How much work was done that may have written to the host's memory.
+    pub(crate) host_writes: u64,
+    /// Whoever asks for an elapsed time gets not-a-number instead of an error.
+    pub(crate) elapsed_is_nan: bool,
+    schedule: Schedule,
+}
+
+/// A GPU, as far as it changes.
+pub(crate) struct Gpu {
+    /// Handle of the primary context, if it is there, and how often it is retained.
+    pub(crate) primary: Option<usize>,
+    pub(crate) retained: u32,
+    /// Handles of the pool that it came with, and of the one in use.
+    pub(crate) default_pool: usize,
+    pub(crate) pool: usize,
+    /// Bytes that are taken of its memory.
+    pub(crate) used_bytes: u64,
+}
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) gpu: usize,
+    /// The queue of the legacy default stream.
+    pub(crate) legacy: u32,
+    /// Contexts whose memory kernels of this one may use.
+    pub(crate) peers: BTreeSet<usize>,
+    pub(crate) limits: BTreeMap<u32, usize>,
+    pub(crate) flags: u32,
+    /// After work has failed, every call in the context answers this.
+    pub(crate) failed: Option<CUresult>,
+}
+
+/// An event.
+pub(crate) struct Event {
+    pub(crate) context: usize,
+    pub(crate) timed: bool,
+    /// What was recorded last.
+    pub(crate) recorded: Option<Recorded>,
+}
+
+/// Where an event was recorded.
+#[derive(Clone, Copy)]
+pub(crate) enum Recorded {
+    Queued(Ticket),
+    Captured { capture: u64, place: Place },
+}
+
+/// A module.
+pub(crate) struct Loaded {
+    pub(crate) context: usize,
+    pub(crate) module: Arc<Module>,
+}
+
+/// A kernel of a module, with what may be set of it.
+pub(crate) struct Function {
+    pub(crate) module: usize,
+    pub(crate) kernel: String,
+    pub(crate) most_dynamic_bytes: u32,
+    pub(crate) carveout: i32,
+}
+
+/// A graph that can be launched.
+pub(crate) struct Executable {
+    pub(crate) graph: Arc<Graph>,
+}
+
+static DRIVER: LazyLock<Mutex<Driver>> =
+    LazyLock::new(|| Mutex::new(Driver::new(gpu::count())));
+/// Signalled when a host function has ended.
+static ENDED: Condvar = Condvar::new();
+
+thread_local! {
+    /// The contexts of this thread; the last one is current.
+    static CURRENT: RefCell<Vec<usize>> = const { RefCell::new(vec![]) };
+    /// Whether this thread runs a host function, which may not call the driver.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// This thread's default streams: context and queue.
+    static OF_THREAD: RefCell<Vec<(usize, u32)>> = const { RefCell::new(vec![]) };
+}
+
+impl Driver {
+    fn new(gpus: usize) -> Driver {
+        let mut pools = Handles::of_kind(6);
+        let gpu = |number| {
+            let pool = pools.insert(Pool::new(number, Settings::default()));
+            Gpu {
+                primary: None,
+                retained: 0,
+                default_pool: pool,
+                pool,
+                used_bytes: 0,
+            }
+        };
+        let gpus: Vec<_> = (0..gpus).map(gpu).collect();
+        Driver {
+            initialised: false,
+            memory: Memory::new(gpus.len()),
+            gpus,
+            contexts: Handles::of_kind(1),
+            streams: Handles::of_kind(2),
+            queues: Queues::default(),
+            events: Handles::of_kind(3),
+            modules: Handles::of_kind(4),
+            functions: Handles::of_kind(5),
+            pools,
+            graphs: Handles::of_kind(7),
+            executables: Handles::of_kind(8),
+            captures: BTreeMap::new(),
+            counted: Counted::default(),
+            host_writes: 0,
+            elapsed_is_nan: false,
+            schedule: Schedule::of_environment(),
+        }
+    }
+
+    /// The driver, once nobody else uses it. A call that panicked has left it as it was
+    /// then; that is the best there is.
+    pub(crate) fn lock() -> MutexGuard<'static, Driver> {
+        DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes memory of a GPU, if it has so much left.
+    pub(crate) fn reserve(&mut self, gpu: usize, bytes: u64) -> Answer {
+        let left = gpu::MEMORY_BYTES as u64 - self.gpus[gpu].used_bytes;
+        if bytes > left {
+            return Err(CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        self.gpus[gpu].used_bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives back what pools do not need and may not keep, as synchronising does.
+    pub(crate) fn trim_pools(&mut self) {
+        let handles: Vec<_> = self.pools.iter().map(|(handle, _)| handle).collect();
+        for handle in handles {
+            let keep =
+                self.pools.get(handle).map(|pool| pool.settings.release_threshold);
+            self.trim_pool(handle, keep.unwrap_or(u64::MAX));
+        }
+    }
+
+    pub(crate) fn trim_pool(&mut self, handle: usize, keep: u64) {
+        let Some(pool) = self.pools.get_mut(handle) else { return };
+        let freed = pool.trim(keep, |ticket| self.queues.is_done(ticket));
+        let gpu = pool.gpu;
+        self.gpus[gpu].used_bytes -= freed;
+    }
+}
+
+/// A call of the program's, in which it has the driver for itself.
+pub(crate) struct Session {
+    driver: Option<MutexGuard<'static, Driver>>,
+    /// The function that was called.
+    pub(crate) call: &'static str,
+    /// Whether standard error has been told why the call fails.
+    pub(crate) explained: Cell<bool>,
+}
+
+impl std::ops::Deref for Session {
+    type Target = Driver;
+    fn deref(&self) -> &Driver {
+        self.driver.as_ref().expect("held but while waiting")
+    }
+}
+
+impl std::ops::DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut Driver {
+        self.driver.as_mut().expect("held but while waiting")
+    }
+}
+
+impl Session {
+    /// `None` in a host function, which may not call the driver.
+    pub(crate) fn open(call: &'static str) -> Option<Session> {
+        let allowed = !IN_HOST_FUNCTION.get();
+        let explained = Cell::new(false);
+        allowed.then(|| Session { driver: Some(Driver::lock()), call, explained })
+    }
+
+    /// Answers with an error, and says why on standard error.
+    pub(crate) fn refuse<T>(&self, code: CUresult, why: &str) -> Answer<T> {
+        report(self.call, why);
+        self.explained.set(true);
+        Err(code)
+    }
+
+    /// Handle of the current context. An error if its work has failed.
+    pub(crate) fn context(&self) -> Answer<usize> {
+        if !self.initialised {
+            return Err(CUDA_ERROR_NOT_INITIALIZED);
+        }
+        let handle = current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        let context =
+            self.contexts.get(handle).ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        context.failed.map_or(Ok(handle), Err)
+    }
+
+    /// Number of the current context's GPU.
+    pub(crate) fn gpu(&self) -> Answer<usize> {
+        let context = self.context()?;
+        self.contexts
+            .get(context)
+            .map(|context| context.gpu)
+            .ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The queue of a stream. Null and 1 are the legacy default stream, 2 is the thread's.
+    pub(crate) fn queue(&mut self, stream: usize) -> Answer<u32> {
+        let context = self.context()?;
+        let queue = match stream {
+            0 | 1 => self.contexts.get(context).map(|context| context.legacy),
+            2 => Some(self.queue_of_thread(context)),
+            _ => self.streams.get(stream).copied(),
+        };
+        let queue = queue.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let owner = self.queues.get(queue).map(|queue| queue.context);
+        let failed =
+            owner.and_then(|owner| self.contexts.get(owner)).and_then(|c| c.failed);
+        failed.map_or(Ok(queue), Err)
+    }
+
+    fn queue_of_thread(&mut self, context: usize) -> u32 {
+        let known = OF_THREAD.with_borrow(|own| {
+            own.iter().find(|(owner, _)| *owner == context).map(|(_, queue)| *queue)
+        });
+        known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(
+            || {
+                let queue = self.queues.open(context, Kind::Blocking, 0);
+                OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
+                queue
+            },
+        )
+    }
+
+    /// Queues work in a stream, or adds it to what the stream captures.
+    pub(crate) fn enqueue(&mut self, queue: u32, work: Work) -> Answer {
+        if self.add_to_capture(queue, &work)? {
+            return Ok(());
+        }
+        self.queues.push(queue, work, vec![]);
+        self.stray();
+        Ok(())
+    }
+
+    /// Lets work happen that nobody waits for, if the schedule says so.
+    pub(crate) fn stray(&mut self) {
+        while self.schedule.strays() {
+            let ready = self.queues.ready();
+            let Some(queue) = self.schedule.choose(&ready) else { return };
+            self.run_first(queue);
+        }
+    }
+
+    /// Works until all of this is done.
+    pub(crate) fn finish(&mut self, tickets: &[Ticket]) {
+        for ticket in tickets {
+            loop {
+                self.stray();
+                match self.queues.next_towards(*ticket) {
+                    Next::Done => break,
+                    Next::First(queue) => self.run_first(queue),
+                    Next::Running => self.wait(),
+                }
+            }
+        }
+    }
+
+    /// Does one piece of what has to be done for `ticket`, without waiting; and says
+    /// whether it is done. So a program that asks again and again gets there.
+    pub(crate) fn step_towards(&mut self, ticket: Ticket) -> bool {
+        self.stray();
+        if let Next::First(queue) = self.queues.next_towards(ticket) {
+            self.run_first(queue);
+        }
+        self.queues.is_done(ticket)
+    }
+
+    fn run_first(&mut self, queue: u32) {
+        let context = self.queues.get(queue).map(|found| found.context);
+        let Some(work) = self.queues.begin(queue) else { return };
+        if let Work::Call(function) = work {
+            self.host_writes += 1;
+            call_host(function, queue);
+            return; // the other thread ends it
+        }
+        let failed = context.and_then(|handle| self.contexts.get(handle)?.failed);
+        if failed.is_none()
+            && let Err(failure) = self.perform(work)
+        {
+            report("while the stream worked", &failure.what);
+            if let Some(context) =
+                context.and_then(|handle| self.contexts.get_mut(handle))
+            {
+                context.failed = Some(failure.code);
+            }
+        }
+        self.queues.end(queue);
+    }
+
+    /// Waits until a host function ends, and lets other threads use the driver meanwhile.
+    fn wait(&mut self) {
+        if let Some(driver) = self.driver.take() {
+            self.driver =
+                Some(ENDED.wait(driver).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
+
+/// Runs a host function on a thread of its own, as NVIDIA's driver does: it may block.
+fn call_host(host: HostFunction, queue: u32) {
+    std::thread::spawn(move || {
+        IN_HOST_FUNCTION.set(true);
+        let HostFunction { function, argument } = host;
+        // SAFETY: the program gave the function with its argument, to be called once.
+        unsafe { function(argument as *mut c_void) };
+        let mut driver = Driver::lock();
+        driver.host_writes += 1;
+        driver.queues.end(queue);
+        drop(driver);
+        ENDED.notify_all();
+    });
+}
+
+/// Handle of the context that is current for this thread.
+pub(crate) fn current() -> Option<usize> {
+    CURRENT.with_borrow(|stack| stack.last().copied()).filter(|handle| *handle != 0)
+}
+
+/// Makes a context current in place of the one that is.
+pub(crate) fn set_current(handle: usize) {
+    CURRENT.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.push(handle);
+    });
+}
+
+pub(crate) fn push_current(handle: usize) {
+    CURRENT.with_borrow_mut(|stack| stack.push(handle));
+}
+
+pub(crate) fn pop_current() -> Option<usize> {
+    CURRENT.with_borrow_mut(Vec::pop)
+}
+
+/// Says on standard error what went wrong.
+pub(crate) fn report(call: &str, what: &str) {
+    eprintln!("emulated driver: {call}: {what}");
+}

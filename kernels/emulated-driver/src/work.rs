@@ -1,0 +1,186 @@
+//! Work: what waits in a queue, and what happens when its turn comes.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUresult::{self, *};
+use emulator::{FaultKind, Launch, Module, Options};
+
+use crate::driver::{Driver, report};
+use crate::host;
+use crate::memory::Where;
+use crate::watch::Noted;
+
+/// Bytes that a copy with the host moves at once.
+const PIECE: usize = 256 << 10;
+
+/// One piece of work.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Nothing: a place in a queue for an event, or for a wait.
+    Nothing,
+    /// Bytes go from one address to another; either may be the host's.
+    Copy { to: u64, from: u64, bytes: u64, noted: Option<Noted> },
+    /// Bytes that were taken from pageable memory when the program called.
+    Upload { to: u64, from: Arc<Vec<u8>> },
+    /// A pattern, again and again.
+    Fill { to: u64, pattern: Vec<u8>, count: u64 },
+    /// A kernel.
+    Launch(Arc<KernelLaunch>),
+    /// A function of the program's, which runs on a thread of its own.
+    Call(HostFunction),
+    /// Device memory comes into being.
+    Make { address: u64, bytes: u64, name: String },
+    /// Device memory goes.
+    Unmake { address: u64 },
+}
+
+/// A kernel and what it is launched with.
+#[derive(Debug)]
+pub(crate) struct KernelLaunch {
+    pub(crate) module: Arc<Module>,
+    pub(crate) kernel: String,
+    pub(crate) gpu: usize,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) arguments: Vec<u8>,
+}
+
+/// A function of the program's, with its argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostFunction {
+    pub(crate) function: unsafe extern "C" fn(*mut c_void),
+    pub(crate) argument: usize,
+}
+
+/// Why work failed: in words, and what the program is told from then on.
+pub(crate) struct Failure {
+    pub(crate) code: CUresult,
+    pub(crate) what: String,
+}
+
+impl Driver {
+    /// Does a piece of work, but for a host function's, which is not the driver's to do.
+    pub(crate) fn perform(&mut self, work: Work) -> Result<(), Failure> {
+        let memory = |e: emulator::MemoryError| Failure {
+            code: CUDA_ERROR_ILLEGAL_ADDRESS,
+            what: e.to_string(),
+        };
+        match work {
+            Work::Nothing | Work::Call(_) => Ok(()),
+            Work::Copy { to, from, bytes, noted } => {
+                if noted.is_some_and(|noted| noted.has_changed(self.host_writes)) {
+                    let what =
+                        "the program has changed memory that this copy was to use";
+                    self.report_copy(to, from, bytes, what);
+                }
+                self.copy(to, from, bytes)
+            }
+            Work::Upload { to, from } => {
+                self.memory.content.write(to, &from).map_err(memory)
+            }
+            Work::Fill { to, pattern, count } => {
+                self.memory.content.fill(to, &pattern, count).map_err(memory)
+            }
+            Work::Make { address, bytes, name } => {
+                self.memory.make(address, bytes, &name).map_err(memory)
+            }
+            Work::Unmake { address } => self.memory.unmake(address).map_err(memory),
+            Work::Launch(launch) => self.run(&launch),
+        }
+    }
+
+    /// Says something of a copy.
+    fn report_copy(&self, to: u64, from: u64, bytes: u64, what: &str) {
+        let name = |address| match self.memory.around(address) {
+            Some((_, holding)) => holding.name.clone(),
+            None => format!("{address:#x}"),
+        };
+        let copy =
+            format!("a copy of {bytes} bytes from {} to {}", name(from), name(to));
+        report(&copy, what);
+    }
+
+    fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), Failure> {
+        // The program may have freed what it holds since, but then the copy was done first:
+        // freeing waits. What is in device memory goes in the order of streams.
+        let on_device = |address| self.is_device_memory(address);
+        let (to_device, from_device) = (on_device(to), on_device(from));
+        self.host_writes += u64::from(!to_device);
+        let content = &mut self.memory.content;
+        let failure = |e: emulator::MemoryError| Failure {
+            code: CUDA_ERROR_ILLEGAL_ADDRESS,
+            what: e.to_string(),
+        };
+        if to_device && from_device {
+            return content.copy(to, from, bytes).map_err(failure);
+        }
+        let mut piece = vec![0; PIECE.min(bytes as usize)];
+        for offset in (0..bytes).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min((bytes - offset) as usize)];
+            if from_device {
+                content.read(from + offset, piece).map_err(failure)?;
+            } else {
+                // SAFETY: the call that queued this has checked what the driver knows of
+                // the range; the rest is the program's promise.
+                unsafe { host::read((from + offset) as usize, piece) };
+            }
+            if to_device {
+                content.write(to + offset, piece).map_err(failure)?;
+            } else {
+                // SAFETY: as above.
+                unsafe { host::write((to + offset) as usize, piece) };
+            }
+        }
+        Ok(())
+    }
+
+    fn is_device_memory(&self, address: u64) -> bool {
+        !matches!(self.memory.locate(address, 1), Ok(Where::Host | Where::Pageable))
+    }
+
+    fn run(&mut self, launch: &KernelLaunch) -> Result<(), Failure> {
+        let shape = Launch {
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            arguments: &launch.arguments,
+        };
+        let content = &mut self.memory.content;
+        let ran = emulator::run(
+            &launch.module,
+            &launch.kernel,
+            &shape,
+            content,
+            &Options::default(),
+        );
+        match ran {
+            Ok(counts) => {
+                print!("{}", counts.printed);
+                self.counted.add(&counts);
+                self.host_writes += 1; // it may have reached the host's memory
+                Ok(())
+            }
+            Err(fault) => {
+                Err(Failure { code: code_of(fault.kind), what: fault.to_string() })
+            }
+        }
+    }
+}
+
+/// What NVIDIA's driver would answer. It knows nothing of most mistakes that the emulator
+/// finds; then it is a failed launch.
+fn code_of(fault: FaultKind) -> CUresult {
+    match fault {
+        FaultKind::BadLaunch => CUDA_ERROR_INVALID_VALUE,
+        FaultKind::OutOfBounds | FaultKind::UseAfterFree => {
+            CUDA_ERROR_ILLEGAL_ADDRESS
+        }
+        FaultKind::Misaligned => CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::NoProgress | FaultKind::OverBudget => CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Assertion => CUDA_ERROR_ASSERT,
+        FaultKind::Unsupported => CUDA_ERROR_NOT_SUPPORTED,
+        _ => CUDA_ERROR_LAUNCH_FAILED,
+    }
+}

@@ -1,0 +1,109 @@
+//! Loading the emulated driver under cudarc, in a test.
+#![allow(dead_code)] // not every test file uses all of it
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
+use cudarc::driver::{
+    CudaContext, CudaModule, CudaStream, DevicePtrMut, DriverError, LaunchConfig,
+    PushKernelArg, sys,
+};
+use cudarc::nvrtc::Ptx;
+
+/// Enough for every test of a file to have one for itself.
+const GPUS: &str = "16";
+
+/// The library, which cargo has built beside the test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.with_file_name("libemulated_driver.so")
+}
+
+static LOADED: LazyLock<()> = LazyLock::new(|| {
+    // SAFETY: no other thread reads the environment yet: every test starts here.
+    unsafe { std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS) };
+    // SAFETY: the library has no initialisers.
+    let loaded = unsafe { libloading::Library::new(library()) }.unwrap();
+    // From now on the loader takes it for libcuda.so.1.
+    std::mem::forget(loaded);
+    // SAFETY: opens the library, and looks a name up.
+    let ours = unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
+    assert!(
+        ours.is_ok(),
+        "NVIDIA's driver is in the way: the loader finds its libcuda.so"
+    );
+});
+
+/// The primary context of a GPU, without cudarc's own waits. Tests of one file run side by
+/// side, so each takes another GPU.
+pub(crate) fn context(gpu: usize) -> Arc<CudaContext> {
+    LazyLock::force(&LOADED);
+    let context = CudaContext::new(gpu).unwrap();
+    // SAFETY: tests order their streams themselves.
+    unsafe { context.disable_event_tracking() };
+    context
+}
+
+/// Kernels for tests: `add(data, count, number)` adds to each word, one word a thread.
+pub(crate) const PTX: &str = include_str!("add.ptx");
+
+pub(crate) fn module(context: &Arc<CudaContext>) -> Arc<CudaModule> {
+    context.load_module(Ptx::from_src(PTX)).unwrap()
+}
+
+/// The error of a call that should have failed.
+#[track_caller]
+pub(crate) fn code<T>(answer: Result<T, DriverError>) -> sys::CUresult {
+    match answer {
+        Ok(_) => panic!("it should have failed"),
+        Err(e) => e.0,
+    }
+}
+
+/// What kernels did since the last question, by name.
+pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
+    type Ask = unsafe extern "C" fn(*mut u8, usize) -> usize;
+    // SAFETY: the function is the emulated driver's, with this signature.
+    let text = unsafe {
+        let ask = sys::culib().get::<Ask>(b"workbookEmulatorCounts").unwrap();
+        let mut text = vec![0; ask(std::ptr::null_mut(), 0)];
+        ask(text.as_mut_ptr(), text.len());
+        text
+    };
+    let text = String::from_utf8(text).unwrap();
+    let totals =
+        text.trim_end_matches('\0').lines().take_while(|l| !l.starts_with("line "));
+    totals
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(name, number)| (name.to_owned(), number.parse().unwrap()))
+        .collect()
+}
+
+/// This test file's program, to run one test of it in a process of its own.
+pub(crate) fn alone(
+    test: &str,
+    environment: &[(&str, &str)],
+) -> std::process::Output {
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+    program.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
+    program.envs(environment.iter().map(|(name, value)| (OsStr::new(name), value)));
+    program.output().unwrap()
+}
+
+/// Adds a number to each word, in the order of a stream.
+pub(crate) fn add(
+    stream: &Arc<CudaStream>,
+    module: &Arc<CudaModule>,
+    data: &mut impl DevicePtrMut<u32>,
+    number: u32,
+) -> Result<(), DriverError> {
+    let function = module.load_function("add")?;
+    let count = data.len() as u32;
+    let (address, _ordered) = data.device_ptr_mut(stream);
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&address).arg(&count).arg(&number);
+    // SAFETY: the kernel takes (data, count, number); the emulator finds what is wrong.
+    unsafe { launch.launch(LaunchConfig::for_num_elems(count)) }?;
+    Ok(())
+}

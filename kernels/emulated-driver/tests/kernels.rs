@@ -1,0 +1,103 @@
+//! Modules and launches, by cudarc.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+mod common;
+
+use std::ffi::{CString, c_char, c_void};
+
+use common::{PTX, add, code, context, module};
+use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
+use cudarc::nvrtc::Ptx;
+use sys::CUresult::*;
+
+#[test]
+fn kernels_use_pinned_and_managed_memory_in_place() {
+    let context = context(1);
+    let (stream, kernels) = (context.new_stream().unwrap(), module(&context));
+    // SAFETY: all words are written below.
+    let mut managed = unsafe { context.alloc_unified::<u32>(100, true) }.unwrap();
+    managed.as_mut_slice().unwrap().fill(1);
+    add(&stream, &kernels, &mut managed, 2).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(managed.as_slice().unwrap(), [3; 100]);
+}
+
+#[test]
+fn a_kernel_that_leaves_its_buffer_fails_for_good() {
+    let context = context(2);
+    let (stream, kernels) = (context.new_stream().unwrap(), module(&context));
+    let data = stream.alloc_zeros::<u32>(100).unwrap();
+    let function = kernels.load_function("add").unwrap();
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&data).arg(&101u32).arg(&1u32);
+    // SAFETY: the emulator finds what is wrong.
+    unsafe { launch.launch(LaunchConfig::for_num_elems(101)) }.unwrap();
+    assert_eq!(code(stream.synchronize()), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_eq!(code(stream.clone_dtoh(&data)), CUDA_ERROR_ILLEGAL_ADDRESS);
+    std::mem::forget(data);
+}
+
+#[test]
+fn launches_that_cannot_be_are_refused() {
+    let context = context(3);
+    let (stream, kernels) = (context.new_stream().unwrap(), module(&context));
+    let data = stream.alloc_zeros::<u32>(1).unwrap();
+    let function = kernels.load_function("add").unwrap();
+    for (grid, block, shared) in [
+        ((0, 1, 1), (1, 1, 1), 0),
+        ((1, 70_000, 1), (1, 1, 1), 0),
+        ((1, 1, 1), (1025, 1, 1), 0),
+        ((1, 1, 1), (32, 33, 1), 0),
+        ((1, 1, 1), (1, 1, 65), 0),
+        ((1, 1, 1), (1, 1, 1), 48 * 1024 + 1),
+    ] {
+        let mut launch = stream.launch_builder(&function);
+        launch.arg(&data).arg(&1u32).arg(&1u32);
+        let shape = LaunchConfig {
+            grid_dim: grid,
+            block_dim: block,
+            shared_mem_bytes: shared,
+        };
+        // SAFETY: the driver refuses.
+        let refused = unsafe { launch.launch(shape) };
+        assert_eq!(code(refused), CUDA_ERROR_INVALID_VALUE, "{shape:?}");
+    }
+    assert_eq!(code(kernels.load_function("sub")), CUDA_ERROR_NOT_FOUND);
+}
+
+#[test]
+fn a_module_that_cannot_be_loaded_says_why() {
+    let context = context(4);
+    let load = |ptx: &str| code(context.load_module(Ptx::from_src(ptx.to_owned())));
+    assert_eq!(load(&PTX.replace("sm_75", "sm_90")), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    assert_eq!(load("\x7fELF"), CUDA_ERROR_INVALID_IMAGE);
+    let broken = PTX.replace(".reg .b64", ".register .b64");
+    assert_eq!(load(&broken), CUDA_ERROR_INVALID_PTX);
+
+    // With room for a log, the log says it.
+    let image = CString::new(broken).unwrap();
+    let mut log = vec![0u8; 200];
+    let (mut module, mut options) = (
+        std::ptr::null_mut(),
+        [
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ],
+    );
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    // SAFETY: two options with two values, and a log with room as it says.
+    let answer = unsafe {
+        sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast(),
+            2,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    assert_eq!(answer, CUDA_ERROR_INVALID_PTX);
+    // SAFETY: the driver has written a text with a NUL.
+    let log = unsafe { std::ffi::CStr::from_ptr(log.as_ptr().cast::<c_char>()) };
+    assert!(log.to_str().unwrap().contains(".register"), "{log:?}");
+}
