@@ -44,7 +44,7 @@ const LARGEST_PADDING: usize = 33;
 const THREADS: usize = 1024;
 /// Rounds of a pattern that needs one wavefront for a read.
 const ROUNDS: usize = 4096;
-const QUICK_ROUNDS: usize = 256;
+const QUICK_ROUNDS: usize = 64;
 
 fn main() -> ExitCode {
     let question = "What do bank conflicts cost, and when are there any?";

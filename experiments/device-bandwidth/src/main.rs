@@ -89,7 +89,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Three arrays, as long as the memory allows, and one piece of pinned memory.
     let wanted = if lab.quick() { PIECE } else { LARGEST_ARRAY };
-    let array = wanted.min(lab.free_bytes()? / 4 / PIECE * PIECE).max(PIECE);
+    let free = lab.free_bytes()?;
+    let unit = PIECE.min((free / 8).next_power_of_two());
+    let array = wanted.min(free / 4 / unit * unit);
     let new_array = || stream.alloc_zeros::<u32>(array / WORD_BYTES);
     // SAFETY: each piece is copied into it before it is looked at.
     let back =
@@ -222,7 +224,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             if bytes > array || set > 16 * l2_bytes || (lab.quick() && tiles > 8) {
                 continue;
             }
-            let passes = (TRAFFIC / set).max(2);
+            let passes = (TRAFFIC.min(8 * array) / set).max(2);
             for &(share, shift) in shares {
                 let (threads, blocks) = (SET_THREADS, multiprocessors);
                 let walk = Walk { bytes, threads, blocks, passes, shift };
@@ -404,13 +406,12 @@ impl Arrays {
         let mut checked = 0;
         for start in (0..words).step_by(PIECE / WORD_BYTES) {
             let end = words.min(start + PIECE / WORD_BYTES);
-            self.stream.memcpy_dtoh(&self.out.slice(start..end), &mut self.back)?;
+            let back = &mut self.back.as_mut_slice()?[..end - start];
+            self.stream.memcpy_dtoh(&self.out.slice(start..end), back)?;
             self.stream.synchronize()?;
-            checked += check::every_element(
-                "out",
-                &self.back.as_slice()?[..end - start],
-                |i| ((start + i) as u32).wrapping_mul(factor),
-            )?;
+            checked += check::every_element("out", back, |i| {
+                ((start + i) as u32).wrapping_mul(factor)
+            })?;
         }
         Ok(checked)
     }

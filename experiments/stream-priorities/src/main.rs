@@ -121,7 +121,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 end.record(&background)?;
                 turn += 1;
                 let phase = f64::from(turn % PHASES) / f64::from(PHASES);
-                pause(Duration::from_secs_f64((2.0 + phase) * block));
+                pause(
+                    Duration::try_from_secs_f64((2.0 + phase) * block)
+                        .unwrap_or_default(),
+                );
                 asked.record(stream)?;
                 small.launch(stream)?;
                 done.record(stream)?;

@@ -67,7 +67,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
 /// Does it pay to leave the data on the GPU between two kernels?
 fn residency(lab: &mut Lab, stream: &Arc<CudaStream>, work: &Work) -> Result<()> {
-    for bytes in [4 * KIB, 16 * MIB] {
+    let large = if lab.quick() { MIB } else { 16 * MIB };
+    for bytes in [4 * KIB, large] {
         let words = bytes / WORD_BYTES;
         let (input, mut output) =
             (pinned(lab.context(), words)?, pinned(lab.context(), words)?);

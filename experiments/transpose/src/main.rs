@@ -132,8 +132,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
-    // 3. The square matrices, then the others.
-    let squares = SIDES.map(|side| (side, side));
+    // 3. The square matrices, then the others. A GPU with too little memory for the first
+    //    one gets a smaller one.
+    let affordable = (lab.free_bytes()? / 10 * 9 / 2 / size_of::<u32>()).isqrt();
+    let first = SIDES[0].min((affordable + 1).next_power_of_two() / 2);
+    let squares = [first, SIDES[1], SIDES[2]].map(|side| (side, side));
     for (width, height) in squares.into_iter().chain(RECTANGLES) {
         let shape = Shape { width, height };
         if lab.quick() && shape.elements() > SIDES[0] * SIDES[0] {
