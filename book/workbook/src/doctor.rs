@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use cudarc::driver::{result, sys};
 use lab::gpu::{self, Gpus};
-use lab::{kernel, libraries, machine};
+use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
 use crate::experiments;
@@ -18,7 +18,12 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let gpus = gpu::probe();
     match &gpus {
         Gpus::None(why) => {
-            line(false, "GPU", &format!("none can be measured: {why}"))
+            line(false, "GPU", &format!("none can be measured: {why}"));
+            if emulator::stands_in() {
+                let text =
+                    "experiments run on it here: checked and counted, not timed";
+                line(true, "emulated GPU", text);
+            }
         }
         Gpus::Count(_) => describe(&machine::Monitor::new())?,
     }
@@ -27,13 +32,16 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     anstream::println!();
     for experiment in experiments::all(root)? {
         let verdict = match &gpus {
+            Gpus::None(_) if emulator::stands_in() => Ok("on the emulated GPU"),
             Gpus::None(_) => {
                 Err("it needs a GPU; the book shows the recorded results".into())
             }
-            Gpus::Count(count) => enough(*count, &experiment.needs),
+            Gpus::Count(count) => {
+                enough(*count, &experiment.needs).map(|()| "can run here")
+            }
         };
         match verdict {
-            Ok(()) => line(true, &experiment.name, "can run here"),
+            Ok(how) => line(true, &experiment.name, how),
             Err(why) => {
                 line(false, &experiment.name, &format!("cannot run here: {why}"))
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use record::Results;
+use record::{Results, Source};
 
 /// One experiment, as its Cargo.toml describes it.
 #[derive(Clone, Debug)]
@@ -82,7 +82,8 @@ pub(crate) fn list(root: &Path) -> Result<()> {
     for experiment in all(root)? {
         let mut recorded = vec![];
         for machine in &machines {
-            if results.read(machine, &experiment.name)?.is_some() {
+            let record = results.read(machine, &experiment.name)?;
+            if record.is_some_and(|record| record.source != Source::Emulated) {
                 let mark =
                     if here.as_ref() == Some(machine) { " (here)" } else { "" };
                 recorded.push(format!("{machine}{mark}"));

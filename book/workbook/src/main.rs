@@ -62,7 +62,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    lab::libraries::expose(&[lab::libraries::NVRTC]);
+    lab::libraries::expose_only(&[lab::libraries::NVRTC]);
     match dispatch(Command::parse()) {
         Ok(code) => code,
         Err(e) => {

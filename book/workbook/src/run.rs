@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail};
 use lab::gpu::{self, Gpus};
 use lab::options::{CANNOT_RUN, RECORDED};
+use lab::{emulator, libraries};
 
 use crate::book;
 use crate::experiments::{self, Experiment};
@@ -33,6 +34,10 @@ pub(crate) struct Arguments {
     /// Fewer samples and smaller sizes: for trying, not for quoting
     #[arg(long)]
     quick: bool,
+    /// Run on an emulated GPU, which checks and counts but has no time; without an NVIDIA
+    /// driver this is so anyway
+    #[arg(long)]
+    emulate: bool,
     /// Replace records made on other hardware, or full ones by quick ones
     #[arg(long)]
     replace: bool,
@@ -48,7 +53,14 @@ enum Ended {
 /// Runs the experiments and builds the book. An interrupted run keeps what it recorded.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let wanted = choose(experiments::all(root)?, &arguments.experiments)?;
-    if let Gpus::None(why) = gpu::probe() {
+    let emulated = arguments.emulate || emulator::stands_in();
+    if emulated {
+        anstream::println!(
+            "The experiments run on an emulated GPU, which checks their results and \
+             counts their memory traffic. It has no time, so the book shows what the \
+             reference machine measured.\n"
+        );
+    } else if let Gpus::None(why) = gpu::probe() {
         anstream::println!(
             "No GPU can be measured here: {why}. So nothing is run, and the book shows \
              what the reference machine recorded.\n"
@@ -161,7 +173,9 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     option("--machine", arguments.machine.clone());
     option("--samples", arguments.samples.map(|n| n.to_string()));
     command.args(arguments.quick.then_some("--quick"));
+    command.args(arguments.emulate.then_some(emulator::OPTION));
     command.args(arguments.replace.then_some("--replace"));
+    command.env_remove(libraries::RESTARTED); // it looks for itself
     let mut child =
         command.spawn().with_context(|| program.display().to_string())?;
     let mut why = String::new();

@@ -11,10 +11,15 @@ pub enum Gpus {
     Count(usize),
 }
 
+/// Whether there is a driver, with or without a GPU.
+pub fn has_driver() -> bool {
+    // SAFETY: opens the driver library if there is one; it has no other effect.
+    unsafe { sys::is_culib_present() }
+}
+
 /// Asks the driver for GPUs. Never panics, with or without a driver.
 pub fn probe() -> Gpus {
-    // SAFETY: opens the driver library if there is one; it has no other effect.
-    if !unsafe { sys::is_culib_present() } {
+    if !has_driver() {
         return Gpus::None(
             "no NVIDIA driver was found (libcuda.so.1 is not on the loader's path)"
                 .into(),

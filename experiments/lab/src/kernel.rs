@@ -87,6 +87,35 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// PTX that names the line of the source that each instruction comes from. Needs NVRTC.
+    pub fn ptx_with_lines(&self) -> Result<(Ptx, record::Kernel)> {
+        let (major, minor) = nvrtc_version()
+            .context("to count line by line, the kernel has to be compiled")?;
+        let compute = compute(self.source);
+        let ptx = compile_with(
+            self.name,
+            self.source,
+            compute,
+            Some("--generate-line-info"),
+        )?;
+        let kernel = record::Kernel {
+            name: self.name.to_owned(),
+            source_sha256: sha256(self.source),
+            origin: KernelOrigin::CompiledAtRunTime,
+            compiler: format!("NVRTC {major}.{minor}"),
+            compute: compute.to_owned(),
+        };
+        Ok((Ptx::from_src(ptx), kernel))
+    }
+
+    /// A line of its source by its number, if `of` is the source's file (without a folder).
+    pub(crate) fn line(&self, of: &str, number: usize) -> Option<&'static str> {
+        let here = of.strip_suffix(".cu") == Some(self.name);
+        here.then(|| self.source.lines().nth(number.checked_sub(1)?)).flatten()
+    }
+}
+
 impl Stamp {
     /// The stamp at the head of `ptx`; `None` if there is none.
     pub fn parse(ptx: &str) -> Option<Stamp> {
@@ -162,12 +191,23 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
 /// Compiles `source` for a compute capability such as `7.5`. A compile error is shown
 /// as the compiler words it, with file and line.
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
+    compile_with(name, source, compute, None)
+}
+
+fn compile_with(
+    name: &str,
+    source: &str,
+    compute: &str,
+    option: Option<&str>,
+) -> Result<String> {
+    let architecture =
+        format!("--gpu-architecture=compute_{}", compute.replace('.', ""));
     let options = CompileOptions {
         name: Some(format!("kernels/{name}.cu")),
-        options: vec![format!(
-            "--gpu-architecture=compute_{}",
-            compute.replace('.', "")
-        )],
+        options: [architecture]
+            .into_iter()
+            .chain(option.map(str::to_owned))
+            .collect(),
         ..CompileOptions::default()
     };
     match nvrtc::compile_ptx_with_opts(source, options) {
@@ -206,6 +246,15 @@ mod tests {
         assert_eq!(stamp("// source\n// compute: 9.0").compute, COMMITTED_COMPUTE);
         assert!(runs_on("9.0", "9.0") && runs_on("9.0", "10.0"));
         assert!(!runs_on("9.0", "8.9"));
+    }
+
+    #[test]
+    fn lines_are_those_of_the_right_file() {
+        let kernel = Kernel { name: "k", source: "first\nsecond", ptx: "" };
+        assert_eq!(kernel.line("k.cu", 2), Some("second"));
+        for (file, line) in [("k.cu", 0), ("k.cu", 3), ("kk.cu", 1)] {
+            assert_eq!(kernel.line(file, line), None);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | [`options`] | the options that all experiments share |
 //! | [`timing`] | samples by CUDA events and by the host's clock |
 //! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
+//! | [`emulator`] | the GPU that stands in where there is none |
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for an edited source |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
@@ -19,6 +20,7 @@
 
 pub mod check;
 pub mod counters;
+pub mod emulator;
 pub mod gpu;
 pub mod kernel;
 pub mod libraries;

@@ -9,8 +9,10 @@
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
+use crate::emulator;
+
 /// Set in the restarted program, so that it restarts only once.
-pub(crate) const RESTARTED: &str = "WORKBOOK_LIBRARIES";
+pub const RESTARTED: &str = "WORKBOOK_LIBRARIES";
 
 /// A library that the workbook can use and the driver does not bring.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +22,10 @@ pub struct Library {
     /// The command that installs it anywhere, without a toolkit.
     pub install: &'static str,
 }
+
+/// The driver's library, between `lib` and `.so`; and the other name that it goes by.
+const DRIVER: &str = "cuda";
+const DRIVER_TOO: &str = "libcuda.so.1";
 
 /// The runtime compiler.
 pub const NVRTC: Library = Library {
@@ -38,22 +44,46 @@ pub const CUBLAS: Library = Library {
 /// loader does not look. Call it first in `main`, before any thread starts. Returns
 /// when nothing (more) can be done; whether a library loads is for its user to ask.
 ///
+/// With them comes the emulated driver, if there is no other or if the command line asks
+/// for it.
+///
 /// [`crate::run`] exposes NVRTC. A program restarts only once, so an experiment that uses
 /// another library calls this before that, with both.
 pub fn expose(libraries: &[Library]) {
+    let emulates = || emulator::is_asked_for() || !keep_open(DRIVER);
+    link(libraries, || if emulates() { emulator::find() } else { None });
+}
+
+/// The same without the emulated driver, for a program that is no experiment.
+pub fn expose_only(libraries: &[Library]) {
+    link(libraries, || None);
+}
+
+/// Takes away the links of a program that used them to its end.
+pub(crate) fn tidy() {
+    if let Some(folder) = std::env::var_os(RESTARTED) {
+        let _ = std::fs::remove_dir_all(folder); // a leftover link harms nobody
+    }
+}
+
+fn link(libraries: &[Library], driver: impl FnOnce() -> Option<PathBuf>) {
     if let Some(folder) = std::env::var_os(RESTARTED) {
         // The links have served once the libraries are open or known to be missing;
-        // opening them now keeps them open for cudarc.
+        // opening them now keeps them open for cudarc. But an emulated driver is needed
+        // by the programs that this one starts, too.
         for library in libraries {
             keep_open(library.stem);
         }
-        let _ = std::fs::remove_dir_all(folder); // a leftover link harms nobody
+        if !Path::new(&folder).join(file_name(DRIVER)).exists() {
+            tidy();
+        }
         return;
     }
     let missing = libraries.iter().filter(|l| !keep_open(l.stem));
     let found: Vec<_> =
         missing.filter_map(|l| Some((l.stem, find(l.stem)?))).collect();
-    if found.is_empty() {
+    let driver = driver();
+    if found.is_empty() && driver.is_none() {
         return;
     }
     let folder =
@@ -62,10 +92,17 @@ pub fn expose(libraries: &[Library]) {
         return;
     }
     let mut path = vec![folder.clone()];
+    let link = |file: &Path, name: &str| {
+        // Without it the library is not found, and whoever needs it says so.
+        let _ = std::os::unix::fs::symlink(file, folder.join(name));
+    };
     for (stem, file) in &found {
-        let _ =
-            std::os::unix::fs::symlink(file, folder.join(format!("lib{stem}.so")));
+        link(file, &file_name(stem));
         path.extend(file.parent().map(Path::to_owned));
+    }
+    if let Some(driver) = &driver {
+        link(driver, &file_name(DRIVER));
+        link(driver, DRIVER_TOO); // for other libraries that load it
     }
     if let Some(old) = std::env::var_os("LD_LIBRARY_PATH") {
         path.extend(std::env::split_paths(&old));
@@ -121,7 +158,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 
 /// The file `lib<stem>.so` with the highest version number after it.
 fn newest_in(folder: &Path, stem: &str) -> Option<PathBuf> {
-    let plain = format!("lib{stem}.so");
+    let plain = file_name(stem);
     let version = |path: &Path| -> Option<Vec<u32>> {
         let rest = path.file_name()?.to_str()?.strip_prefix(&plain)?;
         if rest.is_empty() {
@@ -134,6 +171,11 @@ fn newest_in(folder: &Path, stem: &str) -> Option<PathBuf> {
         .filter_map(|path| Some((version(&path)?, path)))
         .max()
         .map(|(_, path)| path)
+}
+
+/// The plain file name of a library.
+fn file_name(stem: &str) -> String {
+    format!("lib{stem}.so")
 }
 
 /// Whether cudarc will be able to load the library; keeps it open for the process.

@@ -37,7 +37,12 @@ pub struct Options {
     /// Replace a record made on other hardware, or a full one by a quick one
     #[arg(long)]
     pub replace: bool,
-    /// Count memory traffic with Nsight Compute (ncu) instead of timing
+    /// Run on an emulated GPU, which checks and counts but has no time; without an NVIDIA
+    /// driver this is so anyway
+    #[arg(long)]
+    pub emulate: bool,
+    /// Count memory traffic with Nsight Compute (ncu) instead of timing; on an emulated GPU,
+    /// show what each line of a kernel did (needs NVRTC)
     #[arg(long)]
     pub counters: bool,
     /// Print the record as JSON on standard output (the table goes to standard error)

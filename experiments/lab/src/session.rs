@@ -17,6 +17,7 @@ use record::{
 };
 
 use crate::counters::{self, Windows};
+use crate::emulator::Emulator;
 use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
@@ -37,11 +38,15 @@ pub fn run(
 ) -> ExitCode {
     libraries::expose(&[libraries::NVRTC]);
     let command = Options::command().name(name).about(about);
-    let options = match Options::from_arg_matches(&command.get_matches()) {
-        Ok(options) => options,
-        Err(e) => e.exit(),
-    };
+    let options = command
+        .try_get_matches()
+        .and_then(|matches| Options::from_arg_matches(&matches));
+    let options = options.unwrap_or_else(|e| {
+        libraries::tidy();
+        e.exit()
+    });
     let outcome = conduct(name, kernel, options, experiment);
+    libraries::tidy();
     match &outcome {
         Outcome::Recorded => {}
         Outcome::Failed(e) => {
@@ -50,7 +55,7 @@ pub fn run(
         Outcome::CannotRun(why) => anstream::eprintln!(
             "{name} needs an NVIDIA GPU, and this machine cannot give it one: {why}. \
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machine measured."
+             what the reference machine measured. An emulated GPU runs it with --emulate."
         ),
     }
     outcome.exit_code()
@@ -59,9 +64,16 @@ pub fn run(
 fn conduct(
     name: &str,
     kernel: Option<Kernel>,
-    options: Options,
+    mut options: Options,
     experiment: impl FnOnce(&mut Lab) -> Result<()>,
 ) -> Outcome {
+    let emulator = Emulator::loaded();
+    if options.emulate && emulator.is_none() {
+        let why = "the emulated driver does not lie beside the program";
+        return Outcome::CannotRun(why.to_owned());
+    }
+    // Without a time, large sizes tell no more than small ones.
+    options.quick |= emulator.is_some();
     match gpu::probe() {
         Gpus::None(why) => return Outcome::CannotRun(why),
         Gpus::Count(n) if options.device >= n => {
@@ -73,13 +85,14 @@ fn conduct(
         }
         Gpus::Count(_) => {}
     }
-    let recorded = if options.counters && counters::skeleton().is_none() {
+    let profiled = options.counters && emulator.is_none();
+    let recorded = if profiled && counters::skeleton().is_none() {
         Table::new(options.json).line(&format!(
             "{name}: counting under ncu, which runs it several times"
         ));
         counters::count().and_then(|record| finish(&record, &options))
     } else {
-        Lab::start(name, kernel, options).and_then(|mut lab| {
+        Lab::start(name, kernel, options, emulator).and_then(|mut lab| {
             experiment(&mut lab)?;
             lab.finish()
         })
@@ -89,6 +102,9 @@ fn conduct(
         Err(e) => Outcome::Failed(e),
     }
 }
+
+/// Folder of the records that the emulated GPU leaves, if nobody names another one.
+const EMULATED: &str = "emulated";
 
 /// What to do about a broken record of this experiment.
 const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
@@ -123,28 +139,42 @@ pub struct Lab {
     table: Table,
     /// Under `--counters`, in the program that the profiler watches.
     windows: Option<RefCell<Windows>>,
+    /// The emulated GPU, if that is what runs this.
+    emulator: Option<Emulator>,
+    /// The kernels that were loaded, if they are to be counted line by line.
+    sources: Vec<Kernel>,
 }
 
 impl Lab {
-    fn start(name: &str, kernel: Option<Kernel>, options: Options) -> Result<Lab> {
+    fn start(
+        name: &str,
+        kernel: Option<Kernel>,
+        options: Options,
+        emulator: Option<Emulator>,
+    ) -> Result<Lab> {
         let started =
             humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let counted =
-            options.counters.then(|| format!("{name}{}", counters::SUFFIX));
+        let profiled = options.counters && emulator.is_none();
+        let counted = profiled.then(|| format!("{name}{}", counters::SUFFIX));
         let experiment = counted.as_deref().unwrap_or(name);
         let context = CudaContext::new(options.device)
             .with_context(|| format!("cannot use GPU {}", options.device))?;
         // SAFETY: experiments order their streams themselves, with events in the open;
         // cudarc's automatic waits would stand inside the timed regions.
         unsafe { context.disable_event_tracking() };
+        let by_line = options.counters && emulator.is_some();
+        let sources = kernel.filter(|_| by_line).into_iter().collect();
         let (module, kernel) =
-            kernel.map(|k| load(&context, k)).transpose()?.unzip();
-        wake(&context)?;
+            kernel.map(|k| load(&context, k, by_line)).transpose()?.unzip();
+        if emulator.is_none() {
+            wake(&context)?;
+        }
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
         let results = results(&options);
         machine.name = match &options.machine {
             Some(name) => name.clone(),
+            None if emulator.is_some() => EMULATED.to_owned(),
             None => free_name(&results, &machine, experiment, options.replace)?,
         };
         let (revision, dirty) = workspace::revision();
@@ -157,10 +187,10 @@ impl Lab {
         let record = Record {
             schema: record::SCHEMA,
             experiment: experiment.to_owned(),
-            source: if options.counters {
-                Source::Profiled
-            } else {
-                Source::Measured
+            source: match emulator {
+                Some(_) => Source::Emulated,
+                None if profiled => Source::Profiled,
+                None => Source::Measured,
             },
             run: Run {
                 started,
@@ -184,9 +214,9 @@ impl Lab {
             measurements: vec![],
             skipped: vec![],
         };
-        let table = Table::new(options.json);
-        let windows =
-            options.counters.then(|| Windows::new(&context)).transpose()?;
+        let mut table = Table::new(options.json);
+        table.emulated = emulator.is_some();
+        let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
         let lab = Lab {
             options,
@@ -197,6 +227,8 @@ impl Lab {
             monitor,
             table,
             windows,
+            emulator,
+            sources,
         };
         lab.check_replacement()?; // before measuring, not after
         lab.introduce();
@@ -221,7 +253,9 @@ impl Lab {
         if !kernel::runs_on(compute, &self.gpu().compute_capability) {
             return Ok(None);
         }
-        let (module, kernel) = load(&self.context, kernel)?;
+        let by_line = self.options.counters && self.emulator.is_some();
+        self.sources.extend(by_line.then_some(kernel));
+        let (module, kernel) = load(&self.context, kernel, by_line)?;
         self.record.further_kernels.push(kernel);
         Ok(Some(module))
     }
@@ -259,6 +293,9 @@ impl Lab {
         stream: &CudaStream,
         mut enqueue: impl FnMut(usize) -> Result<()>,
     ) -> Result<Samples> {
+        if let Some(emulator) = &self.emulator {
+            return timing::by_counting(emulator, self.l2_bytes(), stream, enqueue);
+        }
         let Some(windows) = &self.windows else {
             return timing::by_events(stream, self.sampling(), enqueue);
         };
@@ -315,8 +352,19 @@ impl Lab {
         if self.windows.is_some() {
             return self.record_window(case);
         }
-        let measurement = case.finish()?;
-        self.table.measured(&self.record, &measurement);
+        let lines =
+            case.samples.as_ref().map(|samples| samples.counted.lines.clone());
+        let mut measurement = case.finish()?;
+        if self.emulator.is_some() {
+            forget_times(&mut measurement);
+            self.table.emulated(&measurement);
+            let text = |file: &str, line| {
+                self.sources.iter().find_map(|k| k.line(file, line))
+            };
+            self.table.lines(&lines.unwrap_or_default(), text);
+        } else {
+            self.table.measured(&self.record, &measurement);
+        }
         self.record.measurements.push(measurement);
         Ok(())
     }
@@ -353,6 +401,7 @@ impl Lab {
 
     fn sampling(&self) -> Sampling {
         match self.options.samples {
+            _ if self.emulator.is_some() => Sampling::UNTIMED,
             Some(n) => Sampling::exactly(n),
             None if self.options.quick => Sampling::QUICK,
             None => Sampling::FULL,
@@ -361,6 +410,13 @@ impl Lab {
 
     fn introduce(&self) {
         let (gpu, name) = (self.gpu(), &self.record.experiment);
+        if self.emulator.is_some() {
+            self.table.line(&format!(
+                "{name} on an emulated GPU: results are checked and memory traffic is \
+                 counted, but there is no time"
+            ));
+            return;
+        }
         let memory = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
         let link = gpu.pcie.as_ref().and_then(|p| {
             let peak = units::bandwidth(p.peak_bytes_per_second()?);
@@ -384,6 +440,9 @@ impl Lab {
         }
         let old = self.results.read(name, experiment);
         let Some(old) = old.context(REPLACEABLE)? else { return Ok(()) };
+        if self.emulator.is_some() && old.source == Source::Emulated {
+            return Ok(()); // it is the same wherever it is made
+        }
         let Some(conflict) = conflict(&old, machine, self.options.quick) else {
             return Ok(());
         };
@@ -417,7 +476,9 @@ fn finish(record: &Record, options: &Options) -> Result<()> {
         record.measurements.iter().for_each(|m| table.counted(m));
     }
     let path = results.write(record)?;
-    results.set_this_machine(&record.machine.name)?;
+    if record.source != Source::Emulated {
+        results.set_this_machine(&record.machine.name)?;
+    }
     table.line(&format!("recorded: {}", path.display()));
     if options.json {
         let json = record::file::to_json(record);
@@ -534,21 +595,35 @@ impl Case {
             clock: samples.clock,
             operations_per_sample: samples.operations,
             seconds: samples.seconds,
+            counters: samples.counted.total,
             ..self.measurement
         })
     }
 }
 
-/// Loads a kernel file; with it comes what the record says of it.
+/// Loads a kernel file; with it comes what the record says of it. With `by_line` its PTX
+/// knows the source's lines.
 fn load(
     context: &Arc<CudaContext>,
     kernel: Kernel,
+    by_line: bool,
 ) -> Result<(Arc<CudaModule>, record::Kernel)> {
-    let (ptx, kernel) = kernel.ptx()?;
+    let (ptx, kernel) =
+        if by_line { kernel.ptx_with_lines() } else { kernel.ptx() }?;
     let module = context.load_module(ptx).with_context(|| {
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;
     Ok((module, kernel))
+}
+
+/// Takes out of a measurement what an emulated GPU cannot know: what took how long, and
+/// what a lesson derived from that. Without times a sample is one operation.
+fn forget_times(measurement: &mut Measurement) {
+    measurement.seconds.clear();
+    measurement.spans.clear();
+    measurement.memory.clear();
+    measurement.model.retain(|_, value| value.is_finite());
+    measurement.operations_per_sample = 1;
 }
 
 /// Raises clocks and link from idle: half a second of small copies and fills.
@@ -632,6 +707,7 @@ fn base_name(machine: &record::Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::Counted;
     use record::{Cpu, Gpu, Machine};
 
     fn machine(gpu: &str, count: usize, cpu: &str) -> Machine {
@@ -694,6 +770,7 @@ mod tests {
             operations: 4,
             seconds: vec![1.0],
             window: None,
+            counted: Counted::default(),
         };
         let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
         let m = case.samples(samples).checked(2).finish().unwrap();

@@ -7,6 +7,8 @@ use anstyle::{AnsiColor, Style};
 use record::statistics::{CONFIDENCE, Statistics};
 use record::{Measurement, Record, Skipped, units};
 
+use crate::emulator::{Counts, LineCounts};
+
 const HEADING: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default();
@@ -14,12 +16,14 @@ const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Where the table goes: standard output, or standard error beside `--json`.
 pub(crate) struct Table {
     to_stderr: bool,
+    /// Its rows are of an emulated GPU: counts in place of times.
+    pub(crate) emulated: bool,
     heading_printed: bool,
 }
 
 impl Table {
     pub(crate) fn new(to_stderr: bool) -> Table {
-        Table { to_stderr, heading_printed: false }
+        Table { to_stderr, emulated: false, heading_printed: false }
     }
 
     /// A line of text.
@@ -73,6 +77,41 @@ impl Table {
         }
     }
 
+    /// What an emulated GPU counted of one case, and how much was checked.
+    pub(crate) fn emulated(&mut self, m: &Measurement) {
+        self.heading();
+        let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
+        self.line(&format!(
+            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>21}",
+            label(&m.case, &m.parameters),
+            match m.elements_checked {
+                0 => NOTHING.to_owned(),
+                n => n.to_string(),
+            },
+        ));
+    }
+
+    /// What the lines of a kernel's source did that access memory; `text` is the source.
+    pub(crate) fn lines<'a>(
+        &self,
+        lines: &[LineCounts],
+        text: impl Fn(&str, usize) -> Option<&'a str>,
+    ) {
+        for line in lines {
+            let each = per_request(&line.counts);
+            if each.iter().all(|each| each == NOTHING) {
+                continue;
+            }
+            let [loads, stores, shared_loads, shared_stores] = each;
+            let text = text(&line.file, line.number).unwrap_or_default().trim();
+            self.line(&format!(
+                "{DIM}{:>42} {:>5} {loads:>9} {stores:>8} {shared_loads:>12} \
+                 {shared_stores:>8}  {text}{DIM:#}",
+                "line", line.number
+            ));
+        }
+    }
+
     /// What a profiler counted of one case: traffic per request, and DRAM's bytes.
     pub(crate) fn counted(&mut self, m: &Measurement) {
         if !std::mem::replace(&mut self.heading_printed, true) {
@@ -86,21 +125,11 @@ impl Table {
             ));
         }
         let count = |name: &str| m.counters.get(name).copied().unwrap_or(0);
-        let each = |operation: &str, pieces: &str| {
-            let requests = count(&format!("{operation}_requests"));
-            let pieces = count(&format!("{operation}_{pieces}"));
-            if requests == 0 {
-                return "–".to_owned();
-            }
-            format!("{:.2}", pieces as f64 / requests as f64)
-        };
+        let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
         self.line(&format!(
-            "{:<48} {:>9} {:>8} {:>12} {:>8} {:>10} {:>10}",
+            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>10} \
+             {:>10}",
             label(&m.case, &m.parameters),
-            each("global_load", "sectors"),
-            each("global_store", "sectors"),
-            each("shared_load", "wavefronts"),
-            each("shared_store", "wavefronts"),
             units::bytes(count("dram_read_bytes")),
             units::bytes(count("dram_write_bytes")),
         ));
@@ -117,13 +146,46 @@ impl Table {
     }
 
     fn heading(&mut self) {
-        if !std::mem::replace(&mut self.heading_printed, true) {
+        if std::mem::replace(&mut self.heading_printed, true) {
+            return;
+        }
+        if self.emulated {
+            self.line(&format!(
+                "{HEADING}{:<48} {:>18} {:>21} {:>21}{HEADING:#}",
+                "per request:",
+                "sectors ld / st",
+                "wavefronts ld / st",
+                "elements checked"
+            ));
+        } else {
             self.line(&format!(
                 "{HEADING}{:<48} {:>10} {:>9} {:>12} {:>8}{HEADING:#}",
                 "case", "median", "± 95 %", "bandwidth", "of peak"
             ));
         }
     }
+}
+
+/// Where there were no requests.
+const NOTHING: &str = "–";
+
+/// Sectors of global loads and stores, and wavefronts of shared ones, each per request.
+fn per_request(counts: &Counts) -> [String; 4] {
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    [
+        ("global_load", "sectors"),
+        ("global_store", "sectors"),
+        ("shared_load", "wavefronts"),
+        ("shared_store", "wavefronts"),
+    ]
+    .map(|(operation, pieces)| {
+        let requests = count(&format!("{operation}_requests"));
+        let pieces = count(&format!("{operation}_{pieces}"));
+        match requests {
+            0 => NOTHING.to_owned(),
+            _ => format!("{:.2}", pieces as f64 / requests as f64),
+        }
+    })
 }
 
 fn label(

@@ -17,6 +17,8 @@ use anyhow::{Context, Result, bail};
 use cudarc::driver::{CudaStream, result, sys};
 use record::{Clock, Statistics};
 
+use crate::emulator::{Counted, Emulator};
+
 /// The samples of one measurement.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -28,11 +30,23 @@ pub struct Samples {
     pub seconds: Vec<f64>,
     /// Under `--counters`, the profiler's window that the work ran in.
     pub window: Option<u64>,
+    /// On an emulated GPU, what the work's kernels did in one operation.
+    pub counted: Counted,
+}
+
+impl Samples {
+    /// Samples that were timed.
+    fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
+        let counted = Counted::default();
+        Samples { clock, operations, seconds, window: None, counted }
+    }
 }
 
 /// How many samples to take.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
+    /// Untimed turns before the first sample, on the host's side.
+    pub warm_ups: usize,
     /// Never fewer.
     pub least: usize,
     /// Never more.
@@ -47,6 +61,7 @@ impl Sampling {
     /// For a record to quote: within ±0.5 % of the median with 95 % confidence, or 100
     /// samples, or two seconds.
     pub const FULL: Sampling = Sampling {
+        warm_ups: 2,
         least: 20,
         most: 100,
         half_width: 0.005,
@@ -54,16 +69,32 @@ impl Sampling {
     };
     /// For a look: within ±5 %, or 10 samples.
     pub const QUICK: Sampling = Sampling {
+        warm_ups: 2,
         least: 6,
         most: 10,
         half_width: 0.05,
         budget: Duration::from_millis(200),
     };
 
+    /// Where there is no time: one turn, after one that warms up as lessons expect.
+    pub const UNTIMED: Sampling = Sampling {
+        warm_ups: 1,
+        least: 1,
+        most: 1,
+        half_width: 0.0,
+        budget: Duration::MAX,
+    };
+
     /// Exactly `samples`, whatever their spread.
     pub fn exactly(samples: u32) -> Sampling {
         let n = samples as usize;
-        Sampling { least: n, most: n, half_width: 0.0, budget: Duration::MAX }
+        Sampling {
+            least: n,
+            most: n,
+            half_width: 0.0,
+            budget: Duration::MAX,
+            ..Sampling::FULL
+        }
     }
 
     /// Calls `take` until there are enough samples.
@@ -126,7 +157,38 @@ pub fn by_events(
     let operations =
         ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
     let seconds = sampling.run(|| sample(operations))?;
-    Ok(Samples { clock: Clock::CudaEvents, operations, seconds, window: None })
+    Ok(Samples::of(Clock::CudaEvents, operations, seconds))
+}
+
+/// Turns at most where there is no time: as many buffers as lessons rotate among.
+const MOST_TURNS: u64 = 8;
+
+/// Counts what one operation does on an emulated GPU. Turns follow as long as the lesson
+/// may expect them: it rotates among buffers until four times the L2 cache is touched.
+pub fn by_counting(
+    emulator: &Emulator,
+    l2_bytes: usize,
+    stream: &CudaStream,
+    mut enqueue: impl FnMut(usize) -> Result<()>,
+) -> Result<Samples> {
+    stream.context().synchronize()?;
+    emulator.counts(); // of what was before
+    enqueue(0)?;
+    stream.synchronize().context("the emulated GPU failed")?;
+    let counted = emulator.counts();
+    let sectors = ["global_load_sectors_ideal", "global_store_sectors_ideal"];
+    let sectors: u64 =
+        sectors.iter().filter_map(|name| counted.total.get(*name)).sum();
+    let buffers = (4 * l2_bytes as u64).div_ceil((32 * sectors).max(1));
+    // Work that touches far less does not rotate, but for copies, which are not counted.
+    let rotates = buffers <= MOST_TURNS || counted.total.is_empty();
+    let turns = if rotates { buffers.min(MOST_TURNS) } else { 1 };
+    for turn in 1..turns as usize {
+        enqueue(turn)?;
+    }
+    stream.synchronize().context("the emulated GPU failed")?;
+    // A sample, for lessons that look at them; and no number.
+    Ok(Samples { counted, ..Samples::of(Clock::CudaEvents, 1, vec![f64::NAN]) })
 }
 
 /// Times `work` by the host's clock. `prepare(turn)` runs before the clock starts and
@@ -147,10 +209,11 @@ pub fn by_host<Before, After>(
         drop(after);
         Ok(seconds)
     };
-    sample()?; // warm up
-    sample()?;
+    for _ in 0..sampling.warm_ups {
+        sample()?;
+    }
     let seconds = sampling.run(sample)?;
-    Ok(Samples { clock: Clock::Host, operations: 1, seconds, window: None })
+    Ok(Samples::of(Clock::Host, 1, seconds))
 }
 
 /// Times calls that return before their work is done, `operations` of them for one
@@ -170,10 +233,11 @@ pub fn by_calls(
         settle()?;
         Ok(seconds)
     };
-    sample()?; // warm up
-    sample()?;
+    for _ in 0..sampling.warm_ups {
+        sample()?;
+    }
     let seconds = sampling.run(sample)?;
-    Ok(Samples { clock: Clock::Host, operations, seconds, window: None })
+    Ok(Samples::of(Clock::Host, operations, seconds))
 }
 
 /// Samples that `turn` times itself; with them, what it kept of the median one.
@@ -182,8 +246,9 @@ pub fn by_turns<T>(
     clock: Clock,
     mut turn: impl FnMut() -> Result<(f64, T)>,
 ) -> Result<(Samples, T)> {
-    turn()?; // warm up
-    turn()?;
+    for _ in 0..sampling.warm_ups {
+        turn()?;
+    }
     let mut kept = vec![];
     let seconds = sampling.run(|| {
         let (seconds, keep) = turn()?;
@@ -192,7 +257,7 @@ pub fn by_turns<T>(
     })?;
     kept.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let (_, median) = kept.swap_remove((kept.len() - 1) / 2);
-    Ok((Samples { clock, operations: 1, seconds, window: None }, median))
+    Ok((Samples::of(clock, 1, seconds), median))
 }
 
 /// Set under a profiler, which would wait at a closed gate for ever.

@@ -385,13 +385,15 @@ fn without_a_driver_nothing_is_measured() {
     }
     let desk = Desk::new();
     for experiment in EXPERIMENTS {
-        let program = desk.program(experiment, "").without_driver();
+        let program = desk.program(experiment, "").without_any_driver();
         let why = format!(
             "{experiment} needs an NVIDIA GPU, and this machine cannot give it"
         );
         cannot(program.run(), &why);
-        let program = desk.program(experiment, "").without_driver();
+        let program = desk.program(experiment, "").without_any_driver();
         cannot(program.run(), "no NVIDIA driver was found");
+        let program = desk.program(experiment, "--emulate").without_any_driver();
+        cannot(program.run(), "the emulated driver does not lie beside the program");
     }
     assert!(desk.files().is_empty());
 }
@@ -459,7 +461,7 @@ fn wrong_usage_is_told_before_anything_else() {
 fn help_is_the_same_for_all_but_for_name_and_question() {
     let desk = Desk::new();
     let help = EXPERIMENTS.map(|experiment| {
-        let program = desk.program(experiment, "--help").without_driver();
+        let program = desk.program(experiment, "--help").without_any_driver();
         let ended = program.run().with_code(0);
         assert_eq!(ended.stderr, "");
         for shown in [
@@ -468,6 +470,7 @@ fn help_is_the_same_for_all_but_for_name_and_question() {
             "--samples <N>",
             "--results <DIR>",
             "--quick",
+            "--emulate",
             "--replace",
             "--json",
             "-h, --help",

@@ -172,6 +172,27 @@ impl Program {
         self
     }
 
+    /// As a copy that lies where no emulated driver does, either.
+    pub(crate) fn without_any_driver(self) -> Program {
+        let here =
+            self.command.get_current_dir().unwrap().with_file_name("elsewhere");
+        fs::create_dir_all(&here).unwrap();
+        let from = Path::new(self.command.get_program());
+        let program = here.join(from.file_name().unwrap());
+        fs::copy(from, &program).unwrap();
+        let mut command = Command::new(program);
+        command.args(self.command.get_args()).env_clear();
+        command.envs(
+            self.command.get_envs().filter_map(|(name, value)| Some((name, value?))),
+        );
+        command
+            .current_dir(self.command.get_current_dir().unwrap())
+            .stdin(Stdio::null());
+        command.stdout(fs::File::create(&self.stdout).unwrap());
+        command.stderr(fs::File::create(&self.stderr).unwrap());
+        Program { command, ..self }.without_driver()
+    }
+
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Program {
         self.command.stdout(stdout);
         self

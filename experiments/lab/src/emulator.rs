@@ -1,0 +1,142 @@
+//! The emulated driver: where it lies, when it is used, and what its kernels did.
+//!
+//! Where there is no NVIDIA driver, or with `--emulate`, an experiment runs on an emulated
+//! GPU. The lesson does not notice: the loader finds another `libcuda.so`
+//! ([`crate::libraries`]). But the lab does, because an emulated GPU has no time: it then
+//! counts what the kernels did instead of timing them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use cudarc::driver::sys;
+
+/// The library, as cargo calls it.
+const FILE: &str = "libemulated_driver.so";
+/// The option that asks for it.
+pub const OPTION: &str = "--emulate";
+
+/// The emulated driver's library: where cargo puts what a program depends on, or beside
+/// this program, where it may be an old one.
+pub fn find() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent()?;
+    [folder.join("deps"), folder.to_owned()]
+        .map(|folder| folder.join(FILE))
+        .into_iter()
+        .find(|file| file.is_file())
+}
+
+/// Whether experiments run on the emulated GPU here, without being asked to.
+pub fn stands_in() -> bool {
+    !crate::gpu::has_driver() && find().is_some()
+}
+
+/// Whether the command line asks for the emulated GPU.
+pub(crate) fn is_asked_for() -> bool {
+    std::env::args_os().any(|argument| argument == OPTION)
+}
+
+/// The emulated driver, if it is the one that this program has loaded.
+#[derive(Clone, Copy)]
+pub struct Emulator {
+    tell_counts: unsafe extern "C" fn(*mut u8, usize) -> usize,
+}
+
+impl Emulator {
+    /// The emulated driver. `None` if another one is loaded, or none. It is told that
+    /// nobody will keep a time, so that lessons may ask for times and get no number.
+    pub fn loaded() -> Option<Emulator> {
+        // SAFETY: opens the driver library if there is one; then looks two names up in it,
+        // which only the emulated driver has, with these signatures.
+        unsafe {
+            if !sys::is_culib_present() {
+                return None;
+            }
+            let driver = sys::culib();
+            let no_time: unsafe extern "C" fn() =
+                *driver.get(b"workbookEmulatorNoTime").ok()?;
+            no_time();
+            Some(Emulator {
+                tell_counts: *driver.get(b"workbookEmulatorCounts").ok()?,
+            })
+        }
+    }
+
+    /// What kernels did since the last call.
+    pub fn counts(&self) -> Counted {
+        // SAFETY: the function writes at most as many bytes as it is told, with a NUL.
+        let text = unsafe {
+            let mut text = vec![0; (self.tell_counts)(std::ptr::null_mut(), 0)];
+            (self.tell_counts)(text.as_mut_ptr(), text.len());
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        Counted::parse(&text)
+    }
+}
+
+/// Counts by the names of [`crate::counters`].
+pub type Counts = BTreeMap<String, u64>;
+
+/// What kernels did.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// In all. Empty if no kernel ran.
+    pub total: Counts,
+    /// By the lines of the source, if the kernels were compiled with line numbers.
+    pub lines: Vec<LineCounts>,
+}
+
+/// What one line of a kernel's source did.
+#[derive(Clone, Debug)]
+pub struct LineCounts {
+    /// Its number, from 1 on.
+    pub number: usize,
+    /// The source's file, as the compiler was told it.
+    pub file: String,
+    /// What it did.
+    pub counts: Counts,
+}
+
+impl Counted {
+    /// Reads what the emulated driver tells: a name and a number in each line of text; the
+    /// totals first, then the source's lines, each headed by `line NUMBER FILE`.
+    fn parse(text: &str) -> Counted {
+        let mut counted = Counted::default();
+        for line in text.trim_end_matches('\0').lines() {
+            let Some((name, rest)) = line.split_once(' ') else { continue };
+            if let ("line", Some((number, file))) = (name, rest.split_once(' ')) {
+                let number = number.parse().unwrap_or(0);
+                let (file, counts) = (file.to_owned(), Counts::new());
+                counted.lines.push(LineCounts { number, file, counts });
+                continue;
+            }
+            let counts = match counted.lines.last_mut() {
+                Some(line) => &mut line.counts,
+                None => &mut counted.total,
+            };
+            counts.insert(name.to_owned(), rest.parse().unwrap_or(0));
+        }
+        match counted.total.get("launches") {
+            Some(0) => Counted::default(),
+            _ => counted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counted;
+
+    #[test]
+    fn totals_end_where_the_lines_begin() {
+        let text = "launches 2\nbarriers 7\nline 3 a b.cu\nbarriers 1\n\0";
+        let counted = Counted::parse(text);
+        assert_eq!(counted.total.len(), 2);
+        assert_eq!(counted.total["barriers"], 7);
+        let line = &counted.lines[0];
+        assert_eq!((line.number, line.file.as_str()), (3, "a b.cu"));
+        assert_eq!(line.counts["barriers"], 1);
+        let idle = Counted::parse("launches 0\nbarriers 0\n\0");
+        assert!(idle.total.is_empty());
+    }
+}
