@@ -83,7 +83,7 @@ impl Bench {
         unsafe { result::free_sync(buffer) }?;
         // Under a profiler nothing is timed, and one pass will do.
         let seconds = once.seconds.first().unwrap_or(&WORK_SECONDS);
-        bench.passes = (WORK_SECONDS / seconds).ceil() as u64;
+        bench.passes = (WORK_SECONDS / seconds).ceil().max(1.0) as u64;
         Ok(bench)
     }
 
