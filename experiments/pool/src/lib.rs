@@ -207,7 +207,7 @@ impl<T: DeviceRepr> Buffer<'_, T> {
     /// Lets another stream use the buffer too. What is queued there from now on comes
     /// after what is queued on the buffer's own stream now; and when the buffer has been
     /// dropped, nobody gets its memory before this stream has done what was queued on it
-    /// until then.
+    /// until then. What is queued on the buffer's own stream later does not wait for it.
     pub fn also_used_on(&mut self, stream: &Arc<CudaStream>) -> Result<(), Error> {
         cuda::is_one_stream(stream).map_err(Error::Stream)?;
         stream.join(self.stream())?;
