@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The shortest interval, in seconds: a reading takes NVML a good part of a millisecond.
+/// The shortest interval, in seconds.
 const SHORTEST: f64 = 0.001;
 const LONGEST: f64 = 86_400.0;
 

@@ -84,7 +84,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
         keeper.trim(0);
     }
-    //    The largest also after a rest, in which the GPU can catch up on what it owes.
+    //    The largest also after a rest.
     let rest = Duration::from_millis(if lab.quick() { 20 } else { 500 });
     if let Some(bytes) = SIZES.into_iter().filter(|bytes| *bytes <= most).max() {
         let samples = lab.time_on_host_after(

@@ -108,7 +108,7 @@ fn calls(lab: &mut Lab, rig: &mut Rig, host: [&mut [u32]; 2]) -> Result<()> {
 
 /// A kernel and two copies in one stream, seen from the host and from the GPU.
 fn course(lab: &mut Lab, rig: &mut Rig, host: [&mut [u32]; 2]) -> Result<()> {
-    // 3. Little from pageable memory, much from pinned: both copies take about as long.
+    // 3. Less from pageable memory than from pinned, since it is slower.
     let [pageable, pinned] = host;
     let words = pinned.len();
     let (pageable, pinned) = (&mut pageable[..words / 8], &mut pinned[..words / 2]);

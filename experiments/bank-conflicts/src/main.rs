@@ -15,7 +15,7 @@
 //! every bank once: 1 wavefront. The function [`wavefronts`] counts them for any pattern.
 //!
 //! **Prediction:** a multiprocessor serves one wavefront per cycle, whatever the pattern
-//! and the width of the accesses. So every case here, which is given as many reads as
+//! and the width of the reads. So every case here, which is given as many reads as
 //! make the same number of wavefronts, takes as long as waiting for that many cycles.
 
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream and kernels: one for each width of access.
+    // 1. Stream and kernels: one for each width of read.
     let stream = lab.context().new_stream()?;
     let wait = lab.module()?.load_function("wait")?;
     let mut widths = Vec::new();
@@ -183,6 +183,7 @@ fn wavefronts(start: &Pattern, access_bytes: usize) -> usize {
     let mut groups = access_bytes / WORD_BYTES;
     // … or by groups of twice as many lanes, if the lanes share their elements in
     // pairs: each with the lane beside it, or each with the lane two away (lane ^ 2).
+    // (Stores never are.)
     let shared =
         |distance| (0..WARP).all(|lane| start[lane] == start[lane ^ distance]);
     if groups > 1 && (shared(1) || shared(2)) {

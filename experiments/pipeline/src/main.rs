@@ -173,6 +173,7 @@ struct Lesson<'a> {
 }
 
 impl Lesson<'_> {
+    // ANCHOR: measure
     /// Times a plan until the last batch is out.
     fn measure(&mut self, host: &mut Host, plan: &Plan, case: Case) -> Result<()> {
         let Lesson { lab, pipeline } = self;
@@ -184,6 +185,7 @@ impl Lesson<'_> {
         let checked = host.check(plan)?;
         lab.record(described(case, plan, host).checked(checked).samples(samples))
     }
+    // ANCHOR_END: measure
 
     /// Times a plan with events around the steps of its first batches.
     fn draw(&mut self, host: &mut Host, plan: &Plan) -> Result<()> {

@@ -68,7 +68,7 @@ impl Pool {
         Ok((used, held))
     }
 
-    /// What the pool may keep, unused, when a stream is waited for.
+    /// What the pool may hold before it returns what is unused when a stream is waited for.
     pub(crate) fn threshold(&self) -> Answer<u64> {
         self.attribute(Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
     }

@@ -50,6 +50,16 @@ impl Piece {
     }
 }
 
+/// Whether the handle means the same stream in all threads.
+pub(crate) fn is_one_stream(stream: &CudaStream) -> Result<(), &'static str> {
+    /// `CU_STREAM_PER_THREAD`: one handle for another stream in each thread.
+    const PER_THREAD: usize = 2;
+    if stream.cu_stream() as usize == PER_THREAD {
+        return Err("the pool cannot tell per-thread streams apart");
+    }
+    Ok(())
+}
+
 impl Device for Cuda {
     type Stream = Arc<CudaStream>;
     type Memory = Memory;
@@ -62,11 +72,7 @@ impl Device for Cuda {
     }
 
     fn accept(&self, stream: &Arc<CudaStream>) -> Result<(), &'static str> {
-        /// `CU_STREAM_PER_THREAD`: one handle for another stream in each thread.
-        const PER_THREAD: usize = 2;
-        if stream.cu_stream() as usize == PER_THREAD {
-            return Err("the pool cannot tell per-thread streams apart");
-        }
+        is_one_stream(stream)?;
         if stream.context().cu_ctx() != self.0.cu_ctx() {
             return Err("the stream is of another GPU than the pool");
         }
@@ -94,8 +100,10 @@ impl Device for Cuda {
     fn hand_over(&self, memory: Memory, to: &Arc<CudaStream>) -> Memory {
         let (from, bytes) = (memory.slice.stream().clone(), memory.slice.len());
         let address = memory.leak();
-        // The new stream waits for what the old one waits for.
-        if self.0.is_managing_stream_synchronization() && to.join(&from).is_err() {
+        // The new stream waits for what the old one waits for. The streams' own handle of
+        // the context knows whether it does, for there may be several of one context.
+        let tracked = from.context().is_managing_stream_synchronization();
+        if tracked && to.join(&from).is_err() {
             self.0.record_err(from.synchronize());
         }
         // SAFETY: this is the memory that was just taken out of a piece.
@@ -106,7 +114,7 @@ impl Device for Cuda {
         let stream = memory.slice.stream().clone();
         self.0.record_err(self.0.bind_to_thread());
         let address = memory.leak();
-        if self.0.is_managing_stream_synchronization() {
+        if stream.context().is_managing_stream_synchronization() {
             self.0.record_err(stream.synchronize());
         }
         // SAFETY: it came from `malloc_sync`, is in no other piece, and nothing on any

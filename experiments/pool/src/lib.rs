@@ -52,8 +52,9 @@
 //!
 //! # What it does not do
 //!
-//! It does not split blocks or join them, so it wastes up to a ninth of a block and
-//! gives back blocks of other sizes only when memory is short. It knows nothing of stream
+//! It does not split blocks or join them. Sizes are rounded up to whole 512 bytes, above
+//! 1 MiB to whole 2 MiB, and then by at most an eighth more; and blocks of other sizes are
+//! given back only when memory is short. It knows nothing of stream
 //! capture: do not use it on a stream that is being captured into a graph.
 
 mod class;
@@ -147,7 +148,8 @@ impl Pool {
         self.lock().stats()
     }
 
-    /// A thread that panicked has left nothing half done: the ledger does not panic.
+    /// A thread that panicked has left nothing half done. The ledger does not panic; cudarc
+    /// does if it gets no event for a block, which then counts as in use for ever.
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
@@ -205,11 +207,9 @@ impl<T: DeviceRepr> Buffer<'_, T> {
     /// Lets another stream use the buffer too. What is queued there from now on comes
     /// after what is queued on the buffer's own stream now; and when the buffer has been
     /// dropped, nobody gets its memory before this stream has done what was queued on it
-    /// until then.
-    pub fn also_used_on(
-        &mut self,
-        stream: &Arc<CudaStream>,
-    ) -> Result<(), DriverError> {
+    /// until then. What is queued on the buffer's own stream later does not wait for it.
+    pub fn also_used_on(&mut self, stream: &Arc<CudaStream>) -> Result<(), Error> {
+        cuda::is_one_stream(stream).map_err(Error::Stream)?;
         stream.join(self.stream())?;
         let others = &mut self.block.memory.others;
         if !others.contains(stream) {

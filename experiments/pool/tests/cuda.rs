@@ -190,12 +190,31 @@ fn streams_that_cannot_be_told_apart_are_refused() {
         let pool = Pool::new(&context, Options::default());
         let refused = pool.alloc_zeros::<u8>(&context.per_thread_stream(), 1);
         assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
+        let mut buffer = unset(&pool, &context.default_stream(), 1);
+        let refused = buffer.also_used_on(&context.per_thread_stream());
+        assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
+        drop(buffer);
         // Two handles of one stream.
         drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
         drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
         assert_eq!(pool.stats().allocated, 1);
         let beyond = pool.alloc_zeros::<u64>(&context.default_stream(), usize::MAX);
         assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
+    });
+}
+
+#[test]
+fn another_handle_of_the_context_may_own_the_streams() {
+    // The fourth event is the one that the new stream waits for when it gets the block.
+    // The host makes up for it, and nothing else fails.
+    let settings = [("STAND_IN_FAIL", "cuEventCreate 4 2")];
+    let name = "another_handle_of_the_context_may_own_the_streams";
+    under_the_stand_in(name, &settings, || {
+        let (_, first, second) = gpu();
+        let pool = Pool::new(&CudaContext::new(0).unwrap(), Options::default());
+        drop(unset(&pool, &first, MIB));
+        drop(unset(&pool, &second, MIB));
+        assert_eq!((pool.stats().allocated, pool.stats().moved), (1, 1));
     });
 }
 

@@ -114,7 +114,8 @@ impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
     // ANCHOR: next
     /// Waits until the next batch is made, queues its copy to the start of `target` on
     /// `stream`, and returns how many elements it has. Zero means that there are no more,
-    /// and so it stays, also after an error.
+    /// and so it stays, also after an error. When no more are made, it waits for the copy,
+    /// too.
     ///
     /// # Panics
     ///
@@ -137,7 +138,8 @@ impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
             let _ = self.finish();
             return Err(e.into());
         }
-        // A producer that has made its last batch takes no slot back.
+        // A producer that has made its last batch takes no slot back: then the slot is
+        // dropped here, after its copy.
         let _ = empty.send(slot);
         Ok(count)
     }
@@ -150,7 +152,7 @@ impl<T> Loader<T> {
         let Some(Producer { empty, filled, thread }) = self.producer.take() else {
             return Ok(());
         };
-        drop((filled, empty)); // it may be waiting at either
+        drop((filled, empty)); // it ends at whichever it uses next
         thread
             .join()
             .unwrap_or_else(|panic| Err(LoadError::Panicked(message(panic))))

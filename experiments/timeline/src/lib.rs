@@ -58,6 +58,7 @@ impl Timeline {
         self.turn(|turn| turn.start = start);
         Ok(start)
     }
+    // ANCHOR_END: begin
 
     /// Notes when `call` was made and when it returned.
     pub fn host<T>(
@@ -116,7 +117,6 @@ impl Timeline {
             Ok((since(end), spans))
         })
     }
-    // ANCHOR_END: begin
 
     fn turn<T>(&self, use_it: impl FnOnce(&mut Turn) -> T) -> T {
         // What a thread noted before it panicked is still true.
