@@ -46,8 +46,9 @@ impl Emulator {
     /// The emulated driver. `None` if another one is loaded, or none. It is told that
     /// nobody will keep a time, so that lessons may ask for times and get no number.
     pub fn loaded() -> Option<Emulator> {
-        // SAFETY: opens the driver library if there is one; then looks two names up in it,
-        // which only the emulated driver has, with these signatures.
+        // SAFETY: opens the driver library if there is one, which stays open; then looks two
+        // names up in it, which only the emulated driver has, with these signatures. The one
+        // that is called sets a flag in that driver.
         unsafe {
             if !sys::is_culib_present() {
                 return None;
@@ -64,7 +65,7 @@ impl Emulator {
 
     /// What kernels did since the last call.
     pub fn counts(&self) -> Counted {
-        // SAFETY: the function writes at most as many bytes as it is told, with a NUL.
+        // SAFETY: the function writes at most as many bytes as it is told, with the NUL.
         let text = unsafe {
             let mut text = vec![0; (self.tell_counts)(std::ptr::null_mut(), 0)];
             (self.tell_counts)(text.as_mut_ptr(), text.len());

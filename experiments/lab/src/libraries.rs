@@ -86,12 +86,12 @@ fn link(libraries: &[Library], driver: impl FnOnce() -> Option<PathBuf>) {
     if found.is_empty() && driver.is_none() {
         return;
     }
-    let folder =
-        std::env::temp_dir().join(format!("workbook-{}", std::process::id()));
-    if std::fs::create_dir_all(&folder).is_err() {
+    // A new one: what a program that was killed has left may link the emulated driver.
+    let Ok(new) = tempfile::Builder::new().prefix("workbook-").tempdir() else {
         return;
-    }
-    let mut path = vec![folder.clone()];
+    };
+    let folder = new.path();
+    let mut path = vec![folder.to_owned()];
     let link = |file: &Path, name: &str| {
         // Without it the library is not found, and whoever needs it says so.
         let _ = std::os::unix::fs::symlink(file, folder.join(name));
@@ -114,7 +114,7 @@ fn link(libraries: &[Library], driver: impl FnOnce() -> Option<PathBuf>) {
         .arg0(arguments.next().unwrap_or_default())
         .args(arguments)
         .env("LD_LIBRARY_PATH", path)
-        .env(RESTARTED, &folder)
+        .env(RESTARTED, folder)
         .exec();
 }
 

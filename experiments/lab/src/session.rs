@@ -17,7 +17,7 @@ use record::{
 };
 
 use crate::counters::{self, Windows};
-use crate::emulator::Emulator;
+use crate::emulator::{self, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
@@ -55,7 +55,12 @@ pub fn run(
         Outcome::CannotRun(why) => anstream::eprintln!(
             "{name} needs an NVIDIA GPU, and this machine cannot give it one: {why}. \
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machine measured. An emulated GPU runs it with --emulate."
+             what the reference machine measured.{}",
+            if Emulator::loaded().is_none() && emulator::find().is_some() {
+                " An emulated GPU runs it with --emulate."
+            } else {
+                ""
+            }
         ),
     }
     outcome.exit_code()
@@ -200,7 +205,8 @@ impl Lab {
                 quick: options.quick,
             },
             software: Software {
-                driver: monitor.driver(),
+                // NVML tells NVIDIA's, which is not in use under an emulated one.
+                driver: monitor.driver().filter(|_| emulator.is_none()),
                 cuda: cuda.unwrap_or_default(),
                 operating_system: format!("{os}, {os_kernel}"),
                 compiler: env!("LAB_COMPILER").to_owned(),
@@ -617,12 +623,16 @@ fn load(
 }
 
 /// Takes out of a measurement what an emulated GPU cannot know: what took how long, and
-/// what a lesson derived from that. Without times a sample is one operation.
+/// what a lesson derived from that, by a model in seconds or per second. (The host's clock
+/// goes on, and it would say how fast the emulator is.) Without times a sample is one
+/// operation.
 fn forget_times(measurement: &mut Measurement) {
     measurement.seconds.clear();
     measurement.spans.clear();
     measurement.memory.clear();
-    measurement.model.retain(|_, value| value.is_finite());
+    measurement.model.retain(|name, value| {
+        value.is_finite() && !name.ends_with("seconds") && !name.ends_with("second")
+    });
     measurement.operations_per_sample = 1;
 }
 
@@ -779,5 +789,17 @@ mod tests {
             (8, Cache::Cold, 4)
         );
         assert!(Case::new("copy").finish().is_err());
+    }
+
+    #[test]
+    fn of_an_emulated_case_nothing_stays_that_is_a_time() {
+        let mut m = Case::new("copy")
+            .model("sectors", 4.0)
+            .model("bound_seconds", 0.5)
+            .model("bound_bytes_per_second", 1e9)
+            .model("share", f64::NAN)
+            .measurement;
+        forget_times(&mut m);
+        assert_eq!(m.model, BTreeMap::from([("sectors".to_owned(), 4.0)]));
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn describe(code: u32) -> Option<(&'static CStr, &'static CStr)> {
         .map(|(_, name, text)| (*name, *text))
 }
 
-const ERRORS: [(u32, &CStr, &CStr); 37] = [
+const ERRORS: [(u32, &CStr, &CStr); 40] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
@@ -73,6 +73,7 @@ const ERRORS: [(u32, &CStr, &CStr); 37] = [
         c"peer access has not been enabled",
     ),
     (709, c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
+    (710, c"CUDA_ERROR_ASSERT", c"device-side assert triggered"),
     (
         712,
         c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
@@ -101,6 +102,16 @@ const ERRORS: [(u32, &CStr, &CStr); 37] = [
         901,
         c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
         c"operation failed due to a previous error during capture",
+    ),
+    (
+        902,
+        c"CUDA_ERROR_STREAM_CAPTURE_MERGE",
+        c"operation would result in a merge of separate capture sequences",
+    ),
+    (
+        903,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+        c"capture was not ended in the same stream as it began",
     ),
     (
         904,

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUresult::{self, *};
@@ -17,7 +18,7 @@ use crate::memory::Memory;
 use crate::pool::{Pool, Settings};
 use crate::queue::{Kind, Next, Queues, Ticket};
 use crate::schedule::Schedule;
-use crate::work::{HostFunction, Work};
+use crate::work::{Failure, HostFunction, Work};
 
 /// Everything.
 pub(crate) struct Driver {
@@ -324,7 +325,7 @@ impl Session {
         }
         let failed = context.and_then(|handle| self.contexts.get(handle)?.failed);
         if failed.is_none()
-            && let Err(failure) = self.perform(work)
+            && let Err(failure) = self.perform_whatever_happens(work)
         {
             report("while the stream worked", &failure.what);
             if let Some(context) =
@@ -334,6 +335,15 @@ impl Session {
             }
         }
         self.queues.end(queue);
+    }
+
+    /// A panic must not leave the queue as if its work went on: who waits would wait for ever.
+    fn perform_whatever_happens(&mut self, work: Work) -> Result<(), Failure> {
+        let done = catch_unwind(AssertUnwindSafe(|| self.perform(work)));
+        done.unwrap_or_else(|_| {
+            let what = "the emulator has panicked".to_owned();
+            Err(Failure { code: CUDA_ERROR_UNKNOWN, what })
+        })
     }
 
     /// Waits until a host function ends, and lets other threads use the driver meanwhile.

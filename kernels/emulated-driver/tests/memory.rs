@@ -98,6 +98,14 @@ fn pinned_memory_is_read_when_the_stream_gets_there() {
     assert_eq!(pageable, [1, 2]);
     stream.synchronize().unwrap();
     assert_eq!(words, [1, 2]);
+
+    // Between two memories of the host's, a pageable one ends the copy in the call, too.
+    let pageable = [9, 2];
+    let (to, from) = (words.as_mut_ptr() as u64, pageable.as_ptr() as u64);
+    // SAFETY: both are as long, and nobody else uses them.
+    let answer = unsafe { sys::cuMemcpyAsync(to, from, 8, stream.cu_stream()) };
+    answer.result().unwrap();
+    assert_eq!(words, [9, 2]);
 }
 
 #[test]

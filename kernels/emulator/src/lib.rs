@@ -41,8 +41,10 @@
 //!
 //! Requests and sectors of global memory and wavefronts of shared memory are those that
 //! `ncu` reads from the hardware, as long as the driver's compiler makes one instruction of
-//! each access of the PTX. It did so in every kernel of the workbook: `tests/goldens.rs`
-//! compares hundreds of launches with what an H200 counted. It may also merge accesses,
+//! each access of the PTX. It did so in every kernel that `tests/goldens.rs` runs, most of
+//! the workbook's: it compares hundreds of launches with what an H200 counted. Where the
+//! compiler replaces a branch by a predicate, `ncu` counts more requests to shared memory,
+//! those in which no lane takes part. The compiler may also merge accesses,
 //! most often loads of neighbouring words of shared memory, and keep a small local array in
 //! registers; then the hardware's counts are smaller. PTX instructions are not the
 //! hardware's instructions.

@@ -42,9 +42,10 @@ impl Session {
         handle
     }
 
-    /// Ends a context's work, and frees all that was made in it.
+    /// Frees all that was made in a context, when all work is done that may use it: that of
+    /// other contexts, too.
     fn end_context(&mut self, handle: usize) {
-        let last = self.queues.last_of_context(handle);
+        let last = self.queues.last_of_all();
         self.finish(&last);
         for address in self.memory.of_context(handle) {
             let kind = self.memory.starting_at(address).map(|holding| holding.kind);

@@ -2,7 +2,8 @@
 //!
 //! A copy from memory that the driver knows reads it when its stream gets there, so a
 //! program that writes there too early sees it. Pageable memory is read in the call, as
-//! NVIDIA's driver stages it, and a copy to pageable memory ends before the call does.
+//! NVIDIA's driver stages it, and a copy to pageable memory, or from it to other memory of the
+//! host's, ends before the call does.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -70,8 +71,9 @@ impl Session {
         let target = self.end("target", to_end, to, bytes)?;
         let source = self.end("source", from_end, from, bytes)?;
         let capturing = self.is_capturing(queue);
-        let at_once = stream.is_none() || target == Where::Pageable;
         let staged = source == Where::Pageable && matches!(target, Where::Device(_));
+        let pageable = source == Where::Pageable || target == Where::Pageable;
+        let at_once = stream.is_none() || (pageable && !staged);
         let work = if staged && !capturing {
             let mut taken = vec![0; bytes];
             // SAFETY: the program promises that it can be read.
