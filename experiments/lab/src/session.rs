@@ -441,13 +441,23 @@ impl Lab {
         let machine = &self.record.machine;
         let (name, experiment) = (&machine.name, &self.record.experiment);
         self.results.check_writable(name)?;
+        let old = match self.results.read(name, experiment) {
+            Err(_) if self.options.replace => return Ok(()),
+            old => old.context(REPLACEABLE)?,
+        };
+        let Some(old) = old else { return Ok(()) };
+        if self.emulator.is_some() {
+            if old.source == Source::Emulated {
+                return Ok(()); // it is the same wherever it is made
+            }
+            bail!(
+                "{} was measured, and a record of the emulated GPU never takes its \
+                 place: leave out --machine, or write elsewhere with --results DIR",
+                self.results.path(name, experiment)?.display()
+            )
+        }
         if self.options.replace {
             return Ok(());
-        }
-        let old = self.results.read(name, experiment);
-        let Some(old) = old.context(REPLACEABLE)? else { return Ok(()) };
-        if self.emulator.is_some() && old.source == Source::Emulated {
-            return Ok(()); // it is the same wherever it is made
         }
         let Some(conflict) = conflict(&old, machine, self.options.quick) else {
             return Ok(());

@@ -100,9 +100,12 @@ fn a_measured_record_is_not_replaced_by_an_emulated_one() {
     let desk = Desk::new();
     let measured = "--machine here --samples 1 --quick";
     desk.run("transfer-bandwidth", measured).with_code(0);
-    let emulated = "--machine here --emulate";
-    desk.run("transfer-bandwidth", emulated)
-        .with_code(1)
-        .saying(&["was recorded on other hardware"]);
+    for emulated in
+        ["--machine here --emulate", "--machine here --emulate --replace"]
+    {
+        desk.run("transfer-bandwidth", emulated)
+            .with_code(1)
+            .saying(&["was measured, and a record of the emulated GPU never takes"]);
+    }
     assert_eq!(desk.record("here", "transfer-bandwidth").source, Source::Measured);
 }
