@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use lab::gpu::{self, Gpus};
 use lab::options::{CANNOT_RUN, RECORDED};
 use lab::{emulator, libraries};
+use record::Results;
 
 use crate::book;
 use crate::experiments::{self, Experiment};
@@ -53,6 +54,9 @@ enum Ended {
 /// Runs the experiments and builds the book. An interrupted run keeps what it recorded.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let wanted = choose(experiments::all(root)?, &arguments.experiments)?;
+    if !arguments.replace {
+        check_records(root)?;
+    }
     let emulated = arguments.emulate || emulator::stands_in();
     if emulated {
         anstream::println!(
@@ -129,6 +133,18 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Fails if a record cannot be read, which would keep the book from being built: better
+/// before an hour of measuring than after it.
+fn check_records(root: &Path) -> Result<()> {
+    let results = Results::new(root.join("results"));
+    for machine in results.machines()? {
+        for experiment in results.experiments(&machine)? {
+            results.read(&machine, &experiment)?;
+        }
+    }
+    Ok(())
 }
 
 fn choose(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
