@@ -1,42 +1,21 @@
 //! Buffers as a program uses them, under the stand-in driver
 //! (`../../lab/tests/driver/driver.c`), which makes a copy as late as its stream allows.
 //!
-//! Each test runs in a process of its own, because the stand-in driver is set up by
-//! environment variables. With `POOL_TEST` set, the tests run right here, on whatever
-//! driver there is.
+//! Each test runs in a process of its own (`../../lab/tests/driver/process.rs`).
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
+#[path = "../../lab/tests/driver/process.rs"]
+mod process;
 #[path = "../../lab/tests/driver/stand_in.rs"]
 mod stand_in;
 
-use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
 use pool::{Buffer, Error, Options, Pool};
-
-/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
-/// the named test, again.
-fn under_the_stand_in(name: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
-    const INSIDE: &str = "POOL_TEST";
-    if std::env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
-        .env("STAND_IN_COPIES", "late")
-        .env(INSIDE, "")
-        .envs(settings.iter().copied())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
-    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
-}
+use process::under_the_stand_in;
 
 const MIB: usize = 1 << 20;
 

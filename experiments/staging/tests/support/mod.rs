@@ -1,43 +1,11 @@
-//! Tests under the stand-in driver, each in a process of its own, because that driver is set
-//! up by environment variables. With `STAGING_TEST` set, the tests run right here, on
-//! whatever driver there is.
+//! What the tests of this crate share.
 
+#[path = "../../../lab/tests/driver/process.rs"]
+mod process;
 #[path = "../../../lab/tests/driver/stand_in.rs"]
 mod stand_in;
 
-use std::process::Command;
-use std::time::Duration;
-
-/// Runs `body` under the stand-in driver, set up by `settings`, in a process of its own:
-/// the named test, again.
-pub(crate) fn under_the_stand_in(
-    name: &str,
-    settings: &[(&str, &str)],
-    body: impl FnOnce(),
-) {
-    const INSIDE: &str = "STAGING_TEST";
-    if std::env::var_os(INSIDE).is_some() {
-        // One that hangs says so, instead of being waited for.
-        std::thread::spawn(|| {
-            std::thread::sleep(Duration::from_secs(100));
-            eprintln!("the test hangs");
-            std::process::abort();
-        });
-        return body();
-    }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
-        .env("STAND_IN_COPIES", "late")
-        .env(INSIDE, "")
-        .envs(settings.iter().copied())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{settings:?}\n{stdout}\n{stderr}");
-    assert!(stdout.contains("1 passed"), "no test `{name}`:\n{stdout}");
-}
+pub(crate) use process::under_the_stand_in;
 
 /// Bytes that do not repeat in step with chunks or slots.
 pub(crate) fn value(i: usize) -> u8 {
