@@ -83,6 +83,9 @@ pub(crate) fn sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sect
     if mask == u32::MAX && contiguous(addresses, bytes) {
         return sectors_of_row(addresses[0], bytes);
     }
+    if let Some(sectors) = sectors_of_rising(addresses, mask, bytes) {
+        return sectors;
+    }
     let mut starts = Distinct::new();
     for lane in active(mask) {
         starts.add(addresses[lane]);
@@ -109,6 +112,45 @@ pub(crate) fn sectors_of_row(first: u64, bytes: u64) -> Sectors {
     Sectors { requests: 1, sectors, ideal }
 }
 
+/// The sectors of lanes each of which starts at the same place as the one before it or
+/// further on, at multiples of `bytes`, so that none needs two sectors. Most requests are
+/// like that.
+fn sectors_of_rising(
+    addresses: &[u64; WARP],
+    mask: u32,
+    bytes: u64,
+) -> Option<Sectors> {
+    let first = addresses[mask.trailing_zeros() as usize % WARP];
+    let base = first / SECTOR_BYTES * SECTOR_BYTES;
+    // In 32 bits: processors compare several such numbers at once.
+    let mut starts = [0u32; WARP];
+    let (mut apart, mut last) = (0, first);
+    for (lane, start) in starts.iter_mut().enumerate() {
+        // A lane that is not active counts as one that does what the one before it does.
+        if mask >> lane & 1 == 1 {
+            last = addresses[lane];
+        }
+        let offset = last.wrapping_sub(base);
+        apart |= offset;
+        *start = offset as u32;
+    }
+    let is_near = apart < 1 << 31;
+    if !is_near || !SECTOR_BYTES.is_multiple_of(bytes) || apart & (bytes - 1) != 0 {
+        return None;
+    }
+    let (mut falls, mut sectors, mut elements) = (0, 1, 1);
+    for (before, after) in starts.iter().zip(&starts[1..]) {
+        falls |= u32::from(after < before);
+        sectors += u32::from((before ^ after) >= SECTOR_BYTES as u32);
+        elements += u32::from(before != after);
+    }
+    (falls == 0).then(|| Sectors {
+        requests: 1,
+        sectors: sectors.into(),
+        ideal: (u64::from(elements) * bytes).div_ceil(SECTOR_BYTES),
+    })
+}
+
 /// The same as [`load_wavefronts`] or [`store_wavefronts`], for addresses in an array.
 pub(crate) fn wavefronts_of(
     addresses: &[u64; WARP],
@@ -133,6 +175,9 @@ pub(crate) fn wavefronts_of(
     let may_share = groups > 1 && !stores;
     if may_share && (shared(addresses, mask, 1) || shared(addresses, mask, 2)) {
         groups /= 2;
+    }
+    if let Some(wavefronts) = without_conflict(addresses, mask, bytes, groups) {
+        return wavefronts;
     }
     let lanes_each = WARP / groups;
     let mut wavefronts = 0;
@@ -162,6 +207,55 @@ pub(crate) fn wavefronts_of(
     }
     let words = distinct as u64 * words_each;
     Wavefronts { requests: 1, wavefronts, ideal: words.div_ceil(BANKS as u64) }
+}
+
+/// The wavefronts of lanes of which each has words and banks for itself, but that a group
+/// may have the banks of another one.
+fn without_conflict(
+    addresses: &[u64; WARP],
+    mask: u32,
+    bytes: u64,
+    groups: usize,
+) -> Option<Wavefronts> {
+    let words = bytes.div_ceil(WORD_BYTES);
+    if !words.is_power_of_two() {
+        return None;
+    }
+    // Banks and elements are counted in elements; of those, one in so many.
+    const MARKS: u64 = 1024;
+    let in_row = BANKS as u64 / words;
+    let mut marked = [0u64; MARKS as usize / 64];
+    let (mut wavefronts, mut elements, mut again) = (0, 0, 0);
+    let lanes_each = WARP / groups;
+    let mut last = None;
+    for group in 0..groups {
+        let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
+        let (mut taken, mut last_of_group) = (0, None);
+        for lane in active(mask & lanes) {
+            let address = addresses[lane];
+            if last_of_group == Some(address) {
+                continue;
+            }
+            last_of_group = Some(address);
+            let element = address / WORD_BYTES / words;
+            let bank = 1 << (element % in_row);
+            again |= taken & bank;
+            taken |= bank;
+            if last == Some(address) {
+                continue;
+            }
+            last = Some(address);
+            elements += 1;
+            again |= address & (words * WORD_BYTES - 1) * u64::from(words > 1);
+            let mark = &mut marked[(element % MARKS / 64) as usize];
+            let bit = 1 << (element % 64);
+            again |= *mark & bit;
+            *mark |= bit;
+        }
+        wavefronts += u64::from(taken != 0);
+    }
+    let ideal = (elements * words).div_ceil(BANKS as u64);
+    (again == 0).then_some(Wavefronts { requests: 1, wavefronts, ideal })
 }
 
 /// Does every lane want another bank?

@@ -57,23 +57,24 @@ impl Machine<'_> {
         })?;
         for (number, slot) in access.registers.iter().enumerate() {
             let Some(slot) = *slot else { continue };
-            let stage = &self.stage[number * access.bytes..];
-            let registers = &mut warp.registers;
+            let count = access.registers.len();
+            let (stage, registers) = (&self.stage, &mut warp.registers);
             let index = usize::from(slot.index);
-            match (access.bytes, slot.class, access.signed) {
-                (4, Class::Narrow, _) => {
+            match (access.bytes, slot.class) {
+                (4, Class::Narrow) => {
                     let row = &mut registers.narrow[index];
-                    unstage(stage, bytes, lanes, row, u32::from_le_bytes);
+                    take(stage, number, count, lanes, row);
                 }
-                (8, Class::Wide, _) => {
+                (8, Class::Wide) => {
                     let row = &mut registers.wide[index];
-                    unstage(stage, bytes, lanes, row, u64::from_le_bytes);
+                    take(stage, number, count, lanes, row);
                 }
-                (_, _, signed) => {
+                _ => {
                     for lane in active(lanes) {
-                        let start = lane * bytes;
+                        let start = lane * bytes + number * access.bytes;
                         let part = &stage[start..start + access.bytes];
-                        registers.set(slot, lane, extended(part, signed));
+                        let value = extended(part, access.signed);
+                        registers.set(slot, lane, value);
                     }
                 }
             }
@@ -91,26 +92,21 @@ impl Machine<'_> {
         let registers = &warp.registers;
         for (number, slot) in access.registers.iter().enumerate() {
             let Some(slot) = *slot else { continue };
-            let stage = &mut self.stage[number * access.bytes..];
+            let count = access.registers.len();
+            let stage = &mut self.stage;
             let index = usize::from(slot.index);
             match (access.bytes, slot.class) {
                 (4, Class::Narrow) => {
                     let row = &registers.narrow[index];
-                    if bytes == 4 {
-                        let places = stage.as_chunks_mut().0;
-                        for (place, value) in places.iter_mut().zip(row) {
-                            *place = value.to_le_bytes();
-                        }
-                    } else {
-                        let places = stage.chunks_mut(bytes);
-                        for (place, value) in places.zip(row) {
-                            place[..4].copy_from_slice(&value.to_le_bytes());
-                        }
-                    }
+                    put(stage, number, count, row);
+                }
+                (8, Class::Wide) => {
+                    let row = &registers.wide[index];
+                    put(stage, number, count, row);
                 }
                 _ => {
                     for lane in active(lanes) {
-                        let start = lane * bytes;
+                        let start = lane * bytes + number * access.bytes;
                         let value = registers.get(slot, lane).to_le_bytes();
                         stage[start..start + access.bytes]
                             .copy_from_slice(&value[..access.bytes]);
@@ -351,26 +347,92 @@ struct Part<'a> {
     lanes: u32,
 }
 
-/// Takes a value for each lane out of the stage, where they are `stride` bytes apart.
-fn unstage<Bits: Copy, const BYTES: usize>(
-    stage: &[u8],
-    stride: usize,
-    lanes: u32,
-    row: &mut [Bits; WARP],
-    from_bytes: impl Fn([u8; BYTES]) -> Bits,
-) {
-    if stride == BYTES && lanes == u32::MAX {
-        for (old, bytes) in row.iter_mut().zip(stage.as_chunks().0) {
-            *old = from_bytes(*bytes);
-        }
-        return;
+/// A register's value in one lane: its bits, and the bytes that they are.
+trait Bits<const BYTES: usize>: Copy {
+    fn of_bytes(bytes: [u8; BYTES]) -> Self;
+    fn bytes(self) -> [u8; BYTES];
+}
+
+impl Bits<4> for u32 {
+    #[inline(always)]
+    fn of_bytes(bytes: [u8; 4]) -> Self {
+        Self::from_le_bytes(bytes)
     }
-    for (lane, (old, bytes)) in row.iter_mut().zip(stage.chunks(stride)).enumerate()
-    {
-        if lanes >> lane & 1 == 1
-            && let Some(bytes) = bytes.first_chunk()
-        {
-            *old = from_bytes(*bytes);
+
+    #[inline(always)]
+    fn bytes(self) -> [u8; 4] {
+        self.to_le_bytes()
+    }
+}
+
+impl Bits<8> for u64 {
+    #[inline(always)]
+    fn of_bytes(bytes: [u8; 8]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+
+    #[inline(always)]
+    fn bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+/// Takes a value for each lane out of the stage, where each lane has `count` of them: the
+/// one with this number.
+fn take<B: Bits<BYTES>, const BYTES: usize>(
+    stage: &[u8],
+    number: usize,
+    count: usize,
+    lanes: u32,
+    row: &mut [B; WARP],
+) {
+    fn each<B: Bits<BYTES>, const BYTES: usize, const COUNT: usize>(
+        values: &[[u8; BYTES]],
+        number: usize,
+        lanes: u32,
+        row: &mut [B; WARP],
+    ) {
+        let values = row.iter_mut().zip(values.as_chunks::<COUNT>().0);
+        if lanes == u32::MAX {
+            values.for_each(|(old, values)| *old = B::of_bytes(values[number]));
+            return;
         }
+        for (lane, (old, values)) in values.enumerate() {
+            if lanes >> lane & 1 == 1 {
+                *old = B::of_bytes(values[number]);
+            }
+        }
+    }
+    let values = stage.as_chunks().0;
+    match count {
+        1 => each::<B, BYTES, 1>(values, 0, lanes, row),
+        2 => each::<B, BYTES, 2>(values, number, lanes, row),
+        4 => each::<B, BYTES, 4>(values, number, lanes, row),
+        _ => each::<B, BYTES, 8>(values, number, lanes, row),
+    }
+}
+
+/// Puts a value for each lane on the stage, where [`take`] finds it.
+fn put<B: Bits<BYTES>, const BYTES: usize>(
+    stage: &mut [u8],
+    number: usize,
+    count: usize,
+    row: &[B; WARP],
+) {
+    fn each<B: Bits<BYTES>, const BYTES: usize, const COUNT: usize>(
+        values: &mut [[u8; BYTES]],
+        number: usize,
+        row: &[B; WARP],
+    ) {
+        for (value, values) in row.iter().zip(values.as_chunks_mut::<COUNT>().0) {
+            values[number] = value.bytes();
+        }
+    }
+    let values = stage.as_chunks_mut().0;
+    match count {
+        1 => each::<B, BYTES, 1>(values, 0, row),
+        2 => each::<B, BYTES, 2>(values, number, row),
+        4 => each::<B, BYTES, 4>(values, number, row),
+        _ => each::<B, BYTES, 8>(values, number, row),
     }
 }

@@ -25,16 +25,24 @@ impl Bits {
     }
 
     /// Notes that a range was written.
+    #[inline]
     pub(crate) fn set(&mut self, start: u64, bytes: u64) {
         if self.missing == 0 {
             return;
         }
         if let Some((word, mask)) = in_one_word(start, bytes) {
             let word = &mut self.words[word];
-            self.missing -= u64::from((mask & !*word).count_ones());
+            let new = mask & !*word;
+            // Counting bits takes long where there is no instruction for it.
+            self.missing -=
+                if new == mask { bytes } else { new.count_ones().into() };
             *word |= mask;
             return;
         }
+        self.set_words(start, bytes);
+    }
+
+    fn set_words(&mut self, start: u64, bytes: u64) {
         for (word, mask) in masks(start, bytes) {
             self.missing -= u64::from((mask & !self.words[word]).count_ones());
             self.words[word] |= mask;
@@ -50,6 +58,7 @@ impl Bits {
     }
 
     /// The first byte of a range that was not written.
+    #[inline]
     pub(crate) fn first_unset(&self, start: u64, bytes: u64) -> Option<u64> {
         if self.missing == 0 {
             return None;
@@ -59,6 +68,10 @@ impl Bits {
         {
             return None;
         }
+        self.first_unset_of_words(start, bytes)
+    }
+
+    fn first_unset_of_words(&self, start: u64, bytes: u64) -> Option<u64> {
         masks(start, bytes).find_map(|(word, mask)| {
             let unset = mask & !self.words[word];
             (unset != 0)

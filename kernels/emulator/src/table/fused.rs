@@ -2,12 +2,16 @@
 //! kernels do. Processors that are not known to have it need a function call for each.
 
 use crate::WARP;
-use crate::registers::{Class, Operands, Operation, Registers};
+use crate::registers::{Class, Operands, Operation, Registers, Value};
 
 /// The bits of a double that a float has no room for, and the pattern that stands half way
-/// between two floats.
-const REST: u64 = (1 << 29) - 1;
-const HALF_WAY: u64 = 1 << 28;
+/// between two floats. Both are in the lower half.
+const REST: u32 = (1 << 29) - 1;
+const HALF_WAY: u32 = 1 << 28;
+/// In the upper half: the sign, and what the smallest number has for which floats are not
+/// sparse.
+const SIGN: u32 = 1 << 31;
+const NORMAL: u32 = ((f32::MIN_POSITIVE as f64).to_bits() >> 32) as u32;
 
 pub(crate) const MULTIPLY_ADD: Operation = Operation {
     compute: multiply_add,
@@ -27,9 +31,10 @@ fn multiply_add(registers: &mut Registers, operands: &Operands, mask: u32) {
     for lane in 0..WARP {
         let number = |bits: u32| f64::from(f32::from_bits(bits));
         let sum = number(a[lane]) * number(b[lane]) + number(c[lane]);
-        let near_zero = sum.abs() < f64::from(f32::MIN_POSITIVE) && sum != 0.0;
-        in_doubt |=
-            u32::from(sum.to_bits() & REST == HALF_WAY) | u32::from(near_zero);
+        // In halves: processors compare four numbers of 32 bits at once.
+        let (lower, upper) = (sum.to_bits() as u32, (sum.to_bits() >> 32) as u32);
+        let near_zero = (upper & !SIGN).wrapping_sub(1) < NORMAL - 1;
+        in_doubt |= u32::from(lower & REST == HALF_WAY) | u32::from(near_zero);
         results[lane] = (sum as f32).to_bits();
     }
     if in_doubt != 0 {
@@ -39,10 +44,7 @@ fn multiply_add(registers: &mut Registers, operands: &Operands, mask: u32) {
             results[lane] = exact.to_bits();
         }
     }
-    let row = &mut registers.narrow[usize::from(operands.result)];
-    for (lane, result) in results.into_iter().enumerate() {
-        row[lane] = if mask >> lane & 1 != 0 { result } else { row[lane] };
-    }
+    u32::put(registers, operands.result, &results, mask);
 }
 
 #[cfg(test)]
