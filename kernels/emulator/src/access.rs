@@ -225,37 +225,37 @@ fn without_conflict(
     const MARKS: u64 = 1024;
     let in_row = BANKS as u64 / words;
     let mut marked = [0u64; MARKS as usize / 64];
-    let (mut wavefronts, mut elements, mut again) = (0, 0, 0);
+    let (mut wavefronts, mut elements, mut last) = (0, 0, None);
     let lanes_each = WARP / groups;
-    let mut last = None;
     for group in 0..groups {
         let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
         let (mut taken, mut last_of_group) = (0, None);
         for lane in active(mask & lanes) {
             let address = addresses[lane];
+            let element = address / WORD_BYTES / words;
+            let bank = 1u32 << (element % in_row);
             if last_of_group == Some(address) {
                 continue;
             }
-            last_of_group = Some(address);
-            let element = address / WORD_BYTES / words;
-            let bank = 1 << (element % in_row);
-            again |= taken & bank;
-            taken |= bank;
+            if taken & bank != 0 || words > 1 && address % bytes != 0 {
+                return None;
+            }
+            (taken, last_of_group) = (taken | bank, Some(address));
             if last == Some(address) {
                 continue;
             }
-            last = Some(address);
-            elements += 1;
-            again |= address & (words * WORD_BYTES - 1) * u64::from(words > 1);
             let mark = &mut marked[(element % MARKS / 64) as usize];
             let bit = 1 << (element % 64);
-            again |= *mark & bit;
-            *mark |= bit;
+            if *mark & bit != 0 {
+                return None;
+            }
+            (*mark, last) = (*mark | bit, Some(address));
+            elements += 1;
         }
         wavefronts += u64::from(taken != 0);
     }
     let ideal = (elements * words).div_ceil(BANKS as u64);
-    (again == 0).then_some(Wavefronts { requests: 1, wavefronts, ideal })
+    Some(Wavefronts { requests: 1, wavefronts, ideal })
 }
 
 /// Does every lane want another bank?
@@ -267,6 +267,10 @@ fn in_different_banks(addresses: &[u64; WARP], mask: u32) -> bool {
 
 /// Does each lane start where the lane before it ends?
 pub(crate) fn contiguous(addresses: &[u64; WARP], bytes: u64) -> bool {
+    // Mostly the last lane tells.
+    if addresses[WARP - 1] != addresses[0].wrapping_add((WARP as u64 - 1) * bytes) {
+        return false;
+    }
     let mut apart = 0;
     for (lane, address) in addresses.iter().enumerate() {
         apart |= address ^ addresses[0].wrapping_add(lane as u64 * bytes);

@@ -99,7 +99,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
         presets: HashMap::new(),
         frames: Vec::new(),
         labels: Vec::new(),
-        program: Program { granule: 4, dynamic_align: 16, ..Program::default() },
+        program: Program { granule: 16, dynamic_align: 16, ..Program::default() },
         source: None,
         line: kernel.line,
         first: true,

@@ -445,6 +445,15 @@ impl Memory {
     }
 }
 
+/// Copies a slice to one of the same length; and the words of a warp without a call.
+#[inline(always)]
+pub(crate) fn copy(into: &mut [u8], from: &[u8]) {
+    match <&mut [u8; 4 * WARP]>::try_from(&mut *into) {
+        Ok(into) if from.len() == into.len() => into.copy_from_slice(from),
+        _ => into.copy_from_slice(from),
+    }
+}
+
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, bytes, name, .. } = self;
@@ -468,7 +477,7 @@ impl Store {
         match &self.content {
             Content::Device { bytes, .. } => {
                 let offset = offset as usize;
-                into.copy_from_slice(&bytes[offset..offset + into.len()]);
+                copy(into, &bytes[offset..offset + into.len()]);
             }
             Content::Host(host) => host.read(offset, into),
         }
@@ -479,7 +488,7 @@ impl Store {
             Content::Device { bytes, written } => {
                 written.set(offset, from.len() as u64);
                 let offset = offset as usize;
-                bytes[offset..offset + from.len()].copy_from_slice(from);
+                copy(&mut bytes[offset..offset + from.len()], from);
             }
             Content::Host(host) => host.write(offset, from),
         }

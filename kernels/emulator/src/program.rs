@@ -21,7 +21,7 @@ pub(crate) struct Program {
     /// How dynamic shared memory, which follows, is aligned.
     pub(crate) dynamic_align: u32,
     pub(crate) local_bytes: u32,
-    /// The narrowest access that may be to shared memory, at most a word.
+    /// Bytes of the narrowest access that may be to shared memory, 16 at most.
     pub(crate) granule: u32,
     pub(crate) uses_variables: bool,
 }

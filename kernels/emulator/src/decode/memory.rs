@@ -160,7 +160,7 @@ impl Decoder<'_> {
         if let Some(start) = self.constant_parameter(&address) {
             return self.load_parameter(&registers, start, named.bytes, signed);
         }
-        self.note_width(address.space, named.bytes);
+        self.note_width(address.space, named.bytes * named.elements);
         let access = Access {
             address,
             bytes: named.bytes,
@@ -226,7 +226,7 @@ impl Decoder<'_> {
             registers.push(Some(slot));
         }
         let address = self.address(address, named.space)?;
-        self.note_width(address.space, named.bytes);
+        self.note_width(address.space, named.bytes * named.elements);
         let access = Access {
             address,
             bytes: named.bytes,
@@ -331,6 +331,7 @@ impl Decoder<'_> {
         let to = self.address(to, Space::Shared)?;
         let from = self.address(from, Space::Global)?;
         let bytes = bytes as usize;
+        self.note_width(Space::Shared, bytes);
         self.emit(Op::CopyAsync(Box::new(CopyAsync {
             to,
             from,

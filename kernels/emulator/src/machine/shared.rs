@@ -2,7 +2,7 @@
 
 use crate::WARP;
 use crate::access::{active, contiguous};
-use crate::memory::Bits;
+use crate::memory::{Bits, copy};
 
 /// A thread that cannot be.
 const NOBODY: u16 = 0x7fff;
@@ -139,7 +139,7 @@ impl Shared {
         bytes: usize,
         into: &mut [u8],
     ) {
-        fn copy<const BYTES: usize>(
+        fn each<const BYTES: usize>(
             from: &[u8],
             addresses: &[u64; WARP],
             lanes: u32,
@@ -154,13 +154,13 @@ impl Shared {
         let from = &self.bytes;
         if lanes == u32::MAX && contiguous(addresses, bytes as u64) {
             let (start, all) = (addresses[0] as usize, bytes * WARP);
-            into[..all].copy_from_slice(&from[start..start + all]);
+            copy(&mut into[..all], &from[start..start + all]);
             return;
         }
         match bytes {
-            4 => copy::<4>(from, addresses, lanes, into),
-            8 => copy::<8>(from, addresses, lanes, into),
-            16 => copy::<16>(from, addresses, lanes, into),
+            4 => each::<4>(from, addresses, lanes, into),
+            8 => each::<8>(from, addresses, lanes, into),
+            16 => each::<16>(from, addresses, lanes, into),
             _ => {
                 for lane in active(lanes) {
                     let start = addresses[lane] as usize;
@@ -182,16 +182,18 @@ impl Shared {
         if lanes == u32::MAX && contiguous(addresses, bytes as u64) {
             let start = addresses[0] as usize;
             let all = bytes * WARP;
-            self.bytes[start..start + all].copy_from_slice(&from[..all]);
+            copy(&mut self.bytes[start..start + all], &from[..all]);
             self.written.set(addresses[0], all as u64);
             return;
         }
         for lane in active(lanes) {
             let start = addresses[lane] as usize;
             let from = &from[lane * bytes..][..bytes];
+            let into = &mut self.bytes[start..start + bytes];
             match bytes {
-                4 => self.bytes[start..start + 4].copy_from_slice(&from[..4]),
-                _ => self.bytes[start..start + bytes].copy_from_slice(from),
+                4 => into[..4].copy_from_slice(&from[..4]),
+                16 => into[..16].copy_from_slice(&from[..16]),
+                _ => into.copy_from_slice(from),
             }
         }
         if !self.written.all() {
