@@ -237,7 +237,7 @@ fn without_conflict(
             if last_of_group == Some(address) {
                 continue;
             }
-            if taken & bank != 0 || words > 1 && address % bytes != 0 {
+            if taken & bank != 0 || words > 1 && !address.is_multiple_of(bytes) {
                 return None;
             }
             (taken, last_of_group) = (taken | bank, Some(address));

@@ -11,6 +11,7 @@ use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
 use crate::table;
 
+mod entry;
 mod memory;
 mod operands;
 mod order;
@@ -505,6 +506,7 @@ impl<'a> Decoder<'a> {
         }
         program.code = order::in_order(program.code);
         reuse::reuse(&mut program);
+        program.unset = entry::unset(&mut program);
         self.program = program;
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! What to run, and how.
 
+use std::sync::LazyLock;
+
 use crate::counts::Counts;
 use crate::fault::{Fault, FaultKind};
-use crate::machine::Machine;
+use crate::machine::Task;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 
@@ -67,11 +69,23 @@ pub struct Options {
     pub patience: u64,
     /// Instructions that all warps may execute together.
     pub budget: u64,
+    /// Threads of the CPU that run blocks, at most: as many as it has cores, if nothing else
+    /// is said. The result is the same for any number.
+    pub threads: usize,
+    /// Instructions that each of these executes, more or less, before it waits for the
+    /// others. Launches of few more stay on one thread.
+    pub stretch: u64,
 }
+
+/// Cores of the CPU that this process may use.
+static CORES: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 impl Default for Options {
     fn default() -> Self {
-        Self { checks: Checks::default(), patience: 1 << 28, budget: u64::MAX }
+        let (checks, threads) = (Checks::default(), *CORES);
+        let (patience, budget, stretch) = (1 << 28, u64::MAX, 1 << 17);
+        Self { checks, patience, budget, threads, stretch }
     }
 }
 
@@ -120,7 +134,7 @@ pub fn run(
     if let Err(what) = check(module, found, launch) {
         return bad(FaultKind::BadLaunch, what);
     }
-    Machine::new(module, found, launch, memory, options)?.run()
+    Task { module, kernel: found, launch, options }.run(memory)
 }
 
 /// Can the launch be made?

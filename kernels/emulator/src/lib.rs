@@ -51,7 +51,8 @@
 //!
 //! # What it does not do
 //!
-//! Blocks run one after another, on one core. There are no caches, no clusters, no tensor
+//! Blocks run in their order, or as if they did: several threads run some ahead, and what
+//! those read too early is run anew. There are no caches, no clusters, no tensor
 //! cores, no textures, and no copies by the unit for bulk copies. A kernel that uses one of
 //! these, or calls itself or through a pointer, [says so](Kernel::unsupported) and does not
 //! run. Operations that PTX calls approximate are rounded once from double precision. What

@@ -1,6 +1,8 @@
 //! Runs a program: block after block, and in a block warp after warp, each until it waits
 //! for others.
 
+use std::ops::{AddAssign, Range};
+
 use crate::WARP;
 use crate::access::active;
 use crate::counts::{Counts, Line, Tally};
@@ -8,8 +10,8 @@ use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
 use crate::machine::shared::Shared;
 use crate::machine::warp::{Reason, Warp};
-use crate::memory::Memory;
-use crate::module::{Kernel, Module};
+use crate::memory::View;
+use crate::module::Kernel;
 use crate::program::{Op, Preset, Program, Special};
 use crate::registers::{Class, Registers, Slot};
 
@@ -21,7 +23,10 @@ mod copies;
 mod lane;
 mod print;
 mod shared;
+mod team;
 mod warp;
+
+pub(crate) use crate::machine::team::Task;
 
 /// Instructions after which another warp of the block gets its turn, if this one has not
 /// come to a barrier before.
@@ -38,12 +43,22 @@ const WIDEST: usize = 32;
 
 type Result<T> = std::result::Result<T, Box<Fault>>;
 
-/// One launch.
-pub(crate) struct Machine<'a> {
+/// What blocks have done.
+#[derive(Debug)]
+struct Done {
+    /// For each instruction.
+    tallies: Vec<Tally>,
+    printed: String,
+    /// Instructions.
+    executed: u64,
+}
+
+/// What runs blocks of a launch.
+struct Machine<'a> {
     kernel: &'a Kernel,
     program: &'a Program,
     launch: &'a Launch<'a>,
-    memory: &'a mut Memory,
+    memory: View<'a>,
     options: &'a Options,
     /// The values of the program's presets that all threads share.
     constants: Vec<(Slot, u64)>,
@@ -66,14 +81,49 @@ pub(crate) struct Machine<'a> {
     stalled: u64,
 }
 
+impl Done {
+    fn new(program: &Program) -> Self {
+        let tallies = vec![Tally::default(); program.code.len()];
+        Self { tallies, printed: String::new(), executed: 0 }
+    }
+
+    fn counts(self, kernel: &Kernel) -> Counts {
+        let mut lines = Vec::<Line>::new();
+        let program = &kernel.program;
+        for (instruction, tally) in program.code.iter().zip(self.tallies) {
+            let place = &program.places[instruction.place as usize];
+            match lines.last_mut() {
+                Some(line) if line.place == *place => line.tally += tally,
+                _ => lines.push(Line { place: place.clone(), tally }),
+            }
+        }
+        // A function that is called from several places has its lines several times.
+        lines.sort_by(|a, b| a.place.cmp(&b.place));
+        lines.dedup_by(|next, line| {
+            let same = next.place == line.place;
+            if same {
+                line.tally += next.tally;
+            }
+            same
+        });
+        Counts { kernel: kernel.name.clone(), lines, printed: self.printed }
+    }
+}
+
+impl AddAssign for Done {
+    fn add_assign(&mut self, other: Self) {
+        for (tally, other) in self.tallies.iter_mut().zip(other.tallies) {
+            *tally += other;
+        }
+        self.printed += &other.printed;
+        self.executed += other.executed;
+    }
+}
+
 impl<'a> Machine<'a> {
-    pub(crate) fn new(
-        module: &Module,
-        kernel: &'a Kernel,
-        launch: &'a Launch<'a>,
-        memory: &'a mut Memory,
-        options: &'a Options,
-    ) -> Result<Self> {
+    /// `done`: what was done before.
+    fn new(task: &Task<'a>, memory: View<'a>, done: Done) -> Result<Self> {
+        let Task { module, kernel, launch, options } = *task;
         let program = &kernel.program;
         let (mut constants, mut of_lanes) = (Vec::new(), Vec::new());
         let mut of_blocks = Vec::new();
@@ -136,57 +186,40 @@ impl<'a> Machine<'a> {
             constants,
             of_warps: of_warps.collect(),
             of_blocks,
-            tallies: vec![Tally::default(); program.code.len()],
+            tallies: done.tallies,
             buffers: vec![0; program.code.len()],
-            printed: String::new(),
+            printed: done.printed,
             block: [0; 3],
             shared: Shared::new(shared_bytes as usize, granule),
             arrivals: [0; 16],
             stage: vec![0; STAGE_BYTES],
-            executed: 0,
+            executed: done.executed,
             stalled: 0,
         })
     }
 
-    pub(crate) fn run(mut self) -> Result<Counts> {
-        let [width, height, depth] = self.launch.grid;
+    /// Runs the blocks with these numbers.
+    fn run(mut self, blocks: Range<u64>) -> Result<Done> {
+        let [width, height, _] = self.launch.grid.map(u64::from);
         let mut idle = Vec::new();
-        for z in 0..depth {
-            for y in 0..height {
-                for x in 0..width {
-                    self.block = [x, y, z];
-                    self.run_block(&mut idle)?;
-                }
+        for number in blocks {
+            let place =
+                [number % width, number / width % height, number / width / height];
+            self.block = place.map(|place| place as u32);
+            self.run_block(&mut idle)?;
+            if self.memory.is_void() {
+                break;
             }
         }
-        Ok(self.counts())
-    }
-
-    fn counts(self) -> Counts {
-        let mut lines = Vec::<Line>::new();
-        for (instruction, tally) in self.program.code.iter().zip(self.tallies) {
-            let place = &self.program.places[instruction.place as usize];
-            match lines.last_mut() {
-                Some(line) if line.place == *place => line.tally += tally,
-                _ => lines.push(Line { place: place.clone(), tally }),
-            }
-        }
-        // A function that is called from several places has its lines several times.
-        lines.sort_by(|a, b| a.place.cmp(&b.place));
-        lines.dedup_by(|next, line| {
-            let same = next.place == line.place;
-            if same {
-                line.tally += next.tally;
-            }
-            same
-        });
-        Counts { kernel: self.kernel.name.clone(), lines, printed: self.printed }
+        let Self { tallies, printed, executed, .. } = self;
+        Ok(Done { tallies, printed, executed })
     }
 
     /// Runs a block. Warps that have ended are kept for the next one.
     fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
         self.shared.clear();
         self.arrivals = [0; 16];
+        self.stalled = 0;
         let threads = self.launch.block.iter().product::<u32>() as usize;
         let mut waiting = Vec::new();
         for index in 0..threads.div_ceil(WARP) {
@@ -229,6 +262,9 @@ impl<'a> Machine<'a> {
 
     fn start(&self, warp: &mut Warp, index: usize, lanes: u32) {
         warp.restart(index, lanes);
+        for slot in &self.program.unset {
+            warp.registers.broadcast(*slot, 0);
+        }
         for (slot, axis) in &self.of_blocks {
             warp.registers.broadcast(*slot, self.block[*axis].into());
         }

@@ -5,8 +5,12 @@ use std::fmt;
 use crate::WARP;
 use crate::access::active;
 pub(crate) use crate::memory::bits::Bits;
+pub(crate) use crate::memory::layer::Layer;
+pub(crate) use crate::memory::view::View;
 
 mod bits;
+mod layer;
+mod view;
 
 /// Where the first buffer lies. Below are the windows of shared and local memory, and
 /// nothing that a process of the host would use is above in its first terabytes.
@@ -44,7 +48,7 @@ pub struct Buffer<'a> {
 
 /// Memory of the host that kernels can reach. Every access of a kernel goes to it at
 /// once, in the order of the kernel's instructions.
-pub trait HostMemory: Send + fmt::Debug {
+pub trait HostMemory: Send + Sync + fmt::Debug {
     /// Its size.
     fn bytes(&self) -> u64;
     /// Reads from `offset` on. The range is inside.
@@ -381,18 +385,9 @@ impl Memory {
         &mut self.stores[at]
     }
 
-    /// [`Store::move_lanes`] of the buffer with this number, if there is one.
-    pub(crate) fn move_lanes(
-        &mut self,
-        at: usize,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-        writes: bool,
-        stage: &mut [u8],
-    ) -> bool {
-        let store = self.stores.get_mut(at);
-        store.is_some_and(|s| s.move_lanes(addresses, lanes, bytes, writes, stage))
+    /// Is there a buffer with this number?
+    pub(crate) fn has(&self, at: usize) -> bool {
+        at < self.stores.len()
     }
 
     /// Does the buffer with this number hold the whole range?
@@ -494,6 +489,26 @@ impl Store {
         }
     }
 
+    /// Is it memory of the host?
+    pub(crate) fn is_host(&self) -> bool {
+        matches!(self.content, Content::Host(_))
+    }
+
+    /// Does it hold all that lanes access?
+    fn holds_lanes(
+        &self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+    ) -> bool {
+        let last = self.bytes.checked_sub(bytes as u64);
+        last.is_some_and(|last| {
+            let inside =
+                |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
+            active(lanes).all(inside)
+        })
+    }
+
     /// Moves what lanes access between the buffer and the stage, where it lies lane after
     /// lane. False, if not all of it lies in the buffer, or is to be read and was not
     /// written: then what is on the stage means nothing.
@@ -505,45 +520,87 @@ impl Store {
         writes: bool,
         stage: &mut [u8],
     ) -> bool {
-        let Some(last) = self.bytes.checked_sub(bytes as u64) else { return false };
-        let holds = |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
-        if !active(lanes).all(holds) {
+        if !self.holds_lanes(addresses, lanes, bytes) {
             return false;
         }
+        if writes {
+            self.write_lanes(addresses, lanes, bytes, stage)
+        } else {
+            self.read_lanes(addresses, lanes, bytes, stage)
+        }
+    }
+
+    /// The half of [`move_lanes`](Self::move_lanes) that reads, for lanes that access only
+    /// this buffer.
+    fn read_lanes(
+        &self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        stage: &mut [u8],
+    ) -> bool {
+        fn each<const BYTES: usize>(
+            store: &Store,
+            addresses: &[u64; WARP],
+            lanes: u32,
+            stage: &mut [u8],
+        ) -> bool {
+            let Content::Device { bytes, written } = &store.content else {
+                return false;
+            };
+            let stage = stage.as_chunks_mut::<BYTES>().0;
+            let mut all_written = true;
+            for lane in active(lanes) {
+                let offset = addresses[lane] - store.address;
+                stage[lane].copy_from_slice(&bytes[offset as usize..][..BYTES]);
+                all_written &= written.first_unset(offset, BYTES as u64).is_none();
+            }
+            all_written
+        }
         match bytes {
-            1 => self.move_lanes_of::<1>(addresses, lanes, writes, stage),
-            2 => self.move_lanes_of::<2>(addresses, lanes, writes, stage),
-            4 => self.move_lanes_of::<4>(addresses, lanes, writes, stage),
-            8 => self.move_lanes_of::<8>(addresses, lanes, writes, stage),
-            16 => self.move_lanes_of::<16>(addresses, lanes, writes, stage),
+            1 => each::<1>(self, addresses, lanes, stage),
+            2 => each::<2>(self, addresses, lanes, stage),
+            4 => each::<4>(self, addresses, lanes, stage),
+            8 => each::<8>(self, addresses, lanes, stage),
+            16 => each::<16>(self, addresses, lanes, stage),
             _ => false,
         }
     }
 
-    fn move_lanes_of<const BYTES: usize>(
+    fn write_lanes(
         &mut self,
         addresses: &[u64; WARP],
         lanes: u32,
-        writes: bool,
-        stage: &mut [u8],
+        bytes: usize,
+        stage: &[u8],
     ) -> bool {
-        let Content::Device { bytes, written } = &mut self.content else {
-            return false;
-        };
-        let stage = stage.as_chunks_mut::<BYTES>().0;
-        let mut all_written = true;
-        for lane in active(lanes) {
-            let offset = addresses[lane] - self.address;
-            let place = &mut bytes[offset as usize..][..BYTES];
-            if writes {
-                place.copy_from_slice(&stage[lane]);
-                written.set(offset, BYTES as u64);
-            } else {
-                stage[lane].copy_from_slice(place);
-                all_written &= written.first_unset(offset, BYTES as u64).is_none();
+        fn each<const BYTES: usize>(
+            store: &mut Store,
+            addresses: &[u64; WARP],
+            lanes: u32,
+            stage: &[u8],
+        ) -> bool {
+            let Content::Device { bytes, written } = &mut store.content else {
+                return false;
+            };
+            let stage = stage.as_chunks::<BYTES>().0;
+            for lane in active(lanes) {
+                let offset = addresses[lane] - store.address;
+                bytes[offset as usize..][..BYTES].copy_from_slice(&stage[lane]);
+                if !written.all() {
+                    written.set(offset, BYTES as u64);
+                }
             }
+            true
         }
-        all_written
+        match bytes {
+            1 => each::<1>(self, addresses, lanes, stage),
+            2 => each::<2>(self, addresses, lanes, stage),
+            4 => each::<4>(self, addresses, lanes, stage),
+            8 => each::<8>(self, addresses, lanes, stage),
+            16 => each::<16>(self, addresses, lanes, stage),
+            _ => false,
+        }
     }
 
     /// The first offset in a range that nobody has written yet.

@@ -13,6 +13,8 @@ pub(crate) struct Program {
     pub(crate) places: Vec<Place>,
     /// Registers that have a value from the start: constants, parameters, `%tid.x`.
     pub(crate) presets: Vec<(Slot, Preset)>,
+    /// Registers that may be read before anything was written to them.
+    pub(crate) unset: Vec<Slot>,
     /// How many registers there are of each class.
     pub(crate) narrow: usize,
     pub(crate) wide: usize,

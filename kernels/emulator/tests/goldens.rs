@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Device, word};
-use emulator::{Arguments, Tally};
+use emulator::{Arguments, Counts, Options, Tally};
 
 /// Kernels in which the driver's compiler replaces a branch round an access by a
 /// predicate. ncu's requests to shared memory (`smsp__inst_executed_op_shared_…`) count
@@ -48,17 +48,23 @@ fn argument(device: &mut Device, arguments: Arguments, text: &str) -> Arguments 
     arguments.with(buffer.to_le_bytes())
 }
 
-/// Runs a line of `launches.txt`.
-fn run(launch: &[&str]) -> Tally {
+/// A device that has run a line of `launches.txt`, and what was counted.
+fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
     let [ptx, kernel, grid, block, rest @ ..] = launch else { panic!() };
     let mut device = match *ptx {
         "patterns" => Device::tests(ptx),
         _ => Device::workbook(ptx),
     };
+    device.options = options;
     let arguments = rest.iter().fold(Arguments::new(), |arguments, text| {
         argument(&mut device, arguments, text)
     });
-    device.run(kernel, shape(grid), shape(block), &arguments).unwrap().total()
+    let counts = device.run(kernel, shape(grid), shape(block), &arguments).unwrap();
+    (device, counts)
+}
+
+fn run(launch: &[&str]) -> Tally {
+    ran(launch, Options::default()).1.total()
 }
 
 fn numbers(measured: &[&str]) -> Vec<u64> {
@@ -112,5 +118,22 @@ fn ideals_are_those_of_the_profiler() {
         let wavefronts = tally.shared_loads.ideal + tally.shared_stores.ideal;
         let launch = launch.join(" ");
         assert_eq!([sectors, wavefronts][..], numbers(&measured), "{launch}");
+    }
+}
+
+#[test]
+fn any_number_of_threads_does_and_counts_the_same() {
+    for launch in lines(include_str!("goldens/launches.txt")) {
+        let outcome = |threads, stretch| {
+            let options = Options { threads, stretch, ..Options::default() };
+            let (device, counts) = ran(&launch, options);
+            let lines = counts.lines.iter();
+            let lines = lines.map(|line| (line.place.clone(), line.tally));
+            (lines.collect::<Vec<_>>(), device.content())
+        };
+        let alone = outcome(1, 1);
+        for (threads, stretch) in [(2, 1), (3, 1), (3, 500)] {
+            assert!(outcome(threads, stretch) == alone, "{}", launch.join(" "));
+        }
     }
 }

@@ -8,11 +8,11 @@
 use crate::program::{Instruction, Op};
 
 /// A stretch of code that is entered only at its start and left only at its end.
-struct Block {
-    start: usize,
-    end: usize,
+pub(super) struct Block {
+    pub(super) start: usize,
+    pub(super) end: usize,
     /// Blocks that may come next. The one that follows in the code is the last.
-    next: Vec<usize>,
+    pub(super) next: Vec<usize>,
 }
 
 /// Puts the blocks of `code` in order, if they are not.
@@ -74,7 +74,7 @@ pub(super) fn block_starts(code: &[Instruction]) -> Vec<usize> {
     (0..code.len()).filter(|place| starts[*place]).collect()
 }
 
-fn blocks(code: &[Instruction]) -> Vec<Block> {
+pub(super) fn blocks(code: &[Instruction]) -> Vec<Block> {
     let starts = block_starts(code);
     let block_at = |place: usize| starts.partition_point(|start| *start < place);
     let mut blocks = Vec::new();

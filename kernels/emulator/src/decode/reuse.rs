@@ -115,7 +115,7 @@ fn lives(program: &mut Program, starts: &[usize]) -> HashMap<Slot, Life> {
 
 /// Calls `visit` for each register of an operation, first for those that are read, and
 /// tells whether it is written.
-fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, bool)) {
+pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, bool)) {
     match operation {
         Op::Compute(operation, operands) => {
             let mut visit_index = |class, index: &mut u16, is_result| {

@@ -282,30 +282,22 @@ impl Machine<'_> {
         let hint = *hint;
         let all = bytes * WARP;
         if is_row && self.memory.holds(hint, first, all) {
-            let store = self.memory.store_mut(hint);
-            let offset = first - store.address;
+            let offset = first - self.memory.store(hint).address;
             let stage = &mut self.stage[..all];
             match direction.writes() {
-                true => store.write(offset, stage),
+                true => self.memory.write(hint, offset, stage),
                 false => {
-                    let unwritten = store.first_unwritten(offset, all as u64);
-                    if let Some(offset) = unwritten.filter(|_| check) {
-                        let address = store.address + offset;
-                        let lane = (address - first) as usize / bytes;
-                        return Err(self.unwritten(
-                            warp,
-                            lane,
-                            addresses[lane],
-                            bytes,
-                        ));
+                    let unwritten = self.memory.read(hint, offset, stage);
+                    if let Some(unwritten) = unwritten.filter(|_| check) {
+                        let lane = (unwritten - offset) as usize / bytes;
+                        let address = addresses[lane];
+                        return Err(self.unwritten(warp, lane, address, bytes));
                     }
-                    let store = self.memory.store(hint);
-                    store.read(offset, stage);
                 }
             }
             return Ok(());
         }
-        let (memory, stage) = (&mut *self.memory, &mut self.stage);
+        let (memory, stage) = (&mut self.memory, &mut self.stage);
         if memory.move_lanes(
             hint,
             addresses,
@@ -322,17 +314,15 @@ impl Machine<'_> {
                 true => hint,
                 false => self.locate(warp, lane, address, bytes, direction)?,
             };
-            let store = self.memory.store_mut(at);
-            let offset = address - store.address;
+            let offset = address - self.memory.store(at).address;
             let place = &mut self.stage[lane * bytes..][..bytes];
             match direction.writes() {
-                true => store.write(offset, place),
+                true => self.memory.write(at, offset, place),
                 false => {
-                    let unwritten = store.first_unwritten(offset, bytes as u64);
+                    let unwritten = self.memory.read(at, offset, place);
                     if check && unwritten.is_some() {
                         return Err(self.unwritten(warp, lane, address, bytes));
                     }
-                    store.read(offset, place);
                 }
             }
         }

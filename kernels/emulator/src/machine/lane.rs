@@ -98,13 +98,11 @@ impl Machine<'_> {
             }
             Space::Global | Space::Constant | Space::Generic => {
                 let at = self.locate(warp, lane, address, bytes, direction)?;
-                let store = self.memory.store(at);
-                let offset = address - store.address;
-                let unwritten = store.first_unwritten(offset, bytes as u64);
+                let offset = address - self.memory.store(at).address;
+                let unwritten = self.memory.read(at, offset, into);
                 if self.options.checks.initialised && unwritten.is_some() {
                     return Err(self.unwritten(warp, lane, address, bytes));
                 }
-                store.read(offset, into);
             }
         }
         Ok(())
@@ -143,8 +141,8 @@ impl Machine<'_> {
             }
             Space::Global | Space::Constant | Space::Generic => {
                 let at = self.locate(warp, lane, address, bytes, direction)?;
-                let store = self.memory.store_mut(at);
-                store.write(address - store.address, from);
+                let offset = address - self.memory.store(at).address;
+                self.memory.write(at, offset, from);
             }
         }
         Ok(())

@@ -93,7 +93,10 @@ impl Warp {
         self.others.clear();
         self.waiting.clear();
         self.copies.clear();
-        (self.jumps_back, self.favoured) = (0, false);
+        (self.jumps_back, self.turn, self.favoured) = (0, 0, false);
+        if !self.local.is_empty() {
+            self.local.fill(0);
+        }
     }
 
     pub(crate) fn can_run(&self) -> bool {

@@ -55,6 +55,18 @@ impl Device {
         words.map(|word| u32::from_le_bytes(*word)).collect()
     }
 
+    /// What is in all buffers, and up to where that was written.
+    pub fn content(&self) -> Vec<(Vec<u8>, Option<u64>)> {
+        let content = self.memory.buffers().map(|buffer| {
+            let mut bytes = vec![0; buffer.bytes as usize];
+            self.memory.read(buffer.address, &mut bytes).unwrap();
+            let unwritten =
+                self.memory.first_unwritten(buffer.address, buffer.bytes);
+            (bytes, unwritten.unwrap())
+        });
+        content.collect()
+    }
+
     pub fn run(
         &mut self,
         kernel: &str,

@@ -1,0 +1,149 @@
+//! Blocks on several threads, with the result that they have one after the other.
+//!
+//! Each thread of a team runs a share of the next blocks, on a [layer](Layer) of its own
+//! over the memory. Then the layers go into the memory in the order of the blocks. If the
+//! blocks of one have read what earlier ones of the same round have written, they have read
+//! what was there before: then their work is thrown away, and they and all that follow run
+//! one after the other. So the result never depends on how many threads there are.
+
+use std::ops::Range;
+
+use crate::counts::Counts;
+use crate::fault::FaultKind;
+use crate::launch::{Launch, Options};
+use crate::machine::{Done, Machine, Result};
+use crate::memory::{Layer, Memory, View};
+use crate::module::{Kernel, Module};
+use crate::program::{Op, Program};
+use crate::space::Space;
+
+/// Jumps and sums, without a store, after which blocks are taken to wait for earlier ones.
+const PATIENCE: u64 = 1 << 20;
+
+/// A launch, for any number of machines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) launch: &'a Launch<'a>,
+    pub(crate) options: &'a Options,
+}
+
+impl Task<'_> {
+    /// Runs all blocks.
+    pub(crate) fn run(self, memory: &mut Memory) -> Result<Counts> {
+        let blocks = self.launch.grid.iter().map(|size| u64::from(*size)).product();
+        let mut done = Done::new(&self.kernel.program);
+        let mut next = 0;
+        if self.team() > 1 && blocks > 1 {
+            // The first block tells how long a block takes.
+            done = self.run_here(memory, done, 0..1)?;
+            next = self.run_together(memory, &mut done, 1..blocks)?;
+        }
+        let done = self.run_here(memory, done, next..blocks)?;
+        Ok(done.counts(self.kernel))
+    }
+
+    /// How many threads can take part.
+    fn team(&self) -> usize {
+        let limited = self.options.budget != u64::MAX;
+        if limited || waits_for_others(&self.kernel.program) {
+            return 1;
+        }
+        self.options.threads.max(1)
+    }
+
+    fn run_here(
+        &self,
+        memory: &mut Memory,
+        done: Done,
+        blocks: Range<u64>,
+    ) -> Result<Done> {
+        Machine::new(self, View::Whole(memory), done)?.run(blocks)
+    }
+
+    /// Runs blocks as long as several threads can, and tells which is the next one.
+    fn run_together(
+        &self,
+        memory: &mut Memory,
+        done: &mut Done,
+        blocks: Range<u64>,
+    ) -> Result<u64> {
+        let team = self.team() as u64;
+        let mut layers = (0..team).map(|_| Layer::new()).collect::<Vec<_>>();
+        let mut next = blocks.start;
+        loop {
+            let each = (done.executed / next).max(1);
+            let left = blocks.end - next;
+            let stretch = self.options.stretch;
+            if left < 2 || left.saturating_mul(each) < stretch / 4 {
+                return Ok(next);
+            }
+            let share = left.div_ceil(team).min((stretch / each).max(1));
+            let first = next;
+            let shares = (0..team).map(|number| {
+                let start = blocks.end.min(first + number * share);
+                start..blocks.end.min(start + share)
+            });
+            let below = &*memory;
+            let outcomes = std::thread::scope(|scope| {
+                let run = |(layer, blocks)| self.run_ahead(below, layer, blocks);
+                let mut work = layers.iter_mut().zip(shares.clone());
+                let mine = work.next();
+                let others = work
+                    .map(|work| scope.spawn(move || run(work)))
+                    .collect::<Vec<_>>();
+                let mine = mine.map(run);
+                let others = others.into_iter().map(|other| {
+                    other.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
+                });
+                mine.into_iter().chain(others).collect::<Vec<_>>()
+            });
+            for (number, (blocks, outcome)) in shares.zip(outcomes).enumerate() {
+                let (layer, earlier) = (&layers[number], &layers[..number]);
+                let stuck = matches!(
+                    &outcome,
+                    Err(fault) if fault.kind == FaultKind::NoProgress
+                );
+                if layer.is_void()
+                    || stuck
+                    || earlier.iter().any(|earlier| layer.has_read_of(earlier))
+                {
+                    return Ok(next);
+                }
+                layer.apply(memory);
+                *done += outcome?;
+                next = blocks.end;
+            }
+            layers.iter_mut().for_each(Layer::clear);
+        }
+    }
+
+    /// Runs blocks on a layer.
+    fn run_ahead(
+        &self,
+        memory: &Memory,
+        layer: &mut Layer,
+        blocks: Range<u64>,
+    ) -> Result<Done> {
+        let patience = self.options.patience.min(PATIENCE);
+        let options = Options { patience, ..*self.options };
+        let task = Task { options: &options, ..*self };
+        let done = Done::new(&self.kernel.program);
+        Machine::new(&task, View::Layered(memory, layer), done)?.run(blocks)
+    }
+}
+
+/// Does a program do what other blocks should see at once, or look at a clock? It would
+/// run for nothing ahead of time.
+fn waits_for_others(program: &Program) -> bool {
+    let elsewhere = |space| !matches!(space, Space::Shared | Space::Local);
+    program.code.iter().any(|instruction| match &instruction.operation {
+        Op::Load(access) | Op::Store(access) => {
+            access.strong && elsewhere(access.address.space)
+        }
+        Op::Atomic(atomic) => elsewhere(atomic.address.space),
+        Op::Clock(_) => true,
+        _ => false,
+    })
+}

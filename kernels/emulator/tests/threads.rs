@@ -1,0 +1,195 @@
+//! Blocks on several threads do what they do one after the other, also where they should
+//! not: where they read what others write, and where they are wrong.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::{Device, word};
+use emulator::{Arguments, HostMemory, Memory, Module, Options};
+
+const BLOCKS: u32 = 20;
+
+/// A kernel in which every thread has its number in `%r1` and the address of its word in
+/// `%rd1`; `%r2` is the number of its block.
+fn device(body: &str, options: Options) -> Device {
+    let ptx = format!(
+        ".version 7.8 .target sm_75 .address_size 64
+        .visible .entry kernel(.param .u64 data, .param .u64 other) {{
+            .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            .shared .align 4 .b8 tile[256];
+            mov.u32 %r2, %ctaid.x;
+            mov.u32 %r3, %ntid.x;
+            mov.u32 %r4, %tid.x;
+            mad.lo.s32 %r1, %r2, %r3, %r4;
+            ld.param.u64 %rd1, [data];
+            ld.param.u64 %rd2, [other];
+            mul.wide.u32 %rd3, %r1, 4;
+            add.s64 %rd1, %rd1, %rd3;
+            {body}
+            ret;
+        }}"
+    );
+    let module = Module::parse(&ptx).unwrap();
+    Device { module, memory: Memory::new(1 << 30), options }
+}
+
+type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
+
+/// What becomes of a kernel with so many threads of the CPU.
+fn outcome(body: &str, threads: usize, block: u32) -> Outcome {
+    let options = Options { threads, stretch: 1, ..Options::default() };
+    let mut device = device(body, options);
+    let words = (BLOCKS * block) as usize;
+    let data = device.words("data", (0..words).map(word));
+    let other = device.fresh("other", words);
+    let arguments = arguments![u64 data, u64 other];
+    let ran = device.run("kernel", [BLOCKS, 1, 1], [block, 1, 1], &arguments);
+    let told = ran.map(|counts| format!("{:?} {}", counts.lines, counts.printed));
+    (told.map_err(|fault| format!("{fault:?}")), device.content())
+}
+
+/// Expects the same of any number of threads, and returns it.
+fn same(body: &str, block: u32) -> Outcome {
+    let alone = outcome(body, 1, block);
+    for threads in [2, 3, 7] {
+        assert!(outcome(body, threads, block) == alone, "{threads} threads: {body}");
+    }
+    alone
+}
+
+#[test]
+fn blocks_of_any_size_change_their_own_words() {
+    let body =
+        "ld.global.u32 %r5, [%rd1]; add.s32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;";
+    for block in [1, 32, 50, 100, 128, 1024] {
+        let (ran, content) = same(body, block);
+        ran.unwrap();
+        let words =
+            content[0].0.as_chunks().0.iter().map(|w| u32::from_le_bytes(*w));
+        assert!(words.enumerate().all(|(i, w)| w == word(i).wrapping_add(1)));
+    }
+}
+
+#[test]
+fn a_block_reads_what_the_one_before_it_has_written() {
+    let body = "
+        setp.eq.u32 %p1, %r2, 0;
+        @%p1 ret;
+        mul.wide.u32 %rd4, %r3, 4;
+        sub.s64 %rd4, %rd1, %rd4;
+        ld.global.u32 %r5, [%rd4];
+        add.s32 %r5, %r5, 1;
+        st.global.u32 [%rd1], %r5;";
+    let (ran, content) = same(body, 32);
+    ran.unwrap();
+    let last = content[0].0.as_chunks().0.last().copied().map(u32::from_le_bytes);
+    assert_eq!(last, Some(word(31).wrapping_add(BLOCKS - 1)));
+}
+
+#[test]
+fn all_blocks_write_the_same_word() {
+    let body = "ld.param.u64 %rd1, [data]; st.global.u32 [%rd1], %r2;";
+    let (ran, content) = same(body, 32);
+    ran.unwrap();
+    assert_eq!(content[0].0[..4], (BLOCKS - 1).to_le_bytes());
+}
+
+#[test]
+fn atomic_operations_and_volatile_reads_see_all_before_them() {
+    let atomic = "
+        ld.param.u64 %rd1, [data];
+        atom.global.add.u32 %r5, [%rd1], %r1;
+        st.global.u32 [%rd1+4], %r5;";
+    let volatile = "
+        ld.param.u64 %rd1, [data];
+        ld.volatile.global.u32 %r5, [%rd1];
+        add.s32 %r5, %r5, 1;
+        st.volatile.global.u32 [%rd1], %r5;";
+    for body in [atomic, volatile] {
+        same(body, 64).0.unwrap();
+    }
+}
+
+#[test]
+fn the_first_wrong_block_is_told_of() {
+    // From block 7 on beyond the end, and every later block in another way.
+    let beyond = "
+        setp.lt.u32 %p1, %r2, 7;
+        @%p1 bra good;
+        add.s64 %rd1, %rd1, 65536;
+        good: st.global.u32 [%rd1], %r1;";
+    let (ran, content) = same(beyond, 32);
+    assert!(ran.unwrap_err().contains("block: Some([7, 0, 0])"));
+    assert_eq!(content[0].0[4 * 223..][..4], 223u32.to_le_bytes());
+    assert_eq!(content[0].0[4 * 224..][..4], word(224).to_le_bytes());
+    // Nobody has written there, but for an earlier block.
+    let unwritten = "
+        add.s64 %rd2, %rd2, %rd3;
+        setp.eq.u32 %p1, %r2, 11;
+        @%p1 bra read;
+        st.global.u32 [%rd2], %r1;
+        ret;
+        read: ld.global.u32 %r5, [%rd2+128];";
+    assert!(same(unwritten, 32).0.unwrap_err().contains("Uninitialised"));
+    let written = unwritten.replace("+128", "+-128");
+    same(&written, 32).0.unwrap();
+    same("setp.eq.u32 %p1, %r1, 333; @%p1 trap; st.global.u32 [%rd1], %r1;", 32)
+        .0
+        .unwrap_err();
+}
+
+#[test]
+fn registers_and_memory_that_nobody_wrote_are_the_same_for_each_block() {
+    // Only the first block writes %r8 and the place in local memory.
+    let body = "
+        .local .align 4 .b8 own[8];
+        setp.ne.u32 %p1, %r2, 0;
+        @%p1 bra skip;
+        mov.u32 %r8, 77;
+        st.local.u32 [own], %r8;
+        skip: ld.local.u32 %r7, [own];
+        add.s32 %r8, %r8, %r7;
+        st.global.u32 [%rd1], %r8;";
+    let (ran, content) = same(body, 32);
+    ran.unwrap();
+    assert_eq!(content[0].0[..4], 154u32.to_le_bytes());
+    assert!(content[0].0[128..].iter().all(|byte| *byte == 0));
+}
+
+#[derive(Debug)]
+struct Host(Arc<Mutex<Vec<u8>>>);
+
+impl HostMemory for Host {
+    fn bytes(&self) -> u64 {
+        self.0.lock().unwrap().len() as u64
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) {
+        let offset = offset as usize;
+        into.copy_from_slice(&self.0.lock().unwrap()[offset..offset + into.len()]);
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) {
+        let offset = offset as usize;
+        self.0.lock().unwrap()[offset..offset + from.len()].copy_from_slice(from);
+    }
+}
+
+#[test]
+fn memory_of_the_host_is_accessed_by_one_block_after_the_other() {
+    let options = Options { threads: 3, stretch: 1, ..Options::default() };
+    let body = "
+        ld.global.u32 %r5, [%rd2];
+        mad.lo.s32 %r5, %r5, 3, %r2;
+        st.global.u32 [%rd2], %r5;";
+    let mut device = device(body, options);
+    let bytes = Arc::new(Mutex::new(vec![0; 8]));
+    let address = 0x7000_0000_0000u64;
+    device.memory.map_host(address, Box::new(Host(bytes.clone())), "host").unwrap();
+    let arguments = Arguments::new().with([0; 8]).with(address.to_le_bytes());
+    device.run("kernel", [BLOCKS, 1, 1], [1, 1, 1], &arguments).unwrap();
+    let expected = (0..BLOCKS).fold(0u32, |a, b| a.wrapping_mul(3).wrapping_add(b));
+    assert_eq!(bytes.lock().unwrap()[..4], expected.to_le_bytes());
+}
