@@ -199,13 +199,13 @@ pub(crate) struct Session {
 impl std::ops::Deref for Session {
     type Target = Driver;
     fn deref(&self) -> &Driver {
-        self.driver.as_ref().expect("held but while waiting")
+        self.driver.as_ref().expect("held but while others may have it")
     }
 }
 
 impl std::ops::DerefMut for Session {
     fn deref_mut(&mut self) -> &mut Driver {
-        self.driver.as_mut().expect("held but while waiting")
+        self.driver.as_mut().expect("held but while others may have it")
     }
 }
 
@@ -344,6 +344,14 @@ impl Session {
             let what = "the emulator has panicked".to_owned();
             Err(Failure { code: CUDA_ERROR_UNKNOWN, what })
         })
+    }
+
+    /// Lets the program do something in which it may call the driver.
+    pub(crate) fn outside<T>(&mut self, action: impl FnOnce() -> T) -> T {
+        self.driver = None;
+        let result = action();
+        self.driver = Some(Driver::lock());
+        result
     }
 
     /// Waits until a host function ends, and lets other threads use the driver meanwhile.

@@ -33,6 +33,8 @@ struct Node {
     work: Work,
     /// Of other lanes.
     after: Vec<Place>,
+    /// Memory of the host's that it copies: where, and what it was called.
+    host: Vec<(u64, String)>,
 }
 
 /// A capture under way.
@@ -68,12 +70,17 @@ impl Capture {
         Capture { origin, graph, lanes, invalid: false }
     }
 
-    fn add(&mut self, queue: u32, work: Work) -> Option<Place> {
+    fn add(
+        &mut self,
+        queue: u32,
+        work: Work,
+        host: Vec<(u64, String)>,
+    ) -> Option<Place> {
         let lane = self.lanes.get_mut(&queue)?;
         let place = Place { lane: lane.number, index: lane.length };
         lane.length += 1;
         let after = std::mem::take(&mut lane.after);
-        self.graph.nodes.push((place, Node { work, after }));
+        self.graph.nodes.push((place, Node { work, after, host }));
         Some(place)
     }
 
@@ -150,19 +157,48 @@ impl Session {
         queue: u32,
         work: &Work,
     ) -> Answer<bool> {
+        if !self.is_capturing(queue) {
+            return Ok(false);
+        }
+        let host = self.host_memory_of(work);
         let Some((_, capture)) = self.capture_of(queue) else { return Ok(false) };
         if capture.invalid {
             return Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         }
-        capture.add(queue, work.clone());
+        capture.add(queue, work.clone(), host);
         Ok(true)
+    }
+
+    /// The memory of the host's, as far as the driver knows it, that work copies.
+    fn host_memory_of(&self, work: &Work) -> Vec<(u64, String)> {
+        let Work::Copy { to, from, .. } = *work else { return vec![] };
+        let host = [to, from].into_iter().filter_map(|address| {
+            let (_, holding) = self.memory.around(address)?;
+            holding.host.is_some().then(|| (address, holding.name.clone()))
+        });
+        host.collect()
+    }
+
+    /// An error if a graph copies memory of the host's that is no longer what it was.
+    fn check_host_memory(&self, graph: &Graph) -> Answer {
+        for (address, name) in graph.nodes.iter().flat_map(|(_, node)| &node.host) {
+            let why = match self.memory.around(*address) {
+                Some((_, holding)) if holding.name == *name => continue,
+                Some((_, now)) => format!("it is in {} now", now.name),
+                None => self.memory.nobodys(*address),
+            };
+            let why = format!("the graph copies {name} at {address:#x}, but {why}");
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        Ok(())
     }
 
     /// Records an event: in a queue, or in what its stream captures.
     pub(crate) fn record(&mut self, queue: u32) -> Answer<Recorded> {
         if let Some((number, capture)) = self.capture_of(queue) {
-            let place =
-                capture.add(queue, Work::Nothing).ok_or(CUDA_ERROR_UNKNOWN)?;
+            let place = capture
+                .add(queue, Work::Nothing, vec![])
+                .ok_or(CUDA_ERROR_UNKNOWN)?;
             return Ok(Recorded::Captured { capture: number, place });
         }
         let ticket = self.queues.push(queue, Work::Nothing, vec![]);
@@ -238,6 +274,7 @@ impl Session {
     /// Queues a graph's work behind what is in `queue`.
     pub(crate) fn launch_graph(&mut self, graph: &Arc<Graph>, queue: u32) -> Answer {
         self.forbid_capture(queue)?; // a graph inside a graph is not supported
+        self.check_host_memory(graph)?;
         let context = self.queues.get(queue).map(|queue| queue.context);
         let context = context.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         let start = self.queues.push(queue, Work::Nothing, vec![]);
@@ -285,13 +322,13 @@ mod tests {
     #[test]
     fn a_capture_has_to_come_back_to_where_it_began() {
         let mut capture = Capture::of(1);
-        let begun = capture.add(1, Work::Nothing).unwrap();
+        let begun = capture.add(1, Work::Nothing, vec![]).unwrap();
         capture.wait(2, begun);
-        let aside = capture.add(2, Work::Nothing).unwrap();
+        let aside = capture.add(2, Work::Nothing, vec![]).unwrap();
         assert!(!capture.is_joined());
         capture.wait(1, aside);
         assert!(capture.is_joined());
-        capture.add(2, Work::Nothing);
+        capture.add(2, Work::Nothing, vec![]);
         assert!(!capture.is_joined());
     }
 }

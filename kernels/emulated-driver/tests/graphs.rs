@@ -93,3 +93,26 @@ fn a_capture_does_not_wait_for_anything() {
     graph.launch().unwrap();
     stream.synchronize().unwrap();
 }
+
+#[test]
+fn a_graph_must_not_outlive_the_pinned_memory_that_it_copies() {
+    let context = context(5);
+    let stream = context.new_stream().unwrap();
+    // SAFETY: all words are written in the line after each.
+    let pinned = || unsafe { context.alloc_pinned_with_flags::<u32>(3, 0) }.unwrap();
+    let mut source = pinned();
+    source.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3]);
+    let mut data = stream.alloc_zeros::<u32>(3).unwrap();
+    stream.synchronize().unwrap();
+    stream.begin_capture(RELAXED).unwrap();
+    stream.memcpy_htod(source.as_slice().unwrap(), &mut data).unwrap();
+    let graph = stream.end_capture(NO_FLAGS).unwrap().unwrap();
+    graph.launch().unwrap();
+    drop(source);
+    assert_eq!(code(graph.launch()), CUDA_ERROR_INVALID_VALUE);
+    // Perhaps at the same address; it is other memory all the same.
+    let mut another = pinned();
+    another.as_mut_slice().unwrap().fill(9);
+    assert_eq!(code(graph.launch()), CUDA_ERROR_INVALID_VALUE);
+    assert_eq!(stream.clone_dtoh(&data).unwrap(), [1, 2, 3]);
+}

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 use common::{PTX, add, code, context, module};
 use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
@@ -100,4 +100,22 @@ fn a_module_that_cannot_be_loaded_says_why() {
     // SAFETY: the driver has written a text with a NUL.
     let log = unsafe { std::ffi::CStr::from_ptr(log.as_ptr().cast::<c_char>()) };
     assert!(log.to_str().unwrap().contains(".register"), "{log:?}");
+}
+
+/// Shared memory for a block: none, if the driver answers.
+extern "C" fn asks_the_driver(_threads: c_int) -> usize {
+    let mut count = 0;
+    // SAFETY: there is room for a number.
+    match unsafe { sys::cuDeviceGetCount(&mut count) } {
+        CUDA_SUCCESS => 0,
+        _ => 1 << 30,
+    }
+}
+
+#[test]
+fn who_tells_the_shared_memory_of_a_block_may_call_the_driver() {
+    let context = context(6);
+    let add = module(&context).load_function("add").unwrap();
+    let best = add.occupancy_max_potential_block_size(asks_the_driver, 0, 0, None);
+    assert_eq!(best.unwrap(), (8, 1024));
 }

@@ -158,38 +158,47 @@ fn registers_and_memory_that_nobody_wrote_are_the_same_for_each_block() {
     assert!(content[0].0[128..].iter().all(|byte| *byte == 0));
 }
 
+/// Memory of the host that notes where it is accessed: its bytes, and the notes.
 #[derive(Debug)]
-struct Host(Arc<Mutex<Vec<u8>>>);
+struct Host(Arc<Mutex<(Vec<u8>, Vec<u64>)>>);
 
 impl HostMemory for Host {
     fn bytes(&self) -> u64 {
-        self.0.lock().unwrap().len() as u64
+        self.0.lock().unwrap().0.len() as u64
     }
 
     fn read(&self, offset: u64, into: &mut [u8]) {
-        let offset = offset as usize;
-        into.copy_from_slice(&self.0.lock().unwrap()[offset..offset + into.len()]);
+        let mut host = self.0.lock().unwrap();
+        host.1.push(offset);
+        into.copy_from_slice(&host.0[offset as usize..][..into.len()]);
     }
 
     fn write(&mut self, offset: u64, from: &[u8]) {
-        let offset = offset as usize;
-        self.0.lock().unwrap()[offset..offset + from.len()].copy_from_slice(from);
+        let mut host = self.0.lock().unwrap();
+        host.1.push(offset);
+        host.0[offset as usize..][..from.len()].copy_from_slice(from);
     }
 }
 
 #[test]
 fn memory_of_the_host_is_accessed_by_one_block_after_the_other() {
     let options = Options { threads: 3, stretch: 1, ..Options::default() };
+    // Each block reads a word of its own and writes the next.
     let body = "
+        mul.wide.u32 %rd3, %r2, 1024;
+        add.s64 %rd2, %rd2, %rd3;
         ld.global.u32 %r5, [%rd2];
-        mad.lo.s32 %r5, %r5, 3, %r2;
-        st.global.u32 [%rd2], %r5;";
+        add.s32 %r5, %r5, %r2;
+        st.global.u32 [%rd2+4], %r5;";
     let mut device = device(body, options);
-    let bytes = Arc::new(Mutex::new(vec![0; 8]));
+    let host = Arc::new(Mutex::new((vec![0; 1024 * BLOCKS as usize], Vec::new())));
     let address = 0x7000_0000_0000u64;
-    device.memory.map_host(address, Box::new(Host(bytes.clone())), "host").unwrap();
+    device.memory.map_host(address, Box::new(Host(host.clone())), "host").unwrap();
     let arguments = Arguments::new().with([0; 8]).with(address.to_le_bytes());
     device.run("kernel", [BLOCKS, 1, 1], [1, 1, 1], &arguments).unwrap();
-    let expected = (0..BLOCKS).fold(0u32, |a, b| a.wrapping_mul(3).wrapping_add(b));
-    assert_eq!(bytes.lock().unwrap()[..4], expected.to_le_bytes());
+    let host = host.lock().unwrap();
+    let blocks = 0..u64::from(BLOCKS);
+    let accesses = blocks.flat_map(|block| [1024 * block, 1024 * block + 4]);
+    assert!(host.1.iter().copied().eq(accesses), "{:?}", host.1);
+    assert_eq!(host.0[1024 * 19 + 4], 19);
 }

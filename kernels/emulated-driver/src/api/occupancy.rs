@@ -32,7 +32,7 @@ impl Session {
     }
 
     fn best_block(
-        &self,
+        &mut self,
         function: usize,
         shared_for: Option<extern "C" fn(c_int) -> usize>,
         dynamic: usize,
@@ -44,7 +44,10 @@ impl Session {
             .rev()
             .filter(|n| n % 32 == 0)
         {
-            let dynamic = shared_for.map_or(dynamic, |bytes| bytes(threads));
+            let dynamic = match shared_for {
+                Some(bytes) => self.outside(|| bytes(threads)),
+                None => dynamic,
+            };
             let blocks = self.resident_blocks(function, threads, dynamic)?;
             if blocks * threads > best.0 * best.1 {
                 best = (blocks, threads);

@@ -103,7 +103,10 @@ impl Layer {
         if sheet.has_written(offset as usize, into.len()) {
             return self.read_pages((store, number), offset, into);
         }
-        self.is_void |= store.is_host();
+        if store.is_host() {
+            self.is_void = true;
+            return None;
+        }
         store.read(offset, into);
         store.first_unwritten(offset, into.len() as u64)
     }
@@ -243,13 +246,17 @@ impl Layer {
     }
 
     fn add_page(&mut self, (store, number): (&Store, usize), page: usize) -> u32 {
-        self.is_void |= store.is_host();
         let (bytes, written) = ([0; PAGE], [0; PAGE / 64]);
         self.pages.push(Page { store: number, number: page, bytes, written });
         let place = self.pages.len();
         let start = page * PAGE;
         let held = PAGE.min(store.bytes as usize - start);
-        store.read(start as u64, &mut self.pages[place - 1].bytes[..held]);
+        match store.is_host() {
+            true => self.is_void = true,
+            false => {
+                store.read(start as u64, &mut self.pages[place - 1].bytes[..held]);
+            }
+        }
         let places = &mut self.sheets[number].places;
         if places.is_empty() {
             *places = vec![0; (store.bytes as usize).div_ceil(PAGE)];
