@@ -1,8 +1,11 @@
-//! How fast kernels of the workbook run, with everything counted and checked.
+//! How fast kernels of the workbook run, with everything counted and checked: on one thread,
+//! and those that are long enough on two.
 
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 use emulator::{Arguments, Launch, Memory, Module, Options, run};
 
 fn module(name: &str) -> Module {
@@ -26,18 +29,24 @@ fn bench(
     block: [u32; 3],
     arguments: impl FnOnce(&mut Memory) -> Arguments,
 ) {
-    let (module, options) = (module(name), Options::default());
+    let module = module(name);
     let mut memory = Memory::new(1 << 32);
     let arguments = arguments(&mut memory);
     let launch = Launch::new(grid, block, arguments.bytes());
-    let mut once = || {
+    let mut once = |threads| {
+        let options = Options { threads, ..Options::default() };
         run(&module, kernel, &launch, &mut memory, &options)
             .expect("the kernel runs")
     };
-    let instructions = once().total().thread_instructions;
+    let instructions = once(1).total().thread_instructions;
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10).throughput(Throughput::Elements(instructions));
-    group.bench_function(kernel, |bencher| bencher.iter(|| black_box(once())));
+    for threads in [1, 2] {
+        let id = BenchmarkId::new(kernel, threads);
+        group.bench_function(id, |bencher| {
+            bencher.iter(|| black_box(once(threads)));
+        });
+    }
     group.finish();
 }
 
@@ -56,21 +65,17 @@ fn launches(criterion: &mut Criterion) {
     }
     bench(criterion, "transpose", "vectors", [16, 16, 1], [256, 1, 1], matrices);
     let count = 16u64 << 20;
-    bench(
-        criterion,
-        "coalescing",
-        "gather4",
-        [1 << 16, 1, 1],
-        [256, 1, 1],
-        |memory| {
+    for (kernel, count) in [("gather4", count), ("gather16", count / 4)] {
+        let grid = [(count / 256) as u32, 1, 1];
+        bench(criterion, "coalescing", kernel, grid, [256, 1, 1], |memory| {
             Arguments::new()
-                .with(buffer(memory, 4 * count).to_le_bytes())
-                .with(buffer(memory, 4 * count).to_le_bytes())
+                .with(buffer(memory, 64 << 20).to_le_bytes())
+                .with(buffer(memory, 64 << 20).to_le_bytes())
                 .with(count.to_le_bytes())
                 .with(1u64.to_le_bytes())
                 .with(0u64.to_le_bytes())
-        },
-    );
+        });
+    }
     bench(criterion, "bank-conflicts", "read4", [4, 1, 1], [1024, 1, 1], |memory| {
         let start = buffer(memory, 128);
         memory.fill(start, &[0], 128).expect("it is a buffer");

@@ -157,17 +157,13 @@ impl Layer {
         offset: u64,
         from: &[u8],
     ) {
-        let start = offset as usize % PAGE;
-        if start + from.len() <= PAGE {
-            let page = self.page((store, number), offset as usize / PAGE);
-            page.write(start, from);
-            return;
-        }
-        let (now, later) = from.split_at(PAGE - start);
-        self.page((store, number), offset as usize / PAGE).write(start, now);
-        for (part, from) in later.chunks(PAGE).enumerate() {
-            let page = offset as usize / PAGE + 1 + part;
-            self.page((store, number), page).write(0, from);
+        let (mut page, mut start) = (offset as usize / PAGE, offset as usize % PAGE);
+        let mut rest = from;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(PAGE - start));
+            let place = self.place((store, number), page);
+            self.pages[place].write(start, now);
+            (page, start, rest) = (page + 1, 0, later);
         }
     }
 
@@ -212,14 +208,23 @@ impl Layer {
             }
         }
         let stage = stage.as_chunks_mut::<BYTES>().0;
+        if writes {
+            // Lanes mostly write where the one before them does.
+            let (mut page, mut place) = (usize::MAX, 0);
+            for lane in active(lanes) {
+                let offset = offset(lane) as usize;
+                if offset / PAGE != page {
+                    page = offset / PAGE;
+                    place = self.place((store, number), page);
+                }
+                self.pages[place].write(offset % PAGE, &stage[lane]);
+            }
+            return true;
+        }
         let mut all_written = true;
         for lane in active(lanes) {
-            let (offset, place) = (offset(lane), &mut stage[lane]);
-            if writes {
-                self.write((store, number), offset, place);
-            } else {
-                all_written &= self.read((store, number), offset, place).is_none();
-            }
+            let (offset, into) = (offset(lane), &mut stage[lane]);
+            all_written &= self.read((store, number), offset, into).is_none();
         }
         all_written
     }
@@ -235,14 +240,14 @@ impl Layer {
         &mut self.sheets[number]
     }
 
+    /// Where a page of a buffer is among the layer's.
     #[inline]
-    fn page(&mut self, (store, number): (&Store, usize), page: usize) -> &mut Page {
-        let sheet = self.sheet(store, number);
-        let place = match sheet.places.get(page) {
+    fn place(&mut self, (store, number): (&Store, usize), page: usize) -> usize {
+        let place = match self.sheet(store, number).places.get(page) {
             Some(0) | None => self.add_page((store, number), page),
             Some(place) => *place,
         };
-        &mut self.pages[place as usize - 1]
+        place as usize - 1
     }
 
     fn add_page(&mut self, (store, number): (&Store, usize), page: usize) -> u32 {
