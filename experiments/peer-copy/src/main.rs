@@ -1,0 +1,244 @@
+//! # How fast do two GPUs pass bytes to each other?
+//!
+//! GPUs of one machine are joined by PCI Express, and some by NVLink besides. With
+//! *peer access*, one GPU's page tables lead to the memory of another, and a load, a
+//! store or a copy engine's access goes there over the link. Without, the driver carries a
+//! copy through the host's memory.
+//!
+//! ```text
+//! copy engine    one call; an engine of the sender or of the receiver moves the bytes
+//! kernel, reads  threads of the receiver load from the sender's memory and wait for it
+//! kernel, writes threads of the sender store to the receiver's memory and go on
+//! staged         sender ─► pinned memory of the host ─► receiver, by the program itself
+//! ```
+//!
+//! **Prediction:** a copy engine reaches 80 to 90 % of what NVLink's lines carry in one
+//! direction; both directions together twice as much; and in a ring of n GPUs, which a
+//! switch joins, n times. Without access it is no faster than PCI Express. Threads that
+//! read need as many bytes on the way as pass in one latency (Little's law): at 400 GB/s
+//! and 1.5 µs 600 kB, 290 threads of 16 bytes on each of 132 multiprocessors. Threads that
+//! write do not wait, and need fewer.
+
+mod gpu;
+mod hops;
+mod host;
+
+use std::process::ExitCode;
+
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, DriverError, result};
+use gpu::{Gpu, Transfer, Way, time_together};
+use lab::{Case, Ceiling, Kernel, Lab, Result};
+use peers::Access;
+
+const KERNEL: Kernel = Kernel {
+    name: "peer-copy",
+    source: include_str!("../../../kernels/peer-copy.cu"),
+    ptx: include_str!("../../../kernels/ptx/peer-copy.ptx"),
+};
+
+const SMALLEST: usize = 4 << 10;
+const LARGEST: usize = 1 << 30;
+const RAGGED: usize = 16 * 100_003;
+/// Threads on each multiprocessor that copy.
+const THREADS: [u32; 7] = [32, 64, 128, 256, 512, 1024, 2048];
+const LEAST: usize = 2;
+
+fn main() -> ExitCode {
+    let question = "How fast do two GPUs pass bytes to each other?";
+    lab::run("peer-copy", question, Some(KERNEL), experiment)
+}
+
+fn experiment(lab: &mut Lab) -> Result<()> {
+    // 1. Every GPU with a source and a target. Each source is different in every word,
+    //    from every other's too.
+    let contexts = lab.gpus(LEAST)?;
+    let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
+    let largest = most.min(lab.free_bytes()?.next_power_of_two() / 64);
+    let gpus = contexts.iter().map(|context| Gpu::new(lab, context, largest));
+    let gpus = gpus.collect::<Result<Vec<_>>>()?;
+    let (a, b) = (&gpus[0], &gpus[1]);
+
+    // 2. From one GPU to another with no access, with the context's, and with the
+    //    pool's too; for memory from `cuMemAlloc`, and for memory from the pool.
+    let refused = access(lab, &gpus)?;
+
+    // 3. By way of the host, without the driver's help.
+    host::staged(lab, a, b)?;
+    if let Some(why) = refused {
+        for case in ["pair", "copy", "threads", "both_ways", "ring", "to_one", "hop"]
+        {
+            lab.skip(Case::new(case), why.clone());
+        }
+        return Ok(());
+    }
+
+    // 4. A size that no block divides: the edges are right.
+    let full = |gpu: &Gpu| gpu.threads;
+    let kinds = [
+        ("engine_of_sender", Way::EngineOfSender),
+        ("engine_of_receiver", Way::EngineOfReceiver),
+        ("kernel_read", Way::Read { threads: full(b) }),
+        ("kernel_write", Way::Write { threads: full(a) }),
+        ("narrow_read", Way::NarrowRead { threads: full(b) }),
+    ];
+    for (_, way) in kinds {
+        let bytes = RAGGED.min(largest - 16);
+        let ragged = Transfer { bytes, ..Transfer::whole(a, b, way) };
+        b.clear(b.target, largest, a)?;
+        ragged.queue(0)?;
+        ragged.worker().stream.synchronize()?;
+        b.check(b.target, bytes, a)?;
+    }
+
+    // 5. Every ordered pair, by the sender's copy engine.
+    for from in &gpus {
+        for to in gpus.iter().filter(|to| to.number() != from.number()) {
+            let case = Case::new("pair").with("from", from.number());
+            let whole = Transfer::whole(from, to, Way::EngineOfSender);
+            one(lab, case.with("to", to.number()), whole)?;
+        }
+    }
+
+    // 6. Every way, for more and more bytes.
+    let mut bytes = SMALLEST;
+    while bytes <= largest {
+        for (kind, way) in kinds {
+            let transfer = Transfer { bytes, ..Transfer::whole(a, b, way) };
+            one(lab, Case::new("copy").with("kind", kind), transfer)?;
+        }
+        bytes *= if lab.quick() { 16 } else { 4 };
+    }
+
+    // 7. More and more threads: each has 16 bytes on the way.
+    for threads in THREADS {
+        for (kind, gpu) in [("kernel_read", b), ("kernel_write", a)] {
+            let case = Case::new("threads")
+                .with("kind", kind)
+                .with("threads_per_multiprocessor", threads as usize);
+            let threads = threads * gpu.multiprocessors;
+            if threads > gpu.threads {
+                lab.skip(case, "this GPU does not hold so many threads");
+                continue;
+            }
+            let way = match kind {
+                "kernel_read" => Way::Read { threads },
+                _ => Way::Write { threads },
+            };
+            let in_flight = 16.0 * f64::from(threads);
+            let case = case.model("bytes_in_flight", in_flight);
+            one(lab, case, Transfer::whole(a, b, way))?;
+        }
+    }
+
+    // 8. At the same time: both directions of a pair, a ring of all GPUs, and all the
+    //    others to one.
+    for (kind, way) in kinds.into_iter().take(4) {
+        let case = Case::new("both_ways").with("kind", kind);
+        let both = [Transfer::whole(a, b, way), Transfer::whole(b, a, way)];
+        together(lab, case.ceiling(Ceiling::NvLinkBothWays), &both)?;
+        let ring = gpus.iter().enumerate().map(|(i, from)| {
+            Transfer::whole(from, &gpus[(i + 1) % gpus.len()], way)
+        });
+        let case = Case::new("ring").with("kind", kind).with("gpus", gpus.len());
+        together(lab, case, &ring.collect::<Vec<_>>())?;
+    }
+    let case = Case::new("to_one").with("gpus", gpus.len());
+    if gpus.len() < 3 {
+        lab.skip(case, "it takes three GPUs, two that send and one that receives");
+    } else {
+        let bytes = largest / gpus.len() / 16 * 16;
+        let senders = gpus[1..].iter().zip(0..).map(|(from, i)| {
+            let target = a.target + i * bytes as u64;
+            let whole = Transfer::whole(from, a, Way::EngineOfSender);
+            Transfer { bytes, target, ..whole }
+        });
+        together(lab, case, &senders.collect::<Vec<_>>())?;
+    }
+
+    // 9. One load at a time: from the own memory and from the other's, in as many bytes
+    //    as a cache can hold, and in more.
+    for bytes in [lab.l2_bytes().next_power_of_two() / 16, largest] {
+        for (memory, address) in [("own", a.target), ("peer", b.target)] {
+            let (samples, checked) = hops::hops(lab, a, address, bytes)?;
+            let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
+            let case = case.footprint(bytes, lab.l2_bytes());
+            lab.record(case.checked(checked).samples(samples))?;
+        }
+    }
+    Ok(())
+}
+
+/// One transfer over the link.
+fn one(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
+    let case = case.with("bytes", transfer.bytes);
+    let case = case.footprint(transfer.from.bytes, lab.l2_bytes());
+    together(lab, case.ceiling(Ceiling::NvLink), &[transfer])
+}
+
+/// Transfers at the same time. What crosses the link is counted once.
+fn together(lab: &mut Lab, case: Case, transfers: &[Transfer<'_>]) -> Result<()> {
+    let (samples, checked) = time_together(lab, transfers)?;
+    let bytes = transfers.iter().map(|t| t.bytes).sum();
+    lab.record(case.writes(bytes).checked(checked).samples(samples))
+}
+
+// ANCHOR: access
+/// Copies between the first two GPUs while access is switched on, step by step; in the
+/// end it is on between all. Returns why not, if the driver refuses.
+fn access(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
+    let (a, b) = (&gpus[0], &gpus[1]);
+    let (source, target) = (direct(a)?, direct(b)?);
+    a.fill(source, a.bytes)?;
+    let pooled = Transfer::whole(a, b, Way::EngineOfSender);
+    let outside = Transfer { source, target, ..pooled };
+    let mut refused = None;
+    for on in ["none", "context", "context_and_pool"] {
+        let answer = match on {
+            "none" => Access::Granted,
+            "context" => every_pair(gpus, peers::enable_context)?,
+            _ => every_pair(gpus, peers::enable)?,
+        };
+        for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
+            let case = Case::new("access").with("memory", memory).with("on", on);
+            match &answer {
+                Access::Refused(why) => lab.skip(case, why.clone()),
+                Access::Granted => one(lab, case, transfer)?,
+            }
+        }
+        if let Access::Refused(why) = answer {
+            refused = Some(why);
+        }
+    }
+    for (gpu, address) in [(a, source), (b, target)] {
+        gpu.context.bind_to_thread()?;
+        // SAFETY: it came from `malloc_sync`, and nobody uses it any more.
+        unsafe { result::free_sync(address) }?;
+    }
+    Ok(refused)
+}
+// ANCHOR_END: access
+
+/// A switch of `peers`.
+type Switch =
+    fn(&CudaContext, &CudaContext) -> std::result::Result<Access, DriverError>;
+
+/// Switches access on from every GPU to every other, up to the first that is refused.
+fn every_pair(gpus: &[Gpu], switch: Switch) -> Result<Access> {
+    for from in gpus {
+        for to in gpus {
+            let access = switch(&from.context, &to.context)?;
+            if !access.is_granted() {
+                return Ok(access);
+            }
+        }
+    }
+    Ok(Access::Granted)
+}
+
+/// Memory from `cuMemAlloc`, in no pool.
+fn direct(gpu: &Gpu) -> Result<CUdeviceptr> {
+    gpu.context.bind_to_thread()?;
+    // SAFETY: all words are written before they are read.
+    Ok(unsafe { result::malloc_sync(gpu.bytes) }?)
+}
