@@ -169,7 +169,7 @@ fn without_peer_access_copies_go_through_the_host() {
             assert!(measured.iter().all(|m| m.elements_checked > 0), "{case}");
             measured.len()
         };
-        assert_eq!((of("access"), of("pair"), of("copy")), (2, 0, 0));
+        assert_eq!((of("access"), of("pair"), of("copy")), (4, 0, 0));
         assert!(of("staged") > 2 && of("link") == 2);
         assert!(record.skipped.len() > 4);
         for skipped in &record.skipped {

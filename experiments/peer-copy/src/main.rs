@@ -80,9 +80,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ("engine_of_receiver", Way::EngineOfReceiver),
         ("kernel_read", Way::Read { threads: full(b) }),
         ("kernel_write", Way::Write { threads: full(a) }),
-        ("narrow_read", Way::NarrowRead { threads: full(b) }),
     ];
-    for (_, way) in kinds {
+    let narrow = Way::NarrowRead { threads: full(b) };
+    for way in kinds.map(|(_, way)| way).into_iter().chain([narrow]) {
         let bytes = RAGGED.min(largest - 16);
         let ragged = Transfer { bytes, ..Transfer::whole(a, b, way) };
         b.clear(b.target, largest, a)?;
@@ -110,30 +110,30 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         bytes *= if lab.quick() { 16 } else { 4 };
     }
 
-    // 7. More and more threads: each has 16 bytes on the way.
-    for threads in THREADS {
-        for (kind, gpu) in [("kernel_read", b), ("kernel_write", a)] {
-            let case = Case::new("threads")
-                .with("kind", kind)
-                .with("threads_per_multiprocessor", threads as usize);
-            let threads = threads * gpu.multiprocessors;
-            if threads > gpu.threads {
+    // 7. More and more threads, each with 16 bytes on the way, or with 4.
+    for each in THREADS {
+        for kind in ["kernel_read", "kernel_write", "narrow_read"] {
+            let case = Case::new("threads").with("kind", kind);
+            let case = case.with("threads_per_multiprocessor", each as usize);
+            let worker = if kind == "kernel_write" { a } else { b };
+            let threads = each * worker.multiprocessors;
+            if threads > worker.threads {
                 lab.skip(case, "this GPU does not hold so many threads");
                 continue;
             }
-            let way = match kind {
-                "kernel_read" => Way::Read { threads },
-                _ => Way::Write { threads },
+            let (way, width) = match kind {
+                "kernel_read" => (Way::Read { threads }, 16.0),
+                "kernel_write" => (Way::Write { threads }, 16.0),
+                _ => (Way::NarrowRead { threads }, 4.0),
             };
-            let in_flight = 16.0 * f64::from(threads);
-            let case = case.model("bytes_in_flight", in_flight);
+            let case = case.model("bytes_in_flight", width * f64::from(threads));
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
 
     // 8. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
-    for (kind, way) in kinds.into_iter().take(4) {
+    for (kind, way) in kinds {
         let case = Case::new("both_ways").with("kind", kind);
         let both = [Transfer::whole(a, b, way), Transfer::whole(b, a, way)];
         together(lab, case.ceiling(Ceiling::NvLinkBothWays), &both)?;
@@ -157,8 +157,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 9. One load at a time: from the own memory and from the other's, in as many bytes
-    //    as a cache can hold, and in more.
-    for bytes in [lab.l2_bytes().next_power_of_two() / 16, largest] {
+    //    as an L1 cache can hold, an L2 cache, and none.
+    let l2 = lab.l2_bytes().next_power_of_two() / 16;
+    for bytes in [(l2 / 64).max(16 * hops::LINE), l2, largest] {
         for (memory, address) in [("own", a.target), ("peer", b.target)] {
             let (samples, checked) = hops::hops(lab, a, address, bytes)?;
             let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
@@ -201,9 +202,10 @@ fn access(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
         };
         for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
             let case = Case::new("access").with("memory", memory).with("on", on);
+            let case = case.with("bytes", transfer.bytes).writes(transfer.bytes);
             match &answer {
                 Access::Refused(why) => lab.skip(case, why.clone()),
-                Access::Granted => one(lab, case, transfer)?,
+                Access::Granted => waited_for(lab, case, transfer)?,
             }
         }
         if let Access::Refused(why) = answer {
@@ -218,6 +220,25 @@ fn access(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
     Ok(refused)
 }
 // ANCHOR_END: access
+
+/// Times a transfer by the host's clock: the call alone, and with a wait for its end.
+fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
+    let Transfer { from, to, target, bytes, .. } = transfer;
+    let stream = &transfer.worker().stream;
+    let wait = || Ok(stream.synchronize()?);
+    to.clear(target, bytes, from)?;
+    let call = lab.time_on_host_after(wait, |()| transfer.queue(0))?;
+    wait()?;
+    let checked = to.check(target, bytes, from)?;
+    lab.record(case.clone().with("timed", "call").checked(checked).samples(call))?;
+    to.clear(target, bytes, from)?;
+    let whole = lab.time_on_host(|| {
+        transfer.queue(0)?;
+        wait()
+    })?;
+    let checked = to.check(target, bytes, from)?;
+    lab.record(case.with("timed", "call_and_wait").checked(checked).samples(whole))
+}
 
 /// A switch of `peers`.
 type Switch =
