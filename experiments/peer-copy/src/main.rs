@@ -19,17 +19,15 @@
 //! and 1.5 µs 600 kB, 290 threads of 16 bytes on each of 132 multiprocessors. Threads that
 //! write do not wait, and need fewer.
 
+mod access;
 mod gpu;
 mod hops;
 mod host;
 
 use std::process::ExitCode;
 
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaContext, DriverError, result};
 use gpu::{Gpu, Transfer, Way, time_together};
-use lab::{Case, Ceiling, Kernel, Lab, Result};
-use peers::Access;
+use lab::{Case, Ceiling, Kernel, Lab, Result, Samples};
 
 const KERNEL: Kernel = Kernel {
     name: "peer-copy",
@@ -61,7 +59,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. From one GPU to another with no access, with the context's, and with the
     //    pool's too; for memory from `cuMemAlloc`, and for memory from the pool.
-    let refused = access(lab, &gpus)?;
+    let refused = access::step_by_step(lab, &gpus)?;
 
     // 3. By way of the host, without the driver's help.
     host::staged(lab, a, b)?;
@@ -92,11 +90,13 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 5. Every ordered pair, by the sender's copy engine.
+    let mut engine = f64::NAN;
     for from in &gpus {
         for to in gpus.iter().filter(|to| to.number() != from.number()) {
             let case = Case::new("pair").with("from", from.number());
             let whole = Transfer::whole(from, to, Way::EngineOfSender);
-            one(lab, case.with("to", to.number()), whole)?;
+            let seconds = one(lab, case.with("to", to.number()), whole)?;
+            engine = largest as f64 / seconds;
         }
     }
 
@@ -110,7 +110,22 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         bytes *= if lab.quick() { 16 } else { 4 };
     }
 
-    // 7. More and more threads, each with 16 bytes on the way, or with 4.
+    // 7. One load at a time: from the own memory and from the other's, in as many bytes
+    //    as an L1 cache can hold, an L2 cache, and none.
+    let mut latency = f64::NAN;
+    let l2 = lab.l2_bytes().next_power_of_two() / 16;
+    for bytes in [(l2 / 64).max(16 * hops::LINE), l2, largest] {
+        for (memory, address) in [("own", a.target), ("peer", b.target)] {
+            let (samples, checked) = hops::hops(lab, a, address, bytes)?;
+            latency = median(&samples); // in the end that of the peer's memory
+            let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
+            let case = case.footprint(bytes, lab.l2_bytes());
+            lab.record(case.checked(checked).samples(samples))?;
+        }
+    }
+
+    // 8. More and more threads, each with 16 bytes on the way, or with 4. Those that read
+    //    bring as much in each latency, if the link carries it.
     for each in THREADS {
         for kind in ["kernel_read", "kernel_write", "narrow_read"] {
             let case = Case::new("threads").with("kind", kind);
@@ -126,12 +141,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 "kernel_write" => (Way::Write { threads }, 16.0),
                 _ => (Way::NarrowRead { threads }, 4.0),
             };
-            let case = case.model("bytes_in_flight", width * f64::from(threads));
+            let in_flight = width * f64::from(threads);
+            let mut case = case.model("bytes_in_flight", in_flight);
+            if kind != "kernel_write" {
+                let bound = (in_flight / latency).min(engine);
+                case = case.model("bound_bytes_per_second", bound);
+            }
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
 
-    // 8. At the same time: both directions of a pair, a ring of all GPUs, and all the
+    // 9. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
     for (kind, way) in kinds {
         let case = Case::new("both_ways").with("kind", kind);
@@ -155,111 +175,27 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         });
         together(lab, case, &senders.collect::<Vec<_>>())?;
     }
-
-    // 9. One load at a time: from the own memory and from the other's, in as many bytes
-    //    as an L1 cache can hold, an L2 cache, and none.
-    let l2 = lab.l2_bytes().next_power_of_two() / 16;
-    for bytes in [(l2 / 64).max(16 * hops::LINE), l2, largest] {
-        for (memory, address) in [("own", a.target), ("peer", b.target)] {
-            let (samples, checked) = hops::hops(lab, a, address, bytes)?;
-            let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
-            let case = case.footprint(bytes, lab.l2_bytes());
-            lab.record(case.checked(checked).samples(samples))?;
-        }
-    }
     Ok(())
 }
 
-/// One transfer over the link.
-fn one(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
+/// One transfer over the link. Returns the seconds that it takes.
+fn one(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<f64> {
     let case = case.with("bytes", transfer.bytes);
     let case = case.footprint(transfer.from.bytes, lab.l2_bytes());
     together(lab, case.ceiling(Ceiling::NvLink), &[transfer])
 }
 
 /// Transfers at the same time. What crosses the link is counted once.
-fn together(lab: &mut Lab, case: Case, transfers: &[Transfer<'_>]) -> Result<()> {
+fn together(lab: &mut Lab, case: Case, transfers: &[Transfer<'_>]) -> Result<f64> {
     let (samples, checked) = time_together(lab, transfers)?;
-    let bytes = transfers.iter().map(|t| t.bytes).sum();
-    lab.record(case.writes(bytes).checked(checked).samples(samples))
+    let (bytes, seconds) =
+        (transfers.iter().map(|t| t.bytes).sum(), median(&samples));
+    lab.record(case.writes(bytes).checked(checked).samples(samples))?;
+    Ok(seconds)
 }
 
-// ANCHOR: access
-/// Copies between the first two GPUs while access is switched on, step by step; in the
-/// end it is on between all. Returns why not, if the driver refuses.
-fn access(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
-    let (a, b) = (&gpus[0], &gpus[1]);
-    let (source, target) = (direct(a)?, direct(b)?);
-    a.fill(source, a.bytes)?;
-    let pooled = Transfer::whole(a, b, Way::EngineOfSender);
-    let outside = Transfer { source, target, ..pooled };
-    let mut refused = None;
-    for on in ["none", "context", "context_and_pool"] {
-        let answer = match on {
-            "none" => Access::Granted,
-            "context" => every_pair(gpus, peers::enable_context)?,
-            _ => every_pair(gpus, peers::enable)?,
-        };
-        for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
-            let case = Case::new("access").with("memory", memory).with("on", on);
-            let case = case.with("bytes", transfer.bytes).writes(transfer.bytes);
-            match &answer {
-                Access::Refused(why) => lab.skip(case, why.clone()),
-                Access::Granted => waited_for(lab, case, transfer)?,
-            }
-        }
-        if let Access::Refused(why) = answer {
-            refused = Some(why);
-        }
-    }
-    for (gpu, address) in [(a, source), (b, target)] {
-        gpu.context.bind_to_thread()?;
-        // SAFETY: it came from `malloc_sync`, and nobody uses it any more.
-        unsafe { result::free_sync(address) }?;
-    }
-    Ok(refused)
-}
-// ANCHOR_END: access
-
-/// Times a transfer by the host's clock: the call alone, and with a wait for its end.
-fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
-    let Transfer { from, to, target, bytes, .. } = transfer;
-    let stream = &transfer.worker().stream;
-    let wait = || Ok(stream.synchronize()?);
-    to.clear(target, bytes, from)?;
-    let call = lab.time_on_host_after(wait, |()| transfer.queue(0))?;
-    wait()?;
-    let checked = to.check(target, bytes, from)?;
-    lab.record(case.clone().with("timed", "call").checked(checked).samples(call))?;
-    to.clear(target, bytes, from)?;
-    let whole = lab.time_on_host(|| {
-        transfer.queue(0)?;
-        wait()
-    })?;
-    let checked = to.check(target, bytes, from)?;
-    lab.record(case.with("timed", "call_and_wait").checked(checked).samples(whole))
-}
-
-/// A switch of `peers`.
-type Switch =
-    fn(&CudaContext, &CudaContext) -> std::result::Result<Access, DriverError>;
-
-/// Switches access on from every GPU to every other, up to the first that is refused.
-fn every_pair(gpus: &[Gpu], switch: Switch) -> Result<Access> {
-    for from in gpus {
-        for to in gpus {
-            let access = switch(&from.context, &to.context)?;
-            if !access.is_granted() {
-                return Ok(access);
-            }
-        }
-    }
-    Ok(Access::Granted)
-}
-
-/// Memory from `cuMemAlloc`, in no pool.
-fn direct(gpu: &Gpu) -> Result<CUdeviceptr> {
-    gpu.context.bind_to_thread()?;
-    // SAFETY: all words are written before they are read.
-    Ok(unsafe { result::malloc_sync(gpu.bytes) }?)
+fn median(samples: &Samples) -> f64 {
+    let mut seconds = samples.seconds.clone();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
 }
