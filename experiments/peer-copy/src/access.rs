@@ -25,7 +25,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
         };
         for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
             let case = Case::new("access").with("memory", memory).with("on", on);
-            let case = case.with("bytes", transfer.bytes).writes(transfer.bytes);
+            let case = case.with("bytes", transfer.bytes);
             match &answer {
                 Access::Refused(why) => lab.skip(case, why.clone()),
                 Access::Granted => waited_for(lab, case, transfer)?,
@@ -60,7 +60,8 @@ fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
         wait()
     })?;
     let checked = to.check(target, bytes, from)?;
-    lab.record(case.with("timed", "call_and_wait").checked(checked).samples(whole))
+    let case = case.with("timed", "call_and_wait").writes(bytes);
+    lab.record(case.checked(checked).samples(whole))
 }
 
 /// A switch of `peers`.
