@@ -118,14 +118,18 @@ fn pairs(devices: usize) -> Figure {
 /// A piece's label, start and end.
 type Part<'a> = (&'a str, f64, f64);
 
-/// A panel of lanes; waiting is no colour.
+/// A panel of lanes. Waiting has no colour, other work that of its place here.
 fn panel(label: &str, lanes: &[(&str, &[Part])]) -> Panel {
+    let color = |label: &str| {
+        let is = |kind: &&str| label.starts_with(kind);
+        ["copy", "kernel", "launch"].iter().position(is)
+    };
     let piece = |&(label, start, end): &Part| Piece {
         label: label.to_owned(),
         start,
         end,
         hover: format!("{label} <&> {start} {end}"),
-        color: (!label.starts_with("wait")).then_some(label.len()),
+        color: color(label),
     };
     let lane = |(label, pieces): &(&str, &[Part])| Lane {
         label: (*label).to_owned(),
