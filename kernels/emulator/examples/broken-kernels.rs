@@ -26,7 +26,7 @@ const IN_256: Buffer = ("in", 1024, true);
 const IN_1000: Buffer = ("in", 4000, true);
 
 /// What the emulator says of each kernel.
-pub fn sentences() -> Result<Vec<(&'static str, String)>, MemoryError> {
+pub(crate) fn sentences() -> Result<Vec<(&'static str, String)>, MemoryError> {
     let module = Module::parse(PTX).expect("`cargo workbook ptx` made it");
     let sentence = |(kernel, blocks, threads, buffers, count): Broken| {
         let mut memory = Memory::new(1 << 30);
