@@ -124,6 +124,7 @@ impl Page {
                 html
             }
             Directive::Table(block) => block.expand(records)?,
+            Directive::Counted(block) => block.expand(records)?,
             Directive::Prediction(block) => block.expand(records, self)?,
             Directive::Goals(block) => block.expand(records, self, pages, &root)?,
         })

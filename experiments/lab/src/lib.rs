@@ -26,6 +26,7 @@ pub mod kernel;
 pub mod libraries;
 pub mod machine;
 pub mod options;
+mod reference;
 pub mod session;
 mod terminal;
 pub mod timing;
