@@ -51,7 +51,7 @@ static OF_A_FIT: [OfAFit; 3] = [
     Named { name: "residual", unit: Unit::Share, of: |fit| fit.residual },
 ];
 
-static OF_A_MACHINE: [OfAMachine; 5] = [
+static OF_A_MACHINE: [OfAMachine; 7] = [
     Named {
         name: "memory_peak",
         unit: Unit::Bandwidth,
@@ -61,6 +61,16 @@ static OF_A_MACHINE: [OfAMachine; 5] = [
         name: "link_peak",
         unit: Unit::Bandwidth,
         of: |record| record.peak_bytes_per_second(Ceiling::HostLink),
+    },
+    Named {
+        name: "nvlink_peak",
+        unit: Unit::Bandwidth,
+        of: |record| record.peak_bytes_per_second(Ceiling::NvLink),
+    },
+    Named {
+        name: "gpus",
+        unit: Unit::Number,
+        of: |record| Some(record.machine.gpus.len() as f64),
     },
     Named {
         name: "l2_bytes",

@@ -33,7 +33,7 @@ pub mod workspace;
 
 pub use anyhow::Result;
 pub use kernel::Kernel;
-pub use options::Options;
+pub use options::{CannotRun, Options};
 pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
 pub use session::{Case, Lab, run};
 pub use timing::Samples;

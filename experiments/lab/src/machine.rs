@@ -9,6 +9,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cudarc::driver::{result, sys};
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::sys_exports::field_id;
 use nvml_wrapper::{Device, Nvml};
 use record::{Cpu, Gpu, GpuState, Machine, NvLink, Pcie};
 use sys::CUdevice_attribute_enum as Attribute;
@@ -182,7 +185,26 @@ fn nvlink(device: &Device<'_>) -> Option<NvLink> {
     let links = (0..MOST_LINKS).map(|n| device.link_wrapper_for(n));
     let active: Vec<_> = links.filter(|l| l.is_active().unwrap_or(false)).collect();
     let version = active.first().and_then(|l| l.version().ok());
-    (!active.is_empty()).then_some(NvLink { links: active.len() as u32, version })
+    (!active.is_empty()).then(|| NvLink {
+        links: active.len() as u32,
+        version,
+        link_bytes_per_second: link_rate(device),
+    })
+}
+
+/// Bytes per second of the first NVLink in one direction; the active ones are alike.
+fn link_rate(device: &Device<'_>) -> Option<u64> {
+    // Newer drivers answer the first, older ones the second; both in MB/s.
+    let fields = [
+        field_id::NVML_FI_DEV_NVLINK_GET_SPEED,
+        field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON,
+    ];
+    let samples = device.field_values_for(&fields.map(FieldId)).ok()?;
+    samples.into_iter().find_map(|sample| match sample.ok()?.value.ok()? {
+        SampleValue::U32(rate) if rate > 0 => Some(u64::from(rate) * 1_000_000),
+        SampleValue::U64(rate) if rate > 0 => Some(rate * 1_000_000),
+        _ => None,
+    })
 }
 
 fn numa_nodes() -> Option<u32> {

@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long)]
     pub emulate: bool,
     /// Count memory traffic with Nsight Compute (ncu) instead of timing; on an emulated GPU,
-    /// show what each line of a kernel did (needs NVRTC)
+    /// show what each line of a kernel did
     #[arg(long)]
     pub counters: bool,
     /// Print the record as JSON on standard output (the table goes to standard error)
@@ -56,6 +56,19 @@ fn machine_name(name: &str) -> Result<String, String> {
         .map_err(|e| e.to_string())
 }
 
+/// Why this machine cannot run an experiment, as the rest of a sentence. A lesson that
+/// returns it as its error ends with [`CANNOT_RUN`].
+#[derive(Clone, Debug)]
+pub struct CannotRun(pub String);
+
+impl std::fmt::Display for CannotRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CannotRun {}
+
 /// How an experiment ended.
 #[derive(Debug)]
 pub enum Outcome {
@@ -63,8 +76,8 @@ pub enum Outcome {
     Recorded,
     /// The experiment failed.
     Failed(anyhow::Error),
-    /// This machine cannot run it; the reason.
-    CannotRun(String),
+    /// This machine cannot run it.
+    CannotRun(CannotRun),
 }
 
 impl Outcome {

@@ -21,7 +21,7 @@ use crate::emulator::{self, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
-use crate::options::{Options, Outcome};
+use crate::options::{CannotRun, Options, Outcome};
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
 use crate::{libraries, workspace};
@@ -53,7 +53,7 @@ pub fn run(
             anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
         }
         Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} needs an NVIDIA GPU, and this machine cannot give it one: {why}. \
+            "{name} cannot run on this machine: {why}. \
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
              what the reference machine measured.{}",
             if Emulator::loaded().is_none() && emulator::find().is_some() {
@@ -75,18 +75,18 @@ fn conduct(
     let emulator = Emulator::loaded();
     if options.emulate && emulator.is_none() {
         let why = "the emulated driver does not lie beside the program";
-        return Outcome::CannotRun(why.to_owned());
+        return Outcome::CannotRun(CannotRun(why.to_owned()));
     }
     // Without a time, large sizes tell no more than small ones.
     options.quick |= emulator.is_some();
     match gpu::probe() {
-        Gpus::None(why) => return Outcome::CannotRun(why),
+        Gpus::None(why) => return Outcome::CannotRun(CannotRun(why)),
         Gpus::Count(n) if options.device >= n => {
             let why = format!(
                 "there is no GPU {}, only {n} (numbered from 0)",
                 options.device
             );
-            return Outcome::CannotRun(why);
+            return Outcome::CannotRun(CannotRun(why));
         }
         Gpus::Count(_) => {}
     }
@@ -104,7 +104,10 @@ fn conduct(
     };
     match recorded {
         Ok(()) => Outcome::Recorded,
-        Err(e) => Outcome::Failed(e),
+        Err(e) => match e.downcast() {
+            Ok(why) => Outcome::CannotRun(why),
+            Err(e) => Outcome::Failed(e),
+        },
     }
 }
 
@@ -138,6 +141,8 @@ pub struct Lab {
     options: Options,
     context: Arc<CudaContext>,
     module: Option<Arc<CudaModule>>,
+    /// What the module was loaded from.
+    kernel: Option<Kernel>,
     results: Results,
     record: Record,
     monitor: Monitor,
@@ -146,7 +151,7 @@ pub struct Lab {
     windows: Option<RefCell<Windows>>,
     /// The emulated GPU, if that is what runs this.
     emulator: Option<Emulator>,
-    /// The kernels that were loaded, if they are to be counted line by line.
+    /// The kernels that were loaded.
     sources: Vec<Kernel>,
 }
 
@@ -167,10 +172,9 @@ impl Lab {
         // SAFETY: experiments order their streams themselves, with events in the open;
         // cudarc's automatic waits would stand inside the timed regions.
         unsafe { context.disable_event_tracking() };
-        let by_line = options.counters && emulator.is_some();
-        let sources = kernel.filter(|_| by_line).into_iter().collect();
-        let (module, kernel) =
-            kernel.map(|k| load(&context, k, by_line)).transpose()?.unzip();
+        let sources = kernel.into_iter().collect();
+        let (module, loaded) =
+            kernel.map(|k| load(&context, k)).transpose()?.unzip();
         if emulator.is_none() {
             wake(&context)?;
         }
@@ -215,7 +219,7 @@ impl Lab {
             gpu_before: monitor.state(options.device),
             gpu_after: record::GpuState::default(),
             machine,
-            kernel,
+            kernel: loaded,
             further_kernels: vec![],
             measurements: vec![],
             skipped: vec![],
@@ -228,6 +232,7 @@ impl Lab {
             options,
             context,
             module,
+            kernel,
             results,
             record,
             monitor,
@@ -252,6 +257,43 @@ impl Lab {
         self.module.as_ref().context("this experiment was started without a kernel")
     }
 
+    /// Contexts of all GPUs that CUDA sees, the measured one first; event tracking is
+    /// off on all. With fewer than `least` the experiment cannot run here ([`CannotRun`]).
+    pub fn gpus(&self, least: usize) -> Result<Vec<Arc<CudaContext>>> {
+        let count = self.record.machine.gpus.len();
+        if count < least {
+            let s = if count == 1 { "" } else { "s" };
+            let why = format!(
+                "it needs {least} GPUs, and CUDA sees {count} GPU{s} (if there are more, look \
+                 at CUDA_VISIBLE_DEVICES)"
+            );
+            return Err(CannotRun(why).into());
+        }
+        let mut contexts = vec![self.context.clone()];
+        for ordinal in (0..count).filter(|n| *n != self.options.device) {
+            let context = CudaContext::new(ordinal)
+                .with_context(|| format!("cannot use GPU {ordinal}"))?;
+            // SAFETY: as for the measured GPU.
+            unsafe { context.disable_event_tracking() };
+            if self.emulator.is_none() {
+                wake(&context)?;
+            }
+            contexts.push(context);
+        }
+        self.context.bind_to_thread()?;
+        Ok(contexts)
+    }
+
+    /// The experiment's kernels on one of [`Lab::gpus`].
+    pub fn module_on(&self, context: &Arc<CudaContext>) -> Result<Arc<CudaModule>> {
+        let module = self.module()?;
+        if context.ordinal() == self.context.ordinal() {
+            return Ok(module.clone());
+        }
+        let kernel = self.kernel.expect("there is a module");
+        Ok(load(context, kernel)?.0)
+    }
+
     /// Loads a further kernel file, and names it in the record. `None` if this GPU is
     /// older than the file asks for ([`kernel::compute`]).
     pub fn load(&mut self, kernel: Kernel) -> Result<Option<Arc<CudaModule>>> {
@@ -259,9 +301,8 @@ impl Lab {
         if !kernel::runs_on(compute, &self.gpu().compute_capability) {
             return Ok(None);
         }
-        let by_line = self.options.counters && self.emulator.is_some();
-        self.sources.extend(by_line.then_some(kernel));
-        let (module, kernel) = load(&self.context, kernel, by_line)?;
+        self.sources.push(kernel);
+        let (module, kernel) = load(&self.context, kernel)?;
         self.record.further_kernels.push(kernel);
         Ok(Some(module))
     }
@@ -364,10 +405,12 @@ impl Lab {
         if self.emulator.is_some() {
             forget_times(&mut measurement);
             self.table.emulated(&measurement);
-            let text = |file: &str, line| {
-                self.sources.iter().find_map(|k| k.line(file, line))
-            };
-            self.table.lines(&lines.unwrap_or_default(), text);
+            if self.options.counters {
+                let text = |file: &str, line| {
+                    self.sources.iter().find_map(|k| k.line(file, line))
+                };
+                self.table.lines(&lines.unwrap_or_default(), text);
+            }
         } else {
             self.table.measured(&self.record, &measurement);
         }
@@ -617,15 +660,12 @@ impl Case {
     }
 }
 
-/// Loads a kernel file; with it comes what the record says of it. With `by_line` its PTX
-/// knows the source's lines.
+/// Loads a kernel file; with it comes what the record says of it.
 fn load(
     context: &Arc<CudaContext>,
     kernel: Kernel,
-    by_line: bool,
 ) -> Result<(Arc<CudaModule>, record::Kernel)> {
-    let (ptx, kernel) =
-        if by_line { kernel.ptx_with_lines() } else { kernel.ptx() }?;
+    let (ptx, kernel) = kernel.ptx()?;
     let module = context.load_module(ptx).with_context(|| {
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;

@@ -72,6 +72,8 @@ pub struct NvLink {
     pub links: u32,
     /// NVLink version, as NVML gives it.
     pub version: Option<u32>,
+    /// Rate of one link in one direction, as NVML gives it.
+    pub link_bytes_per_second: Option<u64>,
 }
 
 /// The host's processor.
@@ -127,6 +129,14 @@ impl Gpu {
             * f64::from(self.memory_bus_bits)
             / 8.0;
         (peak > 0.0).then_some(peak)
+    }
+}
+
+impl NvLink {
+    /// Theoretical peak in one direction: all links together. `None` if the machine
+    /// does not tell their rate.
+    pub fn peak_bytes_per_second(&self) -> Option<f64> {
+        Some(f64::from(self.links) * self.link_bytes_per_second? as f64)
     }
 }
 

@@ -241,6 +241,12 @@ pub enum Ceiling {
     HostLink,
     /// The host link in both directions together.
     HostLinkBothWays,
+    /// The GPU's links to other GPUs in one direction.
+    #[serde(rename = "nvlink")]
+    NvLink,
+    /// The GPU's links to other GPUs in both directions together.
+    #[serde(rename = "nvlink_both_ways")]
+    NvLinkBothWays,
     /// No bandwidth bounds it.
     None,
 }
@@ -263,10 +269,13 @@ impl Record {
     pub fn peak_bytes_per_second(&self, ceiling: Ceiling) -> Option<f64> {
         let gpu = self.machine.measured_gpu()?;
         let link = || gpu.pcie.as_ref().and_then(|p| p.peak_bytes_per_second());
+        let nvlink = || gpu.nvlink.as_ref().and_then(|n| n.peak_bytes_per_second());
         match ceiling {
             Ceiling::DeviceMemory => gpu.memory_peak_bytes_per_second(),
             Ceiling::HostLink => link(),
             Ceiling::HostLinkBothWays => link().map(|one_way| 2.0 * one_way),
+            Ceiling::NvLink => nvlink(),
+            Ceiling::NvLinkBothWays => nvlink().map(|one_way| 2.0 * one_way),
             Ceiling::None => None,
         }
     }

@@ -54,6 +54,9 @@ fn derived_values_are_those_of_the_hand_calculation() {
         record.peak_bytes_per_second(Ceiling::HostLinkBothWays),
         128e9 * 128.0 / 130.0,
     );
+    // 18 links of 26.562 GB/s.
+    close(record.peak_bytes_per_second(Ceiling::NvLink), 478.116e9);
+    close(record.peak_bytes_per_second(Ceiling::NvLinkBothWays), 956.232e9);
     assert_eq!(record.peak_bytes_per_second(Ceiling::None), None);
 
     // 1 GiB in a median of 20 ms.
@@ -180,6 +183,8 @@ fn readme_names_every_value_of_the_enumerations() {
         name(Ceiling::DeviceMemory),
         name(Ceiling::HostLink),
         name(Ceiling::HostLinkBothWays),
+        name(Ceiling::NvLink),
+        name(Ceiling::NvLinkBothWays),
         name(Ceiling::None),
     ];
     for name in names {

@@ -192,6 +192,7 @@ fn missing_fields_at_every_level() {
         "max_generation",
         "max_width",
         "version",
+        "link_bytes_per_second",
         "kernel",
         "further_kernels",
         "sm_clock_khz",
