@@ -154,6 +154,13 @@ fn ideals_are_those_of_the_profiler() {
 fn dump() {
     for launch in lines(include_str!("goldens/launches.txt")).skip(666) {
         let t = run(&launch);
-        println!("{} ld {:?} st {:?} lds {:?} sts {:?}", launch.join(" "), t.global_loads, t.global_stores, t.shared_loads, t.shared_stores);
+        println!(
+            "{} ld {:?} st {:?} lds {:?} sts {:?}",
+            launch.join(" "),
+            t.global_loads,
+            t.global_stores,
+            t.shared_loads,
+            t.shared_stores
+        );
     }
 }
