@@ -361,3 +361,96 @@ fn loops(
         |place| loops.iter().filter(|(a, b)| (**a..=**b).contains(&place)).count();
     (0..lines.len()).map(within).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "
+        .visible .entry k(
+        .loc 1 10 5
+        ld.global.nc.u32 %r1, [%rd1];
+        .loc 1 11 5
+        $L__BB0_1:
+        ld.shared.u32 %r2, [%r3];
+        ld.shared.u32 %r4, [%r3+4];
+        .loc 1 12 5
+        ld.global.v2.f32 {%f1, %f2}, [%rd2];
+        .loc 1 13 5
+        @%p1 st.shared.u8 [%r5], %rs1;
+        st.shared.u8 [%r6], %rs1;
+        ld.param.u64 %rd3, [k_param_0];
+        @%p2 bra $L__BB0_1;
+        .loc 1 14 5
+        st.global.u32 [%rd4], %r4;
+        mov.u32 %r7, %r4;
+        ret;";
+
+    /// What is different in code that comes from lines of `PTX`, by lines of CUDA C.
+    fn found(code: &str) -> Vec<(usize, String, Change)> {
+        let found = differences(&of_ptx(PTX), &of_machine_code(code));
+        let found = found.into_iter().map(|(kernel, line, kind, change)| {
+            assert_eq!(kernel, "k");
+            (line, kind, change)
+        });
+        found.collect()
+    }
+
+    /// Machine code that leaves everything as it is, with line 6 unrolled.
+    const SAME: &str = "
+        .text.k:
+        //## File \"k\", line 4
+        /*0000*/ LDG.E.CONSTANT R1, desc[UR4][R2.64] ;
+        .L_x_0:
+        //## File \"k\", line 7
+        /*0010*/ LDS R2, [R3] ;
+        /*0020*/ @!P0 LDS R2, [R3] ;
+        //## File \"k\", line 8 inlined at \"k\", line 99
+        /*0030*/ LDS R4, [R3+0x4] ;
+        /*0040*/ @!PT LDS RZ, [RZ] ;
+        //## File \"k\", line 10
+        /*0050*/ LDG.E.64 R6, desc[UR4][R8.64] ;
+        //## File \"k\", line 12
+        /*0060*/ @P1 STS.U8 [R5], R1 ;
+        //## File \"k\", line 13
+        /*0070*/ STS.U8 [R6], R1 ;
+        /*0080*/ @P2 BRA `(.L_x_0) ;
+        //## File \"k\", line 17
+        /*0090*/ STG.E desc[UR4][R2.64], R4 ;
+        .L_x_1:
+        /*00a0*/ BRA `(.L_x_1);";
+
+    #[test]
+    fn what_is_only_copied_is_the_same() {
+        let code = SAME.replace("@!P0 ", "");
+        assert_eq!(found(&code), []);
+    }
+
+    #[test]
+    fn changes_are_found() {
+        let code = SAME.replace("@!P0 ", "");
+        let change = |from: &str, to: &str| {
+            assert!(code.contains(from), "{from}");
+            found(&code.replace(from, to))
+        };
+        let (load, store) = ("shared_load".to_owned(), "global_store".to_owned());
+        assert_eq!(found(SAME), [(11, load.clone(), Change::Predicated)]);
+        let removed = change("/*0030*/ LDS R4, [R3+0x4] ;", "");
+        assert_eq!(removed, [(11, load.clone(), Change::Removed)]);
+        let merged = change("LDS R4, [R3+0x4]", "LDS.64 R4, [R3]");
+        assert_eq!(merged, [(11, load, Change::Merged)]);
+        let moved = change(".L_x_0:", "")
+            .into_iter()
+            .chain(change("`(.L_x_0)", "`(.L_x_2)"));
+        let moved =
+            moved.map(|(line, _, change)| (line, change)).collect::<Vec<_>>();
+        let expected =
+            [(11, Change::Moved), (12, Change::Moved), (13, Change::Moved)];
+        assert_eq!(moved, [expected, expected].concat());
+        let added = change("line 17", "line 18");
+        assert_eq!(
+            added,
+            [(14, store.clone(), Change::Removed), (14, store, Change::Added)]
+        );
+    }
+}

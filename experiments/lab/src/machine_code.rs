@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::kernel::Kernel;
+
 /// The committed list.
 const LIST: &str = include_str!("../../../kernels/ptx/machine-code.txt");
 
@@ -75,22 +77,27 @@ impl Difference {
 
     /// What it means for the counts of an emulated GPU.
     pub fn label(&self) -> String {
-        let Difference { kernel, line, .. } = self;
         let access = self.access.replace('_', " ");
-        let targets = self.targets.join(", ");
+        let targets = match self.targets.len() {
+            n if n == TARGETS.len() => String::new(),
+            _ => format!(" for {}", self.targets.join(" and ")),
+        };
         let what = match self.change {
             Change::Removed | Change::Merged => {
-                "is merged with others or removed: the hardware counts fewer"
+                "merges or removes the {}: the hardware counts fewer"
             }
-            Change::Moved => "is taken out of its loop: the hardware counts fewer",
+            Change::Moved => {
+                "takes the {} out of its loop: the hardware counts fewer"
+            }
             Change::Predicated => {
-                "has a predicate in place of a branch: a profiler counts more requests, \
-                 those of no thread"
+                "has the {} under a predicate: a profiler also counts requests of no thread"
             }
-            Change::Added => "is not in the PTX: the hardware counts more",
+            Change::Added => "adds a {}: the hardware counts more",
         };
         format!(
-            "line {line}, {kernel}: in machine code ({targets}) the {access} {what}"
+            "line {}: machine code{targets} {}",
+            self.line,
+            what.replace("{}", &access)
         )
     }
 }
@@ -144,9 +151,13 @@ pub fn write(files: &[Compared]) -> String {
     text
 }
 
-/// The committed list's differences at a line of `kernels/<name>.cu`.
-pub(crate) fn at(name: &str, line: usize) -> Vec<Difference> {
-    let file = parse(LIST).into_iter().find(|file| file.name == name);
+/// The committed list's differences at a line of `kernel`. None are known of a kernel that
+/// was edited since.
+pub(crate) fn at(kernel: Kernel, line: usize) -> Vec<Difference> {
+    if !kernel.is_as_committed() {
+        return vec![];
+    }
+    let file = parse(LIST).into_iter().find(|file| file.name == kernel.name);
     let mut differences = file.map_or(vec![], |file| file.differences);
     differences.retain(|difference| difference.line == line);
     differences

@@ -89,6 +89,9 @@ impl Table {
                 n => n.to_string(),
             },
         ));
+        for remark in &m.remarks {
+            self.line(&format!("{DIM}  {remark}{DIM:#}"));
+        }
     }
 
     /// What the lines of a kernel's source did that access memory; `text` is the source.
