@@ -25,7 +25,7 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on emulated GPUs only.
-pub(crate) const EMULATED: [&str; 1] = ["peer-copy"];
+pub(crate) const EMULATED: [&str; 2] = ["peer-copy", "transpose"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
