@@ -25,6 +25,7 @@ pub mod gpu;
 pub mod kernel;
 pub mod libraries;
 pub mod machine;
+pub mod machine_code;
 pub mod options;
 mod reference;
 pub mod session;

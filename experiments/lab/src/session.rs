@@ -17,7 +17,7 @@ use record::{
 };
 
 use crate::counters::{self, Windows};
-use crate::emulator::{self, Emulator};
+use crate::emulator::{self, Counted, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
@@ -25,7 +25,7 @@ use crate::options::{CannotRun, Options, Outcome};
 use crate::reference;
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
-use crate::{libraries, workspace};
+use crate::{libraries, machine_code, workspace};
 
 /// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
 /// measure, writes the record, and says in the exit code how it went
@@ -398,17 +398,18 @@ impl Lab {
         if self.windows.is_some() {
             return self.record_window(case);
         }
-        let lines =
-            case.samples.as_ref().map(|samples| samples.counted.lines.clone());
+        let counted = case.samples.as_ref().map(|samples| samples.counted.clone());
         let mut measurement = case.finish()?;
         if self.emulator.is_some() {
             forget_times(&mut measurement);
+            let counted = counted.unwrap_or_default();
+            measurement.remarks = remarks(&self.sources, &counted);
             self.table.emulated(&measurement);
             if self.options.counters {
                 let text = |file: &str, line| {
                     self.sources.iter().find_map(|k| k.line(file, line))
                 };
-                self.table.lines(&lines.unwrap_or_default(), text);
+                self.table.lines(&counted.lines, text);
             }
         } else {
             self.table.measured(&self.record, &measurement);
@@ -603,6 +604,7 @@ impl Case {
             seconds: vec![],
             model: BTreeMap::new(),
             counters: BTreeMap::new(),
+            remarks: vec![],
             spans: vec![],
             memory: BTreeMap::new(),
         };
@@ -693,6 +695,18 @@ fn load(
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;
     Ok((module, kernel))
+}
+
+/// What is to be said of the counts of some kernels: where the hardware's are others.
+fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
+    let lines = counted.lines.iter().flat_map(|line| {
+        let of =
+            sources.iter().filter(|k| k.line(&line.file, line.number).is_some());
+        of.flat_map(|kernel| machine_code::at(*kernel, line.number))
+    });
+    let here =
+        lines.filter(|difference| counted.kernels.contains(&difference.kernel));
+    here.map(|difference| difference.label()).collect()
 }
 
 /// Takes out of a measurement what an emulated GPU cannot know: what took how long, and

@@ -97,6 +97,9 @@ impl Table {
             },
             self.reference.as_ref().and_then(figure).unwrap_or_default(),
         ));
+        for remark in &m.remarks {
+            self.line(&format!("{DIM}  {remark}{DIM:#}"));
+        }
     }
 
     /// What the lines of a kernel's source did that access memory; `text` is the source.

@@ -115,6 +115,21 @@ fn what_was_counted_before_stays_with_its_date() {
 }
 
 #[test]
+fn counts_that_are_not_the_hardwares_say_so() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, record) = emulated(&desk, "transpose", "");
+    let remark = "machine code has the shared store under a predicate";
+    assert!(ended.stdout.contains(remark), "{ended}");
+    for m in &record.measurements {
+        let has = m.remarks.iter().any(|r| r.contains(remark));
+        assert_eq!(has, m.case.starts_with("tile"), "{m:?}");
+    }
+}
+
+#[test]
 fn copies_and_a_second_run_need_nothing_more() {
     if has_driver() {
         return;
