@@ -153,8 +153,13 @@ struct Expanded {
     problems: Vec<String>,
 }
 
-/// The reference machines, in order: `book.toml` names one or a list.
-pub fn references(config: &Config) -> Result<Vec<String>> {
+/// The reference machines of a book, in their order.
+pub fn references(book: &Path) -> Result<Vec<String>> {
+    reference_machines(&Config::from_disk(book.join("book.toml"))?)
+}
+
+/// `book.toml` names one or a list.
+fn reference_machines(config: &Config) -> Result<Vec<String>> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Given {
@@ -175,7 +180,7 @@ pub fn references(config: &Config) -> Result<Vec<String>> {
 
 /// Replaces every directive of `book`.
 fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
-    let references = references(config)?;
+    let references = reference_machines(config)?;
     let results = Results::new(&options.results);
     let records =
         Records::load(&results, &references, options.this_machine.as_deref())?;

@@ -147,7 +147,9 @@ impl Records {
     /// Where to look for what is shown with `machine`: there, and for a reference on the
     /// others after it.
     pub fn with<'r>(&'r self, machine: &'r Machine) -> Vec<&'r Machine> {
-        let others = self.references.iter().filter(|_| machine.is_reference());
+        let is_other =
+            |other: &&Machine| machine.is_reference() && other.name != machine.name;
+        let others = self.references.iter().filter(is_other);
         [machine].into_iter().chain(others).collect()
     }
 
