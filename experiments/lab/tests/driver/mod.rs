@@ -134,6 +134,26 @@ impl Desk {
         Program { command, stdout, stderr }
     }
 
+    #[allow(dead_code)] // of the sessions under the stand-in driver
+    /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
+    pub(crate) fn unpack(&self, experiment: &str) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+        let deps = self.here().join("bin/deps");
+        fs::create_dir_all(&deps).unwrap();
+        fs::create_dir(self.here().join("peers")).unwrap();
+        fs::write(self.here().join("revision"), "WORKBOOK_REVISION=abc\n").unwrap();
+        for (from, to) in [
+            (scripts.join("run-packed"), self.here().join("run")),
+            (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
+            (
+                PROGRAMS.join("deps/libemulated_driver.so"),
+                deps.join("libemulated_driver.so"),
+            ),
+        ] {
+            fs::copy(from, to).unwrap();
+        }
+    }
+
     /// Runs the program of an experiment to its end.
     pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
         self.program(experiment, arguments).run()
