@@ -22,7 +22,10 @@ fn library() -> PathBuf {
 
 static LOADED: LazyLock<()> = LazyLock::new(|| {
     // SAFETY: no other thread reads the environment yet: every test starts here.
-    unsafe { std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS) };
+    unsafe {
+        std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS);
+        std::env::remove_var("CUDA_VISIBLE_DEVICES");
+    }
     // SAFETY: the library has no initialisers.
     let loaded = unsafe { libloading::Library::new(library()) }.unwrap();
     // From now on the loader takes it for libcuda.so.1.
@@ -72,8 +75,10 @@ pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
         text
     };
     let text = String::from_utf8(text).unwrap();
-    let totals =
-        text.trim_end_matches('\0').lines().take_while(|l| !l.starts_with("line "));
+    let totals = text
+        .trim_end_matches('\0')
+        .lines()
+        .take_while(|l| !l.starts_with("kernel "));
     totals
         .map(|line| line.split_once(' ').unwrap())
         .map(|(name, number)| (name.to_owned(), number.parse().unwrap()))
