@@ -158,6 +158,21 @@ fn registers_and_memory_that_nobody_wrote_are_the_same_for_each_block() {
     assert!(content[0].0[128..].iter().all(|byte| *byte == 0));
 }
 
+#[test]
+fn a_block_may_take_long() {
+    let body = "
+        setp.ne.u32 %p1, %r2, 5;
+        @%p1 bra store;
+        mov.u32 %r5, 0;
+        again: add.s32 %r5, %r5, 1;
+        setp.lt.u32 %p2, %r5, 400000;
+        @%p2 bra again;
+        store: st.global.u32 [%rd1], %r2;";
+    let (ran, content) = same(body, 1);
+    ran.unwrap();
+    assert_eq!(content[0].0[4 * 19..], 19u32.to_le_bytes());
+}
+
 /// Memory of the host that notes where it is accessed: its bytes, and the notes.
 #[derive(Debug)]
 struct Host(Arc<Mutex<(Vec<u8>, Vec<u64>)>>);

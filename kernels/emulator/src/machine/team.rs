@@ -17,7 +17,8 @@ use crate::module::{Kernel, Module};
 use crate::program::{Op, Program};
 use crate::space::Space;
 
-/// Jumps and sums, without a store, after which blocks are taken to wait for earlier ones.
+/// Instructions without a store or a barrier, after which a block that runs ahead is taken
+/// to wait for an earlier one.
 const PATIENCE: u64 = 1 << 20;
 
 /// A launch, for any number of machines.
@@ -134,8 +135,8 @@ impl Task<'_> {
     }
 }
 
-/// Does a program do what other blocks should see at once, or look at a clock? It would
-/// run for nothing ahead of time.
+/// Does a program access what other blocks change at the same time? Its blocks would mostly
+/// run ahead for nothing. And what a clock shows depends on what has run before.
 fn waits_for_others(program: &Program) -> bool {
     let elsewhere = |space| !matches!(space, Space::Shared | Space::Local);
     program.code.iter().any(|instruction| match &instruction.operation {
