@@ -176,6 +176,16 @@ pub(crate) fn wavefronts_of(
     if may_share && (shared(addresses, mask, 1) || shared(addresses, mask, 2)) {
         groups /= 2;
     }
+    // Again what most requests are: rows, and all lanes at one place.
+    if mask == u32::MAX && addresses[0].is_multiple_of(words_each * WORD_BYTES) {
+        let wavefronts = groups as u64;
+        if contiguous(addresses, bytes) {
+            return Wavefronts { requests: 1, wavefronts, ideal: words_each };
+        }
+        if contiguous(addresses, 0) {
+            return Wavefronts { requests: 1, wavefronts, ideal: 1 };
+        }
+    }
     if let Some(wavefronts) = without_conflict(addresses, mask, bytes, groups) {
         return wavefronts;
     }
