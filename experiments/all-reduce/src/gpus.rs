@@ -1,4 +1,4 @@
-//! The GPUs of the machine, and five ways to add up what they hold.
+//! The GPUs of the machine, and what each way queues on them.
 
 use std::sync::Arc;
 
@@ -16,43 +16,53 @@ use rayon::prelude::*;
 /// As in the kernel file.
 pub(crate) const MOST_GPUS: usize = 8;
 const MOST_BLOCKS: usize = 512;
+pub(crate) const MOST_TAGGED: usize = 16384;
 const THREADS: u32 = 512;
+/// Elements that a block passes on between two flags.
+const SLICE: usize = 16 << 10;
+
+/// Bytes of a vector that are added on the host, at most.
+const MOST_STAGED: usize = 256 << 20;
 
 /// One GPU: its stream, its kernels, its buffers.
-pub(crate) struct Gpu {
-    pub(crate) stream: Arc<CudaStream>,
+struct Gpu {
+    stream: Arc<CudaStream>,
     ring_step: CudaFunction,
     ring: CudaFunction,
     direct: CudaFunction,
+    tagged: CudaFunction,
     compare: CudaFunction,
     mark: CudaEvent,
     input: CudaSlice<f32>,
-    pub(crate) output: CudaSlice<f32>,
+    output: CudaSlice<f32>,
     flags: CudaSlice<u64>,
+    inbox: CudaSlice<u64>,
     stuck: CudaSlice<u32>,
 }
 
 /// All GPUs, and where their buffers lie. The next one after the last is the first.
 pub(crate) struct Gpus {
-    pub(crate) each: Vec<Gpu>,
+    each: Vec<Gpu>,
     comms: Vec<Comm>,
     staging: Vec<PinnedHostSlice<f32>>,
     inputs: [u64; MOST_GPUS],
     outputs: [u64; MOST_GPUS],
     flags: [u64; MOST_GPUS],
+    inboxes: [u64; MOST_GPUS],
+    /// One for each multiprocessor: so all blocks of a kernel are resident at once, and none
+    /// waits for one that has no room to start.
     blocks: u32,
-    pub(crate) slice: usize,
     launches: u64,
 }
 
 impl Gpus {
-    /// Buffers of `count` elements on each, and `staged` ones in pinned memory.
+    /// Buffers of `count` elements on each, and in pinned memory as many as will be staged.
     pub(crate) fn new(
         lab: &Lab,
         contexts: &[Arc<CudaContext>],
         count: usize,
-        staged: usize,
     ) -> Result<Gpus> {
+        let staged = count.min(MOST_STAGED / size_of::<f32>());
         let multiprocessors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let blocks = lab.context().attribute(multiprocessors)? as u32;
         let mut gpus = Gpus {
@@ -62,8 +72,8 @@ impl Gpus {
             inputs: [0; MOST_GPUS],
             outputs: [0; MOST_GPUS],
             flags: [0; MOST_GPUS],
+            inboxes: [0; MOST_GPUS],
             blocks: blocks.min(MOST_BLOCKS as u32),
-            slice: 16 << 10,
             launches: 0,
         };
         for (rank, context) in contexts.iter().enumerate() {
@@ -73,11 +83,13 @@ impl Gpus {
                 ring_step: module.load_function("ring_step")?,
                 ring: module.load_function("ring")?,
                 direct: module.load_function("direct")?,
+                tagged: module.load_function("tagged")?,
                 compare: module.load_function("compare")?,
                 mark: context.new_event(None)?,
                 input: stream.alloc_zeros(count)?,
                 output: stream.alloc_zeros(count)?,
                 flags: stream.alloc_zeros(MOST_BLOCKS * (2 + MOST_GPUS))?,
+                inbox: stream.alloc_zeros(2 * MOST_GPUS * MOST_TAGGED)?,
                 stuck: stream.alloc_zeros(1)?,
                 stream,
             };
@@ -90,6 +102,7 @@ impl Gpus {
             gpus.inputs[rank] = gpu.input.device_ptr(&gpu.stream).0;
             gpus.outputs[rank] = gpu.output.device_ptr(&gpu.stream).0;
             gpus.flags[rank] = gpu.flags.device_ptr(&gpu.stream).0;
+            gpus.inboxes[rank] = gpu.inbox.device_ptr(&gpu.stream).0;
             gpus.each.push(gpu);
             // SAFETY: every element is written before it is read.
             let staging = unsafe { context.alloc_pinned_with_flags(staged, 0) }?;
@@ -99,6 +112,16 @@ impl Gpus {
         Ok(gpus)
     }
 
+    /// Elements that the host can add.
+    pub(crate) fn staged(&self) -> usize {
+        self.staging[0].len()
+    }
+
+    pub(crate) fn first_stream(&self) -> Arc<CudaStream> {
+        self.each[0].stream.clone()
+    }
+
+    /// Waits for all streams.
     pub(crate) fn wait(&self) -> Result<()> {
         self.each.iter().try_for_each(|gpu| Ok(gpu.stream.synchronize()?))
     }
@@ -165,7 +188,7 @@ impl Gpus {
             let mut launch = gpu.stream.launch_builder(&gpu.ring);
             launch.arg(&gpu.input).arg(&gpu.output).arg(&self.outputs[next]);
             launch.arg(&gpu.flags).arg(&self.flags[next]).arg(&self.flags[previous]);
-            launch.arg(&count).arg(&rank).arg(&gpus).arg(&self.slice);
+            launch.arg(&count).arg(&rank).arg(&gpus).arg(&SLICE);
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `ring` takes these; the buffers have `count` elements, there are flags
             // for all blocks, and flags order who writes.
@@ -194,6 +217,26 @@ impl Gpus {
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `direct` takes these; see `ring`.
             unsafe { launch.launch(grid(self.blocks_for(count))) }?;
+        }
+        Ok(())
+    }
+
+    /// Every GPU sends all its elements to all others, each with a flag of its own.
+    pub(crate) fn tagged(&mut self, count: usize) -> Result<()> {
+        ensure!(
+            count <= MOST_TAGGED,
+            "the inboxes are too small for {count} elements"
+        );
+        self.launches += 1;
+        for (rank, gpu) in self.each.iter().enumerate() {
+            let (rank, gpus) = (rank as u32, self.each.len() as u32);
+            let mut launch = gpu.stream.launch_builder(&gpu.tagged);
+            launch.arg(&gpu.input).arg(&gpu.output).arg(&self.inboxes);
+            launch.arg(&count).arg(&rank).arg(&gpus);
+            launch.arg(&self.launches).arg(&gpu.stuck);
+            let blocks = self.blocks.min(count.div_ceil(THREADS as usize) as u32);
+            // SAFETY: `tagged` takes these; see `ring`.
+            unsafe { launch.launch(grid(blocks)) }?;
         }
         Ok(())
     }
@@ -276,10 +319,16 @@ impl Gpus {
     }
 
     /// The same; wrong elements are an error.
-    pub(crate) fn check(&mut self, count: usize, method: &str) -> Result<u64> {
+    pub(crate) fn check(&mut self, method: &str, count: usize) -> Result<u64> {
         let (elements, wrong) = self.compare(count)?;
         ensure!(wrong == 0, "{method}: {wrong} of {elements} elements are wrong");
         Ok(elements)
+    }
+
+    /// What all GPUs have now.
+    pub(crate) fn outputs(&self, count: usize) -> Result<Vec<Vec<f32>>> {
+        let output = |gpu: &Gpu| gpu.stream.clone_dtoh(&gpu.output.slice(..count));
+        Ok(self.each.iter().map(output).collect::<Result<_, _>>()?)
     }
 }
 
