@@ -53,9 +53,9 @@ pub fn run(
             anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
         }
         Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} cannot run on this machine: {why}. \
+            "{name} cannot run on this machine: {why}.\n\
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machine measured.{}",
+             what the reference machines measured.{}",
             if Emulator::loaded().is_none() && emulator::find().is_some() {
                 " An emulated GPU runs it with --emulate."
             } else {
