@@ -52,10 +52,7 @@ template <bool ARRIVED, bool ADD, bool KEEP>
 __device__ void pass(const float *input, float *output, float *next, size_t begin,
                      size_t end, size_t thread, size_t threads)
 {
-#ifndef ATONCE
-#define ATONCE 4
-#endif
-    constexpr int AT_ONCE = ATONCE;
+    constexpr int AT_ONCE = 4;
     const float4 *input4 = (const float4 *)input;
     float4 *output4 = (float4 *)output, *next4 = (float4 *)next;
     for (size_t v = begin / 4 + thread; v < end / 4; v += AT_ONCE * threads) {
@@ -132,9 +129,6 @@ extern "C" __global__ void ring_step(const float *input, float *output, float *n
 // thread and, if a barrier is between, by its block.
 __device__ void raise(unsigned long long *flag, unsigned long long number)
 {
-#ifdef FENCE
-    __threadfence_system();
-#endif
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(number)
                  : "memory");
 }
@@ -147,18 +141,6 @@ __device__ unsigned long long wait(const unsigned long long *flag,
 {
     unsigned long long seen;
     long long start = clock64();
-#ifdef RELAXED
-    do {
-        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
-                     : "=l"(seen)
-                     : "l"(flag)
-                     : "memory");
-        if (seen >= number) {
-            asm volatile("fence.acq_rel.sys;" ::: "memory");
-            return seen;
-        }
-    } while (clock64() - start < patience);
-#else
     do {
         asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
                      : "=l"(seen)
@@ -167,7 +149,6 @@ __device__ unsigned long long wait(const unsigned long long *flag,
         if (seen >= number)
             return seen;
     } while (clock64() - start < patience);
-#endif
     *stuck = 1;
     return 0;
 }

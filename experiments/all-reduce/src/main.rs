@@ -36,6 +36,7 @@ use peers::Access;
 use crate::gpus::{Gpus, MOST_GPUS, MOST_TAGGED};
 
 mod gpus;
+mod ways;
 
 const KERNEL: Kernel = Kernel {
     name: "all-reduce",
@@ -86,34 +87,36 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let largest = wanted.min(lab.free_bytes()? / 3).max(SMALLEST);
     let mut gpus = Gpus::new(lab, &contexts, (largest / ELEMENT).max(RAGGED))?;
 
-    // 3. The ways. Some need kernels that wait for each other, and so run at the same time.
+    // 3. The ways. Most need kernels that wait for each other, and so run at the same time.
+    let cooperates = CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+    let together = lab.context().attribute(cooperates)? != 0;
     let way = |method, queue, most, in_a_row| Way { method, queue, most, in_a_row };
-    let mut ways = vec![way("ring_of_launches", Gpus::ring_of_launches, LARGEST, 4)];
-    let together =
-        lab.context().attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0;
+    let launches = if together { 4 } else { 1 }; // an emulated GPU counts, for one
+    let mut ways =
+        vec![way("ring_of_launches", Gpus::ring_of_launches, LARGEST, launches)];
+    let library = if together { nccl::available() } else { Err(String::new()) };
+    if library.is_ok() {
+        gpus.join_nccl()?;
+    }
     for way in [
         way("ring", Gpus::ring, LARGEST, 16),
         way("direct", Gpus::direct, LARGEST, 16),
         way("tagged", Gpus::tagged, MOST_TAGGED * ELEMENT, 16),
+        way("nccl", Gpus::nccl, LARGEST, 16),
     ] {
-        if together {
-            ways.push(way);
-        } else {
-            let case = Case::new("queued").with("method", way.method);
-            lab.skip(case, "this GPU has no kernels that wait for one another");
+        let case = Case::new("queued").with("method", way.method);
+        match &library {
+            _ if !together => {
+                lab.skip(case, "this GPU has no kernels that wait for one another");
+            }
+            Err(why) if way.method == "nccl" => lab.skip(case, why),
+            _ => ways.push(way),
         }
     }
-    match nccl::available() {
-        Ok(_) => {
-            gpus.join_nccl()?;
-            ways.push(way("nccl", Gpus::nccl, LARGEST, 16));
-        }
-        Err(why) => lab.skip(Case::new("queued").with("method", "nccl"), why),
-    }
-    let host = way("host", Gpus::on_host, gpus.staged() * ELEMENT, 1);
+    let host = way("host", Gpus::on_host, gpus.staged(), 1);
 
-    // 4. A size that nothing divides, compared by the host. The other sizes are compared by
-    //    a kernel; in cleared outputs it finds every element wrong.
+    // 4. A size that nothing divides. A kernel compares, here and at all other sizes; to trust
+    //    it, it has to find every cleared element wrong, and the host compares, too.
     for Way { method, queue, .. } in ways.iter().chain([&host]) {
         gpus.clear()?;
         let (elements, wrong) = gpus.compare(RAGGED)?;
@@ -122,7 +125,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             "of {elements} cleared elements {wrong} are wrong"
         );
         queue(&mut gpus, RAGGED)?;
-        gpus.wait()?;
+        gpus.check(method, RAGGED)?;
         for got in gpus.outputs(RAGGED)? {
             check::every_element(method, &got, |i| {
                 (0..n).map(|gpu| value(gpu, i)).sum()
@@ -132,51 +135,80 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     let sizes = (0..).map(|power| SMALLEST << (2 * power));
     for bytes in sizes.take_while(|bytes| *bytes <= largest) {
-        let (count, l2_bytes) = (bytes / ELEMENT, lab.l2_bytes());
-        let case = |name, way: &Way| {
-            // What goes over each GPU's links, one way: its bandwidth is NCCL's `busbw`.
-            let crossing = bytes as f64 * bus_bandwidth_factor(n);
-            Case::new(name)
-                .with("method", way.method)
-                .with("bytes", bytes)
-                .reads(crossing as usize)
-                .ceiling(Ceiling::NvLink)
-                .footprint(2 * bytes, l2_bytes)
-        };
-
-        // 5. By the GPUs' clock: several in a row, queued ahead on all GPUs. Before that one
-        //    of a size that no vector of 16 bytes divides; NCCL prepares at its first call.
+        // 5. By the GPUs' clock, several in a row. Before that one of a size that no vector of
+        //    16 bytes divides; and NCCL prepares at its first call for a size.
         for way in ways.iter().filter(|way| bytes <= way.most) {
             gpus.clear()?;
-            (way.queue)(&mut gpus, count - 3)?;
-            gpus.check(way.method, count - 3)?;
-            gpus.clear()?;
-            let row = if together { way.in_a_row.min(LARGEST / bytes) } else { 1 };
-            let first = gpus.first_stream();
-            let mut samples = lab.time_on_gpu(&first, |_| {
-                gpus.joined(|gpus| {
-                    (0..row).try_for_each(|_| (way.queue)(gpus, count))
-                })
-            })?;
-            samples.operations *= row as u32;
-            samples.seconds.iter_mut().for_each(|seconds| *seconds /= row as f64);
-            let checked = gpus.check(way.method, count)?;
-            lab.record(case("queued", way).checked(checked).samples(samples))?;
+            (way.queue)(&mut gpus, bytes / ELEMENT - 3)?;
+            gpus.check(way.method, bytes / ELEMENT - 3)?;
+            let case = case(lab, "queued", way.method, bytes, n);
+            in_a_row(lab, &mut gpus, way, bytes, case)?;
         }
 
         // 6. By the host's clock: one, from the call until all GPUs are done.
         for way in ways.iter().chain([&host]).filter(|way| bytes <= way.most) {
             gpus.clear()?;
             let samples = lab.time_on_host(|| {
-                (way.queue)(&mut gpus, count)?;
+                (way.queue)(&mut gpus, bytes / ELEMENT)?;
                 gpus.wait()
             })?;
-            let checked = gpus.check(way.method, count)?;
-            lab.record(case("call", way).checked(checked).samples(samples))?;
+            let checked = gpus.check(way.method, bytes / ELEMENT)?;
+            let case = case(lab, "call", way.method, bytes, n);
+            lab.record(case.checked(checked).samples(samples))?;
         }
+    }
+
+    // 7. The ring with fewer blocks, and with other slices.
+    let Some(ring) = ways.iter().find(|way| way.method == "ring") else {
+        return Ok(());
+    };
+    let (bytes, all, usual) = (largest.min(64 << 20), gpus.blocks, gpus.slice);
+    let fewer = (2..).map(|power| 1 << power).take_while(|fewer| *fewer < all);
+    let by_blocks = fewer.chain([all]).map(|blocks| ("blocks", blocks, usual));
+    let by_slice = (10..=16).map(|power| ("slices", all, 1 << power));
+    for (name, blocks, slice) in by_blocks.chain(by_slice) {
+        (gpus.blocks, gpus.slice) = (blocks, slice);
+        let case = case(lab, name, "ring", bytes, n)
+            .with("blocks", blocks as usize)
+            .with("slice_bytes", slice * ELEMENT);
+        in_a_row(lab, &mut gpus, ring, bytes, case)?;
     }
     Ok(())
 }
+
+/// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each
+/// GPU, one way.
+fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case {
+    Case::new(name)
+        .with("method", method)
+        .with("bytes", bytes)
+        .reads((bytes as f64 * bus_bandwidth_factor(gpus)) as usize)
+        .ceiling(Ceiling::NvLink)
+        .footprint(2 * bytes, lab.l2_bytes())
+}
+
+// ANCHOR: row
+/// Times several all-reduces after each other, queued ahead on all GPUs, and checks the last.
+/// A sample is the time of one.
+fn in_a_row(
+    lab: &mut Lab,
+    gpus: &mut Gpus,
+    way: &Way,
+    bytes: usize,
+    case: Case,
+) -> Result<()> {
+    let (count, row) = (bytes / ELEMENT, way.in_a_row.min(LARGEST / bytes));
+    let first = gpus.first_stream();
+    gpus.clear()?;
+    let mut samples = lab.time_on_gpu(&first, |_| {
+        gpus.joined(|gpus| (0..row).try_for_each(|_| (way.queue)(gpus, count)))
+    })?;
+    samples.operations *= row as u32;
+    samples.seconds.iter_mut().for_each(|seconds| *seconds /= row as f64);
+    let checked = gpus.check(way.method, count)?;
+    lab.record(case.checked(checked).samples(samples))
+}
+// ANCHOR_END: row
 
 /// What the kernel `fill` puts into element i of a GPU's input.
 fn value(gpu: usize, i: usize) -> f32 {
