@@ -1,6 +1,6 @@
 // All-reduce: every GPU has a vector, and every GPU gets the sum of all of them.
 //
-// The pointers called `next`, `previous` and `peers` lead to other GPUs' memory: a store
+// What is called `next`, `previous`, `there` and `to` lies in other GPUs' memory: a store
 // there crosses the link. `chunk` is one GPU's part of a vector, and a multiple of 16 bytes
 // but for the last.
 
@@ -214,13 +214,13 @@ extern "C" __global__ void ring(const float *input, float *output, float *next,
 // ANCHOR_END: ring
 
 // ANCHOR: direct
-struct Peers {
+struct OnEach {
     unsigned long long at[MOST_GPUS];
 };
 
 // Without a ring: GPU `rank` reads its chunk from all GPUs, and writes the sum to all. Block b
 // waits for the blocks b of all GPUs, before and after; each thread for one of them.
-extern "C" __global__ void direct(Peers inputs, Peers outputs, Peers flags, size_t count,
+extern "C" __global__ void direct(OnEach inputs, OnEach outputs, OnEach flags, size_t count,
                                   unsigned rank, unsigned gpus, unsigned long long launch,
                                   unsigned *stuck)
 {
@@ -280,7 +280,7 @@ extern "C" __global__ void direct(Peers inputs, Peers outputs, Peers flags, size
 // whole or not at all. No fence, no barrier, one way over the link. All GPUs add in the same
 // order, so that all get the same bits. A GPU can be one launch ahead of another, not two: so
 // there are two inboxes.
-extern "C" __global__ void tagged(const float *input, float *output, Peers inboxes,
+extern "C" __global__ void tagged(const float *input, float *output, OnEach inboxes,
                                   size_t count, unsigned rank, unsigned gpus,
                                   unsigned long long launch, unsigned *stuck)
 {
