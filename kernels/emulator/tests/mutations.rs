@@ -67,7 +67,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
     fn nothing_panics(which in 0..TEXTS.len(), changes in changes()) {
