@@ -1,6 +1,6 @@
 //! One page: its quantities, and its text with every directive replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::claims::Ledger;
@@ -24,7 +24,7 @@ pub struct Page {
 
 /// Everything that a page is expanded with.
 pub struct Context<'a> {
-    /// The records of both machines.
+    /// The records of all machines.
     pub records: &'a Records,
     /// The judged claims.
     pub ledger: &'a Ledger,
@@ -117,22 +117,14 @@ impl Page {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
             Directive::Errata => scorecard::errata(ledger, &root)?,
-            Directive::Provenance => {
-                let experiment = self.definitions.experiment.as_ref().ok_or(
-                    "name the page's `experiment` in its `quantities` block",
-                )?;
-                let both = records.both(|machine| machine.record(experiment))?;
-                let lists = both
-                    .each()
-                    .map(|(record, beside)| provenance::full(record, beside));
-                lists.collect()
-            }
+            Directive::Provenance => self.provenance(records)?,
             Directive::Chart(block) => {
                 let (html, new) = block.expand(records, self)?;
                 pictures.extend(new);
                 html
             }
             Directive::Table(block) => block.expand(records)?,
+            Directive::Counted(block) => block.expand(records)?,
             Directive::Prediction(block) => block.expand(records, self)?,
             Directive::Goals(block) => block.expand(records, self, pages, &root)?,
         })
@@ -173,6 +165,41 @@ impl Page {
                 false => format!("there is no quantity `{name}` on `{stem}.md`"),
             }
         })
+    }
+
+    /// Where the page's numbers come from: the reader's machine, the reference machine, and
+    /// those that the page names besides.
+    fn provenance(&self, records: &Records) -> Result<String, String> {
+        let experiment = self.definitions.experiment.as_ref();
+        let experiment = experiment
+            .ok_or("name the page's `experiment` in its `quantities` block")?;
+        let both = records.both(experiment, None, |_, record| Ok(record))?;
+        let mut shown: Vec<_> =
+            both.each().map(|(record, beside)| (*record, beside)).collect();
+        for name in self.machines() {
+            let is_shown =
+                shown.iter().any(|(record, _)| record.machine.name == name);
+            if let (false, Ok(record)) =
+                (is_shown, records.named(&name)?.record(experiment))
+            {
+                shown.push((record, true));
+            }
+        }
+        let lists = shown.into_iter();
+        Ok(lists.map(|(record, beside)| provenance::full(record, beside)).collect())
+    }
+
+    /// The reference machines that the page names.
+    fn machines(&self) -> BTreeSet<String> {
+        let mut names = self.definitions.machines();
+        for found in &self.directives {
+            match &found.what {
+                Directive::Chart(block) => names.extend(block.machine.clone()),
+                Directive::Table(block) => names.extend(block.machines().cloned()),
+                _ => {}
+            }
+        }
+        names
     }
 
     /// The chart called `id`.

@@ -27,6 +27,7 @@ pub mod libraries;
 pub mod machine;
 pub mod machine_code;
 pub mod options;
+mod reference;
 pub mod session;
 mod terminal;
 pub mod timing;

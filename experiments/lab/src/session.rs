@@ -12,8 +12,8 @@ use clap::{CommandFactory, FromArgMatches};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
 use record::file::{Conflict, conflict};
 use record::{
-    Cache, Ceiling, Clock, Measurement, MemoryReading, Parameter, Record, Results,
-    Run, Skipped, Software, Source, Span, same_hardware, units,
+    Cache, Ceiling, Clock, EMULATED, Measurement, MemoryReading, Parameter, Record,
+    Results, Run, Skipped, Software, Source, Span, same_hardware, units,
 };
 
 use crate::counters::{self, Windows};
@@ -22,6 +22,7 @@ use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
 use crate::options::{CannotRun, Options, Outcome};
+use crate::reference;
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
 use crate::{libraries, machine_code, workspace};
@@ -53,9 +54,9 @@ pub fn run(
             anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
         }
         Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} cannot run on this machine: {why}. \
+            "{name} cannot run on this machine: {why}.\n\
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machine measured.{}",
+             what the reference machines measured.{}",
             if Emulator::loaded().is_none() && emulator::find().is_some() {
                 " An emulated GPU runs it with --emulate."
             } else {
@@ -110,9 +111,6 @@ fn conduct(
         },
     }
 }
-
-/// Folder of the records that the emulated GPU leaves, if nobody names another one.
-const EMULATED: &str = "emulated";
 
 /// What to do about a broken record of this experiment.
 const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
@@ -226,6 +224,7 @@ impl Lab {
         };
         let mut table = Table::new(options.json);
         table.emulated = emulator.is_some();
+        table.reference = emulator.and_then(|_| reference::record(name));
         let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
         let lab = Lab {
@@ -465,6 +464,12 @@ impl Lab {
                 "{name} on an emulated GPU: results are checked and memory traffic is \
                  counted, but there is no time"
             ));
+            if let Some(record) = &self.table.reference {
+                self.table.line(&format!(
+                    "In the last column is what another machine measured: {}",
+                    reference::label(record)
+                ));
+            }
             return;
         }
         let memory = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
@@ -535,11 +540,16 @@ fn finish(record: &Record, options: &Options) -> Result<()> {
     if record.source == Source::Profiled {
         record.measurements.iter().for_each(|m| table.counted(m));
     }
-    let path = results.write(record)?;
+    if is_known(&results, record) {
+        let path = results.path(&record.machine.name, &record.experiment)?;
+        table.line(&format!("recorded before, and the same: {}", path.display()));
+    } else {
+        let path = results.write(record)?;
+        table.line(&format!("recorded: {}", path.display()));
+    }
     if record.source != Source::Emulated {
         results.set_this_machine(&record.machine.name)?;
     }
-    table.line(&format!("recorded: {}", path.display()));
     if options.json {
         let json = record::file::to_json(record);
         match std::io::stdout().write_all(json.as_bytes()) {
@@ -551,6 +561,19 @@ fn finish(record: &Record, options: &Options) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether there is an emulated record with the same counts. It stays, with its date: then
+/// a record changes only when what was counted does, and can be committed.
+fn is_known(results: &Results, record: &Record) -> bool {
+    let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
+    let counted = |record: &Record| {
+        let Record { kernel, further_kernels, measurements, skipped, .. } =
+            record.clone();
+        (kernel, further_kernels, measurements, skipped)
+    };
+    record.source == Source::Emulated
+        && old.is_some_and(|old| counted(&old) == counted(record))
 }
 
 /// The folder of records that the options name, or the workbook's.

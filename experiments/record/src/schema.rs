@@ -58,6 +58,9 @@ pub enum Source {
     Emulated,
 }
 
+/// Name of the machine, and so the folder, of what an emulated GPU counted.
+pub const EMULATED: &str = "emulated";
+
 /// When and how a run was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
