@@ -16,7 +16,7 @@ pub(crate) fn describe(code: u32) -> Option<(&'static CStr, &'static CStr)> {
         .map(|(_, name, text)| (*name, *text))
 }
 
-const ERRORS: [(u32, &CStr, &CStr); 40] = [
+const ERRORS: [(u32, &CStr, &CStr); 41] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
@@ -74,6 +74,7 @@ const ERRORS: [(u32, &CStr, &CStr); 40] = [
     ),
     (709, c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
     (710, c"CUDA_ERROR_ASSERT", c"device-side assert triggered"),
+    (711, c"CUDA_ERROR_TOO_MANY_PEERS", c"peer mapping resources exhausted"),
     (
         712,
         c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",

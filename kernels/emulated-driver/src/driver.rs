@@ -47,6 +47,8 @@ pub(crate) struct Driver {
 
 /// A GPU, as far as it changes.
 pub(crate) struct Gpu {
+    /// Its number among all the machine's, of which the program may see fewer.
+    pub(crate) number: usize,
     /// Handle of the primary context, if it is there, and how often it is retained.
     pub(crate) primary: Option<usize>,
     pub(crate) retained: u32,
@@ -105,7 +107,7 @@ pub(crate) struct Executable {
 }
 
 static DRIVER: LazyLock<Mutex<Driver>> =
-    LazyLock::new(|| Mutex::new(Driver::new(gpu::count())));
+    LazyLock::new(|| Mutex::new(Driver::new(&gpu::visible())));
 /// Signalled when a host function has ended.
 static ENDED: Condvar = Condvar::new();
 
@@ -119,11 +121,12 @@ thread_local! {
 }
 
 impl Driver {
-    fn new(gpus: usize) -> Driver {
+    fn new(visible: &[usize]) -> Driver {
         let mut pools = Handles::of_kind(6);
-        let gpu = |number| {
-            let pool = pools.insert(Pool::new(number, Settings::default()));
+        let gpu = |(ordinal, number): (usize, &usize)| {
+            let pool = pools.insert(Pool::new(ordinal, Settings::default()));
             Gpu {
+                number: *number,
                 primary: None,
                 retained: 0,
                 default_pool: pool,
@@ -131,7 +134,7 @@ impl Driver {
                 used_bytes: 0,
             }
         };
-        let gpus: Vec<_> = (0..gpus).map(gpu).collect();
+        let gpus: Vec<_> = visible.iter().enumerate().map(gpu).collect();
         Driver {
             initialised: false,
             memory: Memory::new(gpus.len()),

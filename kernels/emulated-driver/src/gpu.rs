@@ -11,6 +11,11 @@ const GPUS: &str = "WORKBOOK_EMULATED_GPUS";
 const USUAL_GPUS: usize = 2;
 /// What machines have at most.
 const MOST_GPUS: usize = 16;
+/// Environment variable: which of them the program may see, as for NVIDIA's driver.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+/// Environment variable: to how many others' memory a context may have access. With
+/// `none` the GPUs say that they cannot; without it, to all.
+const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 
 /// The name of each.
 pub(crate) const NAME: &str = "Emulated GPU";
@@ -95,10 +100,38 @@ const ATTRIBUTES: [(A, u32); 47] = [
     (CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0x1f),
 ];
 
-/// How many GPUs this process has.
-pub(crate) fn count() -> usize {
+/// The GPUs that this process sees, by their numbers among all, in its order.
+pub(crate) fn visible() -> Vec<usize> {
     let asked = std::env::var(GPUS).ok().and_then(|text| text.parse().ok());
-    asked.unwrap_or(USUAL_GPUS).min(MOST_GPUS)
+    let count = asked.unwrap_or(USUAL_GPUS).min(MOST_GPUS);
+    match std::env::var(VISIBLE) {
+        Ok(list) => chosen(&list, count),
+        Err(_) => (0..count).collect(),
+    }
+}
+
+/// Numbers up to the first that no GPU has, or that was there before. (NVIDIA's driver
+/// knows other names for its GPUs, too.)
+fn chosen(list: &str, count: usize) -> Vec<usize> {
+    let mut gpus = vec![];
+    for entry in list.split(',') {
+        match entry.trim().parse() {
+            Ok(gpu) if gpu < count && !gpus.contains(&gpu) => gpus.push(gpu),
+            _ => break,
+        }
+    }
+    gpus
+}
+
+/// Whether GPUs can have access to each other's memory.
+pub(crate) fn can_access_peers() -> bool {
+    std::env::var(PEERS).map_or(true, |text| text != "none")
+}
+
+/// How many peers a context may have.
+pub(crate) fn most_peers() -> usize {
+    let asked = std::env::var(PEERS).ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(usize::MAX)
 }
 
 /// The value of a device attribute. `None`: no attribute has this number. One that is not
@@ -115,4 +148,23 @@ pub(crate) fn attribute(gpu: usize, number: i32) -> Option<i32> {
 /// PCI address, as text.
 pub(crate) fn pci_address(gpu: usize) -> String {
     format!("{PCI_DOMAIN:04x}:{gpu:02x}:1f.7")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    #[test]
+    fn what_is_visible_ends_at_the_first_wrong_number() {
+        for (list, seen) in [
+            ("", &[][..]),
+            ("-1", &[]),
+            ("0", &[0]),
+            ("1, 0", &[1, 0]),
+            ("1,7,0", &[1]),
+            ("1,1", &[1]),
+        ] {
+            assert_eq!(chosen(list, 2), seen, "{list}");
+        }
+    }
 }

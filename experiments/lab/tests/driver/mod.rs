@@ -24,6 +24,9 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 /// More programs that only copy; these are run once, to their end.
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
+/// Programs that are run on emulated GPUs only.
+pub(crate) const EMULATED: [&str; 1] = ["peer-copy"];
+
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -41,7 +44,7 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
     build.arg(folder.parent().unwrap());
-    let names = EXPERIMENTS.iter().chain(&MORE);
+    let names = EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED);
     build.args(names.flat_map(|name| ["--package", name]));
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");

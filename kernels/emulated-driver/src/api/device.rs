@@ -51,11 +51,13 @@ api! {
     }
 
     fn cuDeviceGetUuid(session, place: Out<CUuuid>, device: c_int) {
-        place.set(uuid(session.device(device)?))?;
+        let gpu = session.device(device)?;
+        place.set(uuid(session.gpus[gpu].number))?;
     }
 
     fn cuDeviceGetUuid_v2(session, place: Out<CUuuid>, device: c_int) {
-        place.set(uuid(session.device(device)?))?;
+        let gpu = session.device(device)?;
+        place.set(uuid(session.gpus[gpu].number))?;
     }
 
     fn cuDeviceTotalMem_v2(session, bytes: Out<usize>, device: c_int) {
@@ -65,11 +67,13 @@ api! {
 
     fn cuDeviceGetAttribute(session, value: Out<c_int>, attribute: c_int, device: c_int) {
         let gpu = session.device(device)?;
-        value.set(gpu::attribute(gpu, attribute).ok_or(CUDA_ERROR_INVALID_VALUE)?)?;
+        let number = session.gpus[gpu].number;
+        value.set(gpu::attribute(number, attribute).ok_or(CUDA_ERROR_INVALID_VALUE)?)?;
     }
 
     fn cuDeviceGetPCIBusId(session, address: Room, room: c_int, device: c_int) {
         let gpu = session.device(device)?;
-        address.fill(&gpu::pci_address(gpu), usize::try_from(room).unwrap_or(0))?;
+        let pci = gpu::pci_address(session.gpus[gpu].number);
+        address.fill(&pci, usize::try_from(room).unwrap_or(0))?;
     }
 }

@@ -1,4 +1,5 @@
-//! Access of one GPU to the memory of another. All emulated GPUs can have it.
+//! Access of one GPU to the memory of another. Emulated GPUs can have it, unless the
+//! environment says otherwise.
 
 use std::ffi::{c_int, c_uint};
 
@@ -8,6 +9,7 @@ use cudarc::driver::sys::CUresult::*;
 use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::Session;
+use crate::gpu;
 use crate::memory::Kind;
 
 impl Session {
@@ -41,7 +43,7 @@ impl Session {
 api! {
     fn cuDeviceCanAccessPeer(session, can: Out<c_int>, device: c_int, peer: c_int) {
         let (device, peer) = (session.device(device)?, session.device(peer)?);
-        can.set(c_int::from(device != peer))?;
+        can.set(c_int::from(device != peer && gpu::can_access_peers()))?;
     }
 
     fn cuDeviceGetP2PAttribute(
@@ -53,7 +55,7 @@ api! {
         }
         let is = |name| attribute == name as c_uint;
         value.set(if is(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED) {
-            1
+            c_int::from(gpu::can_access_peers())
         } else if is(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
             || is(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
             || attribute == 4
@@ -71,13 +73,17 @@ api! {
         if flags != 0 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        if gpu_of(handle) == gpu_of(peer) {
+        if gpu_of(handle) == gpu_of(peer) || !gpu::can_access_peers() {
             return Err(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         }
         let context = session.contexts.get_mut(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-        if !context.peers.insert(peer) {
+        if context.peers.contains(&peer) {
             return Err(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
         }
+        if context.peers.len() >= gpu::most_peers() {
+            return Err(CUDA_ERROR_TOO_MANY_PEERS);
+        }
+        context.peers.insert(peer);
     }
 
     fn cuCtxDisablePeerAccess(session, peer: usize) {

@@ -9,6 +9,7 @@ use cudarc::driver::sys::{CUmemAccessDesc, CUmemPoolProps};
 use crate::answer::Answer;
 use crate::call::{In, Location, Out, api};
 use crate::driver::Session;
+use crate::gpu;
 use crate::memory::{Holding, Kind};
 use crate::pool::{Block, Pool, Settings};
 use crate::work::Work;
@@ -296,6 +297,9 @@ api! {
             let Access { location, flags } = list.at(index)?;
             let gpu = session.device(location.id)?;
             let pool = session.pool(pool)?;
+            if gpu != pool.gpu && !gpu::can_access_peers() {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
             match (location.kind, flags) {
                 (ON_DEVICE, READ_AND_WRITE) => _ = pool.accessible_to.insert(gpu),
                 (ON_DEVICE, NO_ACCESS) if gpu != pool.gpu => _ = pool.accessible_to.remove(&gpu),
