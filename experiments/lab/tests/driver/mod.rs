@@ -25,7 +25,7 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on emulated GPUs only.
-pub(crate) const EMULATED: [&str; 1] = ["peer-copy"];
+pub(crate) const EMULATED: [&str; 2] = ["peer-copy", "transpose"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -132,6 +132,26 @@ impl Desk {
         command.stdout(fs::File::create(&stdout).unwrap());
         command.stderr(fs::File::create(&stderr).unwrap());
         Program { command, stdout, stderr }
+    }
+
+    #[allow(dead_code)] // of the sessions under the stand-in driver
+    /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
+    pub(crate) fn unpack(&self, experiment: &str) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+        let deps = self.here().join("bin/deps");
+        fs::create_dir_all(&deps).unwrap();
+        fs::create_dir(self.here().join("peers")).unwrap();
+        fs::write(self.here().join("revision"), "WORKBOOK_REVISION=abc\n").unwrap();
+        for (from, to) in [
+            (scripts.join("run-packed"), self.here().join("run")),
+            (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
+            (
+                PROGRAMS.join("deps/libemulated_driver.so"),
+                deps.join("libemulated_driver.so"),
+            ),
+        ] {
+            fs::copy(from, to).unwrap();
+        }
     }
 
     /// Runs the program of an experiment to its end.
