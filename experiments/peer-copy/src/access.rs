@@ -5,7 +5,9 @@ use cudarc::driver::{CudaContext, DriverError, result};
 use lab::{Case, Lab, Result};
 use peers::Access;
 
-use crate::gpu::{Gpu, Transfer, Way};
+use crate::gpu::{Gpu, Transfer, Way, time_together};
+
+const SMALL: usize = 4 << 10;
 
 // ANCHOR: access
 /// Copies between the first two GPUs while access is switched on, step by step; in the
@@ -14,7 +16,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
     let (a, b) = (&gpus[0], &gpus[1]);
     let (source, target) = (direct(a)?, direct(b)?);
     a.fill(source, a.bytes)?;
-    let pooled = Transfer::whole(a, b, Way::EngineOfSender);
+    let pooled = Transfer::whole(a, b, Way::SendersStream);
     let outside = Transfer { source, target, ..pooled };
     let mut refused = None;
     for on in ["none", "context", "context_and_pool"] {
@@ -43,6 +45,35 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
     Ok(refused)
 }
 // ANCHOR_END: access
+
+// ANCHOR: one_way
+/// Small copies from `a` to `b` with access in one direction only, and in both, by a call
+/// in a stream of either GPU. In the end access is on in both.
+pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
+    for (access, pairs) in [
+        ("to_receiver", &[(a, b)][..]),
+        ("to_sender", &[(b, a)]),
+        ("both", &[(a, b), (b, a)]),
+    ] {
+        for (from, to) in [(a, b), (b, a)] {
+            peers::disable(&from.context, &to.context)?;
+        }
+        for (from, to) in pairs {
+            let _granted = peers::enable(&from.context, &to.context)?; // as before
+        }
+        for (stream, way) in
+            [("sender", Way::SendersStream), ("receiver", Way::ReceiversStream)]
+        {
+            let small = Transfer { bytes: SMALL, ..Transfer::whole(a, b, way) };
+            let (samples, checked) = time_together(lab, &[small])?;
+            let case = Case::new("one_way").with("access", access);
+            let case = case.with("stream", stream).with("bytes", SMALL);
+            lab.record(case.writes(SMALL).checked(checked).samples(samples))?;
+        }
+    }
+    Ok(())
+}
+// ANCHOR_END: one_way
 
 /// Times a transfer by the host's clock: the call alone, and with a wait for its end.
 fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {

@@ -154,23 +154,19 @@ impl Gpu {
     }
 }
 
-/// Who moves the bytes: a copy engine or a kernel, of the sender or of the receiver.
+/// Who moves the bytes: a copy engine or a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    EngineOfSender,
-    EngineOfReceiver,
+    /// A copy engine, by a call in a stream of the sender.
+    SendersStream,
+    /// The same in a stream of the receiver.
+    ReceiversStream,
     /// A kernel of the receiver, with so many threads, reads the sender's memory.
-    Read {
-        threads: u32,
-    },
+    Read { threads: u32 },
     /// A kernel of the sender writes the receiver's memory.
-    Write {
-        threads: u32,
-    },
+    Write { threads: u32 },
     /// As `Read`, with 4 bytes in each access.
-    NarrowRead {
-        threads: u32,
-    },
+    NarrowRead { threads: u32 },
 }
 
 /// Bytes that go from one GPU to another.
@@ -194,7 +190,7 @@ impl<'a> Transfer<'a> {
     /// The GPU whose stream the work is in.
     pub(crate) fn worker(&self) -> &'a Gpu {
         match self.way {
-            Way::EngineOfSender | Way::Write { .. } => self.from,
+            Way::SendersStream | Way::Write { .. } => self.from,
             _ => self.to,
         }
     }
@@ -206,7 +202,7 @@ impl<'a> Transfer<'a> {
         let (source, target) =
             (self.source + offset as u64, self.target + offset as u64);
         let (kernel, width, threads) = match self.way {
-            Way::EngineOfSender | Way::EngineOfReceiver => {
+            Way::SendersStream | Way::ReceiversStream => {
                 let (from, to) = (&self.from.context, &self.to.context);
                 worker.context.bind_to_thread()?;
                 // SAFETY: so many bytes are there on both sides, and nobody else uses

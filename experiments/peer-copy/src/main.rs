@@ -6,7 +6,7 @@
 //! copy through the host's memory.
 //!
 //! ```text
-//! copy engine    one call; an engine of the sender or of the receiver moves the bytes
+//! copy engine    one call, in a stream of the sender or of the receiver
 //! kernel, reads  threads of the receiver load from the sender's memory and wait for it
 //! kernel, writes threads of the sender store to the receiver's memory and go on
 //! staged         sender ─► pinned memory of the host ─► receiver, by the program itself
@@ -41,6 +41,9 @@ const RAGGED: usize = 16 * 100_003;
 /// Threads on each multiprocessor that copy.
 const THREADS: [u32; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 const LEAST: usize = 2;
+/// What is left out if the driver refuses access.
+const NEED_ACCESS: [&str; 8] =
+    ["one_way", "pair", "copy", "hop", "threads", "both_ways", "ring", "to_one"];
 
 fn main() -> ExitCode {
     let question = "How fast do two GPUs pass bytes to each other?";
@@ -52,7 +55,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    from every other's too.
     let contexts = lab.gpus(LEAST)?;
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
-    let largest = most.min(lab.free_bytes()?.next_power_of_two() / 64);
+    let mut largest = most;
+    for context in &contexts {
+        let (free, _) = context.mem_get_info()?;
+        largest = largest.min(free.next_power_of_two() / 64);
+    }
     let gpus = contexts.iter().map(|context| Gpu::new(lab, context, largest));
     let gpus = gpus.collect::<Result<Vec<_>>>()?;
     let (a, b) = (&gpus[0], &gpus[1]);
@@ -64,8 +71,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 3. By way of the host, without the driver's help.
     host::staged(lab, a, b)?;
     if let Some(why) = refused {
-        for case in ["pair", "copy", "threads", "both_ways", "ring", "to_one", "hop"]
-        {
+        for case in NEED_ACCESS {
             lab.skip(Case::new(case), why.clone());
         }
         return Ok(());
@@ -74,8 +80,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 4. A size that no block divides: the edges are right.
     let full = |gpu: &Gpu| gpu.threads;
     let kinds = [
-        ("engine_of_sender", Way::EngineOfSender),
-        ("engine_of_receiver", Way::EngineOfReceiver),
+        ("senders_stream", Way::SendersStream),
+        ("receivers_stream", Way::ReceiversStream),
         ("kernel_read", Way::Read { threads: full(b) }),
         ("kernel_write", Way::Write { threads: full(a) }),
     ];
@@ -89,18 +95,21 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         b.check(b.target, bytes, a)?;
     }
 
-    // 5. Every ordered pair, by the sender's copy engine.
+    // 5. Access in one direction is enough for a copy; which of the two is it better?
+    access::one_way(lab, a, b)?;
+
+    // 6. Every ordered pair, by a copy engine.
     let mut engine = f64::NAN;
     for from in &gpus {
         for to in gpus.iter().filter(|to| to.number() != from.number()) {
             let case = Case::new("pair").with("from", from.number());
-            let whole = Transfer::whole(from, to, Way::EngineOfSender);
+            let whole = Transfer::whole(from, to, Way::SendersStream);
             let seconds = one(lab, case.with("to", to.number()), whole)?;
             engine = largest as f64 / seconds;
         }
     }
 
-    // 6. Every way, for more and more bytes.
+    // 7. Every way, for more and more bytes.
     let mut bytes = SMALLEST;
     while bytes <= largest {
         for (kind, way) in kinds {
@@ -110,22 +119,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         bytes *= if lab.quick() { 16 } else { 4 };
     }
 
-    // 7. One load at a time: from the own memory and from the other's, in as many bytes
+    // 8. One load at a time: from the own memory and from the other's, in as many bytes
     //    as an L1 cache can hold, an L2 cache, and none.
-    let mut latency = f64::NAN;
+    let mut latency = [f64::NAN; 2]; // of the own memory, and of the other's
     let l2 = lab.l2_bytes().next_power_of_two() / 16;
     for bytes in [(l2 / 64).max(16 * hops::LINE), l2, largest] {
-        for (memory, address) in [("own", a.target), ("peer", b.target)] {
+        let memories = [("own", a.target), ("peer", b.target)];
+        for (i, (memory, address)) in memories.into_iter().enumerate() {
             let (samples, checked) = hops::hops(lab, a, address, bytes)?;
-            latency = median(&samples); // in the end that of the peer's memory
+            latency[i] = median(&samples); // in the end, of the most bytes
             let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
             let case = case.footprint(bytes, lab.l2_bytes());
             lab.record(case.checked(checked).samples(samples))?;
         }
     }
 
-    // 8. More and more threads, each with 16 bytes on the way, or with 4. Those that read
-    //    bring as much in each latency, if the link carries it.
+    // 9. More and more threads, each with 16 bytes on the way, or with 4. They bring as
+    //    much in each latency of the memory that they read, if the link carries it.
     for each in THREADS {
         for kind in ["kernel_read", "kernel_write", "narrow_read"] {
             let case = Case::new("threads").with("kind", kind);
@@ -142,16 +152,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 _ => (Way::NarrowRead { threads }, 4.0),
             };
             let in_flight = width * f64::from(threads);
-            let mut case = case.model("bytes_in_flight", in_flight);
-            if kind != "kernel_write" {
-                let bound = (in_flight / latency).min(engine);
-                case = case.model("bound_bytes_per_second", bound);
-            }
+            let read = latency[usize::from(kind != "kernel_write")];
+            let case = case
+                .model("bytes_in_flight", in_flight)
+                .model("bound_bytes_per_second", (in_flight / read).min(engine));
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
 
-    // 9. At the same time: both directions of a pair, a ring of all GPUs, and all the
+    // 10. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
     for (kind, way) in kinds {
         let case = Case::new("both_ways").with("kind", kind);
@@ -170,7 +179,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let bytes = largest / gpus.len() / 16 * 16;
         let senders = gpus[1..].iter().zip(0..).map(|(from, i)| {
             let target = a.target + i * bytes as u64;
-            let whole = Transfer::whole(from, a, Way::EngineOfSender);
+            let whole = Transfer::whole(from, a, Way::SendersStream);
             Transfer { bytes, target, ..whole }
         });
         together(lab, case, &senders.collect::<Vec<_>>())?;
