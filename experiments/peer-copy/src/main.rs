@@ -12,7 +12,7 @@
 //! staged         sender ─► pinned memory of the host ─► receiver, by the program itself
 //! ```
 //!
-//! **Prediction:** a copy engine reaches 80 to 90 % of what NVLink's lines carry in one
+//! **Prediction:** a copy engine reaches 80 to 90 % of what NVLink's links carry in one
 //! direction; both directions together twice as much; and in a ring of n GPUs, which a
 //! switch joins, n times. Without access it is no faster than PCI Express. Threads that
 //! read need as many bytes on the way as pass in one latency (Little's law): at 400 GB/s
@@ -134,6 +134,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
+    // ANCHOR: threads
     // 9. More and more threads, each with 16 bytes on the way, or with 4. They bring as
     //    much in each latency of the memory that they read, if the link carries it.
     for each in THREADS {
@@ -159,6 +160,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
+    // ANCHOR_END: threads
 
     // 10. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
