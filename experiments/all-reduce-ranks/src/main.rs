@@ -11,6 +11,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use collectives::{bus_bandwidth_factor, nccl};
@@ -20,21 +21,17 @@ use lab::emulator::Emulator;
 use lab::gpu::{self, Gpus};
 use lab::libraries::{self, NCCL, NVRTC};
 use lab::options::{CANNOT_RUN, FAILED, RECORDED};
-use lab::{CannotRun, Case, Ceiling, Lab, Result, check};
+use lab::{CannotRun, Case, Ceiling, Clock, Lab, Result, check};
 use ranks::{Card, Conductor, Follower, Launched, Place, patience};
 use serde::{Deserialize, Serialize};
 
-const KIB: usize = 1 << 10;
-const SIZES: [usize; 8] = [
-    KIB,
-    32 * KIB,
-    KIB * KIB,
-    4 * KIB * KIB,
-    16 * KIB * KIB,
-    64 * KIB * KIB,
-    256 * KIB * KIB,
-    KIB * KIB * KIB,
-];
+/// Bytes of a rank's vector.
+const SMALLEST: usize = 1 << 10;
+const LARGEST: usize = 1 << 30;
+/// Elements that no number of ranks divides.
+const RAGGED: usize = 100_003;
+/// Calls in a row that are timed together.
+const CALLS: u32 = 16;
 
 fn main() -> ExitCode {
     // 1. Before any library is loaded: NCCL leaves the switch's multicast alone.
@@ -59,61 +56,73 @@ fn main() -> ExitCode {
 }
 
 // ANCHOR: conduct
-/// Rank 0: gathers the others, and has all of them measure.
+/// Rank 0: gathers the others, and has all of them do the same at the same time.
 fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
-    let stream = lab.context().new_stream()?;
     let mut team = gather(lab, place)?;
-    let ranks = team.ranks();
+    let (ranks, hosts) = (team.ranks(), team.hosts());
+    let stream = lab.context().new_stream()?;
+    let mut rank0 = Rank::new(0, ranks, stream.clone());
     if Emulator::loaded().is_some() {
         let why = "the emulated GPUs have no NCCL; the ranks met";
-        lab.skip(Case::new("all_reduce").with("ranks", ranks), why);
+        lab.skip(Case::new("queued").with("ranks", ranks), why);
         team.end();
         return Ok(());
     }
-    let mut rank0 = Rank::new(0, ranks, stream.clone());
-
-    // 4. NCCL's ranks find each other by an id that one of them makes.
     if let Err(why) = nccl::available() {
         team.end();
         return Err(CannotRun(why).into());
     }
-    let id = nccl::check("make an id", Id::new())?.internal().to_vec();
-    team.order(&Order::Connect { id }, |order| rank0.obey(order))?;
+    let mut all = |order| team.order(&order, |order| rank0.obey(order));
+
+    // 4. NCCL's ranks find each other by an id that one of them makes.
+    let id = nccl::check("make an id", Id::new())?;
+    all(Order::Connect { id: id.internal().to_vec() })?;
 
     // 5. A size that nothing divides: the edges are right.
-    for order in
-        [Order::Prepare { elements: 100_003 }, Order::AllReduce, Order::Check]
-    {
-        team.order(&order, |order| rank0.obey(order))?;
-    }
-    let room = lab.free_bytes()? / 4; // the input, the output, and NCCL's own
-    for bytes in SIZES.into_iter().filter(|bytes| *bytes <= room) {
-        let elements = bytes / size_of::<f32>();
-        team.order(&Order::Prepare { elements }, |order| rank0.obey(order))?;
-        //    Once untimed: NCCL connects the GPUs when they first need it.
-        team.order(&Order::AllReduce, |order| rank0.obey(order))?;
-        team.order(&Order::Wait, |order| rank0.obey(order))?;
+    all(Order::Prepare { elements: RAGGED })?;
+    all(Order::AllReduce)?;
+    all(Order::Check)?;
 
-        // 6. Time it. Rank 0's stream stands still while the operations are queued, and an
-        //    order ends when all ranks have queued theirs. So no rank waits for another's
-        //    host while the clock runs, and all do the same number of operations.
-        let samples = lab.time_on_gpu(&stream, |_| {
-            team.order(&Order::AllReduce, |order| rank0.obey(order))?;
-            Ok(())
-        })?;
-        let checked = team.order(&Order::Check, |order| rank0.obey(order))?;
+    let largest = if lab.quick() { lab.l2_bytes() } else { LARGEST };
+    let largest = largest.min(lab.free_bytes()? / 4); // input, output, and NCCL's own
+    let sizes = (0..).map(|power| SMALLEST << (2 * power));
+    for bytes in sizes.take_while(|bytes| *bytes <= largest) {
+        all(Order::Prepare { elements: bytes / size_of::<f32>() })?;
+        all(Order::AllReduce)?; // NCCL connects the GPUs when it first needs to
+        all(Order::Clear)?;
 
-        // 7. Record the bytes that each link has to carry one way.
-        let case = Case::new("all_reduce")
-            .with("bytes", bytes)
-            .with("ranks", ranks)
-            .with("hosts", team.hosts())
-            .reads((bytes as f64 * bus_bandwidth_factor(ranks)) as usize)
-            .ceiling(Ceiling::NvLink)
-            .footprint(2 * bytes, lab.l2_bytes())
-            .checked(checked.iter().sum())
-            .samples(samples);
-        lab.record(case)?;
+        let case = |name| {
+            Case::new(name)
+                .with("bytes", bytes)
+                .with("ranks", ranks)
+                .with("hosts", hosts)
+                .reads((bytes as f64 * bus_bandwidth_factor(ranks)) as usize)
+                .ceiling(Ceiling::NvLink)
+                .footprint(2 * bytes, lab.l2_bytes())
+        };
+        // 6. By the GPU's clock. Rank 0's stream stands still while the operations are
+        //    queued, and an order ends when all ranks have queued theirs. So no GPU waits
+        //    for a host while the clock runs, and all do the same number of operations.
+        let queued =
+            lab.time_on_gpu(&stream, |_| all(Order::AllReduce).map(drop))?;
+        let checked = all(Order::Check)?.iter().sum();
+        let queued = case("queued").checked(checked).samples(queued);
+
+        // 7. By rank 0's: from the call until it is done, again and again, as each process
+        //    of a training does it by itself.
+        all(Order::Clear)?;
+        let call = || {
+            let nanoseconds = all(Order::Calls { count: CALLS })?[0];
+            Ok((nanoseconds as f64 * 1e-9 / f64::from(CALLS), ()))
+        };
+        let (mut samples, ()) = lab.time_turns(Clock::Host, call)?;
+        samples.operations = CALLS;
+        let checked = all(Order::Check)?.iter().sum();
+        let call = case("call").checked(checked).samples(samples);
+
+        // 8. Record, with the bytes that each link has to carry one way.
+        lab.record(queued)?;
+        lab.record(call)?;
     }
     team.end();
     Ok(())
@@ -127,7 +136,8 @@ enum Order {
     Connect { id: Vec<i8> },
     Prepare { elements: usize },
     AllReduce,
-    Wait,
+    Calls { count: u32 },
+    Clear,
     Check,
 }
 
@@ -145,7 +155,15 @@ impl Rank {
         Rank { rank, ranks, stream, communicator: None, buffers: None }
     }
 
-    /// Does its part; returns how many elements were checked.
+    fn all_reduce(&mut self) -> Result<()> {
+        let communicator = self.communicator.as_ref().context("not connected")?;
+        let (input, output) = self.buffers.as_mut().context("not prepared")?;
+        let queued = communicator.all_reduce(input, output, &ReduceOp::Sum);
+        nccl::check("queue an all-reduce", queued)?;
+        Ok(())
+    }
+
+    /// Does its part. Returns how many elements were checked, or the nanoseconds of calls.
     fn obey(&mut self, order: &Order) -> Result<u64> {
         let Rank { rank, ranks, stream, .. } = self;
         match order {
@@ -165,15 +183,21 @@ impl Rank {
                 self.buffers = Some((input, stream.alloc_zeros(*elements)?));
                 stream.synchronize()?;
             }
-            Order::AllReduce => {
-                let communicator =
-                    self.communicator.as_ref().context("not connected")?;
-                let (input, output) =
-                    self.buffers.as_mut().context("not prepared")?;
-                let queued = communicator.all_reduce(input, output, &ReduceOp::Sum);
-                nccl::check("queue an all-reduce", queued)?;
+            Order::AllReduce => self.all_reduce()?,
+            Order::Calls { count } => {
+                let stream = stream.clone();
+                let start = Instant::now();
+                for _ in 0..*count {
+                    self.all_reduce()?;
+                    stream.synchronize()?;
+                }
+                return Ok(start.elapsed().as_nanos() as u64);
             }
-            Order::Wait => stream.synchronize()?,
+            Order::Clear => {
+                let (_, output) = self.buffers.as_mut().context("not prepared")?;
+                stream.memset_zeros(output)?;
+                stream.synchronize()?;
+            }
             Order::Check => {
                 let (_, output) = self.buffers.as_ref().context("not prepared")?;
                 let got = stream.clone_dtoh(output)?;

@@ -20,6 +20,9 @@ use crate::{Card, Error, Launched, Place};
 /// A connection that does not introduce itself within this time is not one of ours.
 const INTRODUCTION: Duration = Duration::from_secs(5);
 
+/// How long rank 0 still tells those who come why they need not have come.
+const LATECOMERS: Duration = Duration::from_secs(1);
+
 /// Rank 0 of a team that has met.
 pub struct Conductor {
     team: Arc<Team>,
@@ -316,7 +319,8 @@ pub(crate) fn beat_every(patience: Duration) -> Duration {
     (patience / 4).min(Duration::from_secs(1))
 }
 
-/// Takes in the other ranks as they come, until all are there.
+/// Takes in the other ranks as they come, until all are there. Where one does not fit, those
+/// that come a little later are still taken in, so that they are told, too.
 fn fill(
     came: &mut [Option<Arrival>],
     place: &Place,
@@ -326,9 +330,10 @@ fn fill(
 ) -> Result<(), Error> {
     let broken = |e| Error::new(format!("the port at which the ranks meet: {e}"));
     listener.set_nonblocking(true).map_err(broken)?;
-    let deadline = Instant::now() + patience;
+    let mut deadline = Instant::now() + patience;
+    let mut failed = None;
     let (sender, arrivals) = channel();
-    while came.iter().any(Option::is_none) {
+    while came.iter().any(Option::is_none) && Instant::now() < deadline {
         match listener.accept() {
             Ok((stream, _)) => {
                 let sender = sender.clone();
@@ -342,19 +347,26 @@ fn fill(
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
             Err(e) => return Err(broken(e)),
         }
-        if let Ok(arrival) = arrivals.recv_timeout(Duration::from_millis(2)) {
-            admit(came, place, arrival)?;
-        }
-        if let Some((rank, how)) = launched.ended() {
-            return Err(Error::new(format!(
-                "rank {rank} ended before all had come: {how}"
-            )));
-        }
-        if Instant::now() > deadline {
-            return Err(absent(came, place, patience));
+        let arrival = arrivals.recv_timeout(Duration::from_millis(2));
+        let wrong =
+            arrival.ok().and_then(|arrival| admit(came, place, arrival).err());
+        let ended = launched.ended().map(|(rank, how)| {
+            Error::new(format!("rank {rank} ended before all had come: {how}"))
+        });
+        if failed.is_none() {
+            failed = wrong.or(ended);
+            if failed.is_some() {
+                deadline = deadline.min(Instant::now() + LATECOMERS);
+            }
         }
     }
-    Ok(())
+    match failed {
+        Some(error) => Err(error),
+        None if came.iter().any(Option::is_none) => {
+            Err(absent(came, place, patience))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Hears who has connected.

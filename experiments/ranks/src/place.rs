@@ -130,7 +130,7 @@ impl Place {
         }
         let local = variables.local_rank;
         let local_rank =
-            number(local.iter().copied().find(|n| set(&n)).unwrap_or(local[0]))?;
+            number(local.iter().copied().find(|n| set(n)).unwrap_or(local[0]))?;
         let all_here = ranks == 1
             || get(variables.here).is_some_and(|n| n == ranks.to_string());
         let host = match (launcher, get("MASTER_ADDR")) {
