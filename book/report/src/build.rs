@@ -31,7 +31,7 @@ pub struct Options {
     pub claims: PathBuf,
     /// The folder of figures: `<figures>/<machine>/<id>.svg`.
     pub figures: PathBuf,
-    /// The machine to show before the reference; none shows the reference alone.
+    /// The machine to show before the references; none shows them alone.
     pub this_machine: Option<String>,
     /// Where the finished book goes; none leaves it to `book.toml`.
     pub output: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Built {
     pub stored: Vec<PathBuf>,
     /// Figures that were removed because no chart makes them any more.
     pub removed: Vec<PathBuf>,
-    /// The machine shown before the reference, if it has any record.
+    /// The machine shown before the references, if it has any record.
     pub this_machine: Option<String>,
 }
 
@@ -147,21 +147,43 @@ pub fn supports(renderer: &str) -> bool {
 struct Expanded {
     pages: usize,
     pictures: Vec<Picture>,
-    /// The machines that the pictures are of.
-    machines: Vec<String>,
+    /// The machines that the pictures can be of.
+    machines: BTreeSet<String>,
     this_machine: Option<String>,
     problems: Vec<String>,
 }
 
+/// The reference machines of a book, in their order.
+pub fn references(book: &Path) -> Result<Vec<String>> {
+    reference_machines(&Config::from_disk(book.join("book.toml"))?)
+}
+
+/// `book.toml` names one or a list.
+fn reference_machines(config: &Config) -> Result<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        One(String),
+        Several(Vec<String>),
+    }
+    let given = config.get("preprocessor.workbook.reference")?;
+    let names = match given {
+        Some(Given::One(name)) => vec![name],
+        Some(Given::Several(names)) => names,
+        None => vec![],
+    };
+    if names.is_empty() {
+        bail!("book.toml: [preprocessor.workbook] names no `reference`");
+    }
+    Ok(names)
+}
+
 /// Replaces every directive of `book`.
 fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
-    let reference: String =
-        config.get("preprocessor.workbook.reference")?.ok_or_else(|| {
-            anyhow!("book.toml: [preprocessor.workbook] names no `reference`")
-        })?;
+    let references = reference_machines(config)?;
     let results = Results::new(&options.results);
     let records =
-        Records::load(&results, &reference, options.this_machine.as_deref())?;
+        Records::load(&results, &references, options.this_machine.as_deref())?;
     let claims = std::fs::read_to_string(&options.claims)
         .with_context(|| options.claims.display().to_string())?;
     let claims_name = options.claims.file_name().unwrap_or_default().display();
@@ -210,7 +232,7 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
         }
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
-    let machines = [reference].into_iter().chain(this_machine.clone()).collect();
+    let machines = references.into_iter().chain(this_machine.clone()).collect();
     Ok(Expanded { pages: pages.len(), pictures, machines, this_machine, problems })
 }
 

@@ -175,7 +175,8 @@ impl Test {
         let claimed = self.value(unit);
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
-            Unit::Share => measured * claimed > 0.0,
+            // A share above a bound says nothing of values below it: none is on its side.
+            Unit::Share => self.more_than.is_none() && measured * claimed > 0.0,
             _ => false,
         };
         let as_claimed = match self.tolerance {

@@ -26,6 +26,9 @@ pub struct Block {
     pub id: String,
     /// Whose record is drawn.
     pub experiment: String,
+    /// Which reference machine is drawn; without, the first that has the record, and the
+    /// reader's own.
+    pub machine: Option<String>,
     /// A sentence: what the chart shows.
     pub title: String,
     /// For screen readers.
@@ -304,14 +307,15 @@ impl Block {
         records: &Records,
         page: &Page,
     ) -> Result<(String, Vec<Picture>), String> {
-        let measured =
-            self.filter.all(records.reference.record(&self.experiment)?)?;
-        if !matches!(self.form, Form::Timeline | Form::Memory) {
-            self.names().check(&measured)?;
-        }
-        let figures = records.both(|machine| {
-            let record = machine.record(&self.experiment)?;
-            let plot = Plot { block: self, machine, record, page };
+        let on = self.machine.as_deref();
+        let figures = records.both(&self.experiment, on, |machine, record| {
+            if machine.is_reference()
+                && !matches!(self.form, Form::Timeline | Form::Memory)
+            {
+                self.names().check(&self.filter.all(record)?)?;
+            }
+            let machines = records.with(machine);
+            let plot = Plot { block: self, machine, record, machines, page };
             let form = match self.form {
                 Form::Lines => chart::Form::Lines(plot.lines()?),
                 Form::Bars => chart::Form::Bars(plot.bars()?),

@@ -1,6 +1,6 @@
 //! `goals` blocks: what was to be reached, whether it was, and what limits it. Whether a
 //! goal is met is never written: it follows from a quantity of the page. Goals are set for
-//! the reference machine; another machine's numbers are shown and not judged.
+//! the reference machines; another machine's numbers are shown and not judged.
 //!
 //! ```toml
 //! [[goal]]
@@ -14,6 +14,8 @@
 //! ```
 //!
 //! A time is to be `at_most` something.
+
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
@@ -71,12 +73,14 @@ impl Block {
         root: &str,
     ) -> Result<String, String> {
         let (mut rows, mut met) = (String::new(), 0);
+        let mut from = BTreeSet::new();
         for goal in &self.goals {
-            let (html, is_met) = goal
+            let (html, verdict) = goal
                 .expand(records, page, pages, root)
                 .map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
             rows += &html;
-            met += usize::from(is_met);
+            met += usize::from(verdict.reference);
+            from.extend(verdict.from);
         }
         Ok(format!(
             "<p class=\"counts\">{} goals for the {}: {met} met, {} missed.</p>\n\
@@ -85,7 +89,7 @@ impl Block {
              <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
              </tr></thead>\n{rows}</table>\n</div>\n",
             self.goals.len(),
-            escape(&records.reference.label),
+            escape(&records.label(&from)),
             self.goals.len() - met,
         ))
     }
@@ -113,7 +117,7 @@ impl Goal {
         page: &Page,
         pages: &[Page],
         root: &str,
-    ) -> Result<(String, bool), String> {
+    ) -> Result<(String, Both<bool>), String> {
         let Quantity { unit, value } = page.quantity(&self.achieved)?;
         let scale = unit.scale_of(&self.unit).ok_or_else(|| {
             let (name, kept) = (&self.achieved, unit.symbol());
@@ -127,10 +131,10 @@ impl Goal {
         };
         let at_most = if least { "" } else { "at most " };
         let here = match value.here {
-            Here::NotShown => Here::NotShown,
+            Here::Same => Here::Same,
             Here::Lacking | Here::Has(_) => Here::Lacking, // not judged
         };
-        let verdict = Both { reference: met, here };
+        let verdict = Both { reference: met, from: value.from.clone(), here };
         let ceiling = page.prose(&self.ceiling, records)?;
         let limit = page.prose(&self.limit, records)?;
         let explained = find(pages, &self.page).ok_or_else(|| {
@@ -147,7 +151,7 @@ impl Goal {
             escape(&unit.print(required)),
             verdict.sentence(records, |met, _| badge(*met).to_owned()),
         );
-        Ok((html, met))
+        Ok((html, verdict))
     }
 }
 

@@ -1,6 +1,6 @@
 //! One page: its quantities, and its text with every directive replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::claims::Ledger;
@@ -24,7 +24,7 @@ pub struct Page {
 
 /// Everything that a page is expanded with.
 pub struct Context<'a> {
-    /// The records of both machines.
+    /// The records of all machines.
     pub records: &'a Records,
     /// The judged claims.
     pub ledger: &'a Ledger,
@@ -121,9 +121,21 @@ impl Page {
                 let experiment = self.definitions.experiment.as_ref().ok_or(
                     "name the page's `experiment` in its `quantities` block",
                 )?;
-                let both = records.both(|machine| machine.record(experiment))?;
-                let lists = both
-                    .each()
+                let both = records.both(experiment, None, |_, record| Ok(record))?;
+                let mut shown: Vec<_> =
+                    both.each().map(|(record, beside)| (*record, beside)).collect();
+                for name in self.machines() {
+                    let further = records.named(&name)?.record(experiment).ok();
+                    let is_new = |new: &&record::Record| {
+                        let machine = &new.machine.name;
+                        shown.iter().all(|(old, _)| old.machine.name != *machine)
+                    };
+                    if let Some(record) = further.filter(is_new) {
+                        shown.push((record, true));
+                    }
+                }
+                let lists = shown
+                    .into_iter()
                     .map(|(record, beside)| provenance::full(record, beside));
                 lists.collect()
             }
@@ -173,6 +185,19 @@ impl Page {
                 false => format!("there is no quantity `{name}` on `{stem}.md`"),
             }
         })
+    }
+
+    /// The reference machines that the page names.
+    fn machines(&self) -> BTreeSet<String> {
+        let mut names = self.definitions.machines();
+        for found in &self.directives {
+            match &found.what {
+                Directive::Chart(block) => names.extend(block.machine.clone()),
+                Directive::Table(block) => names.extend(block.machines().cloned()),
+                _ => {}
+            }
+        }
+        names
     }
 
     /// The chart called `id`.

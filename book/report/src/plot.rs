@@ -1,7 +1,7 @@
 //! Which point lies where: a `chart` block with one machine's record becomes lines,
 //! bars or a heat map. Timelines and memory over time are for [`crate::course`].
 //!
-//! The reference machine must give everything that the block asks for. What another
+//! A reference machine must give everything that the block asks for. What another
 //! machine lacks is left out of its chart.
 
 use std::collections::BTreeMap;
@@ -29,6 +29,8 @@ pub struct Plot<'a> {
     pub machine: &'a Machine,
     /// Its record of the block's experiment.
     pub record: &'a Record,
+    /// Where its queries look: there first, on the other references after it.
+    pub machines: Vec<&'a Machine>,
     /// The page, which may define quantities that are drawn.
     pub page: &'a Page,
 }
@@ -329,7 +331,7 @@ impl Plot<'_> {
     fn query(&self, is: &str, axis: &Unit) -> Result<f64, String> {
         let query = Query::parse(is, Some(&self.block.experiment))?;
         same_unit(&query.unit(), axis)?;
-        query.value(self.machine)
+        Ok(query.value(&self.machines)?.0)
     }
 
     fn quantity(&self, name: &str) -> Result<f64, String> {
@@ -356,7 +358,7 @@ impl Plot<'_> {
         found: Result<T, String>,
     ) -> Result<Option<T>, String> {
         match found {
-            Err(problem) if self.machine.is_reference => Err(problem),
+            Err(problem) if self.machine.is_reference() => Err(problem),
             found => Ok(found.ok()),
         }
     }

@@ -4,17 +4,19 @@
 use record::{KernelOrigin, Record, units};
 
 use crate::html::escape;
+use crate::records::counted;
 use crate::select::Filter;
 use crate::unit::Unit;
 
-/// One line: GPU, date, revision, command. Then what `filter` would have shown but the
+/// One line: GPUs, date, revision, command. Then what `filter` would have shown but the
 /// machine could not measure.
 pub fn line(record: &Record, filter: &Filter) -> String {
     let gpu =
         record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
+    let gpu = counted(gpu, record.machine.gpus.len());
     let mut line = format!(
         "<span class=\"provenance\">{} · {} · {} · <code>{}</code>{}</span>",
-        escape(gpu),
+        escape(&gpu),
         escape(&day(&record.run.started)),
         escape(&revision(record)),
         escape(&record.run.command),
@@ -77,6 +79,12 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
                 pcie.generation, pcie.width
             );
             facts.push(("Link to the host", link));
+        }
+        if let Some(nvlink) = &gpu.nvlink {
+            let peak = nvlink.peak_bytes_per_second();
+            let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+            let link = format!("NVLink, {} links ({peak} each way)", nvlink.links);
+            facts.push(("Links to other GPUs", link));
         }
         if machine.gpus.len() > 1 {
             let which =

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::block;
 use crate::query::Query;
-use crate::records::{Both, Here, Machine, Records};
+use crate::records::{self, Both, Machine, Records};
 use crate::unit::Unit;
 
 /// The quantities of one page, before they are evaluated.
@@ -35,7 +35,7 @@ struct Entry {
     unit: Option<Unit>,
 }
 
-/// A number with its unit, on each machine that the book shows.
+/// A number with its unit, on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     /// Its unit.
@@ -87,24 +87,28 @@ impl Definitions {
         self.entries.contains_key(name)
     }
 
-    /// Every quantity that has a value on the reference machine, and why the others
+    /// The reference machines that queries name.
+    pub fn machines(&self) -> BTreeSet<String> {
+        let queries = self.entries.values().filter_map(|entry| entry.is.as_ref());
+        let queries = queries.filter_map(|is| self.query(is).ok());
+        queries.filter_map(|query| Some(query.on()?.to_owned())).collect()
+    }
+
+    /// Every quantity that has a value on the reference machines, and why the others
     /// have none.
     pub fn evaluate(
         &self,
         records: &Records,
     ) -> (BTreeMap<String, Quantity>, Vec<String>) {
         let (mut quantities, mut problems) = (BTreeMap::new(), vec![]);
-        let reference = self.on(&records.reference);
-        let here = records.here.as_ref().map(|machine| self.on(machine));
+        let reference = self.on(&records.references());
+        let here = records.here.as_ref().map(|machine| self.on(&[machine]));
+        let value_here = |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0);
         for (name, found) in &reference {
             match (found, self.unit(name)) {
-                (Ok(value), Ok(unit)) => {
-                    let here = match here.as_ref().map(|here| &here[name]) {
-                        None => Here::NotShown,
-                        Some(Err(_)) => Here::Lacking,
-                        Some(Ok(value)) => Here::Has(*value),
-                    };
-                    let value = Both { reference: *value, here };
+                (Ok((value, from)), Ok(unit)) => {
+                    let value =
+                        records.beside(*value, from.clone(), |_| value_here(name));
                     quantities.insert(name.clone(), Quantity { unit, value });
                 }
                 (Err(Problem::Elsewhere), _) => {}
@@ -140,11 +144,11 @@ impl Definitions {
         Query::parse(is, self.experiment.as_deref())
     }
 
-    /// Every quantity on `machine`.
-    fn on(&self, machine: &Machine) -> BTreeMap<String, Result<f64, Problem>> {
-        let mut found = BTreeMap::new();
+    /// Every quantity on one side, of `machines`.
+    fn on(&self, machines: &[&Machine]) -> Values {
+        let mut found = Values::new();
         for name in self.entries.keys() {
-            self.find(name, machine, &mut vec![], &mut found);
+            self.find(name, machines, &mut vec![], &mut found);
         }
         found
     }
@@ -154,9 +158,9 @@ impl Definitions {
     fn find(
         &self,
         name: &str,
-        machine: &Machine,
+        machines: &[&Machine],
         asking: &mut Vec<String>,
-        found: &mut BTreeMap<String, Result<f64, Problem>>,
+        found: &mut Values,
     ) {
         if found.contains_key(name) {
             return;
@@ -166,10 +170,11 @@ impl Definitions {
         let value = match (&entry.is, &entry.expression) {
             (Some(is), None) => self
                 .query(is)
-                .and_then(|query| query.value(machine))
+                .and_then(|query| query.value(machines))
+                .map(|(value, machine)| (value, records::from(machine)))
                 .map_err(Problem::Here),
             (None, Some(expression)) => {
-                self.compute(expression, machine, asking, found)
+                self.compute(expression, machines, asking, found)
             }
             _ => Err(Problem::Here("give either `is` or `expression`".to_owned())),
         };
@@ -180,12 +185,12 @@ impl Definitions {
     fn compute(
         &self,
         expression: &str,
-        machine: &Machine,
+        machines: &[&Machine],
         asking: &mut Vec<String>,
-        found: &mut BTreeMap<String, Result<f64, Problem>>,
-    ) -> Result<f64, Problem> {
+        found: &mut Values,
+    ) -> Result<Value, Problem> {
         let expression = Expression::parse(expression).map_err(Problem::Here)?;
-        let mut values = BTreeMap::new();
+        let (mut values, mut all) = (BTreeMap::new(), BTreeSet::new());
         for name in expression.names() {
             if let Some(start) = asking.iter().position(|asked| *asked == name) {
                 let circle = asking[start..].join("` needs `");
@@ -196,15 +201,21 @@ impl Definitions {
                 let problem = format!("there is no quantity `{name}` on this page");
                 return Err(Problem::Here(problem));
             }
-            self.find(&name, machine, asking, found);
-            match &found[&name] {
-                Ok(value) => values.insert(name, *value),
-                Err(_) => return Err(Problem::Elsewhere),
+            self.find(&name, machines, asking, found);
+            let Ok((value, from)) = &found[&name] else {
+                return Err(Problem::Elsewhere);
             };
+            values.insert(name, *value);
+            all.extend(from);
         }
-        expression.value(&mut values).map_err(Problem::Here)
+        let value = expression.value(&mut values).map_err(Problem::Here)?;
+        Ok((value, all))
     }
 }
+
+/// A number, and the places of the reference machines that it comes from.
+type Value = (f64, BTreeSet<usize>);
+type Values = BTreeMap<String, Result<Value, Problem>>;
 
 /// Why a quantity has no value.
 enum Problem {

@@ -5,13 +5,17 @@
 //! max transpose side=8192 : bandwidth                      the largest of several
 //! fit host-memory copy kind=pinned : latency               of the line through several
 //! machine : memory_peak                                    of the machine itself
+//! host-memory copy bytes=1GiB on h200-x2 : bandwidth       of one reference machine
 //! ```
+//!
+//! Without `on`, it is of the first reference machine that has a record of the experiment,
+//! and of the reader's own.
 
 use record::{Ceiling, Measurement, Record};
 
 use crate::fit::Fit;
 use crate::metric::Metric;
-use crate::records::Machine;
+use crate::records::{self, Machine};
 use crate::select::{CASE, Filter, value};
 use crate::unit::Unit;
 
@@ -20,6 +24,8 @@ use crate::unit::Unit;
 pub struct Query {
     experiment: String,
     filter: Filter,
+    /// The reference machine that is named.
+    on: Option<String>,
     wanted: Wanted,
 }
 
@@ -111,7 +117,16 @@ impl Query {
             .split_once(':')
             .ok_or_else(|| format!("`{text}` has no ` : metric`"))?;
         let number = number.trim();
-        let mut words = selector.split_whitespace().peekable();
+        let mut words: Vec<&str> = selector.split_whitespace().collect();
+        let on = match *words.as_slice() {
+            [.., "on", machine] => {
+                words.truncate(words.len() - 2);
+                Some(machine.to_owned())
+            }
+            [.., "on"] => return Err("`on` which machine?".to_owned()),
+            _ => None,
+        };
+        let mut words = words.into_iter().peekable();
         let word = words.next_if(|w| ["fit", "max", "min", "machine"].contains(w));
         let wanted = match word {
             Some("max") => Wanted::Extreme(Metric::parse(number)?, f64::max),
@@ -138,7 +153,7 @@ impl Query {
                 return Err(format!("`{key}` is given twice"));
             }
         }
-        Ok(Query { experiment: experiment.to_owned(), filter, wanted })
+        Ok(Query { experiment: experiment.to_owned(), filter, on, wanted })
     }
 
     /// The unit its value is kept in.
@@ -150,9 +165,18 @@ impl Query {
         }
     }
 
-    /// Its value on `machine`, which is finite.
-    pub fn value(&self, machine: &Machine) -> Result<f64, String> {
-        let record = machine.record(&self.experiment)?;
+    /// The reference machine that it names.
+    pub fn on(&self) -> Option<&str> {
+        self.on.as_deref()
+    }
+
+    /// Its value, which is finite, and on which of `machines`.
+    pub fn value<'m>(
+        &self,
+        machines: &[&'m Machine],
+    ) -> Result<(f64, &'m Machine), String> {
+        let (machine, record) =
+            records::recorded(machines, &self.experiment, self.on())?;
         let value = match &self.wanted {
             Wanted::One(metric) => {
                 metric.of(record, self.filter.one(record)?)?.value
@@ -170,7 +194,10 @@ impl Query {
             Wanted::Machine(number) => (number.of)(record)
                 .ok_or_else(|| format!("`{}` does not tell", machine.name))?,
         };
-        value.is_finite().then_some(value).ok_or("is not a finite number".to_owned())
+        match value.is_finite() {
+            true => Ok((value, machine)),
+            false => Err("is not a finite number".to_owned()),
+        }
     }
 }
 

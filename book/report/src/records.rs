@@ -1,7 +1,7 @@
-//! The records that a book is built from: those of the reference machine, which every
+//! The records that a book is built from: those of the reference machines, which every
 //! page needs, and those of this machine, which are shown first where there are any.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use record::{Gpu, Record, Results, Source};
@@ -15,13 +15,13 @@ pub struct Machine {
     pub name: String,
     /// Its short name for people, such as `H200` or `RTX 4090 ×2`.
     pub label: String,
-    /// Whether it is the reference machine.
-    pub is_reference: bool,
+    /// Its place among the reference machines; none for the reader's own.
+    place: Option<usize>,
     records: BTreeMap<String, Record>,
 }
 
 impl Machine {
-    fn load(results: &Results, name: &str, is_reference: bool) -> Result<Machine> {
+    fn load(results: &Results, name: &str, place: Option<usize>) -> Result<Machine> {
         let mut records = BTreeMap::new();
         for experiment in results.experiments(name)? {
             // What an emulator counted is never shown as if it had been measured.
@@ -33,7 +33,12 @@ impl Machine {
         }
         let label =
             records.values().next().and_then(label).unwrap_or(name.to_owned());
-        Ok(Machine { name: name.to_owned(), label, is_reference, records })
+        Ok(Machine { name: name.to_owned(), label, place, records })
+    }
+
+    /// Whether the pages were written about it.
+    pub fn is_reference(&self) -> bool {
+        self.place.is_some()
     }
 
     /// The record of `experiment`; the error says that there is none.
@@ -49,59 +54,183 @@ fn label(record: &Record) -> Option<String> {
     let Gpu { name, .. } = record.machine.measured_gpu()?;
     let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
     let name = name.strip_prefix("GeForce ").unwrap_or(name);
-    let gpus = record.machine.gpus.len();
-    Some(if gpus > 1 { format!("{name} ×{gpus}") } else { name.to_owned() })
+    Some(counted(name, record.machine.gpus.len()))
+}
+
+/// `name`, and how many there are if there are several.
+pub fn counted(name: &str, count: usize) -> String {
+    if count > 1 { format!("{name} ×{count}") } else { name.to_owned() }
 }
 
 /// The machines that a book shows.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// The machine that the pages were written about.
-    pub reference: Machine,
-    /// The reader's own, if it measured anything and is not the reference.
+    /// The machines that the pages were written about. An experiment's record is that
+    /// of the first that has it.
+    references: Vec<Machine>,
+    /// The reader's own, if it measured anything.
     pub here: Option<Machine>,
 }
 
 impl Records {
-    /// Reads every record of both machines.
+    /// Reads every record of all these machines.
     pub fn load(
         results: &Results,
-        reference: &str,
+        references: &[String],
         here: Option<&str>,
     ) -> Result<Records> {
-        let mut reference = Machine::load(results, reference, true)
-            .context("the reference machine's records")?;
+        let load = |(place, name): (usize, &String)| {
+            Machine::load(results, name, Some(place))
+        };
+        let references: Result<Vec<Machine>> =
+            references.iter().enumerate().map(load).collect();
         let here = here
-            .filter(|name| *name != reference.name)
-            .map(|name| Machine::load(results, name, false))
+            .map(|name| Machine::load(results, name, None))
             .transpose()
             .context("this machine's records")?
             .filter(|machine| !machine.records.is_empty());
-        if here.as_ref().is_some_and(|here| here.label == reference.label) {
-            reference.label = reference.name.clone(); // two of a kind: tell them apart
-        }
-        Ok(Records { reference, here })
+        let references = references.context("the reference machine's records")?;
+        let mut records = Records { references, here };
+        records.tell_apart();
+        Ok(records)
     }
 
-    /// What `of` finds on each machine. The reference must have it; where this machine
-    /// lacks it, the book shows the reference's.
+    /// Gives a reference machine without records the label that its name stands for, and
+    /// those that share one with another machine their names.
+    fn tell_apart(&mut self) {
+        let known: Vec<(String, String)> = self
+            .references
+            .iter()
+            .chain(&self.here)
+            .map(|machine| (machine.name.clone(), machine.label.clone()))
+            .collect();
+        for Machine { name, label, records, .. } in &mut self.references {
+            let of_one = name.rsplit_once("-x").and_then(|(one, count)| {
+                let (_, label) = known.iter().find(|(name, _)| name == one)?;
+                Some(counted(label, count.parse().ok()?))
+            });
+            let shared =
+                |(other, its): &(String, String)| other != name && its == label;
+            if records.is_empty() {
+                *label = of_one.unwrap_or_else(|| name.clone());
+            } else if known.iter().any(shared) {
+                *label = name.clone();
+            }
+        }
+    }
+
+    /// The reference machines in their order.
+    pub fn references(&self) -> Vec<&Machine> {
+        self.references.iter().collect()
+    }
+
+    /// The reference machine called `name`.
+    pub fn named(&self, name: &str) -> Result<&Machine, String> {
+        named(&self.references(), name)
+    }
+
+    /// Where to look for what is shown with `machine`: there, and for a reference on the
+    /// others after it.
+    pub fn with<'r>(&'r self, machine: &'r Machine) -> Vec<&'r Machine> {
+        let others = self.references.iter().filter(|_| machine.is_reference());
+        [machine].into_iter().chain(others).collect()
+    }
+
+    /// What `of` finds on each side in the record of `experiment`, of the machine `on` if
+    /// one is named. The references must have it; where this machine lacks it, the book
+    /// shows the reference's.
     pub fn both<'r, T>(
         &'r self,
-        of: impl Fn(&'r Machine) -> Result<T, String>,
+        experiment: &str,
+        on: Option<&str>,
+        of: impl Fn(&'r Machine, &'r Record) -> Result<T, String>,
     ) -> Result<Both<T>, String> {
-        let here = match &self.here {
-            None => Here::NotShown,
-            Some(machine) => of(machine).map_or(Here::Lacking, Here::Has),
+        let (machine, record) = recorded(&self.references(), experiment, on)?;
+        let here = |here| {
+            let (machine, record) = recorded(&[here], experiment, on).ok()?;
+            of(machine, record).ok()
         };
-        Ok(Both { reference: of(&self.reference)?, here })
+        Ok(self.beside(of(machine, record)?, from(machine), here))
+    }
+
+    /// `reference`, which comes `from` these reference machines, beside what is found `here`.
+    pub fn beside<'r, T>(
+        &'r self,
+        reference: T,
+        from: BTreeSet<usize>,
+        here: impl Fn(&'r Machine) -> Option<T>,
+    ) -> Both<T> {
+        let is_own = |own: &Machine| {
+            from.iter().all(|&place| self.references[place].name == own.name)
+        };
+        let here = match &self.here {
+            Some(own) if !is_own(own) => here(own).map_or(Here::Lacking, Here::Has),
+            _ => Here::Same,
+        };
+        Both { reference, from, here }
+    }
+
+    /// The label of the reference machines at these places.
+    pub fn label(&self, places: &BTreeSet<usize>) -> String {
+        let labels =
+            places.iter().map(|&place| self.references[place].label.as_str());
+        let labels: Vec<&str> = labels.collect();
+        match labels.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} and {last}", others.join(", "))
+            }
+            _ => labels.concat(),
+        }
     }
 }
 
-/// Something found on each machine that the book shows.
+/// The place of a reference machine, as where something comes from.
+pub fn from(machine: &Machine) -> BTreeSet<usize> {
+    machine.place.into_iter().collect()
+}
+
+fn named<'m>(machines: &[&'m Machine], name: &str) -> Result<&'m Machine, String> {
+    let found = machines.iter().find(|machine| machine.name == name).copied();
+    found.ok_or_else(|| {
+        let names = names(machines);
+        format!("`{name}` is no reference machine: book.toml names {names}")
+    })
+}
+
+fn names(machines: &[&Machine]) -> String {
+    let names = machines.iter().map(|machine| format!("`{}`", machine.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The first of `machines` that has a record of `experiment`, or the one called `on`.
+pub fn recorded<'m>(
+    machines: &[&'m Machine],
+    experiment: &str,
+    on: Option<&str>,
+) -> Result<(&'m Machine, &'m Record), String> {
+    let machines = match on {
+        Some(name) => &[named(machines, name)?],
+        None => machines,
+    };
+    let mut found =
+        machines.iter().map(|machine| (machine, machine.record(experiment)));
+    match (found.find(|(_, record)| record.is_ok()), machines) {
+        (Some((machine, record)), _) => Ok((machine, record?)),
+        (None, [only]) => Err(only.record(experiment).err().unwrap_or_default()),
+        (None, _) => {
+            let names = names(machines);
+            Err(format!("none of {names} has a measured record of `{experiment}`"))
+        }
+    }
+}
+
+/// Something found on each side: on the reference machines, and on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Both<T> {
-    /// On the reference machine.
+    /// On the reference machines.
     pub reference: T,
+    /// The places of those that it comes from.
+    pub from: BTreeSet<usize>,
     /// On this machine.
     pub here: Here<T>,
 }
@@ -109,8 +238,9 @@ pub struct Both<T> {
 /// Something found, or not, on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Here<T> {
-    /// The book shows the reference machine only.
-    NotShown,
+    /// It is the reference's: there is no other machine, it comes from this one, or it
+    /// comes from no machine at all.
+    Same,
     /// This machine's records do not have it.
     Lacking,
     /// This machine's.
@@ -118,25 +248,26 @@ pub enum Here<T> {
 }
 
 impl<T> Both<T> {
-    /// The same for both machines.
+    /// The same on all machines.
     pub fn anywhere(value: T) -> Both<T> {
-        Both { reference: value, here: Here::NotShown }
+        Both { reference: value, from: BTreeSet::new(), here: Here::Same }
     }
 
     /// This machine's where it has one, else the reference's.
     pub fn first(&self) -> &T {
         match &self.here {
             Here::Has(here) => here,
-            Here::NotShown | Here::Lacking => &self.reference,
+            Here::Same | Here::Lacking => &self.reference,
         }
     }
 
-    /// What `machine` has, if it has it.
+    /// What is shown with `machine`, if it has it.
     pub fn on(&self, machine: &Machine) -> Option<&T> {
         match &self.here {
-            _ if machine.is_reference => Some(&self.reference),
+            _ if machine.is_reference() => Some(&self.reference),
             Here::Has(here) => Some(here),
-            Here::NotShown | Here::Lacking => None,
+            Here::Same => Some(&self.reference),
+            Here::Lacking => None,
         }
     }
 
@@ -144,8 +275,9 @@ impl<T> Both<T> {
     pub fn map<U>(self, f: impl Fn(T) -> U) -> Both<U> {
         Both {
             reference: f(self.reference),
+            from: self.from,
             here: match self.here {
-                Here::NotShown => Here::NotShown,
+                Here::Same => Here::Same,
                 Here::Lacking => Here::Lacking,
                 Here::Has(here) => Here::Has(f(here)),
             },
@@ -159,9 +291,9 @@ impl<T> Both<T> {
         records: &Records,
         show: impl Fn(&T, bool) -> String,
     ) -> String {
-        let label = html::inline(&records.reference.label);
+        let label = html::inline(&records.label(&self.from));
         match &self.here {
-            Here::NotShown => show(&self.reference, false),
+            Here::Same => show(&self.reference, false),
             Here::Lacking => format!(
                 "<span class=\"beside\">{label}:</span> {}",
                 show(&self.reference, false)
@@ -179,26 +311,34 @@ impl<T> Both<T> {
     pub fn each(&self) -> impl Iterator<Item = (&T, bool)> {
         let (first, second) = match &self.here {
             Here::Has(here) => (here, Some(&self.reference)),
-            Here::NotShown | Here::Lacking => (&self.reference, None),
+            Here::Same | Here::Lacking => (&self.reference, None),
         };
         [(first, false)].into_iter().chain(second.map(|reference| (reference, true)))
     }
 }
 
-impl<T> FromIterator<Both<T>> for Both<Vec<T>> {
+impl<T: Clone> FromIterator<Both<T>> for Both<Vec<T>> {
     /// This machine has all of them or is lacking.
     fn from_iter<I: IntoIterator<Item = Both<T>>>(items: I) -> Both<Vec<T>> {
-        let mut all = Both { reference: vec![], here: Here::Has(vec![]) };
+        let mut all = Both::anywhere(vec![]);
         for item in items {
-            all.reference.push(item.reference);
             all.here = match (all.here, item.here) {
-                (Here::NotShown, _) | (_, Here::NotShown) => Here::NotShown,
                 (Here::Lacking, _) | (_, Here::Lacking) => Here::Lacking,
-                (Here::Has(mut values), Here::Has(value)) => {
-                    values.push(value);
+                (Here::Same, Here::Same) => Here::Same,
+                (here, value) => {
+                    let mut values = match here {
+                        Here::Has(values) => values,
+                        _ => all.reference.clone(),
+                    };
+                    values.push(match value {
+                        Here::Has(value) => value,
+                        _ => item.reference.clone(),
+                    });
                     Here::Has(values)
                 }
             };
+            all.reference.push(item.reference);
+            all.from.extend(item.from);
         }
         all
     }

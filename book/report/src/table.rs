@@ -1,4 +1,6 @@
-//! `table` blocks: measurements as rows, with how well each number is known.
+//! `table` blocks: measurements as rows, with how well each number is known. A table with
+//! `machines` compares them: each has rows of its own, or a column, and so has the
+//! reader's. What a listed machine has no record of is "not recorded".
 
 use std::collections::BTreeMap;
 
@@ -19,6 +21,12 @@ use crate::select::{self, Filter};
 #[serde(deny_unknown_fields)]
 pub struct Block {
     experiment: String,
+    /// Which reference machine is shown; without, the first that has the record, and the
+    /// reader's own.
+    machine: Option<String>,
+    /// Reference machines to compare, in order.
+    #[serde(default)]
+    machines: Vec<String>,
     #[serde(default, rename = "where")]
     filter: Filter,
     rows: Vec<String>,
@@ -33,21 +41,37 @@ pub struct Block {
     caption: String,
 }
 
+/// In `rows` and `columns_by`, the machine stands among the parameters under this name.
+const MACHINE: &str = "machine";
+
 /// The body of a table before it is HTML.
 struct Grid {
     /// Heads of all columns.
     head: Vec<String>,
-    /// For each row, the labels in front and the cells.
-    rows: Vec<(Vec<String>, Vec<Cell>)>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    /// The values that make it.
+    keys: Vec<Parameter>,
+    /// What they are called.
+    labels: Vec<String>,
+    cells: Vec<Cell>,
 }
 
 /// The values that make a row, and the measurements in it.
-type Row<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
+type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 
-/// What a cell shows, and what it says when pointed at.
+/// One of the machines that a table compares, with its record.
+struct Compared<'r> {
+    label: String,
+    found: Option<(&'r Record, Grid)>,
+}
+
+/// What a cell shows, and its attributes in HTML.
 struct Cell {
     text: String,
-    title: Option<String>,
+    attributes: String,
 }
 
 impl Cell {
@@ -57,12 +81,27 @@ impl Cell {
         metric: &Metric,
     ) -> Result<Cell, String> {
         let estimate = metric.of(record, m)?;
-        let title = metric.is_timed().then(|| metric.in_words(m, &estimate));
-        Ok(Cell { text: metric.unit().print(estimate.value), title })
+        let mut cell = Cell::number(metric.unit().print(estimate.value));
+        if metric.is_timed() {
+            let title = escape(&metric.in_words(m, &estimate));
+            cell.attributes += &format!(" title=\"{title}\"");
+        }
+        Ok(cell)
+    }
+
+    fn number(text: String) -> Cell {
+        Cell { text, attributes: " class=\"number\"".to_owned() }
     }
 
     fn lacking() -> Cell {
-        Cell { text: "–".to_owned(), title: None }
+        Cell::number("–".to_owned())
+    }
+
+    /// Stands for all that a machine would have: so many columns and rows.
+    fn not_recorded(columns: usize, rows: usize) -> Cell {
+        let attributes =
+            format!(" class=\"missing\" colspan=\"{columns}\" rowspan=\"{rows}\"");
+        Cell { text: "not recorded".to_owned(), attributes }
     }
 }
 
@@ -81,23 +120,157 @@ impl Block {
         let columns: Vec<String> = parameters.chain(metrics).collect();
         match block.headings.keys().find(|key| !columns.contains(key)) {
             Some(key) => Err(format!("headings: there is no column `{key}`")),
-            None => Ok(block),
+            None => block.check_machines().map(|()| block),
         }
+    }
+
+    fn check_machines(&self) -> Result<(), String> {
+        let first = self.rows.first().is_some_and(|key| key == MACHINE);
+        let in_rows = self.rows.iter().any(|key| key == MACHINE);
+        let in_columns = self.columns_by.as_deref() == Some(MACHINE);
+        let in_its_place = match in_rows {
+            true => first && self.columns_by.is_none(),
+            false => in_columns,
+        };
+        match (self.machines.is_empty(), &self.machine) {
+            (true, _) if !in_rows && !in_columns => Ok(()),
+            (true, _) => Err("say in `machines` which are compared".to_owned()),
+            (false, Some(_)) => Err("take `machine` or `machines`".to_owned()),
+            (false, None) if in_its_place => Ok(()),
+            (false, None) => Err(
+                "with `machines`, `machine` is the first of `rows`, without `columns_by`, \
+                 or is `columns_by`"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// The reference machines that it names.
+    pub fn machines(&self) -> impl Iterator<Item = &String> {
+        self.machines.iter().chain(&self.machine)
     }
 
     /// The table as HTML.
     pub fn expand(&self, records: &Records) -> Result<String, String> {
-        let measured =
-            self.filter.all(records.reference.record(&self.experiment)?)?;
-        self.names().check(&measured)?;
-        let grids = records.both(|machine| {
-            let record = machine.record(&self.experiment)?;
+        if !self.machines.is_empty() {
+            return self.compare(records);
+        }
+        let on = self.machine.as_deref();
+        let grids = records.both(&self.experiment, on, |machine, record| {
+            if machine.is_reference() {
+                self.names().check(&self.filter.all(record)?)?;
+            }
             Ok((record, self.grid(machine, record)?))
         })?;
         let html = grids
             .each()
-            .map(|((record, grid), beside)| self.html(record, grid, beside));
+            .map(|((record, grid), beside)| self.html(&[*record], grid, beside));
         Ok(html.collect())
+    }
+
+    /// The machines in one table: the reader's own first, unless it is among them.
+    fn compare(&self, records: &Records) -> Result<String, String> {
+        let mut one = Block { columns_by: None, ..self.clone() };
+        one.rows.retain(|key| key != MACHINE);
+        let (mut compared, mut measured) = (vec![], vec![]);
+        let own =
+            records.here.as_ref().filter(|own| !self.machines.contains(&own.name));
+        if let Some(own) = own
+            && let Ok(record) = own.record(&self.experiment)
+            && let Ok(grid) = one.grid(own, record)
+        {
+            let label = format!("{} (this machine)", own.label);
+            compared.push(Compared { label, found: Some((record, grid)) });
+        }
+        for name in &self.machines {
+            let machine = records.named(name)?;
+            let mut found = None;
+            if let Ok(record) = machine.record(&self.experiment) {
+                measured.extend(self.filter.all(record)?);
+                found = Some((record, one.grid(machine, record)?));
+            }
+            compared.push(Compared { label: machine.label.clone(), found });
+        }
+        if measured.is_empty() {
+            let experiment = &self.experiment;
+            return Err(format!(
+                "no machine has a measured record of `{experiment}`"
+            ));
+        }
+        self.names().check(&measured)?;
+        let shown: Vec<&Record> =
+            compared.iter().filter_map(|c| Some(c.found.as_ref()?.0)).collect();
+        let grid = match self.columns_by {
+            None => self.stacked(compared),
+            Some(_) => self.joined(&compared),
+        };
+        Ok(self.html(&shown, &grid, false))
+    }
+
+    /// Each machine's rows under those of the one before it.
+    fn stacked(&self, compared: Vec<Compared>) -> Grid {
+        let heads = compared.iter().filter_map(|c| Some(&c.found.as_ref()?.1.head));
+        let mut head = vec![self.heading(MACHINE, names::of_parameter(MACHINE))];
+        head.extend(heads.take(1).flatten().cloned());
+        let mut rows = vec![];
+        for Compared { label, found } in compared {
+            match found {
+                None => {
+                    let cells = vec![Cell::not_recorded(head.len() - 1, 1)];
+                    rows.push(Row { keys: vec![], labels: vec![label], cells });
+                }
+                Some((_, grid)) => {
+                    for mut row in grid.rows {
+                        row.labels.insert(0, label.clone());
+                        rows.push(row);
+                    }
+                }
+            }
+        }
+        Grid { head, rows }
+    }
+
+    /// The machines as columns. A row that one of them lacks is lacking there.
+    fn joined(&self, compared: &[Compared]) -> Grid {
+        let grids = compared.iter().map(|c| c.found.as_ref().map(|(_, grid)| grid));
+        let mut rows: Vec<Row> = vec![];
+        for row in grids.clone().flatten().flat_map(|grid| &grid.rows) {
+            if rows.iter().all(|known| known.keys != row.keys) {
+                let (keys, labels) = (row.keys.clone(), row.labels.clone());
+                rows.push(Row { keys, labels, cells: vec![] });
+            }
+        }
+        let names = self.names();
+        rows.sort_by_key(|row| {
+            let place = |value: &Parameter| (names.place(value), value.integer());
+            row.keys.iter().map(place).collect::<Vec<_>>()
+        });
+        let count = rows.len();
+        for (place, row) in rows.iter_mut().enumerate() {
+            for grid in grids.clone() {
+                let Some(grid) = grid else {
+                    if place == 0 {
+                        row.cells.push(Cell::not_recorded(1, count));
+                    }
+                    continue;
+                };
+                let same = grid.rows.iter().find(|other| other.keys == row.keys);
+                row.cells.push(match same.map(|same| same.cells.as_slice()) {
+                    Some([cell, rest @ ..]) => {
+                        let precision: String = rest
+                            .iter()
+                            .map(|cell| format!(" ± {}", cell.text))
+                            .collect();
+                        let text = format!("{}{precision}", cell.text);
+                        Cell { text, attributes: cell.attributes.clone() }
+                    }
+                    _ => Cell::lacking(),
+                });
+            }
+        }
+        let of_row = |key: &String| self.heading(key, names::of_parameter(key));
+        let machines = compared.iter().map(|c| c.label.clone());
+        Grid { head: self.rows.iter().map(of_row).chain(machines).collect(), rows }
     }
 
     fn names(&self) -> Names<'_> {
@@ -150,7 +323,7 @@ impl Block {
                 for metric in &self.metrics {
                     cells.push(match Cell::of(record, m, metric) {
                         // What the reference must have, another machine may lack.
-                        Err(_) if !machine.is_reference => Cell::lacking(),
+                        Err(_) if !machine.is_reference() => Cell::lacking(),
                         cell => cell?,
                     });
                 }
@@ -158,20 +331,21 @@ impl Block {
                     (true, Some(cell)) if self.columns_by.is_some() => {
                         cell.text += &format!(" ± {}", precision(m));
                     }
-                    (true, _) => {
-                        cells.push(Cell { text: precision(m), title: None })
-                    }
+                    (true, _) => cells.push(Cell::number(precision(m))),
                     (false, _) => {}
                 }
             }
-            rows.push((labels, cells));
+            rows.push(Row { keys, labels, cells });
         }
         Ok(Grid { head, rows })
     }
 
     /// The measurements of each row, under the values that make the row, in order.
-    fn rows<'r>(&self, chosen: &[&'r Measurement]) -> Result<Vec<Row<'r>>, String> {
-        let mut rows: Vec<Row> = vec![];
+    fn rows<'r>(
+        &self,
+        chosen: &[&'r Measurement],
+    ) -> Result<Vec<OfARow<'r>>, String> {
+        let mut rows: Vec<OfARow> = vec![];
         for m in chosen {
             let value = |key: &String| {
                 select::parameter(m, key)
@@ -190,31 +364,31 @@ impl Block {
         Ok(rows)
     }
 
-    fn html(&self, record: &Record, grid: &Grid, beside: bool) -> String {
+    fn html(&self, shown: &[&Record], grid: &Grid, beside: bool) -> String {
         let class = if beside { "table beside" } else { "table" };
+        let machines: Vec<_> =
+            shown.iter().map(|record| escape(&record.machine.name)).collect();
+        let lines =
+            shown.iter().map(|record| provenance::line(record, &self.filter));
         let mut html = format!(
             "<div class=\"{class}\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
              <thead><tr>",
-            escape(&record.machine.name),
+            machines.join(" "),
             prose(&self.caption),
-            provenance::line(record, &self.filter)
+            lines.collect::<Vec<_>>().join(" ")
         );
         for (i, head) in grid.head.iter().enumerate() {
             let class = if i < self.rows.len() { "" } else { " class=\"number\"" };
             html += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
         }
         html += "</tr></thead>\n<tbody>\n";
-        for (labels, cells) in &grid.rows {
+        for Row { labels, cells, .. } in &grid.rows {
             html += "<tr>";
             for label in labels {
                 html += &format!("<th scope=\"row\">{}</th>", escape(label));
             }
-            for Cell { text, title } in cells {
-                let title =
-                    title.as_ref().map(|t| format!(" title=\"{}\"", escape(t)));
-                let title = title.unwrap_or_default();
-                html +=
-                    &format!("<td class=\"number\"{title}>{}</td>", escape(text));
+            for Cell { text, attributes } in cells {
+                html += &format!("<td{attributes}>{}</td>", escape(text));
             }
             html += "</tr>\n";
         }

@@ -62,12 +62,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         anstream::println!(
             "The experiments run on an emulated GPU, which checks their results and \
              counts their memory traffic. It has no time, so the book shows what the \
-             reference machine measured.\n"
+             reference machines measured.\n"
         );
     } else if let Gpus::None(why) = gpu::probe() {
         anstream::println!(
             "No GPU can be measured here: {why}. So nothing is run, and the book shows \
-             what the reference machine recorded.\n"
+             what the reference machines recorded.\n"
         );
         book::build(root, &book::Arguments::default())?;
         return Ok(ExitCode::SUCCESS);
@@ -103,35 +103,27 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
 
     book::build(root, &book::Arguments::default())?;
-    let of = |pick: fn(&Ended) -> Option<String>| -> Vec<String> {
-        ended
-            .iter()
-            .filter_map(|(name, end)| Some(format!("{name}{}", pick(end)?)))
-            .collect()
-    };
-    let recorded = of(|e| matches!(e, Ended::Recorded).then(String::new));
-    let cannot = of(|e| match e {
-        Ended::CannotRun(why) => Some(format!(" ({why})")),
-        _ => None,
-    });
-    let failed = of(|e| match e {
-        Ended::Failed(why) => Some(format!(" ({why})")),
-        _ => None,
-    });
-    for (what, names) in
-        [("recorded", &recorded), ("skipped", &cannot), ("failed", &failed)]
-    {
-        if !names.is_empty() {
-            anstream::println!("{what}: {}", names.join(", "));
+    let is_recorded = |(_, end): &&(&str, Ended)| matches!(end, Ended::Recorded);
+    let recorded: Vec<&str> =
+        ended.iter().filter(is_recorded).map(|(name, _)| *name).collect();
+    if !recorded.is_empty() {
+        anstream::println!("recorded: {}", recorded.join(", "));
+    }
+    for (name, end) in &ended {
+        match end {
+            Ended::Recorded => {}
+            Ended::CannotRun(why) => anstream::println!("skipped: {name}: {why}"),
+            Ended::Failed(why) => anstream::println!("failed: {name}: {why}"),
         }
     }
+    let failed = ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
     Ok(if interrupted.load(Ordering::Relaxed) {
         anstream::println!("interrupted: what is listed as recorded is kept");
         ExitCode::from(INTERRUPTED)
-    } else if failed.is_empty() {
-        ExitCode::SUCCESS
-    } else {
+    } else if failed {
         ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     })
 }
 
@@ -195,12 +187,14 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     let mut child =
         command.spawn().with_context(|| program.display().to_string())?;
     let mut why = String::new();
+    let unable = format!("{name} cannot run on this machine: ");
     for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {
         let line = line?;
         let _ = writeln!(anstream::stderr(), "{line}"); // a closed terminal is no failure
-        match line.strip_prefix("error: ") {
-            Some(error) => why = error.to_owned(),
-            None if why.is_empty() => why = line, // advice follows an error
+        let reason = line.strip_prefix("error: ").or(line.strip_prefix(&unable));
+        match reason {
+            Some(reason) => why = reason.to_owned(),
+            None if why.is_empty() => why = line, // advice follows a reason
             None => {}
         }
     }

@@ -283,6 +283,56 @@ fn run_without_a_gpu_says_why_and_builds_the_book() {
     }
 }
 
+/// A program that stands in for an experiment's, and ends as `script` says.
+#[cfg(unix)]
+fn stand_in(folder: &Path, experiment: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let program = folder.join(experiment);
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
+    let checkout = Checkout::new();
+    let run = |arguments: &str| {
+        let mut command = command_without_an_emulator(&checkout, arguments);
+        Ended::of(command.env("CARGO", "true")) // there is nothing to compile
+    };
+    let programs = checkout.path("elsewhere");
+    fs::create_dir_all(&programs).unwrap();
+    stand_in(&programs, "transpose", "exit 0");
+    stand_in(
+        &programs,
+        "coalescing",
+        "echo 'coalescing cannot run on this machine: it needs 2 GPUs.' >&2\n\
+         echo 'Nothing was recorded.' >&2\nexit 77",
+    );
+    stand_in(
+        &programs,
+        "host-memory",
+        "echo 'error: wrong result' >&2\necho 'advice' >&2\nexit 1",
+    );
+
+    let ended = run("run coalescing transpose --emulate");
+    ended.fails(0); // it says on standard error what the experiment says
+    let skipped = "skipped: coalescing: it needs 2 GPUs.\n";
+    assert!(
+        ended.stdout.ends_with(&format!("recorded: transpose\n{skipped}")),
+        "{ended}"
+    );
+    assert!(checkout.path("book/html/index.html").is_file(), "{ended}");
+
+    let ended = run("run coalescing host-memory --emulate");
+    ended.fails(1);
+    let failed = "failed: host-memory: wrong result\n";
+    for line in [skipped, failed] {
+        assert!(ended.stdout.contains(line), "{ended}");
+    }
+    assert!(!ended.stdout.contains("recorded: "), "{ended}");
+}
+
 #[test]
 fn run_names_the_experiments_there_are_if_one_is_unknown() {
     let checkout = Checkout::new();
@@ -620,11 +670,16 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
     assert!(!html.contains("data-machine=\"other\""), "numbers out of nowhere");
     assert!(html.contains("<span class=\"beside\">H200:</span> "), "not labelled");
 
-    // The reference as this machine is shown once.
+    // A reference machine as this machine is shown once.
     for arguments in ["build --machine h200", "build"] {
         checkout.write("results/this-machine", "h200\n");
         checkout.run(arguments).succeeds();
-        assert!(pages(&checkout.path("book/html")) == alone, "{arguments}");
+        let shown = pages(&checkout.path("book/html"));
+        for page in
+            ["transfer-bandwidth.html", "host-memory.html", "coalescing.html"]
+        {
+            assert!(shown[page] == alone[page], "{arguments}: {page}");
+        }
     }
     checkout.write("results/this-machine", "h200\n");
     checkout.run("build --machine other").succeeds();

@@ -14,9 +14,6 @@ use lab::kernel::sha256;
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
 
-/// The machine whose records the book shows to everybody.
-const REFERENCE: &str = "h200";
-
 /// One folder of `experiments/` that has a program.
 struct Experiment {
     /// The folder's name, which everything else of the experiment must have.
@@ -93,11 +90,37 @@ fn peers() -> BTreeSet<String> {
     stems("scripts/peers", "py").into_iter().filter(measures).collect()
 }
 
-/// The reference record of an experiment or a peer; the error says what is wrong with it.
-fn reference_record(name: &str) -> Result<Record, String> {
+/// The machines whose records the book shows to everybody, in its order.
+fn references() -> Vec<String> {
+    report::references(&root().join("book")).unwrap()
+}
+
+/// Where a record lies, and the record.
+type Stored = (String, Record);
+
+/// The record called `name` of each reference machine that has one, in the book's order.
+fn recorded(name: &str) -> Result<Vec<Stored>, String> {
     let results = Results::new(root().join("results"));
-    let record = results.read(REFERENCE, name).map_err(|e| e.to_string())?;
-    record.ok_or_else(|| format!("results/{REFERENCE}/{name}.json is missing"))
+    let mut found = vec![];
+    for machine in references() {
+        let record = results.read(&machine, name).map_err(|e| e.to_string())?;
+        let path = format!("results/{machine}/{name}.json");
+        found.extend(record.map(|record| (path, record)));
+    }
+    Ok(found)
+}
+
+/// The reference records of an experiment or a peer, at least one; the error says what is
+/// wrong with them.
+fn reference_records(name: &str) -> Result<Vec<Stored>, String> {
+    let found = recorded(name)?;
+    match found.is_empty() {
+        true => Err(format!(
+            "results/MACHINE/{name}.json is missing, where MACHINE is one of {}",
+            references().join(", ")
+        )),
+        false => Ok(found),
+    }
 }
 
 impl Experiment {
@@ -214,82 +237,81 @@ fn the_summary_lists_every_experiment_under_its_section() {
 #[test]
 fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
     let experiments = experiments().into_iter().map(|experiment| experiment.name);
-    let problems = experiments.chain(peers()).flat_map(|name| {
-        let record = match reference_record(&name) {
-            Ok(record) => record,
-            Err(problem) => return vec![problem],
-        };
-        let path = format!("results/{REFERENCE}/{name}.json");
-        let mut problems = vec![];
-        let mut require = |kept: bool, broken: String| {
-            if !kept {
-                problems.push(format!("{path}: {broken}"));
-            }
-        };
-        require(record.source == Source::Measured, "it was not measured".into());
-        require(!record.run.quick, "it is a quick run".into());
-        require(
-            record.run.dirty == Some(false),
-            "the sources were not clean; commit first".into(),
-        );
-        let revision = record.run.revision.as_deref().unwrap_or_default();
-        require(
-            revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit()),
-            format!("`{revision}` is no revision"),
-        );
-        require(!record.measurements.is_empty(), "it has no measurements".into());
-        let least = Sampling::FULL.least;
-        for measurement in &record.measurements {
-            let samples = measurement.seconds.len();
-            if samples < least {
-                let case = &measurement.case;
-                problems.push(format!(
-                    "{path}: `{case}` has {samples} samples, a full run takes {least}"
-                ));
-                break; // one tells that it was recorded with --samples
-            }
-        }
-        problems
-    });
+    let problems =
+        experiments.chain(peers()).flat_map(|name| match reference_records(&name) {
+            Ok(records) => records.iter().flat_map(no_full_run).collect(),
+            Err(problem) => vec![problem],
+        });
     none(
         problems.collect(),
         &format!(
-            "Commit, then record on the reference machine with `cargo run --release -p \
-             NAME -- --machine {REFERENCE}` (or scripts/pack and scripts/unpack)."
+            "Commit, then record on a reference machine with `cargo run --release -p NAME -- \
+             --machine {}` (or scripts/pack and scripts/unpack).",
+            references()[0]
         ),
     );
 }
 
-#[test]
-fn what_was_counted_was_counted_on_the_kernels_of_today() {
-    let results = Results::new(root().join("results"));
+/// Why a record is no full measured run at a clean revision.
+fn no_full_run((path, record): &Stored) -> Vec<String> {
     let mut problems = vec![];
-    for Experiment { name, .. } in experiments() {
-        let counted = format!("{name}{SUFFIX}");
-        let record = match results.read(REFERENCE, &counted) {
-            Ok(Some(record)) => record,
-            Ok(None) => continue, // only some pages need counters
-            Err(e) => {
-                problems.push(e.to_string());
-                continue;
-            }
-        };
-        let mut kernels = record.kernel.iter().chain(&record.further_kernels);
-        let of_today = |kernel: &record::Kernel| {
-            let source = text(&format!("kernels/{}.cu", kernel.name));
-            kernel.source_sha256 == sha256(&source)
-        };
-        if record.source != Source::Profiled
-            || record.run.dirty != Some(false)
-            || record.kernel.is_none()
-            || !kernels.all(of_today)
-        {
+    let mut require = |kept: bool, broken: String| {
+        if !kept {
+            problems.push(format!("{path}: {broken}"));
+        }
+    };
+    require(record.source == Source::Measured, "it was not measured".into());
+    require(!record.run.quick, "it is a quick run".into());
+    require(
+        record.run.dirty == Some(false),
+        "the sources were not clean; commit first".into(),
+    );
+    let revision = record.run.revision.as_deref().unwrap_or_default();
+    require(
+        revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit()),
+        format!("`{revision}` is no revision"),
+    );
+    require(!record.measurements.is_empty(), "it has no measurements".into());
+    let least = Sampling::FULL.least;
+    for measurement in &record.measurements {
+        let samples = measurement.seconds.len();
+        if samples < least {
+            let case = &measurement.case;
             problems.push(format!(
-                "results/{REFERENCE}/{counted}.json is not a profiled run of today's \
-                 kernels at a clean revision"
+                "{path}: `{case}` has {samples} samples, a full run takes {least}"
             ));
+            break; // one tells that it was recorded with --samples
         }
     }
+    problems
+}
+
+#[test]
+fn what_was_counted_was_counted_on_the_kernels_of_today() {
+    let problems = each(|Experiment { name, .. }| {
+        // Only some pages need counters.
+        let counted = match recorded(&format!("{name}{SUFFIX}")) {
+            Ok(counted) => counted,
+            Err(problem) => return vec![problem],
+        };
+        let outdated = counted.iter().filter(|(_, record)| {
+            let mut kernels = record.kernel.iter().chain(&record.further_kernels);
+            let of_today = |kernel: &record::Kernel| {
+                let source = text(&format!("kernels/{}.cu", kernel.name));
+                kernel.source_sha256 == sha256(&source)
+            };
+            record.source != Source::Profiled
+                || record.run.dirty != Some(false)
+                || record.kernel.is_none()
+                || !kernels.all(of_today)
+        });
+        let problem = |(path, _): &Stored| {
+            format!(
+                "{path} is not a profiled run of today's kernels at a clean revision"
+            )
+        };
+        outdated.map(problem).collect()
+    });
     none(problems, "Record them again, with the experiment's option --counters.");
 }
 
@@ -297,7 +319,6 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     let problems = each(|experiment| {
         let Experiment { name, .. } = experiment;
-        let record = reference_record(name).ok();
         let mut problems = vec![];
         let kernels = experiment.kernels();
         for kernel in &kernels {
@@ -309,37 +330,42 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
                 }
             }
         }
-        let Some(record) = record else { return problems }; // another test says so
-        let measured = record.kernel.iter().chain(&record.further_kernels);
-        let measured: BTreeMap<_, _> =
-            measured.map(|kernel| (&kernel.name, &kernel.source_sha256)).collect();
-        for kernel in &kernels {
-            let path = format!("kernels/{kernel}.cu");
-            match measured.get(kernel) {
-                None => problems.push(format!(
-                    "results/{REFERENCE}/{name}.json was made without {path}, which {name} \
-                     embeds now: run it again"
-                )),
-                Some(hash) if **hash != sha256(&text(&path)) => problems.push(format!(
-                    "{path} was changed since results/{REFERENCE}/{name}.json was made: \
-                     run it again"
-                )),
-                Some(_) => {}
+        // Another test says if there is none.
+        for (record_path, record) in reference_records(name).unwrap_or_default() {
+            let measured = record.kernel.iter().chain(&record.further_kernels);
+            let measured: BTreeMap<_, _> = measured
+                .map(|kernel| (&kernel.name, &kernel.source_sha256))
+                .collect();
+            for kernel in &kernels {
+                let path = format!("kernels/{kernel}.cu");
+                match measured.get(kernel) {
+                    None => problems.push(format!(
+                        "{record_path} was made without {path}, which {name} embeds now: \
+                         run it again"
+                    )),
+                    Some(hash) if **hash != sha256(&text(&path)) => problems.push(
+                        format!("{path} was changed since {record_path} was made: run it again"),
+                    ),
+                    Some(_) => {}
+                }
             }
-        }
-        for kernel in measured.keys().filter(|kernel| !kernels.contains(**kernel)) {
-            problems.push(format!(
-                "results/{REFERENCE}/{name}.json was made with kernels/{kernel}.cu, which \
-                 {name} does not embed: run it again"
-            ));
+            for kernel in
+                measured.keys().filter(|kernel| !kernels.contains(**kernel))
+            {
+                problems.push(format!(
+                    "{record_path} was made with kernels/{kernel}.cu, which {name} does not \
+                     embed: run it again"
+                ));
+            }
         }
         problems
     });
     none(
         problems,
         &format!(
-            "`cargo workbook ptx` makes PTX; `cargo run --release -p NAME -- --machine \
-             {REFERENCE}` on the reference machine makes the record."
+            "`cargo workbook ptx` makes PTX; `cargo run --release -p NAME -- --machine {}` on \
+             a reference machine makes the record.",
+            references()[0]
         ),
     );
 }
@@ -363,14 +389,20 @@ fn no_kernel_and_no_record_is_left_over() {
         }
     }
     let peers = peers();
-    for stem in stems(&format!("results/{REFERENCE}"), "json") {
-        // What was counted lies beside what was measured.
-        let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
-        let is_experiment = experiments.iter().any(|e| e.name == name);
-        if !is_experiment && !peers.contains(&stem) {
-            problems.push(format!(
-                "results/{REFERENCE}/{stem}.json: there is no experiment or peer `{stem}`"
-            ));
+    for machine in references() {
+        let folder = format!("results/{machine}");
+        if !root().join(&folder).is_dir() {
+            continue; // not every reference machine has been recorded
+        }
+        for stem in stems(&folder, "json") {
+            // What was counted lies beside what was measured.
+            let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
+            let is_experiment = experiments.iter().any(|e| e.name == name);
+            if !is_experiment && !peers.contains(&stem) {
+                problems.push(format!(
+                    "{folder}/{stem}.json: there is no experiment or peer `{stem}`"
+                ));
+            }
         }
     }
     none(problems, "Remove them, or add the experiment.");

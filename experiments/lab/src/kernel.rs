@@ -88,27 +88,6 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// PTX that names the line of the source that each instruction comes from. Needs NVRTC.
-    pub fn ptx_with_lines(&self) -> Result<(Ptx, record::Kernel)> {
-        let (major, minor) = nvrtc_version()
-            .context("to count line by line, the kernel has to be compiled")?;
-        let compute = compute(self.source);
-        let ptx = compile_with(
-            self.name,
-            self.source,
-            compute,
-            Some("--generate-line-info"),
-        )?;
-        let kernel = record::Kernel {
-            name: self.name.to_owned(),
-            source_sha256: sha256(self.source),
-            origin: KernelOrigin::CompiledAtRunTime,
-            compiler: format!("NVRTC {major}.{minor}"),
-            compute: compute.to_owned(),
-        };
-        Ok((Ptx::from_src(ptx), kernel))
-    }
-
     /// A line of its source by its number, if `of` is the source's file (without a folder).
     pub(crate) fn line(&self, of: &str, number: usize) -> Option<&'static str> {
         let here = of.strip_suffix(".cu") == Some(self.name);
@@ -188,41 +167,47 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
     Ok((major as u32, minor as u32))
 }
 
-/// Compiles `source` for a compute capability such as `7.5`. A compile error is shown
-/// as the compiler words it, with file and line.
+/// Compiles `source` for a compute capability such as `7.5`. The PTX names the line of the
+/// source that each instruction comes from. A compile error is shown as the compiler words
+/// it, with file and line.
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
-    compile_with(name, source, compute, None)
-}
-
-fn compile_with(
-    name: &str,
-    source: &str,
-    compute: &str,
-    option: Option<&str>,
-) -> Result<String> {
     let architecture =
         format!("--gpu-architecture=compute_{}", compute.replace('.', ""));
+    let file = format!("kernels/{name}.cu");
     let options = CompileOptions {
-        name: Some(format!("kernels/{name}.cu")),
-        options: [architecture]
-            .into_iter()
-            .chain(option.map(str::to_owned))
-            .collect(),
+        name: Some(file.clone()),
+        options: vec![architecture, "--generate-line-info".to_owned()],
         ..CompileOptions::default()
     };
     match nvrtc::compile_ptx_with_opts(source, options) {
-        Ok(ptx) => Ok(ptx.to_src()),
+        Ok(ptx) => Ok(without_folder(&file, &ptx.to_src())),
         Err(CompileError::CompileError { log, .. }) => Err(anyhow!(
-            "kernels/{name}.cu does not compile:\n{}",
+            "{file} does not compile:\n{}",
             log.to_string_lossy().trim()
         )),
-        Err(e) => Err(anyhow!("NVRTC failed on kernels/{name}.cu: {e}")),
+        Err(e) => Err(anyhow!("NVRTC failed on {file}: {e}")),
     }
+}
+
+/// NVRTC puts the folder that it runs in before the source's name: nobody's business.
+fn without_folder(name: &str, ptx: &str) -> String {
+    let line = |line: &str| match line.starts_with("\t.file\t1 ") {
+        true => format!("\t.file\t1 \"{name}\"\n"),
+        false => line.to_owned(),
+    };
+    ptx.split_inclusive('\n').map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptx_names_its_source_without_a_folder() {
+        let ptx = "\t.loc\t1 2 0\n\t.file\t1 \"/home/reader/kernels/k.cu\"\n\n\0";
+        let expected = "\t.loc\t1 2 0\n\t.file\t1 \"kernels/k.cu\"\n\n\0";
+        assert_eq!(without_folder("kernels/k.cu", ptx), expected);
+    }
 
     #[test]
     fn a_stamp_survives_the_round_trip() {

@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long)]
     pub emulate: bool,
     /// Count memory traffic with Nsight Compute (ncu) instead of timing; on an emulated GPU,
-    /// show what each line of a kernel did (needs NVRTC)
+    /// show what each line of a kernel did
     #[arg(long)]
     pub counters: bool,
     /// Print the record as JSON on standard output (the table goes to standard error)

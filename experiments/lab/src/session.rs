@@ -53,9 +53,9 @@ pub fn run(
             anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
         }
         Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} cannot run on this machine: {why}. \
+            "{name} cannot run on this machine: {why}.\n\
              Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machine measured.{}",
+             what the reference machines measured.{}",
             if Emulator::loaded().is_none() && emulator::find().is_some() {
                 " An emulated GPU runs it with --emulate."
             } else {
@@ -151,7 +151,7 @@ pub struct Lab {
     windows: Option<RefCell<Windows>>,
     /// The emulated GPU, if that is what runs this.
     emulator: Option<Emulator>,
-    /// The kernels that were loaded, if they are to be counted line by line.
+    /// The kernels that were loaded.
     sources: Vec<Kernel>,
 }
 
@@ -172,10 +172,9 @@ impl Lab {
         // SAFETY: experiments order their streams themselves, with events in the open;
         // cudarc's automatic waits would stand inside the timed regions.
         unsafe { context.disable_event_tracking() };
-        let by_line = options.counters && emulator.is_some();
-        let sources = kernel.filter(|_| by_line).into_iter().collect();
+        let sources = kernel.into_iter().collect();
         let (module, loaded) =
-            kernel.map(|k| load(&context, k, by_line)).transpose()?.unzip();
+            kernel.map(|k| load(&context, k)).transpose()?.unzip();
         if emulator.is_none() {
             wake(&context)?;
         }
@@ -292,8 +291,7 @@ impl Lab {
             return Ok(module.clone());
         }
         let kernel = self.kernel.expect("there is a module");
-        let by_line = self.options.counters && self.emulator.is_some();
-        Ok(load(context, kernel, by_line)?.0)
+        Ok(load(context, kernel)?.0)
     }
 
     /// Loads a further kernel file, and names it in the record. `None` if this GPU is
@@ -303,9 +301,8 @@ impl Lab {
         if !kernel::runs_on(compute, &self.gpu().compute_capability) {
             return Ok(None);
         }
-        let by_line = self.options.counters && self.emulator.is_some();
-        self.sources.extend(by_line.then_some(kernel));
-        let (module, kernel) = load(&self.context, kernel, by_line)?;
+        self.sources.push(kernel);
+        let (module, kernel) = load(&self.context, kernel)?;
         self.record.further_kernels.push(kernel);
         Ok(Some(module))
     }
@@ -408,10 +405,12 @@ impl Lab {
         if self.emulator.is_some() {
             forget_times(&mut measurement);
             self.table.emulated(&measurement);
-            let text = |file: &str, line| {
-                self.sources.iter().find_map(|k| k.line(file, line))
-            };
-            self.table.lines(&lines.unwrap_or_default(), text);
+            if self.options.counters {
+                let text = |file: &str, line| {
+                    self.sources.iter().find_map(|k| k.line(file, line))
+                };
+                self.table.lines(&lines.unwrap_or_default(), text);
+            }
         } else {
             self.table.measured(&self.record, &measurement);
         }
@@ -661,15 +660,12 @@ impl Case {
     }
 }
 
-/// Loads a kernel file; with it comes what the record says of it. With `by_line` its PTX
-/// knows the source's lines.
+/// Loads a kernel file; with it comes what the record says of it.
 fn load(
     context: &Arc<CudaContext>,
     kernel: Kernel,
-    by_line: bool,
 ) -> Result<(Arc<CudaModule>, record::Kernel)> {
-    let (ptx, kernel) =
-        if by_line { kernel.ptx_with_lines() } else { kernel.ptx() }?;
+    let (ptx, kernel) = kernel.ptx()?;
     let module = context.load_module(ptx).with_context(|| {
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;

@@ -56,6 +56,19 @@ fn without_a_driver_an_experiment_counts_and_checks() {
 }
 
 #[test]
+fn counters_are_told_for_each_line_of_the_source() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, _) = emulated(&desk, "coalescing", "");
+    let line = "dense[i] = apart[i * stride + offset];";
+    assert!(!ended.stdout.contains(line), "{ended}");
+    let (ended, _) = emulated(&desk, "coalescing", "--counters");
+    assert!(ended.stdout.contains(line), "{ended}");
+}
+
+#[test]
 fn copies_and_a_second_run_need_nothing_more() {
     if has_driver() {
         return;

@@ -7,9 +7,10 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// What a copy consists of. Records of other machines than the reference stay behind: a
-/// reader who has measured gets the same answers from these tests as one who has not.
-const PARTS: [&str; 9] = [
+/// What a copy consists of, beside the reference machines' records. Those of other machines
+/// stay behind: a reader who has measured gets the same answers from these tests as one
+/// who has not.
+const PARTS: [&str; 8] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
@@ -17,7 +18,6 @@ const PARTS: [&str; 9] = [
     "experiments",
     "kernels",
     "results/README.md",
-    "results/h200",
     "scripts/peers",
 ];
 
@@ -38,8 +38,16 @@ impl Checkout {
     pub(crate) fn new() -> Checkout {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let root = folder.path().canonicalize().expect("it was made just now");
+        let from = self::root();
         for part in PARTS {
-            copy(&self::root().join(part), &root.join(part));
+            copy(&from.join(part), &root.join(part));
+        }
+        let references = report::references(&from.join("book"));
+        for machine in references.expect("book.toml names them") {
+            let records = format!("results/{machine}");
+            if from.join(&records).is_dir() {
+                copy(&from.join(&records), &root.join(&records));
+            }
         }
         Checkout { root, _folder: folder }
     }
