@@ -97,10 +97,12 @@ impl Cell {
         Cell::number("–".to_owned())
     }
 
-    /// Stands for all that a machine would have: so many columns and rows.
-    fn not_recorded(columns: usize, rows: usize) -> Cell {
-        let attributes =
-            format!(" class=\"missing\" colspan=\"{columns}\" rowspan=\"{rows}\"");
+    /// Stands for what a machine without a record would have in so many columns.
+    fn not_recorded(columns: usize) -> Cell {
+        let attributes = match columns {
+            1 => " class=\"number missing\"".to_owned(),
+            _ => format!(" class=\"missing\" colspan=\"{columns}\""),
+        };
         Cell { text: "not recorded".to_owned(), attributes }
     }
 }
@@ -216,7 +218,7 @@ impl Block {
         for Compared { label, found } in compared {
             match found {
                 None => {
-                    let cells = vec![Cell::not_recorded(head.len() - 1, 1)];
+                    let cells = vec![Cell::not_recorded(head.len() - 1)];
                     rows.push(Row { keys: vec![], labels: vec![label], cells });
                 }
                 Some((_, grid)) => {
@@ -245,13 +247,14 @@ impl Block {
             let place = |value: &Parameter| (names.place(value), value.integer());
             row.keys.iter().map(place).collect::<Vec<_>>()
         });
-        let count = rows.len();
         for (place, row) in rows.iter_mut().enumerate() {
             for grid in grids.clone() {
                 let Some(grid) = grid else {
-                    if place == 0 {
-                        row.cells.push(Cell::not_recorded(1, count));
-                    }
+                    // Said once; the cells below stay empty.
+                    row.cells.push(match place {
+                        0 => Cell::not_recorded(1),
+                        _ => Cell::number(String::new()),
+                    });
                     continue;
                 };
                 let same = grid.rows.iter().find(|other| other.keys == row.keys);

@@ -102,17 +102,34 @@ fn break_even() -> Figure {
     })
 }
 
+/// Copies between all pairs of so many devices, of which each four are joined.
+fn pairs(devices: usize) -> Figure {
+    let names = ["0", "1", "2", "3", "4", "5", "6", "7"];
+    let names = &names[..devices];
+    heatmap(names, names, Tones::Sequence, Unit::Bandwidth, |from, to| {
+        match (from == to, from / 4 == to / 4) {
+            (true, _) => f64::NAN,
+            (_, true) => 393.6e9 + from as f64 * 1e8,
+            (_, false) => 52.34e9,
+        }
+    })
+}
+
 /// A piece's label, start and end.
 type Part<'a> = (&'a str, f64, f64);
 
-/// A panel of lanes; waiting is no colour.
+/// A panel of lanes. Waiting has no colour, other work that of its place here.
 fn panel(label: &str, lanes: &[(&str, &[Part])]) -> Panel {
+    let color = |label: &str| {
+        let is = |kind: &&str| label.starts_with(kind);
+        ["copy", "kernel", "launch"].iter().position(is)
+    };
     let piece = |&(label, start, end): &Part| Piece {
         label: label.to_owned(),
         start,
         end,
         hover: format!("{label} <&> {start} {end}"),
-        color: (!label.starts_with("wait")).then_some(label.len()),
+        color: color(label),
     };
     let lane = |(label, pieces): &(&str, &[Part])| Lane {
         label: (*label).to_owned(),
@@ -233,6 +250,9 @@ fn figures() -> Vec<Figure> {
         bars(&["naive, reads coalesced", "tile"], &[2e12, f64::NAN], far()),
         bars(&[], &[], vec![reference("", 1e9, Claim)]),
         break_even(),
+        pairs(2),
+        pairs(4),
+        pairs(8),
         heatmap(
             &["GPU 0", LONG],
             &[LONG, "GPU 1"],
@@ -451,6 +471,64 @@ fn a_heat_map_tells_by_number_color_and_line() {
     let narrow = super::svg(&break_even(), Width::Narrow);
     for text in ["KiB", "0.05", "0.84", "1.67", "107"] {
         assert!(narrow.contains(&format!(">{text}<")), "{text}");
+    }
+}
+
+#[test]
+fn a_heat_map_of_pairs_leaves_the_diagonal_empty() {
+    for devices in [2, 4, 8] {
+        for width in [Width::Wide, Width::Narrow] {
+            let svg = super::svg(&pairs(devices), width);
+            let fills = svg.lines().filter(|line| {
+                line.starts_with("<rect") && line.contains("var(--chart-1,")
+            });
+            assert_eq!(fills.count(), devices * (devices - 1), "{svg}");
+            let count = |text: &str| svg.matches(&format!(">{text}<")).count();
+            assert_eq!(count("–"), devices, "{svg}");
+            // All three digits, on a phone too.
+            let slow = if devices > 4 { devices * 4 } else { 0 };
+            assert_eq!(count("52.3"), slow, "{svg}");
+            assert_eq!(count("394"), devices * (devices - 1) - slow, "{svg}");
+        }
+    }
+}
+
+/// Compares with the committed drawings, of each form one that was looked at;
+/// `UPDATE_GOLDEN=1 cargo test` writes them.
+#[test]
+fn a_drawing_of_each_form_is_as_it_was() {
+    let curve: Vec<_> = (10..=30)
+        .map(|n| 2f64.powi(n))
+        .map(|bytes| (bytes, bytes / (4e-6 + bytes / 55e9)))
+        .collect();
+    let peak = reference("Theoretical peak", 63e9, ReferenceKind::Peak);
+    let golden = [
+        (
+            "lines",
+            lines(Scale::Log10, vec![series("a", &curve)], vec![], vec![peak]),
+        ),
+        ("bars", bars(&["pageable", "pinned"], &[13e9, 55e9], vec![])),
+        ("heatmap", break_even()),
+        ("pairs", pairs(4)),
+        ("timeline", overlap(true)),
+        ("memory", memory(&["One", "Two"], &[(0.0, 0.0), (1e-3, 1e9), (2e-3, 0.0)])),
+    ];
+    for (name, figure) in golden {
+        let widths = [("", Width::Wide), ("-narrow", Width::Narrow)];
+        for (suffix, width) in widths {
+            let folder = env!("CARGO_MANIFEST_DIR");
+            let path = format!("{folder}/tests/golden/{name}{suffix}.svg");
+            let drawn = svg(&figure, width);
+            if std::env::var_os("UPDATE_GOLDEN").is_some() {
+                std::fs::write(&path, &drawn).expect("the folder is there");
+            }
+            let stored = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                drawn == stored,
+                "{name}{suffix}: look at the drawing; if this is meant, run \
+                 UPDATE_GOLDEN=1 cargo test -p report"
+            );
+        }
     }
 }
 
