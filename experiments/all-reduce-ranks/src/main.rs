@@ -10,20 +10,21 @@
 
 use std::hash::{DefaultHasher, Hasher};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use collectives::{bus_bandwidth_factor, nccl};
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use cudarc::nccl::{Comm, Id, ReduceOp};
+use cudarc::driver::CudaContext;
+use cudarc::nccl::Id;
 use lab::emulator::Emulator;
 use lab::gpu::{self, Gpus};
 use lab::libraries::{self, NCCL, NVRTC};
 use lab::options::{CANNOT_RUN, FAILED, RECORDED};
-use lab::{CannotRun, Case, Ceiling, Clock, Lab, Result, check};
+use lab::{CannotRun, Case, Ceiling, Clock, Lab, Result};
 use ranks::{Card, Conductor, Follower, Launched, Place, patience};
-use serde::{Deserialize, Serialize};
+
+use crate::rank::{Order, Rank};
+
+mod rank;
 
 /// Bytes of a rank's vector.
 const SMALLEST: usize = 1 << 10;
@@ -41,13 +42,12 @@ fn main() -> ExitCode {
     // 2. Which rank is this? The launcher says so, by environment variables.
     let place = match Place::from_environment() {
         Ok(place) => place,
-        Err(e) => {
-            eprintln!("error: {e}");
-            return ExitCode::from(FAILED);
-        }
+        Err(e) => return ended(Err(e.into())),
     };
     match place {
-        Some(place) if place.rank > 0 => ended(place.rank, follow(&place)),
+        Some(place) if place.rank > 0 => {
+            ended(follow(&place).with_context(|| format!("rank {}", place.rank)))
+        }
         place => {
             let about = "What changes when every GPU has a process of its own?";
             lab::run("all-reduce-ranks", about, None, |lab| conduct(lab, place))
@@ -129,94 +129,6 @@ fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
 }
 // ANCHOR_END: conduct
 
-// ANCHOR: obey
-/// What all ranks do at the same time.
-#[derive(Serialize, Deserialize)]
-enum Order {
-    Connect { id: Vec<i8> },
-    Prepare { elements: usize },
-    AllReduce,
-    Calls { count: u32 },
-    Clear,
-    Check,
-}
-
-/// One process's GPU, and what is on it.
-struct Rank {
-    rank: usize,
-    ranks: usize,
-    stream: Arc<CudaStream>,
-    communicator: Option<Comm>,
-    buffers: Option<(CudaSlice<f32>, CudaSlice<f32>)>,
-}
-
-impl Rank {
-    fn new(rank: usize, ranks: usize, stream: Arc<CudaStream>) -> Rank {
-        Rank { rank, ranks, stream, communicator: None, buffers: None }
-    }
-
-    fn all_reduce(&mut self) -> Result<()> {
-        let communicator = self.communicator.as_ref().context("not connected")?;
-        let (input, output) = self.buffers.as_mut().context("not prepared")?;
-        let queued = communicator.all_reduce(input, output, &ReduceOp::Sum);
-        nccl::check("queue an all-reduce", queued)?;
-        Ok(())
-    }
-
-    /// Does its part. Returns how many elements were checked, or the nanoseconds of calls.
-    fn obey(&mut self, order: &Order) -> Result<u64> {
-        let Rank { rank, ranks, stream, .. } = self;
-        match order {
-            Order::Connect { id } => {
-                let id =
-                    id.as_slice().try_into().context("an id of another size")?;
-                let (stream, id) = (stream.clone(), Id::uninit(id));
-                let joined = Comm::from_rank(stream, *rank, *ranks, id);
-                self.communicator =
-                    Some(nccl::check("join the other ranks", joined)?);
-            }
-            Order::Prepare { elements } => {
-                self.buffers = None; // frees the last ones first
-                let input: Vec<_> =
-                    (0..*elements).map(|i| value(*rank, i)).collect();
-                let input = stream.clone_htod(&input)?;
-                self.buffers = Some((input, stream.alloc_zeros(*elements)?));
-                stream.synchronize()?;
-            }
-            Order::AllReduce => self.all_reduce()?,
-            Order::Calls { count } => {
-                let stream = stream.clone();
-                let start = Instant::now();
-                for _ in 0..*count {
-                    self.all_reduce()?;
-                    stream.synchronize()?;
-                }
-                return Ok(start.elapsed().as_nanos() as u64);
-            }
-            Order::Clear => {
-                let (_, output) = self.buffers.as_mut().context("not prepared")?;
-                stream.memset_zeros(output)?;
-                stream.synchronize()?;
-            }
-            Order::Check => {
-                let (_, output) = self.buffers.as_ref().context("not prepared")?;
-                let got = stream.clone_dtoh(output)?;
-                let sum = |i| (0..*ranks).map(|rank| value(rank, i)).sum();
-                let what = format!("sum on rank {rank}");
-                return check::every_element(&what, &got, sum);
-            }
-        }
-        Ok(0)
-    }
-}
-
-/// Element `i` of a rank's input: a whole number below 4096, so that sums over up to 4096
-/// ranks are exact in any order.
-fn value(rank: usize, i: usize) -> f32 {
-    (check::value(i + 7919 * rank) >> 20) as f32
-}
-// ANCHOR_END: obey
-
 // ANCHOR: gather
 /// 3. The ranks meet; those that no launcher started are started here, one per GPU.
 fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
@@ -290,7 +202,10 @@ fn follow(place: &Place) -> Result<()> {
     let rank = place.rank;
     let lost = move |why: &str| leave(&format!("rank {rank}: {why}"));
     let follower = Follower::join(place, card, patience()?, lost)?;
-    let mut this = Rank::new(rank, place.ranks, context?.new_stream()?);
+    let context = context?;
+    // SAFETY: this rank uses one stream, so nothing needs cudarc's events between streams.
+    unsafe { context.disable_event_tracking() };
+    let mut this = Rank::new(rank, place.ranks, context.new_stream()?);
     follower.follow(|order| this.obey(order))?;
     if Emulator::loaded().is_none() {
         nccl::available().map_err(CannotRun)?; // the reason for which there were no orders
@@ -300,20 +215,26 @@ fn follow(place: &Place) -> Result<()> {
 // ANCHOR_END: follow
 
 /// Ends a rank that is not rank 0, which the lab does for that one.
-fn ended(rank: usize, outcome: Result<()>) -> ExitCode {
+fn ended(outcome: Result<()>) -> ExitCode {
     libraries::tidy();
     let Err(e) = outcome else { return ExitCode::from(RECORDED) };
-    eprintln!("rank {rank}: {}", gpu::explain_all(&e));
+    complain(&gpu::explain_all(&e));
     ExitCode::from(if e.is::<CannotRun>() { CANNOT_RUN } else { FAILED })
 }
 
 /// Ends this process at once: another rank is gone, and the GPU may wait for it for ever.
 fn leave(why: &str) {
-    eprintln!("error: {why}");
+    complain(why);
     libraries::tidy();
     unsafe extern "C" {
         safe fn _exit(code: i32) -> !;
     }
     // Not `exit`: what CUDA and NCCL do at the exit would wait for the GPU.
     _exit(FAILED.into())
+}
+
+/// A whole line at once: other ranks may write to the same place.
+fn complain(why: &str) {
+    let line = format!("error: {why}\n");
+    eprint!("{line}");
 }
