@@ -58,11 +58,17 @@ fn main() -> ExitCode {
 // ANCHOR: conduct
 /// Rank 0: gathers the others, and has all of them do the same at the same time.
 fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
+    let emulated = Emulator::loaded().is_some();
+    if std::env::args().any(|argument| argument == "--counters") && !emulated {
+        bail!(
+            "no --counters here: ncu repeats a rank's kernel, which waits for the others'"
+        );
+    }
     let mut team = gather(lab, place)?;
     let (ranks, hosts) = (team.ranks(), team.hosts());
     let stream = lab.context().new_stream()?;
     let mut rank0 = Rank::new(0, ranks, stream.clone());
-    if Emulator::loaded().is_some() {
+    if emulated {
         let why = "the emulated GPUs have no NCCL; the ranks met";
         lab.skip(Case::new("queued").with("ranks", ranks), why);
         team.end();

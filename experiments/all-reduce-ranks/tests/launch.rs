@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 use record::{Results, Source};
 use tempfile::TempDir;
 
+#[path = "../../lab/tests/driver/stand_in.rs"]
+mod stand_in;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_all-reduce-ranks");
 
 /// The program with these options, in an environment with these variables.
@@ -138,6 +141,38 @@ fn one_gpu_without_a_launcher_is_too_few() {
         said.contains("it starts one process for each GPU, and CUDA sees one"),
         "{said}"
     );
+}
+
+#[test]
+fn without_nccl_all_ranks_say_what_to_install() {
+    if collectives::nccl::available().is_ok() {
+        eprintln!("not tried: this machine has NCCL");
+        return;
+    }
+    // A driver that is not the emulated one, with one GPU.
+    let libraries = stand_in::FOLDER.to_str().unwrap();
+    for ranks in ["one", "none"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(PROGRAM);
+        command
+            .arg("--results")
+            .arg(folder.path())
+            .env("LD_LIBRARY_PATH", libraries);
+        if ranks == "one" {
+            let environment = torchrun(0, 1, port());
+            command.envs(
+                environment.split(' ').map(|pair| pair.split_once('=').unwrap()),
+            );
+        }
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let (code, said) = end(child.unwrap());
+        assert_eq!(code, 77, "{said}");
+        let why = match ranks {
+            "one" => "pip install nvidia-nccl",
+            _ => "it starts one process for each GPU, and CUDA sees one GPU",
+        };
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]
