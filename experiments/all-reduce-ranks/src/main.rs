@@ -55,29 +55,35 @@ fn main() -> ExitCode {
     }
 }
 
-// ANCHOR: conduct
 /// Rank 0: gathers the others, and has all of them do the same at the same time.
 fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
     let emulated = Emulator::loaded().is_some();
     if std::env::args().any(|argument| argument == "--counters") && !emulated {
         bail!(
-            "no --counters here: ncu repeats a rank's kernel, which waits for the others'"
+            "no --counters: ncu repeats a kernel, which here waits for other ranks"
         );
     }
     let mut team = gather(lab, place)?;
+    let measured = match nccl::available() {
+        _ if emulated => {
+            let case = Case::new("queued").with("ranks", team.ranks());
+            lab.skip(case, "the emulated GPUs have no NCCL; the ranks met");
+            Ok(())
+        }
+        Ok(_) => measure(lab, &mut team),
+        Err(why) => Err(CannotRun(why).into()), // on all ranks: they have compared it
+    };
+    if measured.as_ref().err().is_none_or(|e| e.is::<CannotRun>()) {
+        team.end();
+    }
+    measured
+}
+
+// ANCHOR: measure
+fn measure(lab: &mut Lab, team: &mut Conductor) -> Result<()> {
     let (ranks, hosts) = (team.ranks(), team.hosts());
     let stream = lab.context().new_stream()?;
     let mut rank0 = Rank::new(0, ranks, stream.clone());
-    if emulated {
-        let why = "the emulated GPUs have no NCCL; the ranks met";
-        lab.skip(Case::new("queued").with("ranks", ranks), why);
-        team.end();
-        return Ok(());
-    }
-    if let Err(why) = nccl::available() {
-        team.end();
-        return Err(CannotRun(why).into());
-    }
     let mut all = |order| team.order(&order, |order| rank0.obey(order));
 
     // 4. NCCL's ranks find each other by an id that one of them makes.
@@ -106,16 +112,16 @@ fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
                 .ceiling(Ceiling::NvLink)
                 .footprint(2 * bytes, lab.l2_bytes())
         };
-        // 6. By the GPU's clock. Rank 0's stream stands still while the operations are
-        //    queued, and an order ends when all ranks have queued theirs. So no GPU waits
-        //    for a host while the clock runs, and all do the same number of operations.
+        // 6. By the GPU's clock. Rank 0's stream stands still while the operations
+        //    are queued, and an order ends when all ranks have queued theirs. So no
+        //    GPU waits for a host while the clock runs.
         let queued =
             lab.time_on_gpu(&stream, |_| all(Order::AllReduce).map(drop))?;
         let checked = all(Order::Check)?.iter().sum();
         let queued = case("queued").checked(checked).samples(queued);
 
-        // 7. By rank 0's: from the call until it is done, again and again, as each process
-        //    of a training does it by itself.
+        // 7. By rank 0's: from the call until it is done, again and again. Each
+        //    process calls and waits by itself.
         all(Order::Clear)?;
         let call = || {
             let nanoseconds = all(Order::Calls { count: CALLS })?[0];
@@ -130,14 +136,14 @@ fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
         lab.record(queued)?;
         lab.record(call)?;
     }
-    team.end();
     Ok(())
 }
-// ANCHOR_END: conduct
+// ANCHOR_END: measure
 
 // ANCHOR: gather
 /// 3. The ranks meet; those that no launcher started are started here, one per GPU.
 fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
+    let patience = patience()?;
     let (place, listener, launched) = match place {
         Some(place) => {
             let listener = Conductor::listen(&place)?;
@@ -156,8 +162,7 @@ fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
     };
     let card = card(lab.context())?;
     let lost = |why: &str| leave(why);
-    let team =
-        Conductor::gather(&place, listener, launched, card, patience()?, lost)?;
+    let team = Conductor::gather(&place, listener, launched, card, patience, lost)?;
     let names_machine = std::env::args().any(|a| a.starts_with("--machine"));
     if team.hosts() > 1 && !names_machine {
         bail!(
@@ -190,6 +195,7 @@ fn card(context: &CudaContext) -> Result<Card> {
 // ANCHOR: follow
 /// Any other rank: shows its card, and does what rank 0 says.
 fn follow(place: &Place) -> Result<()> {
+    let patience = patience()?;
     // A launcher that gives each process a GPU of its own calls it 0 in each.
     let device = match gpu::probe() {
         Gpus::None(why) => Err(anyhow!(why)),
@@ -207,7 +213,7 @@ fn follow(place: &Place) -> Result<()> {
         .and_then(|context| card(context).map_err(|e| gpu::explain_all(&e)));
     let rank = place.rank;
     let lost = move |why: &str| leave(&format!("rank {rank}: {why}"));
-    let follower = Follower::join(place, card, patience()?, lost)?;
+    let follower = Follower::join(place, card, patience, lost)?;
     let context = context?;
     // SAFETY: this rank uses one stream, so nothing needs cudarc's events between streams.
     unsafe { context.disable_event_tracking() };

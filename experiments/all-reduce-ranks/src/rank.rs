@@ -10,7 +10,7 @@ use cudarc::nccl::{Comm, Id, ReduceOp};
 use lab::{Result, check};
 use serde::{Deserialize, Serialize};
 
-// ANCHOR: obey
+// ANCHOR: order
 /// What all ranks do at the same time.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Order {
@@ -21,6 +21,7 @@ pub(crate) enum Order {
     Clear,
     Check,
 }
+// ANCHOR_END: order
 
 /// One process's GPU, and what is on it.
 pub(crate) struct Rank {
@@ -44,7 +45,9 @@ impl Rank {
         Ok(())
     }
 
-    /// Does its part. Returns how many elements were checked, or the nanoseconds of calls.
+    // ANCHOR: obey
+    /// Does its part. Returns how many elements were checked, or the time of calls
+    /// in nanoseconds.
     pub(crate) fn obey(&mut self, order: &Order) -> Result<u64> {
         let Rank { rank, ranks, stream, .. } = self;
         match order {
@@ -91,11 +94,11 @@ impl Rank {
         }
         Ok(0)
     }
+    // ANCHOR_END: obey
 }
 
-/// Element `i` of a rank's input: a whole number below 4096, so that sums over up to 4096
-/// ranks are exact in any order.
+/// Element `i` of a rank's input: a whole number below 4096, so that sums over up to
+/// 4096 ranks are exact in any order.
 fn value(rank: usize, i: usize) -> f32 {
     (check::value(i + 7919 * rank) >> 20) as f32
 }
-// ANCHOR_END: obey

@@ -198,12 +198,13 @@ impl Conductor {
 }
 
 impl Drop for Conductor {
-    /// Without an end: rank 0 failed, and the others should not wait to find out.
+    /// Without an end, rank 0 has failed, and the others should not wait to find out.
     fn drop(&mut self) {
         if !self.team.over.swap(true, Ordering::AcqRel) {
-            let stop = format!("{} failed; its own output says why", Who::me(0));
-            self.team.stop(&stop);
+            self.team
+                .stop(&format!("{} failed; its own output says why", Who::me(0)));
         }
+        self.team.reap();
     }
 }
 
@@ -229,11 +230,16 @@ impl Team {
         }
     }
 
+    /// Waits for the ranks that rank 0 has started.
+    fn reap(&self) {
+        self.launched.lock().unwrap_or_else(|e| e.into_inner()).reap();
+    }
+
     /// A rank is gone: tells the others and the program, unless all is over anyway.
     fn lose(&self, why: &str) -> Error {
         if !self.over.swap(true, Ordering::AcqRel) {
             self.stop(why);
-            self.launched.lock().unwrap_or_else(|e| e.into_inner()).reap();
+            self.reap();
             (self.lost)(why);
         }
         Error::new(why)
