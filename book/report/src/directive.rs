@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use crate::{figure, goals, prediction, table};
+use crate::{counted, figure, goals, prediction, table};
 
 /// Something that is replaced.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub enum Directive {
     Chart(Box<figure::Block>),
     /// A `table` block.
     Table(table::Block),
+    /// A `counted` block.
+    Counted(counted::Block),
     /// A `prediction` block.
     Prediction(prediction::Block),
     /// A `goals` block.
@@ -38,7 +40,8 @@ pub enum Directive {
 }
 
 /// The blocks that are directives.
-const BLOCKS: [&str; 5] = ["quantities", "chart", "table", "prediction", "goals"];
+const BLOCKS: [&str; 6] =
+    ["quantities", "chart", "table", "counted", "prediction", "goals"];
 
 /// A directive in a text.
 #[derive(Debug)]
@@ -86,6 +89,7 @@ impl Directive {
         Ok(match kind {
             "chart" => Directive::Chart(Box::new(figure::Block::parse(&toml)?)),
             "table" => Directive::Table(table::Block::parse(&toml)?),
+            "counted" => Directive::Counted(counted::Block::parse(&toml)?),
             "prediction" => Directive::Prediction(prediction::Block::parse(&toml)?),
             "goals" => Directive::Goals(goals::Block::parse(&toml)?),
             _ => Directive::Quantities(toml),

@@ -21,6 +21,7 @@
 //! | **what they become** | |
 //! | [`names`] | what parameters and their values are called, and in which order they stand |
 //! | [`table`] | `table` blocks |
+//! | [`counted`] | `counted` blocks: an emulated GPU's counts beside the reference's |
 //! | [`figure`] | `chart` blocks: what they say, and the figure on the page |
 //! | [`plot`] | which point of a chart lies where |
 //! | [`course`] | the same for timelines and memory over time |
@@ -41,6 +42,7 @@ pub mod block;
 pub mod build;
 pub mod chart;
 pub mod claims;
+pub mod counted;
 pub mod course;
 pub mod directive;
 pub mod figure;

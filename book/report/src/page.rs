@@ -117,34 +117,14 @@ impl Page {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
             Directive::Errata => scorecard::errata(ledger, &root)?,
-            Directive::Provenance => {
-                let experiment = self.definitions.experiment.as_ref().ok_or(
-                    "name the page's `experiment` in its `quantities` block",
-                )?;
-                let both = records.both(experiment, None, |_, record| Ok(record))?;
-                let mut shown: Vec<_> =
-                    both.each().map(|(record, beside)| (*record, beside)).collect();
-                for name in self.machines() {
-                    let further = records.named(&name)?.record(experiment).ok();
-                    let is_new = |new: &&record::Record| {
-                        let machine = &new.machine.name;
-                        shown.iter().all(|(old, _)| old.machine.name != *machine)
-                    };
-                    if let Some(record) = further.filter(is_new) {
-                        shown.push((record, true));
-                    }
-                }
-                let lists = shown
-                    .into_iter()
-                    .map(|(record, beside)| provenance::full(record, beside));
-                lists.collect()
-            }
+            Directive::Provenance => self.provenance(records)?,
             Directive::Chart(block) => {
                 let (html, new) = block.expand(records, self)?;
                 pictures.extend(new);
                 html
             }
             Directive::Table(block) => block.expand(records)?,
+            Directive::Counted(block) => block.expand(records)?,
             Directive::Prediction(block) => block.expand(records, self)?,
             Directive::Goals(block) => block.expand(records, self, pages, &root)?,
         })
@@ -185,6 +165,28 @@ impl Page {
                 false => format!("there is no quantity `{name}` on `{stem}.md`"),
             }
         })
+    }
+
+    /// Where the page's numbers come from: the reader's machine, the reference machine, and
+    /// those that the page names besides.
+    fn provenance(&self, records: &Records) -> Result<String, String> {
+        let experiment = self.definitions.experiment.as_ref();
+        let experiment = experiment
+            .ok_or("name the page's `experiment` in its `quantities` block")?;
+        let both = records.both(experiment, None, |_, record| Ok(record))?;
+        let mut shown: Vec<_> =
+            both.each().map(|(record, beside)| (*record, beside)).collect();
+        for name in self.machines() {
+            let is_shown =
+                shown.iter().any(|(record, _)| record.machine.name == name);
+            if let (false, Ok(record)) =
+                (is_shown, records.named(&name)?.record(experiment))
+            {
+                shown.push((record, true));
+            }
+        }
+        let lists = shown.into_iter();
+        Ok(lists.map(|(record, beside)| provenance::full(record, beside)).collect())
     }
 
     /// The reference machines that the page names.

@@ -1,7 +1,7 @@
 //! Where the numbers come from: in a line under each chart and table, in full where a
 //! page asks for it.
 
-use record::{KernelOrigin, Record, units};
+use record::{KernelOrigin, Record, Source, units};
 
 use crate::html::escape;
 use crate::records::counted;
@@ -20,10 +20,10 @@ pub fn line(record: &Record, filter: &Filter) -> String {
         escape(&day(&record.run.started)),
         escape(&revision(record)),
         escape(&record.run.command),
-        if record.run.quick {
-            " · quick run: fewer samples, smaller sizes"
-        } else {
-            ""
+        match (record.source, record.run.quick) {
+            (Source::Emulated, _) => " · smaller sizes",
+            (_, true) => " · quick run: fewer samples, smaller sizes",
+            (_, false) => "",
         }
     );
     for skipped in filter.skipped(record) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use record::{Gpu, Record, Results, Source};
+use record::{EMULATED, Gpu, Record, Results, Source};
 
 use crate::html;
 
@@ -70,6 +70,7 @@ pub struct Records {
     references: Vec<Machine>,
     /// The reader's own, if it measured anything.
     pub here: Option<Machine>,
+    results: Results,
 }
 
 impl Records {
@@ -90,7 +91,8 @@ impl Records {
             .context("this machine's records")?
             .filter(|machine| !machine.records.is_empty());
         let references = references.context("the reference machine's records")?;
-        let mut records = Records { references, here };
+        let results = results.clone();
+        let mut records = Records { references, here, results };
         records.tell_apart();
         Ok(records)
     }
@@ -129,10 +131,25 @@ impl Records {
         named(&self.references(), name)
     }
 
+    /// What an emulated GPU counted of `experiment`: not among the machines, so that no
+    /// block shows it as if it had been measured.
+    pub fn emulated(&self, experiment: &str) -> Result<Record, String> {
+        let record = self.results.read(EMULATED, experiment);
+        let record = record.map_err(|e| e.to_string())?;
+        record.filter(|record| record.source == Source::Emulated).ok_or_else(|| {
+            format!(
+                "no emulated GPU has a record of it: cargo run --release -p {experiment} \
+                 -- --emulate"
+            )
+        })
+    }
+
     /// Where to look for what is shown with `machine`: there, and for a reference on the
     /// others after it.
     pub fn with<'r>(&'r self, machine: &'r Machine) -> Vec<&'r Machine> {
-        let others = self.references.iter().filter(|_| machine.is_reference());
+        let is_other =
+            |other: &&Machine| machine.is_reference() && other.name != machine.name;
+        let others = self.references.iter().filter(is_other);
         [machine].into_iter().chain(others).collect()
     }
 

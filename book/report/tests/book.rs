@@ -154,6 +154,12 @@ fn this_machine_may_be_a_reference_machine() {
     ] {
         assert!(page.contains(part), "{part}\nis not in\n{page}");
     }
+    // In a list of machines it stands once, in its place.
+    assert_eq!(
+        page.matches("<th scope=\"col\" class=\"number\">H200 ×2</th>").count(),
+        1
+    );
+    assert!(!page.contains("(this machine)"), "{page}");
     assert_eq!(fixture.build().unwrap().removed, Vec::<std::path::PathBuf>::new());
 }
 
@@ -351,7 +357,7 @@ proptest! {
         memory in prop_oneof![Just((0, 0)), Just((u64::MAX, u32::MAX)), Just((1, 8))],
         generation in 0u32..9,
     ) {
-        let fixture = Fixture::new();
+        let fixture = Fixture::of_several();
         let mut record = record("laptop", "", 1.0);
         let gpu = &mut record.machine.gpus[0];
         (gpu.memory_clock_khz, gpu.memory_bus_bits) = memory;
@@ -360,8 +366,11 @@ proptest! {
         let mut seen = std::collections::HashSet::new();
         record.measurements.retain(|m| seen.insert((m.case.clone(), m.parameters.clone())));
         fixture.record(&record);
+        record.experiment = "peer-copy".to_owned();
+        fixture.record(&record);
         fixture.results().set_this_machine("laptop").unwrap();
         expanded(&fixture, "copy");
+        expanded(&fixture, "peers");
     }
 }
 

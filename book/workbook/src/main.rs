@@ -9,6 +9,7 @@
 //! | [`doctor`] | `doctor`: what this machine has and can run |
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
+//! | [`sass`] | `sass`: where machine code differs from the PTX |
 //! | [`import`] | `import`: records that another machine made |
 //! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
@@ -27,6 +28,7 @@ mod import;
 mod new;
 mod ptx;
 mod run;
+mod sass;
 mod serve;
 mod watch_memory;
 
@@ -52,6 +54,8 @@ enum Command {
     New(new::Arguments),
     /// Compile the kernels to the committed PTX (needs NVRTC, no GPU)
     Ptx(ptx::Arguments),
+    /// List where machine code accesses memory otherwise than the PTX (needs ptxas, no GPU)
+    Sass(sass::Arguments),
     /// Take over records that a GPU machine made
     Import(import::Arguments),
     /// Show how much memory the GPUs have in use, until Ctrl-C
@@ -82,6 +86,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Serve(arguments) => serve::run(&root, &arguments)?,
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
+        Command::Sass(arguments) => sass::run(&root, &arguments)?,
         Command::Import(arguments) => import::run(&root, &arguments)?,
         Command::WatchMemory(arguments) => watch_memory::run(&arguments)?,
         Command::Preprocess(arguments) => {

@@ -65,7 +65,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 }
 
 /// All `kernels/*.cu`, sorted.
-fn sources(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn sources(root: &Path) -> Result<Vec<PathBuf>> {
     let folder = root.join("kernels");
     let entries =
         std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
@@ -75,10 +75,10 @@ fn sources(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn read(path: &Path) -> Result<String> {
+pub(crate) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| path.display().to_string())
 }

@@ -2,20 +2,24 @@
 //! whose PTX loads on every driver from CUDA 12.4 on; and `cargo workbook ptx` sees it
 //! when that is no longer so.
 //!
-//! The tests that compile need NVRTC. Without it they say `SKIPPED` and pass;
-//! `WORKBOOK_REQUIRE_NVRTC=1` makes that a failure.
+//! And where machine code accesses memory otherwise than the PTX, a list says so.
+//!
+//! The tests that compile need NVRTC, or ptxas and nvdisasm. Without them they say `SKIPPED`
+//! and pass; `WORKBOOK_REQUIRE_NVRTC=1` and `WORKBOOK_REQUIRE_PTXAS=1` make that a failure.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 #[path = "support/checkout.rs"]
 mod checkout;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::sync::Once;
 
 use checkout::{Checkout, Ended, root};
 use lab::kernel::{COMMITTED_NVRTC, Stamp, compute, sha256};
+use lab::machine_code;
 
 /// Newest PTX version that drivers for CUDA 12.4 read.
 const NEWEST_PTX: (u32, u32) = (8, 4);
@@ -202,6 +206,83 @@ fn a_new_kernel_gets_its_ptx_with_its_source() {
         sha256(&checkout.read("kernels/shared-atomics.cu"))
     );
     checkout.run(&format!("ptx --check --compute {CAPABILITIES}")).succeeds();
+}
+
+#[test]
+fn every_ptx_was_compared_with_its_machine_code() {
+    let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let list = machine_code::parse(&text("kernels/ptx/machine-code.txt"));
+    let list = list.into_iter().map(|file| (file.name, file.ptx_sha256));
+    let today = kernels().into_iter().map(|(name, _)| {
+        let hash = sha256(&text(&format!("kernels/ptx/{name}.ptx")));
+        (name, hash)
+    });
+    let (list, today): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        (list.collect(), today.collect());
+    assert_eq!(list, today, "make the list again with `cargo workbook sass`");
+}
+
+/// A checkout in which the program finds ptxas and nvdisasm; `None`, after saying so, where
+/// they are not.
+fn checkout_with_ptxas() -> Option<Checkout> {
+    let checkout = checkout_with_nvrtc()?;
+    if ["ptxas", "nvdisasm"]
+        .iter()
+        .all(|p| lab::libraries::find_program(p).is_some())
+    {
+        return Some(checkout);
+    }
+    let required =
+        std::env::var_os("WORKBOOK_REQUIRE_PTXAS").is_some_and(|v| v == "1");
+    let ended = checkout.run("sass --check");
+    assert!(!required, "WORKBOOK_REQUIRE_PTXAS=1, and it was not found:\n{ended}");
+    let _ = writeln!(io::stderr(), "SKIPPED: {ended}");
+    None
+}
+
+#[test]
+fn machine_code_differs_from_the_ptx_where_the_committed_list_says() {
+    let Some(checkout) = checkout_with_ptxas() else { return };
+    let ended = checkout.run("sass --check");
+    let fresh = "kernels/ptx/machine-code.txt is fresh";
+    assert!(ended.succeeds().ends_with(&format!("{fresh}\n")), "{ended}");
+}
+
+/// A product of tiles: all threads of a warp read the same words of `a`, one after the other,
+/// which ptxas does four at a time. Half of `b` is not used at all.
+const MERGED: &str = "\
+extern \"C\" __global__ void product(const float *in, float *out)
+{
+    __shared__ float a[16][16], b[16][16];
+    unsigned int x = threadIdx.x, y = threadIdx.y;
+    a[y][x] = in[y * 16 + x];
+    b[y][x] = in[256 + y * 16 + x];
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 16; k++)
+        sum += a[y][k] * b[k][x];
+    out[y * 16 + x] = sum;
+}
+";
+
+#[test]
+fn accesses_that_the_compiler_merges_are_listed() {
+    let Some(checkout) = checkout_with_ptxas() else { return };
+    checkout.write("kernels/merged.cu", MERGED);
+    checkout.run("ptx").succeeds();
+    let ended = checkout.run("sass --check");
+    assert!(ended.fails(1).contains("cargo workbook sass"), "{ended}");
+    // What is known stays, and only the new one is compared.
+    let ended = checkout.run("sass");
+    let said = ended.succeeds();
+    assert!(said.starts_with("kernels/ptx/merged.ptx compared\n"), "{ended}");
+    let list = machine_code::parse(&checkout.read("kernels/ptx/machine-code.txt"));
+    let file = list.iter().find(|file| file.name == "merged").unwrap();
+    let differences: Vec<_> =
+        file.differences.iter().map(ToString::to_string).collect();
+    let targets = machine_code::TARGETS.join(" ");
+    let line = |change| format!("product 10 shared_load {change} {targets}");
+    assert_eq!(differences, [line("removed"), line("merged")]);
 }
 
 #[test]

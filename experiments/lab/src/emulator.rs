@@ -5,7 +5,7 @@
 //! ([`crate::libraries`]). But the lab does, because an emulated GPU has no time: it then
 //! counts what the kernels did instead of timing them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cudarc::driver::sys;
@@ -83,6 +83,8 @@ pub type Counts = BTreeMap<String, u64>;
 pub struct Counted {
     /// In all. Empty if no kernel ran.
     pub total: Counts,
+    /// Those that ran.
+    pub kernels: BTreeSet<String>,
     /// By the lines of the source, if the kernels were compiled with line numbers.
     pub lines: Vec<LineCounts>,
 }
@@ -100,11 +102,16 @@ pub struct LineCounts {
 
 impl Counted {
     /// Reads what the emulated driver tells: a name and a number in each line of text; the
-    /// totals first, then the source's lines, each headed by `line NUMBER FILE`.
+    /// totals first, then `kernel NAME` of each that ran, then the source's lines, each headed
+    /// by `line NUMBER FILE`.
     fn parse(text: &str) -> Counted {
         let mut counted = Counted::default();
         for line in text.trim_end_matches('\0').lines() {
             let Some((name, rest)) = line.split_once(' ') else { continue };
+            if name == "kernel" {
+                counted.kernels.insert(rest.to_owned());
+                continue;
+            }
             if let ("line", Some((number, file))) = (name, rest.split_once(' ')) {
                 let number = number.parse().unwrap_or(0);
                 let (file, counts) = (file.to_owned(), Counts::new());
@@ -130,10 +137,12 @@ mod tests {
 
     #[test]
     fn totals_end_where_the_lines_begin() {
-        let text = "launches 2\nbarriers 7\nline 3 a b.cu\nbarriers 1\n\0";
+        let text =
+            "launches 2\nbarriers 7\nkernel tile\nline 3 a b.cu\nbarriers 1\n\0";
         let counted = Counted::parse(text);
         assert_eq!(counted.total.len(), 2);
         assert_eq!(counted.total["barriers"], 7);
+        assert_eq!(counted.kernels, ["tile".to_owned()].into());
         let line = &counted.lines[0];
         assert_eq!((line.number, line.file.as_str()), (3, "a b.cu"));
         assert_eq!(line.counts["barriers"], 1);

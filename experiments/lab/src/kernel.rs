@@ -45,8 +45,7 @@ impl Kernel {
     /// edited since the committed PTX was made.
     pub fn ptx(&self) -> Result<(Ptx, record::Kernel)> {
         let source_sha256 = sha256(self.source);
-        let stamp = Stamp::parse(self.ptx);
-        if let Some(stamp) = stamp.filter(|s| s.source_sha256 == source_sha256) {
+        if let Some(stamp) = self.stamp_of_today() {
             let kernel = record::Kernel {
                 name: self.name.to_owned(),
                 source_sha256,
@@ -88,6 +87,16 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// Whether the committed PTX is of this source.
+    pub(crate) fn is_as_committed(&self) -> bool {
+        self.stamp_of_today().is_some()
+    }
+
+    /// The stamp of the committed PTX, if the source has not been edited since.
+    fn stamp_of_today(&self) -> Option<Stamp> {
+        Stamp::parse(self.ptx).filter(|s| s.source_sha256 == sha256(self.source))
+    }
+
     /// A line of its source by its number, if `of` is the source's file (without a folder).
     pub(crate) fn line(&self, of: &str, number: usize) -> Option<&'static str> {
         let here = of.strip_suffix(".cu") == Some(self.name);
@@ -204,7 +213,7 @@ mod tests {
 
     #[test]
     fn ptx_names_its_source_without_a_folder() {
-        let ptx = "\t.loc\t1 2 0\n\t.file\t1 \"/home/reader/kernels/k.cu\"\n\n\0";
+        let ptx = "\t.loc\t1 2 0\n\t.file\t1 \"/anywhere/kernels/k.cu\"\n\n\0";
         let expected = "\t.loc\t1 2 0\n\t.file\t1 \"kernels/k.cu\"\n\n\0";
         assert_eq!(without_folder("kernels/k.cu", ptx), expected);
     }

@@ -131,6 +131,15 @@ pub fn find(stem: &str) -> Option<PathBuf> {
     folders().iter().find_map(|folder| newest_in(folder, stem))
 }
 
+/// Where a program of CUDA's toolkit lies: beside one of the folders of [`find`], or on the
+/// PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let beside = folders().into_iter().map(|folder| folder.with_file_name("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::split_paths(&path).collect::<Vec<_>>();
+    beside.chain(path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
 fn folders() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(list) = std::env::var_os("WORKBOOK_CUDA_LIBS") {

@@ -12,19 +12,20 @@ use clap::{CommandFactory, FromArgMatches};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
 use record::file::{Conflict, conflict};
 use record::{
-    Cache, Ceiling, Clock, Measurement, MemoryReading, Parameter, Record, Results,
-    Run, Skipped, Software, Source, Span, same_hardware, units,
+    Cache, Ceiling, Clock, EMULATED, Measurement, MemoryReading, Parameter, Record,
+    Results, Run, Skipped, Software, Source, Span, same_hardware, units,
 };
 
 use crate::counters::{self, Windows};
-use crate::emulator::{self, Emulator};
+use crate::emulator::{self, Counted, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
 use crate::options::{CannotRun, Options, Outcome};
+use crate::reference;
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
-use crate::{libraries, workspace};
+use crate::{libraries, machine_code, workspace};
 
 /// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
 /// measure, writes the record, and says in the exit code how it went
@@ -110,9 +111,6 @@ fn conduct(
         },
     }
 }
-
-/// Folder of the records that the emulated GPU leaves, if nobody names another one.
-const EMULATED: &str = "emulated";
 
 /// What to do about a broken record of this experiment.
 const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
@@ -226,6 +224,7 @@ impl Lab {
         };
         let mut table = Table::new(options.json);
         table.emulated = emulator.is_some();
+        table.reference = emulator.and_then(|_| reference::record(name));
         let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
         let lab = Lab {
@@ -399,17 +398,18 @@ impl Lab {
         if self.windows.is_some() {
             return self.record_window(case);
         }
-        let lines =
-            case.samples.as_ref().map(|samples| samples.counted.lines.clone());
+        let counted = case.samples.as_ref().map(|samples| samples.counted.clone());
         let mut measurement = case.finish()?;
         if self.emulator.is_some() {
             forget_times(&mut measurement);
+            let counted = counted.unwrap_or_default();
+            measurement.remarks = remarks(&self.sources, &counted);
             self.table.emulated(&measurement);
             if self.options.counters {
                 let text = |file: &str, line| {
                     self.sources.iter().find_map(|k| k.line(file, line))
                 };
-                self.table.lines(&lines.unwrap_or_default(), text);
+                self.table.lines(&counted.lines, text);
             }
         } else {
             self.table.measured(&self.record, &measurement);
@@ -464,6 +464,12 @@ impl Lab {
                 "{name} on an emulated GPU: results are checked and memory traffic is \
                  counted, but there is no time"
             ));
+            if let Some(record) = &self.table.reference {
+                self.table.line(&format!(
+                    "In the last column is what another machine measured: {}",
+                    reference::label(record)
+                ));
+            }
             return;
         }
         let memory = gpu.memory_peak_bytes_per_second().map(units::bandwidth);
@@ -534,11 +540,16 @@ fn finish(record: &Record, options: &Options) -> Result<()> {
     if record.source == Source::Profiled {
         record.measurements.iter().for_each(|m| table.counted(m));
     }
-    let path = results.write(record)?;
+    if is_known(&results, record) {
+        let path = results.path(&record.machine.name, &record.experiment)?;
+        table.line(&format!("recorded before, and the same: {}", path.display()));
+    } else {
+        let path = results.write(record)?;
+        table.line(&format!("recorded: {}", path.display()));
+    }
     if record.source != Source::Emulated {
         results.set_this_machine(&record.machine.name)?;
     }
-    table.line(&format!("recorded: {}", path.display()));
     if options.json {
         let json = record::file::to_json(record);
         match std::io::stdout().write_all(json.as_bytes()) {
@@ -550,6 +561,19 @@ fn finish(record: &Record, options: &Options) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether there is an emulated record with the same counts. It stays, with its date: then
+/// a record changes only when what was counted does, and can be committed.
+fn is_known(results: &Results, record: &Record) -> bool {
+    let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
+    let counted = |record: &Record| {
+        let Record { kernel, further_kernels, measurements, skipped, .. } =
+            record.clone();
+        (kernel, further_kernels, measurements, skipped)
+    };
+    record.source == Source::Emulated
+        && old.is_some_and(|old| counted(&old) == counted(record))
 }
 
 /// The folder of records that the options name, or the workbook's.
@@ -580,6 +604,7 @@ impl Case {
             seconds: vec![],
             model: BTreeMap::new(),
             counters: BTreeMap::new(),
+            remarks: vec![],
             spans: vec![],
             memory: BTreeMap::new(),
         };
@@ -670,6 +695,18 @@ fn load(
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;
     Ok((module, kernel))
+}
+
+/// What is to be said of the counts of some kernels: where the hardware's are others.
+fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
+    let lines = counted.lines.iter().flat_map(|line| {
+        let of =
+            sources.iter().filter(|k| k.line(&line.file, line.number).is_some());
+        of.flat_map(|kernel| machine_code::at(*kernel, line.number))
+    });
+    let here =
+        lines.filter(|difference| counted.kernels.contains(&difference.kernel));
+    here.map(|difference| difference.label()).collect()
 }
 
 /// Takes out of a measurement what an emulated GPU cannot know: what took how long, and

@@ -1,13 +1,15 @@
 //! The table an experiment prints: a row as soon as it is measured, so that it is the
 //! progress display too.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use record::statistics::{CONFIDENCE, Statistics};
-use record::{Measurement, Record, Skipped, units};
+use record::{Measurement, Parameter, Record, Skipped, units};
 
 use crate::emulator::{Counts, LineCounts};
+use crate::reference;
 
 const HEADING: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -18,12 +20,15 @@ pub(crate) struct Table {
     to_stderr: bool,
     /// Its rows are of an emulated GPU: counts in place of times.
     pub(crate) emulated: bool,
+    /// What such rows show beside the counts, where there is one: a record of another
+    /// machine, which measured.
+    pub(crate) reference: Option<Record>,
     heading_printed: bool,
 }
 
 impl Table {
     pub(crate) fn new(to_stderr: bool) -> Table {
-        Table { to_stderr, emulated: false, heading_printed: false }
+        Table { to_stderr, emulated: false, reference: None, heading_printed: false }
     }
 
     /// A line of text.
@@ -81,14 +86,20 @@ impl Table {
     pub(crate) fn emulated(&mut self, m: &Measurement) {
         self.heading();
         let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
+        let figure = |record| reference::figure(record, m);
         self.line(&format!(
-            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>21}",
+            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>19}  \
+             {DIM}{}{DIM:#}",
             label(&m.case, &m.parameters),
             match m.elements_checked {
                 0 => NOTHING.to_owned(),
                 n => n.to_string(),
             },
+            self.reference.as_ref().and_then(figure).unwrap_or_default(),
         ));
+        for remark in &m.remarks {
+            self.line(&format!("{DIM}  {remark}{DIM:#}"));
+        }
     }
 
     /// What the lines of a kernel's source did that access memory; `text` is the source.
@@ -151,11 +162,12 @@ impl Table {
         }
         if self.emulated {
             self.line(&format!(
-                "{HEADING}{:<48} {:>18} {:>21} {:>21}{HEADING:#}",
+                "{HEADING}{:<48} {:>18} {:>21} {:>19}  {}{HEADING:#}",
                 "per request:",
                 "sectors ld / st",
                 "wavefronts ld / st",
-                "elements checked"
+                "elements checked",
+                self.reference.as_ref().map(reference::label).unwrap_or_default()
             ));
         } else {
             self.line(&format!(
@@ -188,14 +200,16 @@ fn per_request(counts: &Counts) -> [String; 4] {
     })
 }
 
-fn label(
-    case: &str,
-    parameters: &std::collections::BTreeMap<String, record::Parameter>,
-) -> String {
-    let parameters = parameters.iter().map(|(name, value)| match value.integer() {
+fn label(case: &str, with: &BTreeMap<String, Parameter>) -> String {
+    case.to_owned() + &parameters(with)
+}
+
+/// Each with a space before it.
+pub(crate) fn parameters(of: &BTreeMap<String, Parameter>) -> String {
+    let parameters = of.iter().map(|(name, value)| match value.integer() {
         Some(n) if name == "bytes" => format!(" {}", units::bytes(n)),
         Some(n) => format!(" {name}={n}"),
         None => format!(" {value}"),
     });
-    case.to_owned() + &parameters.collect::<String>()
+    parameters.collect()
 }

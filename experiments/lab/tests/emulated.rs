@@ -69,6 +69,67 @@ fn counters_are_told_for_each_line_of_the_source() {
 }
 
 #[test]
+fn beside_the_counts_stands_what_the_reference_machine_measured() {
+    let desk = Desk::new();
+    let measured = include_str!("../../../results/h200/transfer-bandwidth.json");
+    let table = |reference: &str| {
+        let book = format!("[preprocessor.workbook]\nreference = {reference}\n");
+        for (file, text) in [
+            ("book/book.toml", book.as_str()),
+            ("results/h200/transfer-bandwidth.json", measured),
+        ] {
+            let path = desk.here().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        desk.run("transfer-bandwidth", "--emulate").with_code(0).stdout
+    };
+    for reference in ["[\"nobody\", \"h200\"]", "\"h200\""] {
+        let table = table(reference);
+        let mut lines = table.lines().skip(1);
+        let label =
+            "In the last column is what another machine measured: NVIDIA H200, 20";
+        assert!(lines.next().unwrap().starts_with(label), "{table}");
+        let row = lines.find(|line| line.starts_with("copy")).unwrap();
+        assert!(row.ends_with("B/s") || row.contains("B/s with bytes="), "{table}");
+    }
+    assert!(!table("\"nobody\"").contains("H200"));
+}
+
+#[test]
+fn what_was_counted_before_stays_with_its_date() {
+    let desk = Desk::new();
+    let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    let old = std::fs::read_to_string(&path).unwrap();
+    let old = old.replace("\"started\": \"20", "\"started\": \"19");
+    std::fs::write(&path, &old).unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    // But another check is another record.
+    let other = old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
+    std::fs::write(&path, other).unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    let new = std::fs::read_to_string(&path).unwrap();
+    assert!(new.contains("\"started\": \"20"), "{new}");
+}
+
+#[test]
+fn counts_that_are_not_the_hardwares_say_so() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, record) = emulated(&desk, "transpose", "");
+    let remark = "machine code has the shared store under a predicate";
+    assert!(ended.stdout.contains(remark), "{ended}");
+    for m in &record.measurements {
+        let has = m.remarks.iter().any(|r| r.contains(remark));
+        assert_eq!(has, m.case.starts_with("tile"), "{m:?}");
+    }
+}
+
+#[test]
 fn copies_and_a_second_run_need_nothing_more() {
     if has_driver() {
         return;

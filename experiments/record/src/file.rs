@@ -349,6 +349,12 @@ fn check(record: &Record) -> Result<(), (String, String)> {
                     "a measured record has no counters".to_owned(),
                 ));
             }
+            Source::Measured | Source::Profiled if !m.remarks.is_empty() => {
+                return Err((
+                    at("remarks"),
+                    "only an emulated record has remarks".to_owned(),
+                ));
+            }
             Source::Profiled | Source::Emulated
                 if !(m.seconds.is_empty()
                     && m.spans.is_empty()

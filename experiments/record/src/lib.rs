@@ -20,7 +20,7 @@ pub mod units;
 pub use file::{Error, Results};
 pub use machine::{Cpu, Gpu, Machine, NvLink, Pcie, same_hardware};
 pub use schema::{
-    Cache, Ceiling, Clock, GpuState, Kernel, KernelOrigin, Measurement,
+    Cache, Ceiling, Clock, EMULATED, GpuState, Kernel, KernelOrigin, Measurement,
     MemoryReading, Parameter, Record, Run, SCHEMA, Skipped, Software, Source, Span,
 };
 pub use statistics::Statistics;

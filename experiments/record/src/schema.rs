@@ -58,6 +58,9 @@ pub enum Source {
     Emulated,
 }
 
+/// Name of the machine, and so the folder, of what an emulated GPU counted.
+pub const EMULATED: &str = "emulated";
+
 /// When and how a run was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -164,6 +167,9 @@ pub struct Measurement {
     /// measured record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// Where an emulator's counters are not those of the hardware, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// What ran when in one of the timed operations, the one of median time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Span>,

@@ -70,6 +70,7 @@ fn values_that_break_a_rule() {
         ("measurements[0].seconds[0]", json!(null), "invalid type: null"),
         ("measurements[0].seconds[0]", json!("NaN"), "invalid type: string"),
         ("measurements[0].counters", json!({ "sectors": 4 }), "has no counters"),
+        ("measurements[0].remarks", json!(["a"]), "only an emulated record"),
         // Texts, which may end up in a terminal or on a page.
         ("run.command", json!("a\u{1b}[31mred"), "control characters"),
         ("run.command", json!("two\nlines"), "control characters"),
@@ -202,6 +203,7 @@ fn missing_fields_at_every_level() {
         "throttle_reasons",
         "model",
         "counters",
+        "remarks",
     ];
     for (place, path) in OBJECTS {
         let object = golden();

@@ -1,6 +1,6 @@
 //! What kernels did since somebody asked last, and the one function that tells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_char;
 use std::fmt::Write;
 
@@ -12,6 +12,7 @@ use crate::driver::Driver;
 #[derive(Default)]
 pub(crate) struct Counted {
     launches: u64,
+    kernels: BTreeSet<String>,
     total: Tally,
     lines: BTreeMap<(String, u32), Tally>,
 }
@@ -19,17 +20,23 @@ pub(crate) struct Counted {
 impl Counted {
     pub(crate) fn add(&mut self, counts: &Counts) {
         self.launches += 1;
+        if !self.kernels.contains(&counts.kernel) {
+            self.kernels.insert(counts.kernel.clone());
+        }
         self.total += counts.total();
         for (line, tally) in counts.by_source_line() {
             *self.lines.entry(line).or_default() += tally;
         }
     }
 
-    /// One `name number` a line: the totals; then, for each line of a source that did
+    /// One `name number` a line: the totals; then `kernel NAME` for each; then, for each line of a source that did
     /// something, `line NUMBER FILE` and its own.
     fn tell(&self) -> String {
         let mut text = format!("launches {}\n", self.launches);
         write_tally(&mut text, &self.total);
+        for kernel in &self.kernels {
+            let _ = writeln!(text, "kernel {kernel}");
+        }
         for ((file, line), tally) in &self.lines {
             let _ = writeln!(text, "line {line} {file}");
             write_tally(&mut text, tally);

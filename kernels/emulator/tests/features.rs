@@ -112,6 +112,24 @@ fn votes_and_matches() {
 }
 
 #[test]
+fn some_groups_of_a_warp_are_complete_and_some_are_not() {
+    let mut device = Device::tests("features");
+    for count in [13usize, 16, 31, 45] {
+        let input = device.words("in", (0..count).map(word));
+        let out = device.fresh("out", count);
+        let arguments = arguments![u64 input, u64 out, u32 count];
+        let counts =
+            device.run("sums_of_four", ONE, [64, 1, 1], &arguments).unwrap();
+        for (thread, sum) in device.read(out, count).into_iter().enumerate() {
+            let own = thread / 4 * 4..=thread;
+            let expected = own.map(word).fold(0, u32::wrapping_add);
+            assert_eq!(sum, expected, "{thread} of {count}");
+        }
+        assert_eq!(counts.total().global_loads.requests, count.div_ceil(32) as u64);
+    }
+}
+
+#[test]
 fn lanes_that_go_their_own_ways() {
     let mut device = Device::tests("features");
     let out = device.fresh("out", 128);

@@ -72,8 +72,10 @@ pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
         text
     };
     let text = String::from_utf8(text).unwrap();
-    let totals =
-        text.trim_end_matches('\0').lines().take_while(|l| !l.starts_with("line "));
+    let totals = text
+        .trim_end_matches('\0')
+        .lines()
+        .take_while(|l| !l.starts_with("kernel "));
     totals
         .map(|line| line.split_once(' ').unwrap())
         .map(|(name, number)| (name.to_owned(), number.parse().unwrap()))

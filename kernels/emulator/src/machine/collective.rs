@@ -9,8 +9,8 @@ use crate::program::{Match, Op, Reduce, Shuffle, ShuffleKind, Vote, VoteKind};
 use crate::registers::Slot;
 
 impl Machine<'_> {
-    /// Waits until for every lane all members of its group are at this instruction.
-    /// False, if the running group has to wait. Otherwise it is who can go on.
+    /// Lets those lanes go on whose members are all at this instruction: they are the
+    /// running group then. The others wait. False, if all have to.
     pub(super) fn meet(&mut self, warp: &mut Warp, members: Slot) -> Result<bool> {
         self.check_membership(warp, members)?;
         if warp.is_whole() {
@@ -25,18 +25,21 @@ impl Machine<'_> {
         });
         let ready = ready(warp, members, warp.lanes);
         let tally = &mut self.tallies[pc];
-        if ready == warp.lanes {
-            tally.thread_instructions += u64::from((ready & !came).count_ones());
-            return Ok(true);
+        if ready == 0 {
+            // Nobody has executed the instruction yet.
+            tally.instructions -= 1;
+            tally.thread_instructions -= u64::from(came.count_ones());
+            warp.wait(Reason::Lanes);
+            return Ok(false);
         }
-        // Nobody has executed the instruction yet. Who is ready comes here again.
-        tally.instructions -= 1;
-        tally.thread_instructions -= u64::from(came.count_ones());
-        warp.lanes &= !ready;
-        warp.wait(Reason::Lanes);
-        warp.add(pc, ready);
-        warp.choose();
-        Ok(false)
+        tally.thread_instructions += u64::from((ready & !came).count_ones());
+        tally.thread_instructions -= u64::from((came & !ready).count_ones());
+        let group = Group { pc, lanes: warp.lanes & !ready };
+        if group.lanes != 0 {
+            warp.waiting.push(Waiting { group, reason: Reason::Lanes });
+        }
+        warp.lanes = ready;
+        Ok(true)
     }
 
     /// Lets lanes go on that wait for lanes that have ended since. False, if there are

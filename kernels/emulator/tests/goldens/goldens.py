@@ -1,7 +1,7 @@
-"""Makes counters.txt of what ncu printed: python3 goldens.py raw.csv.
+"""Appends to counters.txt what ncu printed: python3 goldens.py raw.csv.
 
-A line for each of launches.txt, in its order: the kernel; requests and sectors of loads
-from and stores to global memory; requests and wavefronts of loads from and stores to
+It has a line for each of launches.txt, in its order: the kernel; requests and sectors of
+loads from and stores to global memory; requests and wavefronts of loads from and stores to
 shared memory. A load and a store have two numbers each.
 """
 
@@ -21,14 +21,19 @@ METRICS = [
 ]
 
 here = pathlib.Path(__file__).parent
-launches = [line.split() for line in (here / "launches.txt").read_text().splitlines()
-            if not line.startswith("#")]
+
+
+def lines(name):
+    text = (here / name).read_text()
+    return [line.split() for line in text.splitlines() if not line.startswith("#")]
+
+
+launches = lines("launches.txt")[len(lines("counters.txt")):]
 with open(sys.argv[1]) as file:
-    lines = [line for line in file if not line.startswith("==")]
-rows = [row for row in csv.DictReader(lines) if row["ID"]]
+    table = [line for line in file if not line.startswith("==")]
+rows = [row for row in csv.DictReader(table) if row["ID"]]
 assert len(rows) == len(launches), (len(rows), len(launches))
-with open(here / "counters.txt", "w") as out:
-    out.write("# What ncu counted on an H200 for each line of launches.txt: see goldens.py.\n")
+with open(here / "counters.txt", "a") as out:
     for launch, row in zip(launches, rows):
         assert launch[1] == row["Kernel Name"], (launch, row["Kernel Name"])
         counters = [str(int(float(row[metric].replace(",", "")))) for metric in METRICS]

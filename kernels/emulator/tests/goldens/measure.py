@@ -3,8 +3,9 @@
     ncu --csv --page raw --clock-control none --metrics (those named in goldens.py) \\
         python3 measure.py FOLDER-WITH-PTX > raw.csv
 
-The folder has the workbook's kernels/ptx and patterns.ptx. ideals.txt is made in the same
-way, with the metrics memory_l1_wavefronts_shared_ideal and
+The folder has the workbook's kernels/ptx and patterns.ptx. Only launches that counters.txt
+does not have yet are run: new ones, at the end of launches.txt. ideals.txt is made in the
+same way, with the metrics memory_l1_wavefronts_shared_ideal and
 memory_l2_theoretical_sectors_global_ideal.
 """
 
@@ -24,6 +25,7 @@ def buffer(kind, size, options):
     words = {
         "words": lambda: i * 2654435761,
         "zeros": lambda: i * 0,
+        "all": lambda: i * 0 + number,
         "stride": lambda: i * number,
         "shr": lambda: i >> number,
         "and": lambda: i & number,
@@ -44,10 +46,13 @@ def argument(text):
     return buffer(kind, int(value), options)
 
 
+def lines(name):
+    text = (here / name).read_text()
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
 modules = {}
-for line in (here / "launches.txt").read_text().splitlines():
-    if line.startswith("#"):
-        continue
+for line in lines("launches.txt")[len(lines("counters.txt")):]:
     ptx, kernel, grid, block, *arguments = line.split()
     if ptx not in modules:
         modules[ptx] = cupy.RawModule(path=str(folder / f"{ptx}.ptx"))

@@ -3,11 +3,14 @@
     python3 compile.py path/to/libnvrtc.so.12
 
 Made with NVRTC 12.4 (pip install nvidia-cuda-nvrtc-cu12==12.4.127). The PTX holds line
-information, so that the emulator's errors name lines of CUDA C.
+information, so that the emulator's errors name lines of CUDA C; and it starts with the hash
+of its source, so that a test notices a source that was changed and not compiled.
 """
 
 import ctypes
+import hashlib
 import pathlib
+import re
 import sys
 
 nvrtc = ctypes.CDLL(sys.argv[1])
@@ -39,7 +42,10 @@ def compile(path):
     check(nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size)))
     ptx = ctypes.create_string_buffer(size.value)
     check(nvrtc.nvrtcGetPTX(program, ptx))
-    path.with_suffix(".ptx").write_text(ptx.value.decode())
+    stamp = f"// source-sha256: {hashlib.sha256(source.encode()).hexdigest()}\n"
+    # NVRTC puts the folder that it runs in before the name.
+    text = re.sub(r'(\.file\s+1 ").*/', r"\1", ptx.value.decode())
+    path.with_suffix(".ptx").write_text(stamp + text)
 
 
 for path in sorted(pathlib.Path(__file__).parent.glob("*.cu")):

@@ -89,6 +89,22 @@ extern "C" __global__ void votes(unsigned int *out)
     out[threadIdx.x] = result + __syncthreads_count(lane == 5);
 }
 
+// Prefix sums of four, by shuffles among the four. Of the last ones, some may be missing.
+extern "C" __global__ void sums_of_four(const unsigned int *in, unsigned int *out,
+                                        unsigned int count)
+{
+    unsigned int i = threadIdx.x, lane = i % 32;
+    if (i < count) {
+        unsigned int sum = in[i], four = 0xfu << (lane & ~3u);
+        for (unsigned int distance = 1; distance < 4; distance *= 2) {
+            unsigned int other = __shfl_up_sync(four, sum, distance, 4);
+            if (lane % 4 >= distance)
+                sum += other;
+        }
+        out[i] = sum;
+    }
+}
+
 // Lanes that go round a loop a different number of times, with a switch inside.
 extern "C" __global__ void divergent(unsigned int *out)
 {

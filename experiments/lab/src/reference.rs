@@ -1,0 +1,62 @@
+//! What the reference machine measured, to be shown beside what an emulated GPU counted.
+
+use record::{Measurement, Parameter, Record, Results, Source, units};
+
+use crate::{terminal, workspace};
+
+/// The record of `experiment` of the first reference machine that has one. None outside of
+/// a checkout.
+pub(crate) fn record(experiment: &str) -> Option<Record> {
+    let results = Results::new(workspace::root()?.join("results"));
+    let machines = workspace::reference_machines();
+    let recorded = |name: &String| results.read(name, experiment).ok().flatten();
+    let mut records = machines.iter().filter_map(recorded);
+    records.find(|record| record.source == Source::Measured)
+}
+
+/// Which hardware made the record, and when: `NVIDIA H200, 2026-11-21`.
+pub(crate) fn label(record: &Record) -> String {
+    let gpu = record.machine.measured_gpu().map_or("", |gpu| &gpu.name);
+    let day = record.run.started.get(..10).unwrap_or_default();
+    match record.machine.gpus.len() {
+        1 => format!("{gpu}, {day}"),
+        gpus => format!("{gpu} ×{gpus}, {day}"),
+    }
+}
+
+/// What the record has of the case of `m`: its bandwidth, or its time. If it has the case
+/// in other sizes only, then the largest, and which that is.
+pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
+    let equal = |other: &&Measurement| {
+        let same = |(name, value): (&String, &Parameter)| {
+            m.parameters.get(name) == Some(value)
+        };
+        other.parameters.iter().filter(|parameter| same(*parameter)).count()
+    };
+    let like = record.measurements.iter().filter(|other| is_like(other, m));
+    let other = like.max_by_key(|other| (equal(other), other.bytes()))?;
+    let number = match other.bandwidth_bytes_per_second() {
+        Some(bandwidth) => units::bandwidth(bandwidth),
+        None => units::time(other.median_seconds()?),
+    };
+    let mut sizes = other.parameters.clone();
+    sizes.retain(|name, value| m.parameters.get(name) != Some(value));
+    Some(match sizes.is_empty() {
+        true => number,
+        false => format!("{number} with{}", terminal::parameters(&sizes)),
+    })
+}
+
+/// Whether two measurements differ in numbers only.
+fn is_like(a: &Measurement, b: &Measurement) -> bool {
+    let names = |m: &Measurement| {
+        let parameters = m.parameters.iter();
+        parameters
+            .map(|(name, value)| match value {
+                Parameter::Name(text) => (name.clone(), Some(text.clone())),
+                Parameter::Integer(_) => (name.clone(), None),
+            })
+            .collect::<Vec<_>>()
+    };
+    a.case == b.case && names(a) == names(b)
+}

@@ -1,0 +1,25 @@
+//! What the book says that the emulator says of broken kernels is what it says.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../examples/broken-kernels.rs"]
+mod example;
+
+/// The page includes the sentences from this file, each by its kernel's name.
+const GOLDEN: &str = "tests/goldens/broken-kernels.txt";
+
+#[test]
+fn sentences_are_those_of_the_page() {
+    let sentences = example::sentences().unwrap();
+    let anchored = sentences.into_iter().map(|(kernel, sentence)| {
+        format!("ANCHOR: {kernel}\n{sentence}\nANCHOR_END: {kernel}\n")
+    });
+    let fresh = anchored.collect::<String>();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(GOLDEN).unwrap();
+    assert!(
+        fresh == committed,
+        "if this is meant, run UPDATE_GOLDEN=1 cargo test -p emulator:\n{fresh}"
+    );
+}
