@@ -318,6 +318,9 @@ pub(crate) fn await_news(over: &AtomicBool) {
     while !over.load(Ordering::Acquire) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(10));
     }
+    if over.load(Ordering::Acquire) {
+        thread::sleep(Duration::from_secs(5)); // `lost` is being called
+    }
 }
 
 /// How often to give a sign of life.
