@@ -6,6 +6,7 @@
 
 constexpr unsigned MOST_GPUS = 8;
 constexpr unsigned MOST_BLOCKS = 512;
+constexpr unsigned MOST_TAGGED = 16384;
 
 __device__ size_t up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 __device__ size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -124,18 +125,19 @@ extern "C" __global__ void ring_step(const float *input, float *output, float *n
 // ANCHOR_END: step
 
 // ANCHOR: flags
-// A flag is a number that only grows. Who sees it sees all that was written before it.
+// A flag is a number that only grows. Who sees it sees all that was written before it, by this
+// thread and, if a barrier is between, by its block.
 __device__ void raise(unsigned long long *flag, unsigned long long number)
 {
-    __threadfence_system();
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(number)
                  : "memory");
 }
 
-// Waits until a flag is at least `number`, or for `patience` cycles: a kernel that waits for
-// ever for another GPU cannot be stopped.
-__device__ bool wait(const unsigned long long *flag, unsigned long long number,
-                     long long patience, unsigned *stuck)
+// Waits until a flag is at least `number`, and returns it; or 0 after `patience` cycles: a
+// kernel that waits for ever for another GPU cannot be stopped.
+__device__ unsigned long long wait(const unsigned long long *flag,
+                                   unsigned long long number, long long patience,
+                                   unsigned *stuck)
 {
     unsigned long long seen;
     long long start = clock64();
@@ -145,10 +147,10 @@ __device__ bool wait(const unsigned long long *flag, unsigned long long number,
                      : "l"(flag)
                      : "memory");
         if (seen >= number)
-            return true;
+            return seen;
     } while (clock64() - start < patience);
     *stuck = 1;
-    return false;
+    return 0;
 }
 
 // Some two seconds; none at all once anything has given up.
@@ -173,9 +175,9 @@ __device__ bool block_waits(const unsigned long long *flag, unsigned long long n
 // ANCHOR_END: flags
 
 // ANCHOR: ring
-// All steps in one launch. Block b of a GPU takes the b-th part of every chunk, and deals
-// with blocks b of its neighbours only. It works in slices; a flag tells the next GPU how
-// many have arrived. `launch` counts the launches, so that flags need not be reset.
+// All steps in one launch. The blocks take turns at the slices of a chunk. Block b deals with
+// the blocks b of its neighbours only: a flag tells the next GPU how many slices have arrived
+// from it. `launch` counts the launches, so that flags need not be reset.
 extern "C" __global__ void ring(const float *input, float *output, float *next,
                                 unsigned long long *flags,
                                 unsigned long long *next_flags,
@@ -184,8 +186,8 @@ extern "C" __global__ void ring(const float *input, float *output, float *next,
                                 unsigned long long launch, unsigned *stuck)
 {
     size_t chunk = up((count + gpus - 1) / gpus, 4);
-    size_t part = up((chunk + gridDim.x - 1) / gridDim.x, 4);
-    size_t slices = (part + slice - 1) / slice;
+    slice = least(slice, up((chunk + gridDim.x - 1) / gridDim.x, 4));
+    size_t round = slice * gridDim.x, rounds = (chunk + round - 1) / round;
     unsigned long long none = launch << 32; // of this launch's slices
     long long patience = patience_left(stuck);
 
@@ -197,19 +199,17 @@ extern "C" __global__ void ring(const float *input, float *output, float *next,
     for (unsigned step = 0; step < steps; step++) {
         size_t chunk_begin = least(chunk_of(rank, gpus, step) * chunk, count);
         size_t chunk_end = least(chunk_begin + chunk, count);
-        size_t part_begin = least(chunk_begin + blockIdx.x * part, chunk_end);
-        size_t part_end = least(part_begin + part, chunk_end);
-        for (size_t s = 0; s < slices; s++) {
-            unsigned long long needed = none + (step - 1) * slices + s + 1;
+        for (size_t r = 0; r < rounds; r++) {
+            unsigned long long needed = none + (step - 1) * rounds + r + 1;
             if (step > 0 && !block_waits(flags + blockIdx.x, needed, patience, stuck))
                 return;
-            size_t begin = least(part_begin + s * slice, part_end);
-            take_step(step, gpus, input, output, next, begin,
-                      least(begin + slice, part_end), threadIdx.x, blockDim.x);
-            block_raises(next_flags + blockIdx.x, none + step * slices + s + 1);
+            size_t begin = least(chunk_begin + r * round + blockIdx.x * slice, chunk_end);
+            size_t end = least(begin + slice, chunk_end);
+            take_step(step, gpus, input, output, next, begin, end, threadIdx.x, blockDim.x);
+            block_raises(next_flags + blockIdx.x, none + step * rounds + r + 1);
         }
     }
-    block_waits(flags + blockIdx.x, none + steps * slices, patience, stuck);
+    block_waits(flags + blockIdx.x, none + steps * rounds, patience, stuck);
 }
 // ANCHOR_END: ring
 
@@ -274,3 +274,37 @@ extern "C" __global__ void direct(Peers inputs, Peers outputs, Peers flags, size
     }
 }
 // ANCHOR_END: direct
+
+// ANCHOR: tagged
+// For few elements: each brings its own flag along, in one store of 8 bytes, which arrives
+// whole or not at all. No fence, no barrier, one way over the link. All GPUs add in the same
+// order, so that all get the same bits. A GPU can be one launch ahead of another, not two: so
+// there are two inboxes.
+extern "C" __global__ void tagged(const float *input, float *output, Peers inboxes,
+                                  size_t count, unsigned rank, unsigned gpus,
+                                  unsigned long long launch, unsigned *stuck)
+{
+    long long patience = patience_left(stuck);
+    unsigned long long tag = launch << 32;
+    size_t inbox = launch % 2 * MOST_GPUS * MOST_TAGGED;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        float mine = input[i], sum = 0;
+        for (unsigned k = 1; k < gpus; k++) {
+            unsigned other = (rank + k) % gpus;
+            unsigned long long *there = (unsigned long long *)inboxes.at[other];
+            asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(
+                             there + inbox + rank * MOST_TAGGED + i),
+                         "l"(tag | __float_as_uint(mine))
+                         : "memory");
+        }
+        const unsigned long long *here = (unsigned long long *)inboxes.at[rank];
+        here += inbox + i;
+        for (unsigned gpu = 0; gpu < gpus; gpu++)
+            sum += gpu == rank ? mine
+                               : __uint_as_float((unsigned)wait(
+                                     here + gpu * MOST_TAGGED, tag, patience, stuck));
+        output[i] = sum;
+    }
+}
+// ANCHOR_END: tagged

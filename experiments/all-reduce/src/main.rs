@@ -1,27 +1,28 @@
 //! # How fast can several GPUs add up what each of them has?
 //!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
-//! them. It is what training on several GPUs does with gradients, after every batch.
+//! them. Training on several GPUs does that with gradients, after every batch.
 //!
-//! In a *ring* each GPU sends to the next one only. The vectors are cut into as many chunks
-//! as there are GPUs. A chunk goes round once and is added to on each GPU; then its sum goes
-//! round once more. With four GPUs, the chunk that GPU 0 passes on first:
+//! In a *ring* each GPU sends to the next one only. A vector is cut into as many chunks as
+//! there are GPUs. A chunk goes round and is added to on each GPU; then its sum goes round.
+//! With four GPUs, the way of the chunk that GPU 0 sends first:
 //!
 //! ```text
-//! step    0        1        2        3        4        5
-//!      0 ─► 1   1 ─► 2   2 ─► 3   3 ─► 0   0 ─► 1   1 ─► 2
-//!       sums of 1, 2 and 3 inputs │ the sum of all four
+//! step      0       1       2       3       4       5
+//!        0 ──► 1 ──► 2 ──► 3 ──► 0 ──► 1 ──► 2
+//! inputs in  1       2       3   │   4       4       4
 //! ```
 //!
-//! All chunks do so at once, each one from another GPU on. So every link is busy in every one
-//! of the 2 (n - 1) steps, with 1/n of the vector's bytes.
+//! All chunks do so at once, each one starting on another GPU. So every GPU sends and
+//! receives in each of the 2 (n - 1) steps, every time 1/n of the vector.
 //!
-//! Five ways to do it: the ring as a launch for each step and GPU, the ring as one launch for
-//! each GPU, all GPUs reading from all (`direct`), NVIDIA's library NCCL, and the host.
+//! The ways to do it: the ring as a launch for each step (`ring_of_launches`); the ring as
+//! one launch whose blocks wait for those of the neighbours (`ring`); every GPU adding one
+//! chunk from all and writing it to all (`direct`); few elements, each with a flag of its own
+//! (`tagged`); NVIDIA's library (`nccl`); and the host.
 //!
-//! **Prediction:** from 64 MiB on, the one-launch ring reaches 85 % of NCCL's bandwidth, and
-//! both reach 75 % of the link's peak. At 1 KiB all ways but `direct` take longer with more
-//! GPUs, because a ring has 2 (n - 1) steps, and `direct` has two.
+//! **Prediction:** from 64 MiB on, `ring` reaches 85 % of NCCL's bandwidth, and NCCL 75 % of
+//! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
 
 use std::process::ExitCode;
 
@@ -32,8 +33,9 @@ use lab::libraries::{self, NCCL, NVRTC};
 use lab::{CannotRun, Case, Ceiling, Kernel, Lab, Result, check};
 use peers::Access;
 
-use crate::ways::{Gpus, MOST_GPUS};
+use crate::gpus::{Gpus, MOST_GPUS, MOST_TAGGED};
 
+mod gpus;
 mod ways;
 
 const KERNEL: Kernel = Kernel {
@@ -45,12 +47,20 @@ const KERNEL: Kernel = Kernel {
 /// Bytes of a vector.
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 1 << 30;
-const LARGEST_ON_HOST: usize = 256 << 20;
-/// Elements that no number of GPUs, blocks or vectors of 16 bytes divides.
-const RAGGED: usize = 100_003;
+const ELEMENT: usize = size_of::<f32>();
+/// Elements that are compared by the host; nothing divides them.
+const RAGGED: usize = 10_007;
 
-/// A way to do it: its name, what queues it, and how many are timed in a row.
-type Way = (&'static str, fn(&mut Gpus, usize) -> Result<()>, usize);
+/// A way to do it.
+struct Way {
+    method: &'static str,
+    /// Queues it on all GPUs, for so many elements.
+    queue: fn(&mut Gpus, usize) -> Result<()>,
+    /// Bytes that it can take.
+    most: usize,
+    /// How many are timed in a row.
+    in_a_row: usize,
+}
 
 fn main() -> ExitCode {
     nccl::leave_multicast_off();
@@ -63,7 +73,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. The GPUs, each with access to the memory of all others.
     let mut contexts = lab.gpus(2)?;
     contexts.truncate(MOST_GPUS);
-    let n = contexts.len();
     for from in &contexts {
         for to in &contexts {
             if let Access::Refused(why) = peers::enable(from, to)? {
@@ -71,105 +80,140 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             }
         }
     }
+    let n = contexts.len();
 
-    // 2. Buffers. A GPU with too little memory for the largest vector gets smaller ones.
+    // 2. Buffers. GPUs with too little memory for the largest vector get smaller ones.
     let wanted = if lab.quick() { lab.l2_bytes() / 4 } else { LARGEST };
     let largest = wanted.min(lab.free_bytes()? / 3).max(SMALLEST);
-    let count = (largest / size_of::<f32>()).max(RAGGED);
-    let mut gpus = Gpus::new(lab, &contexts, count, count.min(LARGEST_ON_HOST / 4))?;
+    let mut gpus = Gpus::new(lab, &contexts, (largest / ELEMENT).max(RAGGED))?;
 
-    // 3. The ways that this machine has. Two of them need kernels that wait for each other:
-    //    such kernels have to run at the same time.
-    let mut ways: Vec<Way> = vec![("ring_of_launches", Gpus::ring_of_launches, 4)];
-    let together =
-        lab.context().attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0;
-    let waiting: [Way; 2] = [("ring", Gpus::ring, 16), ("direct", Gpus::direct, 16)];
-    for (method, way, in_a_row) in waiting {
-        if together {
-            ways.push((method, way, in_a_row));
-        } else {
-            let case = Case::new("queued").with("method", method);
-            lab.skip(case, "this GPU has no kernels that wait for one another");
+    // 3. The ways. Most need kernels that wait for each other, and so run at the same time.
+    let cooperates = CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+    let together = lab.context().attribute(cooperates)? != 0;
+    let way = |method, queue, most, in_a_row| Way { method, queue, most, in_a_row };
+    let launches = if together { 4 } else { 1 }; // an emulated GPU counts, for one
+    let mut ways =
+        vec![way("ring_of_launches", Gpus::ring_of_launches, LARGEST, launches)];
+    let library = if together { nccl::available() } else { Err(String::new()) };
+    if library.is_ok() {
+        gpus.join_nccl()?;
+    }
+    for way in [
+        way("ring", Gpus::ring, LARGEST, 16),
+        way("direct", Gpus::direct, LARGEST, 16),
+        way("tagged", Gpus::tagged, MOST_TAGGED * ELEMENT, 16),
+        way("nccl", Gpus::nccl, LARGEST, 16),
+    ] {
+        let case = Case::new("queued").with("method", way.method);
+        match &library {
+            _ if !together => {
+                lab.skip(case, "this GPU has no kernels that wait for one another");
+            }
+            Err(why) if way.method == "nccl" => lab.skip(case, why),
+            _ => ways.push(way),
         }
     }
-    match nccl::available() {
-        Ok(version) => {
-            println!("NCCL {version}");
-            gpus.join_nccl()?;
-            ways.push(("nccl", Gpus::nccl, 16));
-        }
-        Err(why) => lab.skip(Case::new("queued").with("method", "nccl"), why),
-    }
-    let host: Way = ("host", Gpus::on_host, 1);
+    let host = way("host", Gpus::on_host, gpus.staged(), 1);
 
-    // 4. A size that divides into nothing, compared by the host; with cleared outputs, the
-    //    kernel that compares the other sizes finds every element wrong.
-    for (method, way, _) in ways.iter().chain([&host]) {
+    // 4. A size that nothing divides. A kernel compares, here and at all other sizes; to trust
+    //    it, it has to find every cleared element wrong, and the host compares, too.
+    for Way { method, queue, .. } in ways.iter().chain([&host]) {
         gpus.clear()?;
         let (elements, wrong) = gpus.compare(RAGGED)?;
         ensure!(
             wrong == elements,
-            "only {wrong} of {elements} cleared elements are wrong"
+            "of {elements} cleared elements {wrong} are wrong"
         );
-        way(&mut gpus, RAGGED)?;
-        gpus.wait()?;
-        for gpu in &gpus.each {
-            let got = gpu.stream.clone_dtoh(&gpu.output.slice(..RAGGED))?;
+        queue(&mut gpus, RAGGED)?;
+        gpus.check(method, RAGGED)?;
+        for got in gpus.outputs(RAGGED)? {
             check::every_element(method, &got, |i| {
                 (0..n).map(|gpu| value(gpu, i)).sum()
             })?;
         }
     }
 
-    for bytes in
-        (0..).map(|power| SMALLEST << (2 * power)).take_while(|b| *b <= largest)
-    {
-        let count = bytes / size_of::<f32>();
-        let l2_bytes = lab.l2_bytes();
-        let case = |name, method| {
-            Case::new(name)
-                .with("method", method)
-                .with("bytes", bytes)
-                .reads((bytes as f64 * bus_bandwidth_factor(n)) as usize)
-                .ceiling(Ceiling::NvLink)
-                .footprint(2 * bytes, l2_bytes)
-        };
-
-        // 5. By the GPUs' clock: several in a row, queued ahead on all GPUs.
-        for (method, way, in_a_row) in &ways {
-            way(&mut gpus, count)?; // NCCL prepares at the first call for a size
+    let sizes = (0..).map(|power| SMALLEST << (2 * power));
+    for bytes in sizes.take_while(|bytes| *bytes <= largest) {
+        // 5. By the GPUs' clock, several in a row. Before that one of a size that no vector of
+        //    16 bytes divides; and NCCL prepares at its first call for a size.
+        for way in ways.iter().filter(|way| bytes <= way.most) {
             gpus.clear()?;
-            let in_a_row =
-                if together { *in_a_row.min(&(LARGEST / bytes)) } else { 1 };
-            let first = gpus.each[0].stream.clone();
-            let mut samples = lab.time_on_gpu(&first, |_| {
-                gpus.joined(|gpus| (0..in_a_row).try_for_each(|_| way(gpus, count)))
-            })?;
-            samples.operations *= in_a_row as u32;
-            samples.seconds.iter_mut().for_each(|s| *s /= in_a_row as f64);
-            let checked = gpus.check(count, method)?;
-            lab.record(case("queued", *method).checked(checked).samples(samples))?;
+            (way.queue)(&mut gpus, bytes / ELEMENT - 3)?;
+            gpus.check(way.method, bytes / ELEMENT - 3)?;
+            let case = case(lab, "queued", way.method, bytes, n);
+            in_a_row(lab, &mut gpus, way, bytes, case)?;
         }
 
         // 6. By the host's clock: one, from the call until all GPUs are done.
-        for (method, way, _) in ways.iter().chain([&host]) {
-            if bytes > LARGEST_ON_HOST {
-                continue;
-            }
+        for way in ways.iter().chain([&host]).filter(|way| bytes <= way.most) {
             gpus.clear()?;
             let samples = lab.time_on_host(|| {
-                way(&mut gpus, count)?;
+                (way.queue)(&mut gpus, bytes / ELEMENT)?;
                 gpus.wait()
             })?;
-            let checked = gpus.check(count, method)?;
-            lab.record(case("call", *method).checked(checked).samples(samples))?;
+            let checked = gpus.check(way.method, bytes / ELEMENT)?;
+            let case = case(lab, "call", way.method, bytes, n);
+            lab.record(case.checked(checked).samples(samples))?;
         }
+    }
+
+    // 7. The ring with fewer blocks, and with other slices.
+    let Some(ring) = ways.iter().find(|way| way.method == "ring") else {
+        return Ok(());
+    };
+    let (bytes, all, usual) = (largest.min(64 << 20), gpus.blocks, gpus.slice);
+    let fewer = (2..).map(|power| 1 << power).take_while(|fewer| *fewer < all);
+    let by_blocks = fewer.chain([all]).map(|blocks| ("blocks", blocks, usual));
+    let by_slice = (10..=16).map(|power| ("slices", all, 1 << power));
+    for (name, blocks, slice) in by_blocks.chain(by_slice) {
+        (gpus.blocks, gpus.slice) = (blocks, slice);
+        let case = case(lab, name, "ring", bytes, n)
+            .with("blocks", blocks as usize)
+            .with("slice_bytes", slice * ELEMENT);
+        in_a_row(lab, &mut gpus, ring, bytes, case)?;
     }
     Ok(())
 }
 
+/// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each
+/// GPU, one way.
+fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case {
+    Case::new(name)
+        .with("method", method)
+        .with("bytes", bytes)
+        .reads((bytes as f64 * bus_bandwidth_factor(gpus)) as usize)
+        .ceiling(Ceiling::NvLink)
+        .footprint(2 * bytes, lab.l2_bytes())
+}
+
+// ANCHOR: row
+/// Times several all-reduces after each other, queued ahead on all GPUs, and checks the last.
+/// A sample is the time of one.
+fn in_a_row(
+    lab: &mut Lab,
+    gpus: &mut Gpus,
+    way: &Way,
+    bytes: usize,
+    case: Case,
+) -> Result<()> {
+    let (count, row) = (bytes / ELEMENT, way.in_a_row.min(LARGEST / bytes));
+    let first = gpus.first_stream();
+    gpus.clear()?;
+    let mut samples = lab.time_on_gpu(&first, |_| {
+        gpus.joined(|gpus| (0..row).try_for_each(|_| (way.queue)(gpus, count)))
+    })?;
+    samples.operations *= row as u32;
+    samples.seconds.iter_mut().for_each(|seconds| *seconds /= row as f64);
+    let checked = gpus.check(way.method, count)?;
+    lab.record(case.checked(checked).samples(samples))
+}
+// ANCHOR_END: row
+
 /// What the kernel `fill` puts into element i of a GPU's input.
 fn value(gpu: usize, i: usize) -> f32 {
-    let word = (i as u32).wrapping_mul(2_654_435_761);
-    (word.wrapping_add((gpu as u32).wrapping_mul(2_246_822_519)) >> 12) as f32
+    let (i, gpu) = (i as u32, gpu as u32);
+    let word =
+        i.wrapping_mul(2_654_435_761).wrapping_add(gpu.wrapping_mul(2_246_822_519));
+    (word >> 12) as f32
 }

@@ -1,136 +1,15 @@
-//! The GPUs of the machine, and five ways to add up what they hold.
-
-use std::sync::Arc;
+//! The ways, one after the other: what each queues on all GPUs.
 
 use anyhow::ensure;
 use collectives::nccl;
-use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr,
-    LaunchConfig, PinnedHostSlice, PushKernelArg,
-};
+use cudarc::driver::{LaunchConfig, PushKernelArg};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start};
-use lab::{Lab, Result};
+use lab::Result;
 use rayon::prelude::*;
 
-/// As in the kernel file.
-pub(crate) const MOST_GPUS: usize = 8;
-const MOST_BLOCKS: usize = 512;
-const THREADS: u32 = 512;
-
-/// One GPU: its stream, its kernels, its buffers.
-pub(crate) struct Gpu {
-    pub(crate) stream: Arc<CudaStream>,
-    ring_step: CudaFunction,
-    ring: CudaFunction,
-    direct: CudaFunction,
-    compare: CudaFunction,
-    mark: CudaEvent,
-    input: CudaSlice<f32>,
-    pub(crate) output: CudaSlice<f32>,
-    flags: CudaSlice<u64>,
-    stuck: CudaSlice<u32>,
-}
-
-/// All GPUs, and where their buffers lie. The next one after the last is the first.
-pub(crate) struct Gpus {
-    pub(crate) each: Vec<Gpu>,
-    comms: Vec<Comm>,
-    staging: Vec<PinnedHostSlice<f32>>,
-    inputs: [u64; MOST_GPUS],
-    outputs: [u64; MOST_GPUS],
-    flags: [u64; MOST_GPUS],
-    blocks: u32,
-    pub(crate) slice: usize,
-    launches: u64,
-}
+use crate::gpus::{Gpus, MOST_TAGGED, THREADS, grid};
 
 impl Gpus {
-    /// Buffers of `count` elements on each, and `staged` ones in pinned memory.
-    pub(crate) fn new(
-        lab: &Lab,
-        contexts: &[Arc<CudaContext>],
-        count: usize,
-        staged: usize,
-    ) -> Result<Gpus> {
-        let multiprocessors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        let blocks = lab.context().attribute(multiprocessors)? as u32;
-        let mut gpus = Gpus {
-            each: vec![],
-            comms: vec![],
-            staging: vec![],
-            inputs: [0; MOST_GPUS],
-            outputs: [0; MOST_GPUS],
-            flags: [0; MOST_GPUS],
-            blocks: blocks.min(MOST_BLOCKS as u32),
-            slice: 16 << 10,
-            launches: 0,
-        };
-        for (rank, context) in contexts.iter().enumerate() {
-            let stream = context.new_stream()?;
-            let module = lab.module_on(context)?;
-            let mut gpu = Gpu {
-                ring_step: module.load_function("ring_step")?,
-                ring: module.load_function("ring")?,
-                direct: module.load_function("direct")?,
-                compare: module.load_function("compare")?,
-                mark: context.new_event(None)?,
-                input: stream.alloc_zeros(count)?,
-                output: stream.alloc_zeros(count)?,
-                flags: stream.alloc_zeros(MOST_BLOCKS * (2 + MOST_GPUS))?,
-                stuck: stream.alloc_zeros(1)?,
-                stream,
-            };
-            let fill = module.load_function("fill")?;
-            let number = rank as u32;
-            let mut launch = gpu.stream.launch_builder(&fill);
-            launch.arg(&mut gpu.input).arg(&count).arg(&number);
-            // SAFETY: `fill` takes (input, count, gpu), and the input has `count` elements.
-            unsafe { launch.launch(grid(blocks)) }?;
-            gpus.inputs[rank] = gpu.input.device_ptr(&gpu.stream).0;
-            gpus.outputs[rank] = gpu.output.device_ptr(&gpu.stream).0;
-            gpus.flags[rank] = gpu.flags.device_ptr(&gpu.stream).0;
-            gpus.each.push(gpu);
-            // SAFETY: every element is written before it is read.
-            let staging = unsafe { context.alloc_pinned_with_flags(staged, 0) }?;
-            gpus.staging.push(staging);
-        }
-        gpus.wait()?;
-        Ok(gpus)
-    }
-
-    pub(crate) fn wait(&self) -> Result<()> {
-        self.each.iter().try_for_each(|gpu| Ok(gpu.stream.synchronize()?))
-    }
-
-    /// Lets every stream wait for one other, chosen by `whom(rank)`.
-    fn wait_for(&self, whom: impl Fn(usize) -> usize) -> Result<()> {
-        for gpu in &self.each {
-            gpu.mark.record(&gpu.stream)?;
-        }
-        for (rank, gpu) in self.each.iter().enumerate() {
-            gpu.stream.wait(&self.each[whom(rank)].mark)?;
-        }
-        Ok(())
-    }
-
-    // ANCHOR: joined
-    /// Queues `work` on all GPUs, so that the first one's stream sees its start and its end:
-    /// the others start when that is here, and it goes on when they are done.
-    pub(crate) fn joined(
-        &mut self,
-        work: impl FnOnce(&mut Gpus) -> Result<()>,
-    ) -> Result<()> {
-        self.wait_for(|_| 0)?;
-        work(self)?;
-        for gpu in &self.each[1..] {
-            gpu.mark.record(&gpu.stream)?;
-            self.each[0].stream.wait(&gpu.mark)?;
-        }
-        Ok(())
-    }
-    // ANCHOR_END: joined
-
     // ANCHOR: steps
     /// The ring, one launch for each step and GPU. No GPU takes a step before the one that
     /// sends to it has taken the step before.
@@ -169,17 +48,15 @@ impl Gpus {
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `ring` takes these; the buffers have `count` elements, there are flags
             // for all blocks, and flags order who writes.
-            unsafe { launch.launch(grid(self.blocks_for(count))) }?;
+            unsafe { launch.launch(self.grid_for(count)) }?;
         }
         Ok(())
     }
 
-    /// Blocks for a chunk: one for each multiprocessor, so that all are resident at once and
-    /// none waits for one that has no room to start; fewer for a message that is so small
-    /// that some would have nothing to do.
-    fn blocks_for(&self, count: usize) -> u32 {
+    /// Blocks for a chunk; fewer than there could be if some would have nothing to do.
+    fn grid_for(&self, count: usize) -> LaunchConfig {
         let vectors = count.div_ceil(4 * self.each.len());
-        self.blocks.min(vectors.div_ceil(THREADS as usize) as u32)
+        grid(self.blocks.min(vectors.div_ceil(THREADS as usize) as u32))
     }
     // ANCHOR_END: ring
 
@@ -193,7 +70,26 @@ impl Gpus {
             launch.arg(&count).arg(&rank).arg(&gpus);
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `direct` takes these; see `ring`.
-            unsafe { launch.launch(grid(self.blocks_for(count))) }?;
+            unsafe { launch.launch(self.grid_for(count)) }?;
+        }
+        Ok(())
+    }
+
+    /// Every GPU sends all its elements to all others, each with a flag of its own.
+    pub(crate) fn tagged(&mut self, count: usize) -> Result<()> {
+        ensure!(
+            count <= MOST_TAGGED,
+            "the inboxes are too small for {count} elements"
+        );
+        self.launches += 1;
+        for (rank, gpu) in self.each.iter().enumerate() {
+            let (rank, gpus) = (rank as u32, self.each.len() as u32);
+            let mut launch = gpu.stream.launch_builder(&gpu.tagged);
+            launch.arg(&gpu.input).arg(&gpu.output).arg(&self.inboxes);
+            launch.arg(&count).arg(&rank).arg(&gpus);
+            launch.arg(&self.launches).arg(&gpu.stuck);
+            // SAFETY: `tagged` takes these; inboxes have room for `count` words from each GPU.
+            unsafe { launch.launch(self.grid_for(4 * count)) }?;
         }
         Ok(())
     }
@@ -245,48 +141,4 @@ impl Gpus {
         self.wait()
     }
     // ANCHOR_END: host
-
-    /// Clears all outputs.
-    pub(crate) fn clear(&mut self) -> Result<()> {
-        for gpu in &mut self.each {
-            gpu.stream.memset_zeros(&mut gpu.output)?;
-        }
-        self.wait()
-    }
-
-    /// Compares every element of every output with the sum, on the GPU that has it.
-    /// Returns how many elements there are, and how many are wrong.
-    pub(crate) fn compare(&mut self, count: usize) -> Result<(u64, u64)> {
-        let (mut wrong, gpus) = (0, self.each.len());
-        for gpu in &self.each {
-            let mut found = gpu.stream.alloc_zeros::<u64>(1)?;
-            let gpus = gpus as u32;
-            let mut launch = gpu.stream.launch_builder(&gpu.compare);
-            launch.arg(&gpu.output).arg(&count).arg(&gpus).arg(&mut found);
-            // SAFETY: `compare` takes these; the output has `count` elements.
-            unsafe { launch.launch(grid(2 * self.blocks)) }?;
-            wrong += gpu.stream.clone_dtoh(&found)?[0];
-            let stuck = gpu.stream.clone_dtoh(&gpu.stuck)?[0];
-            ensure!(
-                stuck == 0,
-                "a GPU waited for another for two seconds, and gave up"
-            );
-        }
-        Ok(((count * gpus) as u64, wrong))
-    }
-
-    /// The same; wrong elements are an error.
-    pub(crate) fn check(&mut self, count: usize, method: &str) -> Result<u64> {
-        let (elements, wrong) = self.compare(count)?;
-        ensure!(wrong == 0, "{method}: {wrong} of {elements} elements are wrong");
-        Ok(elements)
-    }
-}
-
-fn grid(blocks: u32) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (blocks, 1, 1),
-        block_dim: (THREADS, 1, 1),
-        shared_mem_bytes: 0,
-    }
 }
