@@ -80,6 +80,7 @@ fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
 }
 
 // ANCHOR: measure
+/// Has all ranks measure together, and writes the cases into the record.
 fn measure(lab: &mut Lab, team: &mut Conductor) -> Result<()> {
     let (ranks, hosts) = (team.ranks(), team.hosts());
     let stream = lab.context().new_stream()?;
