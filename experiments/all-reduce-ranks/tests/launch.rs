@@ -54,10 +54,11 @@ fn end(mut child: Child) -> (i32, String) {
     (status.code().unwrap(), text(stdout) + &text(stderr))
 }
 
-/// Below the ports that the system gives to others, and for each team another one.
+/// Below the ports that the system gives to others, and for each team two of its own.
 fn port() -> u32 {
     static TEAMS: AtomicU32 = AtomicU32::new(0);
-    10_000 + (std::process::id() + TEAMS.fetch_add(1, Ordering::Relaxed)) % 20_000
+    let team = 32 * std::process::id() + TEAMS.fetch_add(1, Ordering::Relaxed);
+    10_000 + 2 * team % 20_000
 }
 
 fn torchrun(rank: usize, ranks: usize, port: u32) -> String {

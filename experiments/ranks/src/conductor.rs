@@ -65,7 +65,7 @@ impl Conductor {
         let at = format!("{}:{}", place.host, place.port);
         let addresses =
             (place.host.as_str(), place.port).to_socket_addrs().map_err(|e| {
-                Error::new(format!("MASTER_ADDR={} is no host: {e}", place.host))
+                Error::new(format!("rank 0 cannot find the host of rank 0, {}: {e} (MASTER_ADDR names it)", place.host))
             })?;
         let bound = addresses.map(|address| match address.ip() {
             ip if ip.is_loopback() => address,
@@ -314,7 +314,7 @@ impl Team {
 /// After an error: it may be the echo of a rank that is gone. The news of that, which ends
 /// the process with the better error, gets a moment to arrive.
 pub(crate) fn await_news(over: &AtomicBool) {
-    let deadline = Instant::now() + Duration::from_secs(2);
+    let deadline = Instant::now() + Duration::from_secs(1);
     while !over.load(Ordering::Acquire) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(10));
     }

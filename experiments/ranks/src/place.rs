@@ -50,8 +50,9 @@ struct Variables {
     rank: &'static str,
     ranks: &'static str,
     local_rank: &'static [&'static str],
-    /// How many of the ranks are on this host.
-    here: &'static str,
+    /// How many of the ranks are on this host, if that is needed: MPI's launchers do not
+    /// say where rank 0 is.
+    here: Option<&'static str>,
 }
 
 /// The innermost launcher first: `torchrun` and `mpirun` run inside Slurm's jobs, which
@@ -63,7 +64,7 @@ const VARIABLES: [Variables; 4] = [
         rank: "RANK",
         ranks: "WORLD_SIZE",
         local_rank: &["LOCAL_RANK"],
-        here: "LOCAL_WORLD_SIZE",
+        here: None,
     },
     Variables {
         launcher: Launcher::OpenMpi,
@@ -71,7 +72,7 @@ const VARIABLES: [Variables; 4] = [
         rank: "OMPI_COMM_WORLD_RANK",
         ranks: "OMPI_COMM_WORLD_SIZE",
         local_rank: &["OMPI_COMM_WORLD_LOCAL_RANK"],
-        here: "OMPI_COMM_WORLD_LOCAL_SIZE",
+        here: Some("OMPI_COMM_WORLD_LOCAL_SIZE"),
     },
     Variables {
         launcher: Launcher::Mpich,
@@ -80,7 +81,7 @@ const VARIABLES: [Variables; 4] = [
         ranks: "PMI_SIZE",
         // `srun --mpi=pmi2` sets the first two and says the third in its own words.
         local_rank: &["MPI_LOCALRANKID", "SLURM_LOCALID"],
-        here: "MPI_LOCALNRANKS",
+        here: Some("MPI_LOCALNRANKS"),
     },
     Variables {
         launcher: Launcher::Slurm,
@@ -89,7 +90,7 @@ const VARIABLES: [Variables; 4] = [
         rank: "SLURM_PROCID",
         ranks: "SLURM_NTASKS",
         local_rank: &["SLURM_LOCALID"],
-        here: "SLURM_NTASKS_PER_NODE",
+        here: None,
     },
 ];
 // ANCHOR_END: variables
@@ -131,8 +132,8 @@ impl Place {
         let local = variables.local_rank;
         let local_rank =
             number(local.iter().copied().find(|n| set(n)).unwrap_or(local[0]))?;
-        let all_here = ranks == 1
-            || get(variables.here).is_some_and(|n| n == ranks.to_string());
+        let here = variables.here.and_then(&get);
+        let all_here = ranks == 1 || here.is_some_and(|n| n == ranks.to_string());
         let host = match (launcher, get("MASTER_ADDR")) {
             (_, Some(host)) => host,
             (Launcher::Torchrun, None) => return Err(missing("MASTER_ADDR")),

@@ -229,7 +229,7 @@ impl Team {
     fn start(fault: &str, faulty: usize) -> Team {
         // Below the ports that the system gives to others, and for each team another one.
         static TEAMS: AtomicU32 = AtomicU32::new(0);
-        let team = std::process::id() + TEAMS.fetch_add(1, Ordering::Relaxed);
+        let team = 64 * std::process::id() + TEAMS.fetch_add(1, Ordering::Relaxed);
         let port = 10_000 + team % 20_000;
         let start = |rank: usize| {
             Command::new(std::env::current_exe().unwrap())
