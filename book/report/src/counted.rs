@@ -62,10 +62,10 @@ enum Count {
 impl Count {
     fn heading(self) -> &'static str {
         match self {
-            Count::Loads => "Sectors of a load",
-            Count::Stores => "Sectors of a store",
-            Count::SharedLoads => "Passes of a shared load",
-            Count::SharedStores => "Passes of a shared store",
+            Count::Loads => "Load",
+            Count::Stores => "Store",
+            Count::SharedLoads => "Shared load",
+            Count::SharedStores => "Shared store",
         }
     }
 

@@ -146,6 +146,25 @@ fn copies_and_a_second_run_need_nothing_more() {
 }
 
 #[test]
+fn a_pack_runs_without_a_driver() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.unpack("transfer-bandwidth");
+    let mut run = std::process::Command::new("./run");
+    let run = run.current_dir(desk.here()).env("TMPDIR", desk.temporary());
+    let output = run.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("on an emulated GPU"), "{said}");
+    assert!(said.contains("\nrecorded: transfer-bandwidth\n"), "{said}");
+    let record = desk.record("emulated", "transfer-bandwidth");
+    assert_eq!(record.source, Source::Emulated);
+    assert_eq!(record.run.revision.as_deref(), Some("abc"));
+}
+
+#[test]
 fn an_order_by_chance_gives_the_same_results() {
     if has_driver() {
         return;

@@ -1,9 +1,9 @@
-//! Runs the kernels of `kernels/broken-kernels.cu`, each wrong in one way, and prints what
-//! the emulator says of them: `cargo run --release -p emulator --example broken-kernels`.
+//! Runs kernels that are wrong, each in one way, and prints what the emulator says of them:
+//! `cargo run --release -p emulator --example broken-kernels`.
 
 use emulator::{Arguments, Launch, Memory, MemoryError, Module, Options, run};
 
-const PTX: &str = include_str!("../../ptx/broken-kernels.ptx");
+const PTX: &str = include_str!("../tests/kernels/broken-kernels.ptx");
 
 /// Bytes of a buffer that a kernel gets, and whether something was written to it.
 type Buffer = (&'static str, u64, bool);
@@ -27,7 +27,7 @@ const IN_1000: Buffer = ("in", 4000, true);
 
 /// What the emulator says of each kernel.
 pub(crate) fn sentences() -> Result<Vec<(&'static str, String)>, MemoryError> {
-    let module = Module::parse(PTX).expect("`cargo workbook ptx` made it");
+    let module = Module::parse(PTX).expect("it is PTX");
     let sentence = |(kernel, blocks, threads, buffers, count): Broken| {
         let mut memory = Memory::new(1 << 30);
         let mut arguments = Arguments::new();

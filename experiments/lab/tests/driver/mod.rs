@@ -24,6 +24,9 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 /// More programs that only copy; these are run once, to their end.
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
+/// One that runs on the emulated GPU only.
+pub(crate) const EMULATED: [&str; 1] = ["transpose"];
+
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -41,7 +44,7 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
     build.arg(folder.parent().unwrap());
-    let names = EXPERIMENTS.iter().chain(&MORE);
+    let names = EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED);
     build.args(names.flat_map(|name| ["--package", name]));
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");
@@ -129,6 +132,26 @@ impl Desk {
         command.stdout(fs::File::create(&stdout).unwrap());
         command.stderr(fs::File::create(&stderr).unwrap());
         Program { command, stdout, stderr }
+    }
+
+    #[allow(dead_code)] // of the sessions under the stand-in driver
+    /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
+    pub(crate) fn unpack(&self, experiment: &str) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+        let deps = self.here().join("bin/deps");
+        fs::create_dir_all(&deps).unwrap();
+        fs::create_dir(self.here().join("peers")).unwrap();
+        fs::write(self.here().join("revision"), "WORKBOOK_REVISION=abc\n").unwrap();
+        for (from, to) in [
+            (scripts.join("run-packed"), self.here().join("run")),
+            (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
+            (
+                PROGRAMS.join("deps/libemulated_driver.so"),
+                deps.join("libemulated_driver.so"),
+            ),
+        ] {
+            fs::copy(from, to).unwrap();
+        }
     }
 
     /// Runs the program of an experiment to its end.

@@ -1,10 +1,10 @@
-// Runs a kernel of kernels/broken-kernels.cu on a GPU, and says what came of it:
+// Runs a kernel of ../kernels/broken-kernels.cu on a GPU, and says what came of it:
 //
-//     nvcc -arch=native -lineinfo -I ../../.. -o broken measure-broken.cu
+//     nvcc -arch=native -lineinfo -I ../kernels -o broken measure-broken.cu
 //     ./broken out_of_bounds
 //     compute-sanitizer --tool memcheck ./broken out_of_bounds
 //
-// h200.txt is what it said on an H200.
+// broken-kernels-h200.txt is what it said on an H200.
 
 #include <cstdio>
 #include <cstring>

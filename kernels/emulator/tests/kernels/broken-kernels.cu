@@ -1,5 +1,5 @@
-// Kernels that are wrong, each in one way. kernels/emulator/examples/broken-kernels.rs runs
-// them on the emulated GPU.
+// Kernels that are wrong, each in one way. examples/broken-kernels.rs runs them on the
+// emulated GPU.
 
 // ANCHOR: out_of_bounds
 // The last block has more threads than elements are left.
