@@ -1,8 +1,8 @@
 // All-reduce: every GPU has a vector, and every GPU gets the sum of all of them.
 //
-// The pointers called `next`, `previous` and `peers` lead to other GPUs' memory: a store
-// there crosses the link. `chunk` is one GPU's part of a vector, and a multiple of 16 bytes
-// but for the last.
+// What is called `next`, `previous`, `there` and `to` lies in other GPUs' memory: a
+// store there crosses the link. A chunk is one GPU's part of a vector, and a multiple of
+// 16 bytes but for the last.
 
 constexpr unsigned MOST_GPUS = 8;
 constexpr unsigned MOST_BLOCKS = 512;
@@ -16,8 +16,8 @@ __device__ float4 operator+(float4 a, float4 b)
     return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-// Element i of a GPU's input: whole numbers below 2^20, different in neighbours and on
-// each GPU. A float holds the sums of up to 16 such numbers exactly, in any order.
+// Element i of a GPU's input: whole numbers below 2^20, different in neighbours and on each
+// GPU. A float holds the sums of up to 16 such numbers exactly, in any order.
 __device__ float value(unsigned gpu, size_t i)
 {
     return (float)(((unsigned)i * 2654435761u + gpu * 2246822519u) >> 12);
@@ -45,9 +45,9 @@ extern "C" __global__ void compare(const float *output, size_t count, unsigned g
 }
 
 // ANCHOR: pass
-// Passes elements on to the next GPU: what has arrived here, with this GPU's input added, or
-// only one of both. KEEP: the sum is complete, and belongs here as well. `thread` of
-// `threads` takes four vectors of 16 bytes at a time, all loads before the stores.
+// Passes elements on to the next GPU: what has arrived here, with this GPU's input
+// added, or only one of both. KEEP: the sum is complete, and belongs here as well.
+// `thread` of `threads` takes four vectors of 16 bytes at a time, all loads first.
 template <bool ARRIVED, bool ADD, bool KEEP>
 __device__ void pass(const float *input, float *output, float *next, size_t begin,
                      size_t end, size_t thread, size_t threads)
@@ -86,11 +86,11 @@ __device__ void pass(const float *input, float *output, float *next, size_t begi
     }
 }
 
-// What a GPU does in each step. In the first it only sends. Up to the middle it adds, so
-// that after n - 1 passes one GPU has the sum of a chunk; the rest spreads the sums.
-__device__ void take_step(unsigned step, unsigned gpus, const float *input, float *output,
-                          float *next, size_t begin, size_t end, size_t thread,
-                          size_t threads)
+// What a GPU does in each step. In the first it only sends. Up to the middle it adds,
+// so that after n - 1 passes one GPU has a chunk's sum; the rest spreads the sums.
+__device__ void take_step(unsigned step, unsigned gpus, const float *input,
+                          float *output, float *next, size_t begin, size_t end,
+                          size_t thread, size_t threads)
 {
     if (step == 0)
         pass<false, false, false>(input, output, next, begin, end, thread, threads);
@@ -102,8 +102,8 @@ __device__ void take_step(unsigned step, unsigned gpus, const float *input, floa
         pass<true, false, false>(input, output, next, begin, end, thread, threads);
 }
 
-// The chunk that GPU `rank` passes on in a step: its own at first, then always the one that
-// the GPU before it had.
+// The chunk that GPU `rank` passes on in a step: its own at first, then always the one
+// that the GPU before it had.
 __device__ unsigned chunk_of(unsigned rank, unsigned gpus, unsigned step)
 {
     return (rank + 2 * gpus - step) % gpus;
@@ -125,16 +125,16 @@ extern "C" __global__ void ring_step(const float *input, float *output, float *n
 // ANCHOR_END: step
 
 // ANCHOR: flags
-// A flag is a number that only grows. Who sees it sees all that was written before it, by this
-// thread and, if a barrier is between, by its block.
+// A flag is a number that only grows. Who sees it sees all that was written before it, by
+// this thread and, if a barrier is between, by its block.
 __device__ void raise(unsigned long long *flag, unsigned long long number)
 {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(number)
                  : "memory");
 }
 
-// Waits until a flag is at least `number`, and returns it; or 0 after `patience` cycles: a
-// kernel that waits for ever for another GPU cannot be stopped.
+// Waits until a flag is at least `number`, and returns it; or 0 after `patience` cycles:
+// a kernel that waits for ever for another GPU cannot be stopped.
 __device__ unsigned long long wait(const unsigned long long *flag,
                                    unsigned long long number, long long patience,
                                    unsigned *stuck)
@@ -159,7 +159,7 @@ __device__ long long patience_left(const unsigned *stuck)
     return *stuck ? 0 : 4000000000ll;
 }
 
-// The same for a whole block: after what all its threads have written, before what they read.
+// The same for a block: after all that its threads wrote, before what they read.
 __device__ void block_raises(unsigned long long *flag, unsigned long long number)
 {
     __syncthreads();
@@ -175,9 +175,9 @@ __device__ bool block_waits(const unsigned long long *flag, unsigned long long n
 // ANCHOR_END: flags
 
 // ANCHOR: ring
-// All steps in one launch. The blocks take turns at the slices of a chunk. Block b deals with
-// the blocks b of its neighbours only: a flag tells the next GPU how many slices have arrived
-// from it. `launch` counts the launches, so that flags need not be reset.
+// All steps in one launch. The blocks take turns at the slices of a chunk. Block b deals
+// with the blocks b of its neighbours only: a flag tells the next GPU how many slices have
+// arrived from it. `launch` counts the launches, so that flags need not be reset.
 extern "C" __global__ void ring(const float *input, float *output, float *next,
                                 unsigned long long *flags,
                                 unsigned long long *next_flags,
@@ -203,9 +203,11 @@ extern "C" __global__ void ring(const float *input, float *output, float *next,
             unsigned long long needed = none + (step - 1) * rounds + r + 1;
             if (step > 0 && !block_waits(flags + blockIdx.x, needed, patience, stuck))
                 return;
-            size_t begin = least(chunk_begin + r * round + blockIdx.x * slice, chunk_end);
+            size_t begin = chunk_begin + r * round + blockIdx.x * slice;
+            begin = least(begin, chunk_end);
             size_t end = least(begin + slice, chunk_end);
-            take_step(step, gpus, input, output, next, begin, end, threadIdx.x, blockDim.x);
+            take_step(step, gpus, input, output, next, begin, end, threadIdx.x,
+                      blockDim.x);
             block_raises(next_flags + blockIdx.x, none + step * rounds + r + 1);
         }
     }
@@ -214,15 +216,15 @@ extern "C" __global__ void ring(const float *input, float *output, float *next,
 // ANCHOR_END: ring
 
 // ANCHOR: direct
-struct Peers {
+struct OnEach {
     unsigned long long at[MOST_GPUS];
 };
 
-// Without a ring: GPU `rank` reads its chunk from all GPUs, and writes the sum to all. Block b
-// waits for the blocks b of all GPUs, before and after; each thread for one of them.
-extern "C" __global__ void direct(Peers inputs, Peers outputs, Peers flags, size_t count,
-                                  unsigned rank, unsigned gpus, unsigned long long launch,
-                                  unsigned *stuck)
+// Without a ring: GPU `rank` reads its chunk from all GPUs, and writes the sum to all.
+// Block b waits for the blocks b of all GPUs, before and after; each thread for one.
+extern "C" __global__ void direct(OnEach inputs, OnEach outputs, OnEach flags,
+                                  size_t count, unsigned rank, unsigned gpus,
+                                  unsigned long long launch, unsigned *stuck)
 {
     __shared__ const float *from[MOST_GPUS];
     __shared__ float *to[MOST_GPUS];
@@ -276,11 +278,11 @@ extern "C" __global__ void direct(Peers inputs, Peers outputs, Peers flags, size
 // ANCHOR_END: direct
 
 // ANCHOR: tagged
-// For few elements: each brings its own flag along, in one store of 8 bytes, which arrives
-// whole or not at all. No fence, no barrier, one way over the link. All GPUs add in the same
-// order, so that all get the same bits. A GPU can be one launch ahead of another, not two: so
-// there are two inboxes.
-extern "C" __global__ void tagged(const float *input, float *output, Peers inboxes,
+// For few elements: each brings its own flag along, in one store of 8 bytes, which
+// arrives whole or not at all. No fence, no barrier, one way over the link. All GPUs add
+// in the same order, so that all get the same bits. A GPU can be one launch ahead of
+// another, not two: so there are two inboxes.
+extern "C" __global__ void tagged(const float *input, float *output, OnEach inboxes,
                                   size_t count, unsigned rank, unsigned gpus,
                                   unsigned long long launch, unsigned *stuck)
 {

@@ -38,6 +38,7 @@ impl Gpus {
     pub(crate) fn ring(&mut self, count: usize) -> Result<()> {
         self.launches += 1;
         let gpus = self.each.len();
+        let vectors = count.div_ceil(4 * gpus);
         for (rank, gpu) in self.each.iter().enumerate() {
             let (next, previous) = ((rank + 1) % gpus, (rank + gpus - 1) % gpus);
             let (rank, gpus) = (rank as u32, gpus as u32);
@@ -48,21 +49,21 @@ impl Gpus {
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `ring` takes these; the buffers have `count` elements, there are flags
             // for all blocks, and flags order who writes.
-            unsafe { launch.launch(self.grid_for(count)) }?;
+            unsafe { launch.launch(self.grid_for(vectors)) }?;
         }
         Ok(())
     }
 
-    /// Blocks for a chunk; fewer than there could be if some would have nothing to do.
-    fn grid_for(&self, count: usize) -> LaunchConfig {
-        let vectors = count.div_ceil(4 * self.each.len());
-        grid(self.blocks.min(vectors.div_ceil(THREADS as usize) as u32))
+    /// Blocks for so many threads, but no more than are resident at once.
+    fn grid_for(&self, threads: usize) -> LaunchConfig {
+        grid(self.blocks.min(threads.div_ceil(THREADS as usize) as u32))
     }
     // ANCHOR_END: ring
 
     /// Every GPU sums one chunk, of all GPUs' inputs and into all GPUs' outputs.
     pub(crate) fn direct(&mut self, count: usize) -> Result<()> {
         self.launches += 1;
+        let vectors = count.div_ceil(4 * self.each.len());
         for (rank, gpu) in self.each.iter().enumerate() {
             let (rank, gpus) = (rank as u32, self.each.len() as u32);
             let mut launch = gpu.stream.launch_builder(&gpu.direct);
@@ -70,7 +71,7 @@ impl Gpus {
             launch.arg(&count).arg(&rank).arg(&gpus);
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `direct` takes these; see `ring`.
-            unsafe { launch.launch(self.grid_for(count)) }?;
+            unsafe { launch.launch(self.grid_for(vectors)) }?;
         }
         Ok(())
     }
@@ -89,7 +90,7 @@ impl Gpus {
             launch.arg(&count).arg(&rank).arg(&gpus);
             launch.arg(&self.launches).arg(&gpu.stuck);
             // SAFETY: `tagged` takes these; inboxes have room for `count` words from each GPU.
-            unsafe { launch.launch(self.grid_for(4 * count)) }?;
+            unsafe { launch.launch(self.grid_for(count)) }?;
         }
         Ok(())
     }
