@@ -219,7 +219,8 @@ fn follow(place: &Place) -> Result<()> {
     // SAFETY: this rank uses one stream, so nothing needs cudarc's events between streams.
     unsafe { context.disable_event_tracking() };
     let mut this = Rank::new(rank, place.ranks, context.new_stream()?);
-    follower.follow(|order| this.obey(order))?;
+    let in_words = |e| anyhow!(gpu::explain_all(&e));
+    follower.follow(|order| this.obey(order).map_err(in_words))?;
     if Emulator::loaded().is_none() {
         nccl::available().map_err(CannotRun)?; // the reason for which there were no orders
     }
