@@ -11,6 +11,7 @@ use cudarc::driver::{
     PinnedHostSlice, PushKernelArg,
 };
 use cudarc::nvrtc::compile_ptx;
+use peers::Access;
 
 fn main() -> Result<(), Box<dyn Error>> {
     lab::libraries::expose(&[lab::libraries::NVRTC]);
@@ -26,6 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(pipeline(&context, &double)?, 2.0 * 10_000.0 * (30.0 * 31.0 / 2.0));
     let data: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
     assert_eq!(every_gpu(&data)?, data);
+    if CudaContext::device_count()? > 1 {
+        assert_eq!(peer_to_peer(&data)?, data);
+    }
     pool(&context)?;
     memory(&context)?;
     Ok(())
@@ -160,6 +164,25 @@ fn every_gpu(data: &[f32]) -> Result<Vec<f32>, DriverError> {
     })
 }
 // ANCHOR_END: split
+
+// ANCHOR: peer
+fn peer_to_peer(data: &[f32]) -> Result<Vec<f32>, DriverError> {
+    let (context0, context1) = (CudaContext::new(0)?, CudaContext::new(1)?);
+    let (stream0, stream1) = (context0.new_stream()?, context1.new_stream()?);
+
+    // A library of this workbook. If the GPUs cannot have access, the copy takes the way
+    // through the host, and is right as well.
+    for (from, to) in [(&context0, &context1), (&context1, &context0)] {
+        if let Access::Refused(why) = peers::enable(from, to)? {
+            eprintln!("{why}");
+        }
+    }
+    let d0_data = stream0.clone_htod(data)?;
+    let mut d1_data = stream1.alloc_zeros::<f32>(data.len())?;
+    stream1.memcpy_dtod(&d0_data, &mut d1_data)?; // GPU 0 → GPU 1
+    stream1.clone_dtoh(&d1_data)
+}
+// ANCHOR_END: peer
 
 // ANCHOR: pool
 struct Pool {

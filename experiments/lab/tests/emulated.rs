@@ -177,6 +177,87 @@ fn an_order_by_chance_gives_the_same_results() {
     }
 }
 
+/// Runs `peer-copy` with `--emulate` and these settings of the environment.
+fn peer_copy(desk: &Desk, settings: &[(&str, &str)]) -> Ended {
+    let mut program = desk.program("peer-copy", "--emulate");
+    for (name, value) in settings {
+        program = program.set(name, value);
+    }
+    program.run()
+}
+
+/// The pairs of GPUs, from and to, that a record of `peer-copy` has.
+fn pairs(record: &Record) -> Vec<String> {
+    let pairs = record.measurements.iter().filter(|m| m.case == "pair");
+    pairs
+        .map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"]))
+        .collect()
+}
+
+#[test]
+fn every_pair_of_gpus_copies() {
+    let desk = Desk::new();
+    peer_copy(&desk, &[("WORKBOOK_EMULATED_GPUS", "4")]).with_code(0);
+    let record = desk.record("emulated", "peer-copy");
+    assert_eq!(record.skipped.iter().filter(|s| s.case != "threads").count(), 0);
+    let expected = "01 02 03 10 12 13 20 21 23 30 31 32";
+    assert_eq!(pairs(&record).join(" "), expected);
+    assert!(record.measurements.iter().all(|m| m.elements_checked > 0));
+}
+
+#[test]
+fn with_one_gpu_there_is_no_peer() {
+    for settings in [
+        &[("WORKBOOK_EMULATED_GPUS", "1")][..],
+        &[("CUDA_VISIBLE_DEVICES", "1")],
+        &[("CUDA_VISIBLE_DEVICES", "0,5,1")], // 5 is not there, and ends the list
+    ] {
+        let desk = Desk::new();
+        peer_copy(&desk, settings).with_code(77).saying(&[
+            "it needs 2 GPUs, and CUDA sees 1 GPU",
+            "CUDA_VISIBLE_DEVICES",
+        ]);
+        assert!(desk.files().is_empty());
+    }
+}
+
+#[test]
+fn gpus_taken_away_are_left_out() {
+    let desk = Desk::new();
+    let settings =
+        [("WORKBOOK_EMULATED_GPUS", "4"), ("CUDA_VISIBLE_DEVICES", "3,1")];
+    peer_copy(&desk, &settings).with_code(0);
+    let record = desk.record("emulated", "peer-copy");
+    assert_eq!(
+        (record.machine.gpus.len(), pairs(&record).join(" ")),
+        (2, "01 10".into())
+    );
+}
+
+#[test]
+fn without_peer_access_copies_go_through_the_host() {
+    for (peers, why) in [
+        ("none", "the driver says that it cannot have it"),
+        ("0", "it has too many peers already"),
+    ] {
+        let desk = Desk::new();
+        peer_copy(&desk, &[("WORKBOOK_EMULATED_PEERS", peers)]).with_code(0);
+        let record = desk.record("emulated", "peer-copy");
+        let of = |case: &str| {
+            let measured: Vec<_> =
+                record.measurements.iter().filter(|m| m.case == case).collect();
+            assert!(measured.iter().all(|m| m.elements_checked > 0), "{case}");
+            measured.len()
+        };
+        assert_eq!((of("access"), of("pair"), of("copy")), (4, 0, 0));
+        assert!(of("staged") > 2 && of("link") == 2);
+        assert!(record.skipped.len() > 4);
+        for skipped in &record.skipped {
+            assert!(skipped.reason.ends_with(why), "{skipped:?}");
+        }
+    }
+}
+
 #[test]
 fn the_emulated_gpu_takes_the_place_of_a_real_one_if_asked_to() {
     let desk = Desk::new();

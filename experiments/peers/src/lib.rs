@@ -56,6 +56,13 @@ impl Access {
     }
 }
 
+const IMPOSSIBLE: &str = "the driver says that it cannot have it";
+
+fn refused(from: &CudaContext, to: &CudaContext, why: &str) -> Access {
+    let (from, to) = (from.ordinal(), to.ordinal());
+    Access::Refused(format!("GPU {from} has no access to GPU {to}: {why}"))
+}
+
 /// Whether kernels of `from` could have access to the memory of `to`. Switches nothing.
 pub fn possible(from: &CudaContext, to: &CudaContext) -> Result<bool, DriverError> {
     if from.cu_device() == to.cu_device() {
@@ -95,19 +102,19 @@ pub fn enable_context(
     if from.cu_device() == to.cu_device() {
         return Ok(Access::Granted);
     }
-    let refused = |why: &str| {
-        let (from, to) = (from.ordinal(), to.ordinal());
-        Ok(Access::Refused(format!("GPU {from} has no access to GPU {to}: {why}")))
-    };
     if !possible(from, to)? {
-        return refused("the driver says that it cannot have it");
+        return Ok(refused(from, to, IMPOSSIBLE));
     }
     from.bind_to_thread()?;
     // SAFETY: both contexts live; 0 is the only value that the flags may have.
     match unsafe { sys::cuCtxEnablePeerAccess(to.cu_ctx(), 0) } {
         CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(Access::Granted),
-        CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => refused("it is not supported"),
-        CUDA_ERROR_TOO_MANY_PEERS => refused("it has too many peers already"),
+        CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => {
+            Ok(refused(from, to, "it is not supported"))
+        }
+        CUDA_ERROR_TOO_MANY_PEERS => {
+            Ok(refused(from, to, "it has too many peers already"))
+        }
         error => Err(DriverError(error)),
     }
 }
@@ -136,11 +143,7 @@ pub fn enable_pool(
     to: &CudaContext,
 ) -> Result<Access, DriverError> {
     if !possible(from, to)? {
-        let (from, to) = (from.ordinal(), to.ordinal());
-        let why = format!(
-            "GPU {from} has no access to GPU {to}: the driver says that it cannot have it"
-        );
-        return Ok(Access::Refused(why));
+        return Ok(refused(from, to, IMPOSSIBLE));
     }
     set_pool_access(from, to, Flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE)?;
     Ok(Access::Granted)

@@ -24,8 +24,8 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 /// More programs that only copy; these are run once, to their end.
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
-/// One that runs on the emulated GPU only.
-pub(crate) const EMULATED: [&str; 1] = ["transpose"];
+/// Programs that are run on emulated GPUs only.
+pub(crate) const EMULATED: [&str; 2] = ["peer-copy", "transpose"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -22,7 +22,10 @@ fn library() -> PathBuf {
 
 static LOADED: LazyLock<()> = LazyLock::new(|| {
     // SAFETY: no other thread reads the environment yet: every test starts here.
-    unsafe { std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS) };
+    unsafe {
+        std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS);
+        std::env::remove_var("CUDA_VISIBLE_DEVICES");
+    }
     // SAFETY: the library has no initialisers.
     let loaded = unsafe { libloading::Library::new(library()) }.unwrap();
     // From now on the loader takes it for libcuda.so.1.
