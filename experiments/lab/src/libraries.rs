@@ -65,8 +65,8 @@ pub fn expose_only(libraries: &[Library]) {
     link(libraries, || None);
 }
 
-/// Takes away the links of a program that used them to its end.
-pub(crate) fn tidy() {
+/// Takes away the links of a program that used them to its end. [`crate::run`] does so.
+pub fn tidy() {
     if let Some(folder) = std::env::var_os(RESTARTED) {
         let _ = std::fs::remove_dir_all(folder); // a leftover link harms nobody
     }
