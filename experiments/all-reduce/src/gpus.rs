@@ -139,7 +139,6 @@ impl Gpus {
         Ok(())
     }
 
-    // ANCHOR: joined
     /// Queues `work` on all GPUs, so that the first one's stream sees its start and its end:
     /// the others start when that is here, and it goes on when they are done.
     pub(crate) fn joined(
@@ -154,7 +153,6 @@ impl Gpus {
         }
         Ok(())
     }
-    // ANCHOR_END: joined
 
     /// Clears all outputs.
     pub(crate) fn clear(&mut self) -> Result<()> {

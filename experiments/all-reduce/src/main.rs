@@ -187,7 +187,6 @@ fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case 
         .footprint(2 * bytes, lab.l2_bytes())
 }
 
-// ANCHOR: row
 /// Times several all-reduces after each other, queued ahead on all GPUs, and checks the last.
 /// A sample is the time of one.
 fn in_a_row(
@@ -208,7 +207,6 @@ fn in_a_row(
     let checked = gpus.check(way.method, count)?;
     lab.record(case.checked(checked).samples(samples))
 }
-// ANCHOR_END: row
 
 /// What the kernel `fill` puts into element i of a GPU's input.
 fn value(gpu: usize, i: usize) -> f32 {

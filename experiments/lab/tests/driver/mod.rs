@@ -150,7 +150,7 @@ impl Desk {
                 deps.join("libemulated_driver.so"),
             ),
         ] {
-            fs::copy(from, to).unwrap();
+            copy(&from, &to);
         }
     }
 
@@ -158,6 +158,12 @@ impl Desk {
     pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
         self.program(experiment, arguments).run()
     }
+}
+
+/// Copies a program. Not in this process: while it has the copy open to write it, another
+/// test may start a program, which inherits that, and then nobody can start the copy.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
 }
 
 /// A program about to run.
@@ -202,7 +208,7 @@ impl Program {
         fs::create_dir_all(&here).unwrap();
         let from = Path::new(self.command.get_program());
         let program = here.join(from.file_name().unwrap());
-        fs::copy(from, &program).unwrap();
+        copy(from, &program);
         let mut command = Command::new(program);
         command.args(self.command.get_args()).env_clear();
         command.envs(
