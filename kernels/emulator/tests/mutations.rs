@@ -70,7 +70,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
 proptest! {
     // The same changes every time: a few seconds' worth.
     #![proptest_config(ProptestConfig {
-        cases: 4000,
+        cases: 3000,
         rng_seed: RngSeed::Fixed(1),
         ..ProptestConfig::default()
     })]
