@@ -25,7 +25,8 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on emulated GPUs only.
-pub(crate) const EMULATED: [&str; 2] = ["peer-copy", "transpose"];
+pub(crate) const EMULATED: [&str; 4] =
+    ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
