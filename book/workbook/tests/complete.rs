@@ -378,7 +378,8 @@ fn no_kernel_and_no_record_is_left_over() {
         experiments.iter().flat_map(Experiment::kernels).collect();
     let crates = ["emulator/", "emulated-driver/"];
     for file in files("kernels") {
-        if crates.iter().any(|folder| file.starts_with(folder)) {
+        let listed = file == "ptx/machine-code.txt"; // by `cargo workbook sass`
+        if listed || crates.iter().any(|folder| file.starts_with(folder)) {
             continue;
         }
         let stem = file

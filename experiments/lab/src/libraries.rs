@@ -40,6 +40,12 @@ pub const CUBLAS: Library = Library {
     install: "python3 -m venv .venv && .venv/bin/pip install nvidia-cublas-cu12==12.4.5.8",
 };
 
+/// Collectives over several GPUs. The version is the one on the reference machine.
+pub const NCCL: Library = Library {
+    stem: "nccl",
+    install: "python3 -m venv .venv && .venv/bin/pip install nvidia-nccl-cu12==2.28.3",
+};
+
 /// Makes `libraries` loadable by cudarc, restarting this program if they lie where the
 /// loader does not look. Call it first in `main`, before any thread starts. Returns
 /// when nothing (more) can be done; whether a library loads is for its user to ask.
@@ -59,8 +65,8 @@ pub fn expose_only(libraries: &[Library]) {
     link(libraries, || None);
 }
 
-/// Takes away the links of a program that used them to its end.
-pub(crate) fn tidy() {
+/// Takes away the links of a program that used them to its end. [`crate::run`] does so.
+pub fn tidy() {
     if let Some(folder) = std::env::var_os(RESTARTED) {
         let _ = std::fs::remove_dir_all(folder); // a leftover link harms nobody
     }
@@ -120,7 +126,7 @@ fn link(libraries: &[Library], driver: impl FnOnce() -> Option<PathBuf>) {
 
 /// Where `lib<stem>.so*` lies outside the loader's path: the newest version in the
 /// first of these that has one. `WORKBOOK_CUDA_LIBS` (a list of folders), `CUDA_HOME`,
-/// the current Python or Conda environment, `.venv` here, `/usr/local/cuda`.
+/// the current Python or Conda environment, `.venv` here, `/usr/local/cuda`, the system.
 pub fn find(stem: &str) -> Option<PathBuf> {
     folders().iter().find_map(|folder| newest_in(folder, stem))
 }
@@ -154,6 +160,9 @@ fn folders() -> Vec<PathBuf> {
         }
     }
     folders.push("/usr/local/cuda/lib64".into());
+    // On the loader's path, but there may be `libnccl.so.2` alone, which cudarc does not try.
+    folders.push(format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH).into());
+    folders.push("/usr/lib64".into());
     folders
 }
 

@@ -706,7 +706,9 @@ fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
     });
     let here =
         lines.filter(|difference| counted.kernels.contains(&difference.kernel));
-    here.map(|difference| difference.label()).collect()
+    let mut remarks = here.map(|difference| difference.label()).collect::<Vec<_>>();
+    remarks.dedup();
+    remarks
 }
 
 /// Takes out of a measurement what an emulated GPU cannot know: what took how long, and

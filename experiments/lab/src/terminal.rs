@@ -86,10 +86,12 @@ impl Table {
     pub(crate) fn emulated(&mut self, m: &Measurement) {
         self.heading();
         let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
-        let figure = |record| reference::figure(record, m);
+        let figure = |record| {
+            let figure = reference::figure(record, m)?;
+            Some(format!("  {DIM}{figure}{DIM:#}"))
+        };
         self.line(&format!(
-            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>19}  \
-             {DIM}{}{DIM:#}",
+            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>19}{}",
             label(&m.case, &m.parameters),
             match m.elements_checked {
                 0 => NOTHING.to_owned(),
@@ -162,12 +164,15 @@ impl Table {
         }
         if self.emulated {
             self.line(&format!(
-                "{HEADING}{:<48} {:>18} {:>21} {:>19}  {}{HEADING:#}",
+                "{HEADING}{:<48} {:>18} {:>21} {:>19}{}{HEADING:#}",
                 "per request:",
                 "sectors ld / st",
                 "wavefronts ld / st",
                 "elements checked",
-                self.reference.as_ref().map(reference::label).unwrap_or_default()
+                match &self.reference {
+                    Some(record) => format!("  {}", reference::label(record)),
+                    None => String::new(),
+                }
             ));
         } else {
             self.line(&format!(

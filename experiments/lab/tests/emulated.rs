@@ -146,6 +146,40 @@ fn copies_and_a_second_run_need_nothing_more() {
 }
 
 #[test]
+fn work_is_shared_among_the_gpus_that_are_there() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    for (name, value, skips, missing) in [
+        ("WORKBOOK_EMULATED_GPUS", "1", true, 0.0),
+        ("CUDA_VISIBLE_DEVICES", "1", true, 0.0),
+        ("WORKBOOK_EMULATED_GPUS", "3", false, 1.0),
+    ] {
+        for experiment in ["multi-gpu-split", "device-selection"] {
+            let program = desk.program(experiment, "").without_driver();
+            program.set(name, value).run().with_code(0);
+            let skipped = desk.record("emulated", experiment).skipped;
+            let why = |s: &record::Skipped| s.reason == "CUDA sees one GPU";
+            assert_eq!(skipped.iter().any(why), skips, "{experiment}: {skipped:?}");
+        }
+        // What the chapter's listing leaves out of its million elements.
+        let record = desk.record("emulated", "multi-gpu-split");
+        let left_out = |code: &str| -> f64 {
+            let has = |m: &&record::Measurement, name: &str, value: &str| {
+                m.parameters.get(name).is_some_and(|p| p.to_string() == value)
+            };
+            let listings = record
+                .measurements
+                .iter()
+                .filter(|m| has(m, "code", code) && has(m, "elements", "1000000"));
+            listings.filter_map(|m| m.model.get("elements_missing")).sum()
+        };
+        assert_eq!((left_out("printed"), left_out("corrected")), (missing, 0.0));
+    }
+}
+
+#[test]
 fn a_pack_runs_without_a_driver() {
     if has_driver() {
         return;

@@ -373,7 +373,7 @@ fn nothing_but_the_work_stands_between_the_events() {
 #[track_caller]
 fn cannot(ended: Ended, why: &str) {
     let ended = ended.with_code(77).before_measuring().saying(&[why, "Nothing was"]);
-    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+    assert_eq!(ended.stderr.lines().count(), 2, "{ended}");
 }
 
 #[test]

@@ -42,6 +42,24 @@ impl HostRange {
     }
 }
 
+/// Whether all of a range is memory that the program has. True if the system does not tell.
+pub(crate) fn is_mapped(start: usize, bytes: usize) -> bool {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let mut missing = start..start.saturating_add(bytes);
+    // In order, such as `7f0aa000-7f0ac000 rw-p …`.
+    for line in maps.lines() {
+        let Some((range, rights)) = line.split_once(' ') else { continue };
+        let Some((first, end)) = range.split_once('-') else { continue };
+        let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+        if (number(first)..number(end)).contains(&missing.start)
+            && rights.starts_with('r')
+        {
+            missing.start = number(end);
+        }
+    }
+    missing.is_empty()
+}
+
 impl Drop for HostRange {
     fn drop(&mut self) {
         if let Some(layout) = self.layout {

@@ -25,7 +25,8 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on emulated GPUs only.
-pub(crate) const EMULATED: [&str; 2] = ["peer-copy", "transpose"];
+pub(crate) const EMULATED: [&str; 4] =
+    ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
 
 /// No program here runs for more than a few seconds; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -150,7 +151,7 @@ impl Desk {
                 deps.join("libemulated_driver.so"),
             ),
         ] {
-            fs::copy(from, to).unwrap();
+            copy(&from, &to);
         }
     }
 
@@ -158,6 +159,12 @@ impl Desk {
     pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
         self.program(experiment, arguments).run()
     }
+}
+
+/// Copies a program. Not in this process: while it has the copy open to write it, another
+/// test may start a program, which inherits that, and then nobody can start the copy.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
 }
 
 /// A program about to run.
@@ -202,7 +209,7 @@ impl Program {
         fs::create_dir_all(&here).unwrap();
         let from = Path::new(self.command.get_program());
         let program = here.join(from.file_name().unwrap());
-        fs::copy(from, &program).unwrap();
+        copy(from, &program);
         let mut command = Command::new(program);
         command.args(self.command.get_args()).env_clear();
         command.envs(

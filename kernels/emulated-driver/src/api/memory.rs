@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::call::{Location, Out, api};
 use crate::driver::Session;
 use crate::gpu;
-use crate::host::HostRange;
+use crate::host::{self, HostRange};
 use crate::memory::{Holding, Kind, Where};
 
 /// Flags of `cuMemHostAlloc` and `cuMemHostRegister` that mean something here: portable,
@@ -165,6 +165,10 @@ api! {
         session.context()?;
         if address == 0 || bytes == 0 || address.checked_add(bytes).is_none() || flags > 15 {
             return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        if !host::is_mapped(address, bytes) {
+            let why = format!("the program does not have {bytes} bytes at {address:#x}");
+            return session.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
         if session.memory.overlaps(address as u64, bytes as u64) {
             return Err(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);

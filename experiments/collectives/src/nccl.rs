@@ -1,0 +1,43 @@
+//! NCCL as these programs use it: without multicast, and with errors in words.
+
+use std::ffi::CStr;
+
+use anyhow::{Result, anyhow};
+use cudarc::nccl::{result, sys};
+use lab::libraries;
+
+/// Has NCCL not use the switch's multicast (NVLS), with which the switch itself adds. Call
+/// it first in `main`, before any thread starts and before NCCL is loaded.
+pub fn leave_multicast_off() {
+    // SAFETY: the program has one thread, says the caller.
+    unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
+}
+
+/// NCCL's version, such as `2.28.3`; or why it cannot be used, and what helps (a sentence
+/// without a full stop).
+pub fn available() -> Result<String, String> {
+    // SAFETY: only asks whether the library can be loaded.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(format!("NCCL is not installed ({})", libraries::NCCL.install));
+    }
+    let version = result::get_nccl_version();
+    let version = check("ask NCCL for its version", version);
+    let number = version.map_err(|e| e.to_string())?;
+    Ok(format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100))
+}
+
+/// An error of NCCL in its own words; `what` was to be done. cudarc's has none.
+pub fn check<T>(what: &str, result: Result<T, result::NcclError>) -> Result<T> {
+    result.map_err(|result::NcclError(code)| {
+        // SAFETY: NCCL gives a string that lives for ever, for any code.
+        let (words, last) = unsafe {
+            let words = CStr::from_ptr(sys::ncclGetErrorString(code));
+            let last = sys::ncclGetLastError(std::ptr::null_mut());
+            (words, (!last.is_null()).then(|| CStr::from_ptr(last)))
+        };
+        let words = words.to_string_lossy();
+        let last = last.map(CStr::to_string_lossy).unwrap_or_default();
+        let last = if last.is_empty() { last } else { format!(": {last}").into() };
+        anyhow!("cannot {what}: NCCL says {words} ({code:?}){last}")
+    })
+}
