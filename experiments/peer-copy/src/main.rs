@@ -134,7 +134,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
-    // ANCHOR: threads
     // 9. More and more threads, each with 16 bytes on the way, or with 4. They bring as
     //    much in each latency of the memory that they read, if the link carries it.
     for each in THREADS {
@@ -160,7 +159,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
-    // ANCHOR_END: threads
 
     // 10. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
