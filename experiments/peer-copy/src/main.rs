@@ -160,6 +160,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
+    // ANCHOR: at_once
     // 10. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
     for (kind, way) in kinds {
@@ -172,6 +173,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let case = Case::new("ring").with("kind", kind).with("gpus", gpus.len());
         together(lab, case, &ring.collect::<Vec<_>>())?;
     }
+    // ANCHOR_END: at_once
     let case = Case::new("to_one").with("gpus", gpus.len());
     if gpus.len() < 3 {
         lab.skip(case, "it takes three GPUs, two that send and one that receives");
