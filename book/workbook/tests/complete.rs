@@ -201,9 +201,10 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
             return vec![format!("{path} is missing: write the experiment's page")];
         }
         let mut problems = vec![];
-        let source = format!("{{{{#include ../../experiments/{name}/src/main.rs");
+        let source = format!("{{{{#include ../../experiments/{name}/src/");
         if !page.contains(&source) {
-            problems.push(format!("{path}: show the experiment: {source}}}}}"));
+            problems
+                .push(format!("{path}: show the experiment: {source}main.rs}}}}"));
         }
         if !page.contains("\n{{provenance}}") {
             problems.push(format!("{path}: end it with {{{{provenance}}}}"));

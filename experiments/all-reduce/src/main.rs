@@ -187,6 +187,7 @@ fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case 
         .footprint(2 * bytes, lab.l2_bytes())
 }
 
+// ANCHOR: queued
 /// Times several all-reduces after each other, queued ahead on all GPUs, and checks the last.
 /// A sample is the time of one.
 fn in_a_row(
@@ -207,6 +208,7 @@ fn in_a_row(
     let checked = gpus.check(way.method, count)?;
     lab.record(case.checked(checked).samples(samples))
 }
+// ANCHOR_END: queued
 
 /// What the kernel `fill` puts into element i of a GPU's input.
 fn value(gpu: usize, i: usize) -> f32 {

@@ -146,7 +146,6 @@ impl<'a> Team<'a> {
         self.gpus[thread].lock().unwrap_or_else(PoisonError::into_inner).run(job)
     }
 
-    // ANCHOR: turn
     /// Does all jobs; how long that took, and what ran when. Each GPU has a clock of its
     /// own, and the host's clock ties them.
     pub(crate) fn turn(
@@ -174,7 +173,6 @@ impl<'a> Team<'a> {
         }
         Ok((seconds, spans))
     }
-    // ANCHOR_END: turn
 }
 
 // ANCHOR: place

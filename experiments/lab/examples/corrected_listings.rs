@@ -143,7 +143,7 @@ fn pipeline(
 // ANCHOR: split
 fn every_gpu(data: &[f32]) -> Result<Vec<f32>, DriverError> {
     let gpus = CudaContext::device_count()? as usize;
-    let chunk = data.len().div_ceil(gpus); // rounded up: the last one takes the rest
+    let chunk = data.len().div_ceil(gpus); // rounded up: the last chunk may be shorter
     let process = |gpu: usize, part: &[f32]| {
         let stream = CudaContext::new(gpu)?.default_stream();
         let device = stream.clone_htod(part)?;

@@ -134,7 +134,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
-    // ANCHOR: threads
     // 9. More and more threads, each with 16 bytes on the way, or with 4. They bring as
     //    much in each latency of the memory that they read, if the link carries it.
     for each in THREADS {
@@ -160,8 +159,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             one(lab, case, Transfer::whole(a, b, way))?;
         }
     }
-    // ANCHOR_END: threads
 
+    // ANCHOR: at_once
     // 10. At the same time: both directions of a pair, a ring of all GPUs, and all the
     //    others to one.
     for (kind, way) in kinds {
@@ -174,6 +173,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let case = Case::new("ring").with("kind", kind).with("gpus", gpus.len());
         together(lab, case, &ring.collect::<Vec<_>>())?;
     }
+    // ANCHOR_END: at_once
     let case = Case::new("to_one").with("gpus", gpus.len());
     if gpus.len() < 3 {
         lab.skip(case, "it takes three GPUs, two that send and one that receives");

@@ -59,16 +59,20 @@ struct Arrival {
 }
 
 impl Conductor {
-    /// Opens the port at which the ranks meet: at the host's loopback address if all are
-    /// on it, otherwise at all its addresses.
+    /// Opens the port at which the ranks meet: at the host's loopback address if the place
+    /// says so, otherwise at all its addresses.
     pub fn listen(place: &Place) -> Result<TcpListener, Error> {
         let at = format!("{}:{}", place.host, place.port);
         let addresses =
             (place.host.as_str(), place.port).to_socket_addrs().map_err(|e| {
                 Error::new(format!("rank 0 cannot find the host of rank 0, {}: {e} (MASTER_ADDR names it)", place.host))
             })?;
+        // Not by the addresses: /etc/hosts often gives a host's own name a loopback address,
+        // at which the ranks of other hosts would not find it.
+        let local = place.host == "localhost"
+            || place.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
         let bound = addresses.map(|address| match address.ip() {
-            ip if ip.is_loopback() => address,
+            _ if local => address,
             IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, place.port)),
             IpAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, place.port)),
         });

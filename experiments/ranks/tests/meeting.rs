@@ -174,6 +174,25 @@ fn a_stranger_at_the_port_disturbs_nobody() {
     drop((silent, chatty));
 }
 
+#[test]
+fn a_host_by_its_name_is_reached_from_others() {
+    // `127.1` stands for a name that /etc/hosts gives a loopback address.
+    for (host, loopback) in
+        [("localhost", true), ("127.0.0.1", true), ("127.1", false)]
+    {
+        let place = Place {
+            rank: 0,
+            local_rank: 0,
+            ranks: 2,
+            host: host.to_owned(),
+            port: 0,
+        };
+        let listens = Conductor::listen(&place).unwrap().local_addr().unwrap().ip();
+        assert_eq!(listens.is_loopback(), loopback, "{host}: {listens}");
+        assert_eq!(listens.is_unspecified(), !loopback, "{host}: {listens}");
+    }
+}
+
 // The rest needs processes: this test program again, as a rank of a team.
 
 const FAULT: &str = "RANKS_TEST_FAULT";
