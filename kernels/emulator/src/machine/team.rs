@@ -38,7 +38,9 @@ pub(crate) struct Task<'a> {
 impl Task<'_> {
     /// Runs all blocks.
     pub(crate) fn run(self, memory: &mut Memory) -> Result<Counts> {
-        let blocks = self.launch.grid.iter().map(|size| u64::from(*size)).product();
+        // More than 2 to the power of 64 would never end either.
+        let sizes = self.launch.grid.map(u64::from);
+        let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
         let mut done = Done::new(&self.kernel.program);
         let mut next = 0;
         if self.team() > 1 && blocks > 1 {
