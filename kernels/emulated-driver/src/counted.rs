@@ -29,8 +29,8 @@ impl Counted {
         }
     }
 
-    /// One `name number` a line: the totals; then `kernel NAME` for each; then, for each line of a source that did
-    /// something, `line NUMBER FILE` and its own.
+    /// One `name number` a line: the totals; then `kernel NAME` for each; then, for each line
+    /// of a source that did something, `line NUMBER FILE` and its own.
     fn tell(&self) -> String {
         let mut text = format!("launches {}\n", self.launches);
         write_tally(&mut text, &self.total);
@@ -59,9 +59,6 @@ fn write_tally(text: &mut String, tally: &Tally) {
         ("shared_store_requests", tally.shared_stores.requests),
         ("shared_store_wavefronts", tally.shared_stores.wavefronts),
         ("shared_store_wavefronts_ideal", tally.shared_stores.ideal),
-        ("async_copy_requests", tally.async_copies.requests),
-        ("async_copy_sectors", tally.async_copies.sectors),
-        ("async_copy_sectors_ideal", tally.async_copies.ideal),
         ("atomic_requests", tally.atomics),
         ("barriers", tally.barriers),
         ("divergent_branches", tally.divergent_branches),
@@ -69,6 +66,13 @@ fn write_tally(text: &mut String, tally: &Tally) {
         ("ptx_thread_instructions", tally.thread_instructions),
     ] {
         let _ = writeln!(text, "{name} {number}");
+    }
+    // Few kernels have such copies.
+    let copies = tally.async_copies;
+    if copies.requests > 0 {
+        let _ = writeln!(text, "async_copy_requests {}", copies.requests);
+        let _ = writeln!(text, "async_copy_sectors {}", copies.sectors);
+        let _ = writeln!(text, "async_copy_sectors_ideal {}", copies.ideal);
     }
 }
 

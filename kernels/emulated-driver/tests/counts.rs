@@ -22,5 +22,5 @@ fn a_kernel_computes_and_is_counted() {
     assert_eq!(counts["global_load_requests"], 10_000u64.div_ceil(32));
     assert_eq!(counts["global_load_sectors"], 10_000 / 8);
     assert_eq!(counts["global_store_sectors"], 10_000 / 8);
-    assert_eq!(counts["async_copy_sectors"], 0);
+    assert!(!counts.contains_key("async_copy_sectors"));
 }

@@ -95,8 +95,8 @@ impl Default for Options {
 pub struct Checks {
     /// Reads of device or shared memory that nobody wrote.
     pub initialised: bool,
-    /// Accesses of different warps to one word of shared memory, with no barrier between
-    /// and one of them writing.
+    /// Accesses of different warps to the same bytes of shared memory, with no barrier
+    /// between and one of them writing.
     pub races: bool,
     /// Barriers that some threads of the block do not reach.
     pub barriers: bool,

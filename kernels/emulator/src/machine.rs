@@ -207,9 +207,6 @@ impl<'a> Machine<'a> {
                 [number % width, number / width % height, number / width / height];
             self.block = place.map(|place| place as u32);
             self.run_block(&mut idle)?;
-            if self.memory.is_void() {
-                break;
-            }
         }
         let Self { tallies, printed, executed, .. } = self;
         Ok(Done { tallies, printed, executed })
@@ -475,6 +472,10 @@ impl<'a> Machine<'a> {
         let now = u64::from(std::mem::take(spent));
         self.executed += now;
         self.stalled += now;
+        if self.memory.is_void() {
+            // What was read was nothing: it could go on for ever.
+            return Err(self.no_progress(std::slice::from_ref(warp)));
+        }
         if self.executed > self.options.budget {
             let what = format!("more than {} instructions", self.options.budget);
             return Err(self.fault(warp, FaultKind::OverBudget, warp.live, what));

@@ -173,6 +173,24 @@ fn a_block_may_take_long() {
     assert_eq!(content[0].0[4 * 19..], 19u32.to_le_bytes());
 }
 
+#[test]
+fn a_block_that_ran_ahead_does_not_run_for_ever() {
+    // Before the block before it has written zero, half of them find odd numbers, and
+    // subtracting two never ends.
+    let body = "
+        mov.u32 %r5, 0;
+        setp.eq.u32 %p1, %r2, 0;
+        @%p1 bra store;
+        ld.global.u32 %r5, [%rd1+-4];
+        store: st.global.u32 [%rd1], %r5;
+        setp.eq.u32 %p2, %r5, 0;
+        sub.s32 %r5, %r5, 2;
+        @!%p2 bra store;";
+    let (ran, content) = same(body, 1);
+    ran.unwrap();
+    assert!(content[0].0.iter().all(|byte| *byte == 0));
+}
+
 /// Memory of the host that notes where it is accessed: its bytes, and the notes.
 #[derive(Debug)]
 struct Host(Arc<Mutex<(Vec<u8>, Vec<u64>)>>);

@@ -140,6 +140,8 @@ impl Machine<'_> {
                     what,
                 ));
             }
+            // Of a lane that takes no part there is no telling what is in its registers.
+            let source = if there >> source & 1 == 1 { source } else { lane };
             values[lane] = warp.registers.get(shuffle.value, source);
             found |= u32::from(in_range) << lane;
         }

@@ -7,6 +7,7 @@
 //! one after the other. So the result never depends on how many threads there are.
 
 use std::ops::Range;
+use std::thread::Builder;
 
 use crate::counts::Counts;
 use crate::fault::FaultKind;
@@ -20,6 +21,10 @@ use crate::space::Space;
 /// Instructions without a store or a barrier, after which a block that runs ahead is taken
 /// to wait for an earlier one.
 const PATIENCE: u64 = 1 << 20;
+/// How many times more instructions than expected blocks that run ahead may execute. Then
+/// they are taken to have read what an earlier one has yet to write: it may be a loop that
+/// never ends.
+const MOST_TIMES: u64 = 512;
 
 /// A launch, for any number of machines.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +38,9 @@ pub(crate) struct Task<'a> {
 impl Task<'_> {
     /// Runs all blocks.
     pub(crate) fn run(self, memory: &mut Memory) -> Result<Counts> {
-        let blocks = self.launch.grid.iter().map(|size| u64::from(*size)).product();
+        // More than 2 to the power of 64 would never end either.
+        let sizes = self.launch.grid.map(u64::from);
+        let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
         let mut done = Done::new(&self.kernel.program);
         let mut next = 0;
         if self.team() > 1 && blocks > 1 {
@@ -87,24 +94,34 @@ impl Task<'_> {
                 start..blocks.end.min(start + share)
             });
             let below = &*memory;
+            let most = stretch.max(share * each).saturating_mul(MOST_TIMES);
             let outcomes = std::thread::scope(|scope| {
-                let run = |(layer, blocks)| self.run_ahead(below, layer, blocks);
+                let run =
+                    |(layer, blocks)| self.run_ahead(below, layer, blocks, most);
                 let mut work = layers.iter_mut().zip(shares.clone());
                 let mine = work.next();
                 let others = work
-                    .map(|work| scope.spawn(move || run(work)))
+                    .map(|work| {
+                        Builder::new().spawn_scoped(scope, move || run(work))
+                    })
                     .collect::<Vec<_>>();
                 let mine = mine.map(run);
                 let others = others.into_iter().map(|other| {
-                    other.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
+                    let outcome = other.ok()?.join();
+                    Some(outcome.unwrap_or_else(|e| std::panic::resume_unwind(e)))
                 });
-                mine.into_iter().chain(others).collect::<Vec<_>>()
+                [mine].into_iter().chain(others).collect::<Vec<_>>()
             });
             for (number, (blocks, outcome)) in shares.zip(outcomes).enumerate() {
+                // None: the system gave no thread for it.
+                let Some(outcome) = outcome else { return Ok(next) };
                 let (layer, earlier) = (&layers[number], &layers[..number]);
                 let stuck = matches!(
                     &outcome,
-                    Err(fault) if fault.kind == FaultKind::NoProgress
+                    Err(fault) if matches!(
+                        fault.kind,
+                        FaultKind::NoProgress | FaultKind::OverBudget
+                    )
                 );
                 if layer.is_void()
                     || stuck
@@ -120,15 +137,16 @@ impl Task<'_> {
         }
     }
 
-    /// Runs blocks on a layer.
+    /// Runs blocks on a layer, with so many instructions at most.
     fn run_ahead(
         &self,
         memory: &Memory,
         layer: &mut Layer,
         blocks: Range<u64>,
+        budget: u64,
     ) -> Result<Done> {
         let patience = self.options.patience.min(PATIENCE);
-        let options = Options { patience, ..*self.options };
+        let options = Options { patience, budget, ..*self.options };
         let task = Task { options: &options, ..*self };
         let done = Done::new(&self.kernel.program);
         Machine::new(&task, View::Layered(memory, layer), done)?.run(blocks)

@@ -61,7 +61,8 @@ impl View<'_> {
         }
     }
 
-    /// [`Store::move_lanes`](super::Store::move_lanes) of the buffer with this number, if there is one.
+    /// [`Store::move_lanes`](super::Store::move_lanes) of the buffer with this number, if there
+    /// is one.
     pub(crate) fn move_lanes(
         &mut self,
         number: usize,
