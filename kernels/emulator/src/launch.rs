@@ -77,9 +77,13 @@ pub struct Options {
     pub stretch: u64,
 }
 
+/// Each thread may keep a copy of what its blocks write, so more cores are left alone.
+const MOST_CORES: usize = 16;
+
 /// Cores of the CPU that this process may use.
-static CORES: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+static CORES: LazyLock<usize> = LazyLock::new(|| {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_CORES))
+});
 
 impl Default for Options {
     fn default() -> Self {
