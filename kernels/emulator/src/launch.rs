@@ -69,8 +69,8 @@ pub struct Options {
     pub patience: u64,
     /// Instructions that all warps may execute together.
     pub budget: u64,
-    /// Threads of the CPU that run blocks, at most: as many as it has cores, if nothing else
-    /// is said. The result is the same for any number.
+    /// Threads of the CPU that run blocks, at most; by itself one for each core, up to 16.
+    /// The result is the same for any number.
     pub threads: usize,
     /// Instructions that each of these executes, more or less, before it waits for the
     /// others. Launches of few more stay on one thread.
