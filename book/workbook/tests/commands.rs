@@ -608,6 +608,18 @@ fn a_page_that_the_summary_lists_has_to_be_there() {
     assert!(!made, "the build made an empty page");
 }
 
+/// A page without the table of what the emulated GPU and the reference machine counted,
+/// which is the same for every reader.
+fn without_counts(html: &str) -> String {
+    match html.split_once("<div class=\"table\" data-machine=\"emulated") {
+        Some((before, table)) => {
+            let (_, after) = table.split_once("</table>").expect("a table ends");
+            format!("{before}{after}")
+        }
+        None => html.to_owned(),
+    }
+}
+
 #[test]
 fn this_machines_numbers_come_first_with_the_references_beside_them() {
     let checkout = Checkout::new();
@@ -622,7 +634,7 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
     assert!(contents(&checkout.path("book/src/figures/h200")) == reference);
     let both = pages(&checkout.path("book/html"));
     for page in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
-        let html = &both[&format!("{page}.html")];
+        let html = &without_counts(&both[&format!("{page}.html")]);
         // Figures and lists of provenance come in pairs: this machine's, the reference's.
         let machines = html.split("data-machine=\"").skip(1);
         let machines: Vec<_> =
@@ -678,7 +690,12 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
         for page in
             ["transfer-bandwidth.html", "host-memory.html", "coalescing.html"]
         {
-            assert!(shown[page] == alone[page], "{arguments}: {page}");
+            let (shown, alone) = (&shown[page], &alone[page]);
+            // Other pages say that the machine lacks their experiment, and mdBook names its
+            // index of all words after what is in it.
+            let same = |(a, b): (&str, &str)| a == b || a.contains("searchindex");
+            let equal = shown.lines().zip(alone.lines()).all(same);
+            assert!(equal && shown.len() == alone.len(), "{arguments}: {page}");
         }
     }
     checkout.write("results/this-machine", "h200\n");

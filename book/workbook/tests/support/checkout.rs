@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 /// What a copy consists of, beside the reference machines' records. Those of other machines
 /// stay behind: a reader who has measured gets the same answers from these tests as one
-/// who has not.
-const PARTS: [&str; 8] = [
+/// who has not. (The emulated GPU's are the same everywhere.)
+const PARTS: [&str; 9] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
@@ -18,6 +18,7 @@ const PARTS: [&str; 8] = [
     "experiments",
     "kernels",
     "results/README.md",
+    "results/emulated",
     "scripts/peers",
 ];
 
