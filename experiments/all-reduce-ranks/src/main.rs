@@ -36,7 +36,8 @@ const CALLS: u32 = 16;
 
 fn main() -> ExitCode {
     // 1. Before any library is loaded: NCCL leaves the switch's multicast alone.
-    nccl::leave_multicast_off();
+    // SAFETY: no thread has been started yet.
+    unsafe { nccl::leave_multicast_off() };
     libraries::expose(&[NVRTC, NCCL]);
 
     // 2. Which rank is this? The launcher says so, by environment variables.

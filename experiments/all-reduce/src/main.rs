@@ -63,7 +63,8 @@ struct Way {
 }
 
 fn main() -> ExitCode {
-    nccl::leave_multicast_off();
+    // SAFETY: no thread has been started yet.
+    unsafe { nccl::leave_multicast_off() };
     libraries::expose(&[NVRTC, NCCL]);
     let question = "How fast can several GPUs add up what each of them has?";
     lab::run("all-reduce", question, Some(KERNEL), experiment)

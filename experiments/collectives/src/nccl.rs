@@ -6,9 +6,13 @@ use anyhow::{Result, anyhow};
 use cudarc::nccl::{result, sys};
 use lab::libraries;
 
-/// Has NCCL not use the switch's multicast (NVLS), with which the switch itself adds. Call
-/// it first in `main`, before any thread starts and before NCCL is loaded.
-pub fn leave_multicast_off() {
+/// Has NCCL not use the switch's multicast (NVLS), with which the switch itself adds. It
+/// takes effect before NCCL is loaded.
+///
+/// # Safety
+///
+/// The program must have one thread: it changes the environment.
+pub unsafe fn leave_multicast_off() {
     // SAFETY: the program has one thread, says the caller.
     unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
 }

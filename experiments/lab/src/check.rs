@@ -31,9 +31,23 @@ pub fn value(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }
 
+/// 0 to `count` - 1 in an order of chance, the same in each run.
+pub fn shuffled(count: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for last in (1..order.len()).rev() {
+        // A xorshift generator (Marsaglia, 2003), and an exchange for each place.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        order.swap(last, (state % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{every_element, value};
+    use super::{every_element, shuffled, value};
 
     #[test]
     fn right_results_are_counted() {
@@ -54,5 +68,16 @@ mod tests {
     fn words_next_to_each_other_and_far_apart_differ() {
         let words: std::collections::HashSet<_> = (0..1 << 16).map(value).collect();
         assert_eq!(words.len(), 1 << 16);
+    }
+
+    #[test]
+    fn an_order_of_chance_has_every_number_and_is_the_same_again() {
+        let order = shuffled(1000);
+        assert_eq!(order, shuffled(1000));
+        let in_place = (0..).zip(&order).filter(|(i, n)| i == *n).count();
+        assert!(in_place < 10, "{in_place} numbers stayed where they were");
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..1000));
     }
 }

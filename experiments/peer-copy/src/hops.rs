@@ -21,7 +21,7 @@ pub(crate) fn hops(
     bytes: usize,
 ) -> Result<(Samples, u64)> {
     let stream = &gpu.stream;
-    let order = shuffled((bytes / LINE) as u32);
+    let order = check::shuffled((bytes / LINE) as u32);
     let count = order.len() as u32;
     let on_device = stream.clone_htod(&order)?;
     let mut launch = stream.launch_builder(&gpu.tie);
@@ -51,17 +51,3 @@ pub(crate) fn hops(
     Ok((Samples { operations, seconds, ..samples }, checked))
 }
 // ANCHOR_END: hops
-
-/// 0 to `count` - 1 in an order of chance, the same in each run.
-fn shuffled(count: u32) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..count).collect();
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    for last in (1..order.len()).rev() {
-        // A xorshift generator (Marsaglia, 2003), and an exchange for each place.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        order.swap(last, (state % (last as u64 + 1)) as usize);
-    }
-    order
-}

@@ -338,7 +338,7 @@ impl Chaser {
         lines: usize,
     ) -> Result<(Samples, u64)> {
         let stream = &self.stream;
-        let order = shuffled(lines as u32);
+        let order = check::shuffled(lines as u32);
         let (count, distance) = (lines as u32, (bytes / lines / LINE) as u32);
         let on_device = stream.clone_htod(&order)?;
         let mut launch = stream.launch_builder(&self.tie);
@@ -367,18 +367,4 @@ impl Chaser {
         Ok((of_each(samples, HOPS), checked))
     }
     // ANCHOR_END: hops
-}
-
-/// 0 to `count` - 1 in an order of chance, the same in each run.
-fn shuffled(count: u32) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..count).collect();
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    for last in (1..order.len()).rev() {
-        // A xorshift generator (Marsaglia, 2003), and an exchange for each place.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        order.swap(last, (state % (last as u64 + 1)) as usize);
-    }
-    order
 }
