@@ -244,9 +244,9 @@ impl Page {
     }
 }
 
-/// The page of `pages` whose stem is `stem`.
-pub fn find<'p>(pages: &'p [Page], stem: &str) -> Option<&'p Page> {
-    pages.iter().find(|page| page.stem == stem)
+/// The page called `name`, in whichever section it lies.
+pub fn find<'p>(pages: &'p [Page], name: &str) -> Option<&'p Page> {
+    pages.iter().find(|page| page.stem.rsplit('/').next() == Some(name))
 }
 
 /// Problems of one page, each with the line and the directive.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::claims::{Claim, Entry, Ledger, Recomputation, Verdict};
 use crate::html::{capitalised, escape, prose};
-use crate::page::Page;
+use crate::page::{Page, find};
 use crate::records::Records;
 use crate::unit::Unit;
 
@@ -101,7 +101,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
         );
     }
 
-    let page = pages.iter().find(|page| Some(&page.stem) == claim.page.as_ref());
+    let page = claim.page.as_ref().and_then(|name| find(pages, name));
     let verdict = verdict.sentence(records, |verdict, _| match page {
         Some(page) => {
             link(*verdict, &format!("{root}{}", page.html()), verdict.words())

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use cudarc::driver::{result, sys};
 use lab::gpu::{self, Gpus};
+use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
-use crate::experiments;
 
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
@@ -30,14 +30,14 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     compilers();
     host();
     anstream::println!();
-    for experiment in experiments::all(root)? {
+    for experiment in lessons::all(root)? {
         let verdict = match &gpus {
             Gpus::None(_) if emulator::stands_in() => Ok("on the emulated GPU"),
             Gpus::None(_) => {
                 Err("it needs a GPU; the book shows the recorded results".into())
             }
             Gpus::Count(count) => {
-                enough(*count, &experiment.needs).map(|()| "can run here")
+                enough(*count, &experiment).map(|()| "can run here")
             }
         };
         match verdict {
@@ -50,14 +50,10 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether `count` GPUs satisfy what a manifest calls `1 GPU`, `2 GPUs` …
-fn enough(count: usize, needs: &str) -> Result<(), String> {
-    let wanted: usize =
-        needs.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(1);
-    if count >= wanted {
-        Ok(())
-    } else {
-        Err(format!("it needs {needs}, there are {count}"))
+fn enough(count: usize, lesson: &Lesson) -> Result<(), String> {
+    match count >= lesson.gpus as usize {
+        true => Ok(()),
+        false => Err(format!("it needs {}, there are {count}", lesson.needs())),
     }
 }
 

@@ -23,8 +23,8 @@ use clap::Parser;
 
 mod book;
 mod doctor;
-mod experiments;
 mod import;
+mod list;
 mod new;
 mod ptx;
 mod run;
@@ -43,7 +43,7 @@ enum Command {
     /// Run every experiment this machine can run, then build the book
     Run(run::Arguments),
     /// List the experiments: section, needs, whether recorded here
-    List,
+    List(list::Arguments),
     /// Tell what this machine has, and what can run here and why
     Doctor,
     /// Build the book from the records
@@ -80,7 +80,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     let root = root()?;
     match command {
         Command::Run(arguments) => return run::run(&root, &arguments),
-        Command::List => experiments::list(&root)?,
+        Command::List(arguments) => list::run(&root, &arguments)?,
         Command::Doctor => doctor::run(&root)?,
         Command::Build(arguments) => drop(book::build(&root, &arguments)?),
         Command::Serve(arguments) => serve::run(&root, &arguments)?,

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use lab::gpu::{self, Gpus};
+use lab::lessons::{self, Lesson};
 use lab::options::{CANNOT_RUN, RECORDED};
 use lab::{emulator, libraries};
 use record::Results;
 
 use crate::book;
-use crate::experiments::{self, Experiment};
 
 /// What a shell reports of a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -53,7 +53,7 @@ enum Ended {
 
 /// Runs the experiments and builds the book. An interrupted run keeps what it recorded.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let wanted = choose(experiments::all(root)?, &arguments.experiments)?;
+    let wanted = choose(lessons::all(root)?, &arguments.experiments)?;
     if !arguments.replace {
         check_records(root)?;
     }
@@ -139,7 +139,7 @@ fn check_records(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn choose(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
+fn choose(all: Vec<Lesson>, names: &[String]) -> Result<Vec<Lesson>> {
     if let Some(unknown) = names.iter().find(|n| all.iter().all(|e| e.name != **n)) {
         let known: Vec<_> = all.iter().map(|e| e.name.as_str()).collect();
         bail!("there is no experiment `{unknown}`; there are {}", known.join(", "));
@@ -151,7 +151,7 @@ fn choose(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
 }
 
 /// Builds the experiments' programs, with cargo's own progress display.
-fn compile(root: &Path, experiments: &[Experiment]) -> Result<()> {
+fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(["build", "--release"]);

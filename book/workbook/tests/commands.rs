@@ -856,8 +856,8 @@ fn new_refuses_a_name_that_is_taken_and_touches_nothing() {
     let before = contents(&checkout.path(""));
     for (name, taken) in [
         ("shared-atomics", "experiments/shared-atomics"),
-        ("coalescing", "experiments/coalescing"),
-        ("lab", "experiments/lab"),
+        ("coalescing", "experiments/access-patterns/coalescing"),
+        ("lab", "experiments/shared/lab"),
         ("method", "book/src/method.md"),
         ("only-a-page", "book/src/only-a-page.md"),
         ("only-a-kernel", "kernels/only-a-kernel.cu"),

@@ -1,5 +1,5 @@
 //! Nothing is missing and nothing is left over: every experiment has its manifest, page,
-//! line in the summary, kernel and reference record, every peer its record, and there are
+//! line in the summary, kernel and reference record, every baseline its record, and there are
 //! no others.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
@@ -11,16 +11,15 @@ use std::process::Command;
 
 use lab::counters::SUFFIX;
 use lab::kernel::sha256;
+use lab::lessons::{self, Lesson};
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
 
-/// One folder of `experiments/` that has a program.
+/// A lesson, and what it is made of.
 struct Experiment {
-    /// The folder's name, which everything else of the experiment must have.
-    name: String,
-    /// `src/main.rs`.
-    lesson: String,
-    manifest: toml::Table,
+    lesson: Lesson,
+    /// All of its sources.
+    source: String,
 }
 
 fn root() -> PathBuf {
@@ -65,29 +64,23 @@ fn stems(folder: &str, extension: &str) -> BTreeSet<String> {
 }
 
 fn experiments() -> Vec<Experiment> {
-    let mut found = vec![];
-    for entry in fs::read_dir(root().join("experiments")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let lesson = text(&format!("experiments/{name}/src/main.rs"));
-        if !lesson.is_empty() {
-            let manifest = text(&format!("experiments/{name}/Cargo.toml"));
-            let manifest = manifest.parse().unwrap_or_else(|e| {
-                panic!("experiments/{name}/Cargo.toml is not TOML: {e}")
-            });
-            found.push(Experiment { name, lesson, manifest });
-        }
-    }
-    assert!(!found.is_empty(), "there are no experiments");
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
+    let with_source = |lesson: Lesson| {
+        let folder = format!("{}/src", lesson.path().display());
+        let sources = files(&folder);
+        let sources = sources.iter().map(|file| text(&format!("{folder}/{file}")));
+        Experiment { source: sources.collect(), lesson }
+    };
+    let lessons = lessons::all(&root()).unwrap();
+    assert!(!lessons.is_empty(), "there are no experiments");
+    lessons.into_iter().map(with_source).collect()
 }
 
-/// Names of the peers: the scripts of `scripts/peers` that measure.
-fn peers() -> BTreeSet<String> {
+/// Names of the baselines: the scripts of `scripts/baselines` that measure.
+fn baselines() -> BTreeSet<String> {
     let measures = |name: &String| {
-        text(&format!("scripts/peers/{name}.py")).contains("\ndef experiment(")
+        text(&format!("scripts/baselines/{name}.py")).contains("\ndef experiment(")
     };
-    stems("scripts/peers", "py").into_iter().filter(measures).collect()
+    stems("scripts/baselines", "py").into_iter().filter(measures).collect()
 }
 
 /// The machines whose records the book shows to everybody, in its order.
@@ -110,7 +103,7 @@ fn recorded(name: &str) -> Result<Vec<Stored>, String> {
     Ok(found)
 }
 
-/// The reference records of an experiment or a peer, at least one; the error says what is
+/// The reference records of an experiment or a baseline, at least one; the error says what is
 /// wrong with them.
 fn reference_records(name: &str) -> Result<Vec<Stored>, String> {
     let found = recorded(name)?;
@@ -124,21 +117,9 @@ fn reference_records(name: &str) -> Result<Vec<Stored>, String> {
 }
 
 impl Experiment {
-    fn manifest(&self, path: &[&str]) -> Option<&str> {
-        let (last, tables) = path.split_last()?;
-        let table = tables
-            .iter()
-            .try_fold(&self.manifest, |table, name| table.get(*name)?.as_table());
-        table?.get(*last)?.as_str()
-    }
-
-    fn section(&self) -> Option<&str> {
-        self.manifest(&["package", "metadata", "workbook", "section"])
-    }
-
     /// Names of the kernels that the lesson embeds.
     fn kernels(&self) -> BTreeSet<String> {
-        let embedded = self.lesson.split("kernels/").skip(1);
+        let embedded = self.source.split("kernels/").skip(1);
         let name = |rest: &str| Some(rest.split_once(".cu\"")?.0.to_owned());
         embedded.filter_map(name).filter(|name| !name.contains(['/', '"'])).collect()
     }
@@ -156,52 +137,15 @@ fn each(problems: impl Fn(&Experiment) -> Vec<String>) -> Vec<String> {
 }
 
 #[test]
-fn every_manifest_says_where_the_experiment_belongs_and_what_it_needs() {
-    let problems = each(|experiment| {
-        let mut problems = vec![];
-        let file = format!("experiments/{}/Cargo.toml", experiment.name);
-        if experiment.manifest(&["package", "name"]) != Some(&experiment.name) {
-            problems
-                .push(format!("{file}: the package is not called as its folder"));
-        }
-        let number = |n: &str| n.parse::<u32>().is_ok();
-        let is_section = |s: &str| {
-            s.split_once('.')
-                .is_some_and(|(major, minor)| number(major) && number(minor))
-        };
-        if !experiment.section().is_some_and(is_section) {
-            problems.push(format!(
-                "{file}: give [package.metadata.workbook] a `section`, such as \"8.3\""
-            ));
-        }
-        let needs =
-            experiment.manifest(&["package", "metadata", "workbook", "needs"]);
-        let counts = |needs: &str| match needs.split_once(' ') {
-            Some(("1", "GPU")) => true,
-            Some((n, "GPUs")) => n.parse::<u32>().is_ok_and(|n| n > 1),
-            _ => false,
-        };
-        if !needs.is_some_and(counts) {
-            problems.push(format!(
-                "{file}: give [package.metadata.workbook] `needs`, such as \"1 GPU\" or \
-                 \"2 GPUs\""
-            ));
-        }
-        problems
-    });
-    none(problems, "The other experiments' manifests are examples.");
-}
-
-#[test]
 fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
-    let problems = each(|Experiment { name, .. }| {
-        let path = format!("book/src/{name}.md");
+    let problems = each(|Experiment { lesson, .. }| {
+        let path = format!("book/src/{}", lesson.page());
         let page = text(&path);
         if page.is_empty() {
             return vec![format!("{path} is missing: write the experiment's page")];
         }
         let mut problems = vec![];
-        let source = format!("{{{{#include ../../experiments/{name}/src/");
+        let source = format!("{{{{#include ../../../{}/src/", lesson.path().display());
         if !page.contains(&source) {
             problems
                 .push(format!("{path}: show the experiment: {source}main.rs}}}}"));
@@ -218,18 +162,17 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
 fn the_summary_lists_every_experiment_under_its_section() {
     let summary = text("book/src/SUMMARY.md");
     let problems = each(|experiment| {
-        let name = &experiment.name;
-        let section = experiment.section().unwrap_or_default();
-        let line = |line: &&str| line.ends_with(&format!("]({name}.md)"));
+        let (page, section) = (experiment.lesson.page(), &experiment.lesson.section);
+        let line = |line: &&str| line.ends_with(&format!("]({page})"));
         // The parts come after their headings; what comes before the first has none.
         let found =
             summary.split("\n# ").find(|part| part.lines().any(|l| line(&l)));
         let heading = found.and_then(|part| part.lines().next()).unwrap_or_default();
-        if heading.split(' ').next() == Some(section) {
+        if heading.split(' ').next() == Some(section.as_str()) {
             return vec![];
         }
         vec![format!(
-            "book/src/SUMMARY.md: list [the page]({name}.md) under the heading `# {section} …`"
+            "book/src/SUMMARY.md: list [the page]({page}) under the heading `# {section} …`"
         )]
     });
     none(problems, "A page's section is the one in its experiment's Cargo.toml.");
@@ -237,9 +180,9 @@ fn the_summary_lists_every_experiment_under_its_section() {
 
 #[test]
 fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
-    let experiments = experiments().into_iter().map(|experiment| experiment.name);
+    let experiments = experiments().into_iter().map(|experiment| experiment.lesson.name);
     let problems =
-        experiments.chain(peers()).flat_map(|name| match reference_records(&name) {
+        experiments.chain(baselines()).flat_map(|name| match reference_records(&name) {
             Ok(records) => records.iter().flat_map(no_full_run).collect(),
             Err(problem) => vec![problem],
         });
@@ -289,9 +232,9 @@ fn no_full_run((path, record): &Stored) -> Vec<String> {
 
 #[test]
 fn what_was_counted_was_counted_on_the_kernels_of_today() {
-    let problems = each(|Experiment { name, .. }| {
+    let problems = each(|Experiment { lesson, .. }| {
         // Only some pages need counters.
-        let counted = match recorded(&format!("{name}{SUFFIX}")) {
+        let counted = match recorded(&format!("{}{SUFFIX}", lesson.name)) {
             Ok(counted) => counted,
             Err(problem) => return vec![problem],
         };
@@ -319,7 +262,7 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
 #[test]
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     let problems = each(|experiment| {
-        let Experiment { name, .. } = experiment;
+        let name = &experiment.lesson.name;
         let mut problems = vec![];
         let kernels = experiment.kernels();
         for kernel in &kernels {
@@ -390,7 +333,7 @@ fn no_kernel_and_no_record_is_left_over() {
             problems.push(format!("kernels/{file}: no experiment embeds it"));
         }
     }
-    let peers = peers();
+    let baselines = baselines();
     for machine in references() {
         let folder = format!("results/{machine}");
         if !root().join(&folder).is_dir() {
@@ -399,10 +342,10 @@ fn no_kernel_and_no_record_is_left_over() {
         for stem in stems(&folder, "json") {
             // What was counted lies beside what was measured.
             let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
-            let is_experiment = experiments.iter().any(|e| e.name == name);
-            if !is_experiment && !peers.contains(&stem) {
+            let is_experiment = experiments.iter().any(|e| e.lesson.name == name);
+            if !is_experiment && !baselines.contains(&stem) {
                 problems.push(format!(
-                    "{folder}/{stem}.json: there is no experiment or peer `{stem}`"
+                    "{folder}/{stem}.json: there is no experiment or baseline `{stem}`"
                 ));
             }
         }

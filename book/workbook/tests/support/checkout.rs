@@ -19,7 +19,7 @@ const PARTS: [&str; 9] = [
     "kernels",
     "results/README.md",
     "results/emulated",
-    "scripts/peers",
+    "scripts/baselines",
 ];
 
 /// The checkout that these tests belong to.

@@ -1,0 +1,58 @@
+//! `cargo workbook list`: the experiments, and where they were recorded.
+
+use std::path::Path;
+
+use anyhow::Result;
+use lab::lessons;
+use record::{Results, Source};
+
+/// Options of `cargo workbook list`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// Only the names, a line each, for scripts
+    #[arg(long)]
+    names: bool,
+}
+
+/// Lists them.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    if arguments.names {
+        for lesson in lessons::all(root)? {
+            println!("{}", lesson.name);
+        }
+        return Ok(());
+    }
+    let results = Results::new(root.join("results"));
+    let machines = results.machines()?;
+    let bold = anstyle::Style::new().bold();
+    anstream::println!(
+        "{bold}{:<22} {:<8} {:<8} {}{bold:#}",
+        "experiment",
+        "section",
+        "needs",
+        "recorded on"
+    );
+    let here = results.this_machine()?;
+    for experiment in lessons::all(root)? {
+        let mut recorded = vec![];
+        for machine in &machines {
+            let record = results.read(machine, &experiment.name)?;
+            if record.is_some_and(|record| record.source != Source::Emulated) {
+                let mark =
+                    if here.as_ref() == Some(machine) { " (here)" } else { "" };
+                recorded.push(format!("{machine}{mark}"));
+            }
+        }
+        let recorded = if recorded.is_empty() {
+            "no machine yet".into()
+        } else {
+            recorded.join(", ")
+        };
+        let (needs, lessons::Lesson { name, section, .. }) = (experiment.needs(), experiment);
+        anstream::println!("{name:<22} {section:<8} {needs:<8} {recorded}");
+    }
+    anstream::println!(
+        "\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run"
+    );
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! # How fast can several GPUs add up what each of them has?
+//!
+//! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
+//! them. Training on several GPUs does that with gradients, after every batch.
+//!
+//! In a *ring* each GPU sends to the next one only. A vector is cut into as many chunks as
+//! there are GPUs. A chunk goes round and is added to on each GPU; then its sum goes round.
+//! With four GPUs, the way of the chunk that GPU 0 sends first:
+//!
+//! ```text
+//! step      0       1       2       3       4       5
+//!        0 ──► 1 ──► 2 ──► 3 ──► 0 ──► 1 ──► 2
+//! inputs in  1       2       3   │   4       4       4
+//! ```
+//!
+//! All chunks do so at once, each one starting on another GPU. So every GPU sends and
+//! receives in each of the 2 (n - 1) steps, every time 1/n of the vector.
+//!
+//! The ways to do it: the ring as a launch for each step (`ring_of_launches`); the ring as
+//! one launch whose blocks wait for those of the neighbours (`ring`); every GPU adding one
+//! chunk from all and writing it to all (`direct`); few elements, each with a flag of its own
+//! (`tagged`); NVIDIA's library (`nccl`); and the host.
+//!
+//! **Prediction:** from 64 MiB on, `ring` reaches 85 % of NCCL's bandwidth, and NCCL 75 % of
+//! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
+
+use std::process::ExitCode;
+
+use anyhow::ensure;
+use lab::nccl::{self, bus_bandwidth_factor};
+use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+use lab::libraries::{self, NCCL, NVRTC};
+use lab::{CannotRun, Case, Ceiling, Kernel, Lab, Result, check};
+use peer_access::Access;
+
+use crate::gpus::{Gpus, MOST_GPUS, MOST_TAGGED};
+
+mod gpus;
+mod ways;
+
+const KERNEL: Kernel = Kernel {
+    name: "all-reduce",
+    source: include_str!("../../../../kernels/all-reduce.cu"),
+    ptx: include_str!("../../../../kernels/ptx/all-reduce.ptx"),
+};
+
+/// Bytes of a vector.
+const SMALLEST: usize = 1 << 10;
+const LARGEST: usize = 1 << 30;
+const ELEMENT: usize = size_of::<f32>();
+/// Elements that are compared by the host; nothing divides them.
+const RAGGED: usize = 10_007;
+
+/// A way to do it.
+struct Way {
+    method: &'static str,
+    /// Queues it on all GPUs, for so many elements.
+    queue: fn(&mut Gpus, usize) -> Result<()>,
+    /// Bytes that it can take.
+    most: usize,
+    /// How many are timed in a row.
+    in_a_row: usize,
+}
+
+fn main() -> ExitCode {
+    // SAFETY: no thread has been started yet.
+    unsafe { nccl::leave_multicast_off() };
+    libraries::expose(&[NVRTC, NCCL]);
+    let question = "How fast can several GPUs add up what each of them has?";
+    lab::run("all-reduce", question, Some(KERNEL), experiment)
+}
+
+fn experiment(lab: &mut Lab) -> Result<()> {
+    // 1. The GPUs, each with access to the memory of all others.
+    let mut contexts = lab.gpus(2)?;
+    contexts.truncate(MOST_GPUS);
+    for from in &contexts {
+        for to in &contexts {
+            if let Access::Refused(why) = peer_access::enable(from, to)? {
+                return Err(CannotRun(why).into());
+            }
+        }
+    }
+    let n = contexts.len();
+
+    // 2. Buffers. GPUs with too little memory for the largest vector get smaller ones.
+    let wanted = if lab.quick() { lab.l2_bytes() / 4 } else { LARGEST };
+    let largest = wanted.min(lab.free_bytes()? / 3).max(SMALLEST);
+    let mut gpus = Gpus::new(lab, &contexts, (largest / ELEMENT).max(RAGGED))?;
+
+    // 3. The ways. Most need kernels that wait for each other, and so run at the same time.
+    let cooperates = CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+    let together = lab.context().attribute(cooperates)? != 0;
+    let way = |method, queue, most, in_a_row| Way { method, queue, most, in_a_row };
+    let launches = if together { 4 } else { 1 }; // an emulated GPU counts, for one
+    let mut ways =
+        vec![way("ring_of_launches", Gpus::ring_of_launches, LARGEST, launches)];
+    let library = if together { nccl::available() } else { Err(String::new()) };
+    if library.is_ok() {
+        gpus.join_nccl()?;
+    }
+    for way in [
+        way("ring", Gpus::ring, LARGEST, 16),
+        way("direct", Gpus::direct, LARGEST, 16),
+        way("tagged", Gpus::tagged, MOST_TAGGED * ELEMENT, 16),
+        way("nccl", Gpus::nccl, LARGEST, 16),
+    ] {
+        let case = Case::new("queued").with("method", way.method);
+        match &library {
+            _ if !together => {
+                lab.skip(case, "this GPU has no kernels that wait for one another");
+            }
+            Err(why) if way.method == "nccl" => lab.skip(case, why),
+            _ => ways.push(way),
+        }
+    }
+    let host = way("host", Gpus::on_host, gpus.staged(), 1);
+
+    // 4. A size that nothing divides. A kernel compares, here and at all other sizes; to trust
+    //    it, it has to find every cleared element wrong, and the host compares, too.
+    for Way { method, queue, .. } in ways.iter().chain([&host]) {
+        gpus.clear()?;
+        let (elements, wrong) = gpus.compare(RAGGED)?;
+        ensure!(
+            wrong == elements,
+            "of {elements} cleared elements {wrong} are wrong"
+        );
+        queue(&mut gpus, RAGGED)?;
+        gpus.check(method, RAGGED)?;
+        for got in gpus.outputs(RAGGED)? {
+            check::every_element(method, &got, |i| {
+                (0..n).map(|gpu| value(gpu, i)).sum()
+            })?;
+        }
+    }
+
+    let sizes = (0..).map(|power| SMALLEST << (2 * power));
+    for bytes in sizes.take_while(|bytes| *bytes <= largest) {
+        // 5. By the GPUs' clock, several in a row. Before that one of a size that no vector of
+        //    16 bytes divides; and NCCL prepares at its first call for a size.
+        for way in ways.iter().filter(|way| bytes <= way.most) {
+            gpus.clear()?;
+            (way.queue)(&mut gpus, bytes / ELEMENT - 3)?;
+            gpus.check(way.method, bytes / ELEMENT - 3)?;
+            let case = case(lab, "queued", way.method, bytes, n);
+            in_a_row(lab, &mut gpus, way, bytes, case)?;
+        }
+
+        // 6. By the host's clock: one, from the call until all GPUs are done.
+        for way in ways.iter().chain([&host]).filter(|way| bytes <= way.most) {
+            gpus.clear()?;
+            let samples = lab.time_on_host(|| {
+                (way.queue)(&mut gpus, bytes / ELEMENT)?;
+                gpus.wait()
+            })?;
+            let checked = gpus.check(way.method, bytes / ELEMENT)?;
+            let case = case(lab, "call", way.method, bytes, n);
+            lab.record(case.checked(checked).samples(samples))?;
+        }
+    }
+
+    // 7. The ring with fewer blocks, and with other slices.
+    let Some(ring) = ways.iter().find(|way| way.method == "ring") else {
+        return Ok(());
+    };
+    let (bytes, all, usual) = (largest.min(64 << 20), gpus.blocks, gpus.slice);
+    let fewer = (2..).map(|power| 1 << power).take_while(|fewer| *fewer < all);
+    let by_blocks = fewer.chain([all]).map(|blocks| ("blocks", blocks, usual));
+    let by_slice = (10..=16).map(|power| ("slices", all, 1 << power));
+    for (name, blocks, slice) in by_blocks.chain(by_slice) {
+        (gpus.blocks, gpus.slice) = (blocks, slice);
+        let case = case(lab, name, "ring", bytes, n)
+            .with("blocks", blocks as usize)
+            .with("slice_bytes", slice * ELEMENT);
+        in_a_row(lab, &mut gpus, ring, bytes, case)?;
+    }
+    Ok(())
+}
+
+/// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each
+/// GPU, one way.
+fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case {
+    Case::new(name)
+        .with("method", method)
+        .with("bytes", bytes)
+        .reads((bytes as f64 * bus_bandwidth_factor(gpus)) as usize)
+        .ceiling(Ceiling::NvLink)
+        .footprint(2 * bytes, lab.l2_bytes())
+}
+
+// ANCHOR: queued
+/// Times several all-reduces after each other, queued ahead on all GPUs, and checks the last.
+/// A sample is the time of one.
+fn in_a_row(
+    lab: &mut Lab,
+    gpus: &mut Gpus,
+    way: &Way,
+    bytes: usize,
+    case: Case,
+) -> Result<()> {
+    let (count, row) = (bytes / ELEMENT, way.in_a_row.min(LARGEST / bytes));
+    let first = gpus.first_stream();
+    gpus.clear()?;
+    let mut samples = lab.time_on_gpu(&first, |_| {
+        gpus.joined(|gpus| (0..row).try_for_each(|_| (way.queue)(gpus, count)))
+    })?;
+    samples.operations *= row as u32;
+    samples.seconds.iter_mut().for_each(|seconds| *seconds /= row as f64);
+    let checked = gpus.check(way.method, count)?;
+    lab.record(case.checked(checked).samples(samples))
+}
+// ANCHOR_END: queued
+
+/// What the kernel `fill` puts into element i of a GPU's input.
+fn value(gpu: usize, i: usize) -> f32 {
+    let (i, gpu) = (i as u32, gpu as u32);
+    let word =
+        i.wrapping_mul(2_654_435_761).wrapping_add(gpu.wrapping_mul(2_246_822_519));
+    (word >> 12) as f32
+}

@@ -1,0 +1,120 @@
+//! Copies without access, and with more and more of it.
+
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, DriverError, result};
+use lab::{Case, Lab, Result};
+use peer_access::Access;
+
+use crate::gpu::{Gpu, Transfer, Way, time_together};
+
+const SMALL: usize = 4 << 10;
+
+// ANCHOR: access
+/// Copies between the first two GPUs while access is switched on, step by step; in the
+/// end it is on between all. Returns why not, if the driver refuses.
+pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
+    let (a, b) = (&gpus[0], &gpus[1]);
+    let (source, target) = (direct(a)?, direct(b)?);
+    a.fill(source, a.bytes)?;
+    let pooled = Transfer::whole(a, b, Way::SendersStream);
+    let outside = Transfer { source, target, ..pooled };
+    let mut refused = None;
+    for on in ["none", "context", "context_and_pool"] {
+        let answer = match on {
+            "none" => Access::Granted,
+            "context" => every_pair(gpus, peer_access::enable_context)?,
+            _ => every_pair(gpus, peer_access::enable)?,
+        };
+        for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
+            let case = Case::new("access").with("memory", memory).with("on", on);
+            let case = case.with("bytes", transfer.bytes);
+            match &answer {
+                Access::Refused(why) => lab.skip(case, why.clone()),
+                Access::Granted => waited_for(lab, case, transfer)?,
+            }
+        }
+        if let Access::Refused(why) = answer {
+            refused = Some(why);
+        }
+    }
+    for (gpu, address) in [(a, source), (b, target)] {
+        gpu.context.bind_to_thread()?;
+        // SAFETY: it came from `malloc_sync`, and nobody uses it any more.
+        unsafe { result::free_sync(address) }?;
+    }
+    Ok(refused)
+}
+// ANCHOR_END: access
+
+// ANCHOR: one_way
+/// Small copies from `a` to `b` with access in one direction only, and in both, by a call
+/// in a stream of either GPU. In the end access is on in both.
+pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
+    for (access, pairs) in [
+        ("to_receiver", &[(a, b)][..]),
+        ("to_sender", &[(b, a)]),
+        ("both", &[(a, b), (b, a)]),
+    ] {
+        for (from, to) in [(a, b), (b, a)] {
+            peer_access::disable(&from.context, &to.context)?;
+        }
+        for (from, to) in pairs {
+            let _granted = peer_access::enable(&from.context, &to.context)?; // as before
+        }
+        for (stream, way) in
+            [("sender", Way::SendersStream), ("receiver", Way::ReceiversStream)]
+        {
+            let small = Transfer { bytes: SMALL, ..Transfer::whole(a, b, way) };
+            let (samples, checked) = time_together(lab, &[small])?;
+            let case = Case::new("one_way").with("access", access);
+            let case = case.with("stream", stream).with("bytes", SMALL);
+            lab.record(case.writes(SMALL).checked(checked).samples(samples))?;
+        }
+    }
+    Ok(())
+}
+// ANCHOR_END: one_way
+
+/// Times a transfer by the host's clock: the call alone, and with a wait for its end.
+fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
+    let Transfer { from, to, target, bytes, .. } = transfer;
+    let stream = &transfer.worker().stream;
+    let wait = || Ok(stream.synchronize()?);
+    to.clear(target, bytes, from)?;
+    let call = lab.time_on_host_after(wait, |()| transfer.queue(0))?;
+    wait()?;
+    let checked = to.check(target, bytes, from)?;
+    lab.record(case.clone().with("timed", "call").checked(checked).samples(call))?;
+    to.clear(target, bytes, from)?;
+    let whole = lab.time_on_host(|| {
+        transfer.queue(0)?;
+        wait()
+    })?;
+    let checked = to.check(target, bytes, from)?;
+    let case = case.with("timed", "call_and_wait").writes(bytes);
+    lab.record(case.checked(checked).samples(whole))
+}
+
+/// A switch of `peers`.
+type Switch =
+    fn(&CudaContext, &CudaContext) -> std::result::Result<Access, DriverError>;
+
+/// Switches access on from every GPU to every other, up to the first that is refused.
+fn every_pair(gpus: &[Gpu], switch: Switch) -> Result<Access> {
+    for from in gpus {
+        for to in gpus {
+            let access = switch(&from.context, &to.context)?;
+            if !access.is_granted() {
+                return Ok(access);
+            }
+        }
+    }
+    Ok(Access::Granted)
+}
+
+/// Memory from `cuMemAlloc`, in no pool.
+fn direct(gpu: &Gpu) -> Result<CUdeviceptr> {
+    gpu.context.bind_to_thread()?;
+    // SAFETY: all words are written before they are read.
+    Ok(unsafe { result::malloc_sync(gpu.bytes) }?)
+}

@@ -1,0 +1,47 @@
+//! What every experiment needs and no lesson should repeat.
+//!
+//! An experiment's `main` hands its closure to [`run`], gets a [`Lab`], and uses plain
+//! cudarc from there. The lab never touches a lesson's buffers; it runs the lesson's
+//! work only through the closures that it is handed.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`lab`](mod@session) | [`run`], [`Lab`] and [`Case`]: from command line to record |
+//! | [`options`] | the options that all experiments share |
+//! | [`timing`] | samples by CUDA events and by the host's clock |
+//! | [`timeline`] | what ran when, on the host and on the GPU |
+//! | [`nccl`] | NCCL, found and explained |
+//! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
+//! | [`emulator`] | the GPU that stands in where there is none |
+//! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
+//! | [`kernel`] | committed PTX, or NVRTC for an edited source |
+//! | [`lessons`] | what a lesson is and where it lies |
+//! | [`gpu`] | whether there is a GPU, and if not, why |
+//! | [`machine`] | describing the hardware and its state |
+//! | [`libraries`] | finding CUDA's libraries in odd places |
+//! | [`workspace`] | where the results lie, and which revision this is |
+
+pub mod check;
+pub mod counters;
+pub mod emulator;
+pub mod gpu;
+pub mod kernel;
+pub mod lessons;
+pub mod libraries;
+pub mod machine;
+pub mod machine_code;
+pub mod nccl;
+pub mod options;
+mod reference;
+pub mod session;
+mod terminal;
+pub mod timeline;
+pub mod timing;
+pub mod workspace;
+
+pub use anyhow::Result;
+pub use kernel::Kernel;
+pub use options::{CannotRun, Options};
+pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
+pub use session::{Case, Lab, run};
+pub use timing::Samples;

@@ -1,0 +1,190 @@
+//! Where the driver's compiler leaves a kernel's accesses to memory otherwise than they are
+//! in the PTX. The emulated GPU runs the PTX, so there its counts are not the hardware's.
+//!
+//! `cargo workbook sass` finds such places and writes `kernels/ptx/machine-code.txt`.
+
+use std::fmt;
+
+use crate::kernel::Kernel;
+
+/// The committed list.
+const LIST: &str = include_str!("../../../../kernels/ptx/machine-code.txt");
+
+/// Release of ptxas that the list is made with: the compiler in the driver of the reference
+/// machine.
+pub const COMMITTED_PTXAS: &str = "13.0.88";
+
+/// GPUs that the list is made for: the oldest, the reference machine's, the newest.
+pub const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
+
+/// What ptxas did to an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// It is in no instruction of its own.
+    Removed,
+    /// It is done in other pieces.
+    Merged,
+    /// It is done before or after the loop that it stands in.
+    Moved,
+    /// It has a predicate in place of a branch round it.
+    Predicated,
+    /// It is one that the PTX does not have.
+    Added,
+}
+
+impl Change {
+    /// All of them, by the names they have in the list.
+    const NAMES: [(Change, &str); 5] = [
+        (Change::Removed, "removed"),
+        (Change::Merged, "merged"),
+        (Change::Moved, "moved"),
+        (Change::Predicated, "predicated"),
+        (Change::Added, "added"),
+    ];
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Change::NAMES.iter().find(|(change, _)| change == self);
+        f.write_str(name.map_or("", |(_, name)| name))
+    }
+}
+
+/// One line of CUDA C whose accesses of one kind ptxas changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// The kernel.
+    pub kernel: String,
+    /// The line of its source.
+    pub line: usize,
+    /// What accesses, such as `shared_store`.
+    pub access: String,
+    /// What became of them.
+    pub change: Change,
+    /// For which GPUs, such as `sm_90`.
+    pub targets: Vec<String>,
+}
+
+impl Difference {
+    /// Reads a line of the list.
+    fn parse(text: &str) -> Option<Difference> {
+        let mut words = text.split_whitespace().map(str::to_owned);
+        let (kernel, line) = (words.next()?, words.next()?.parse().ok()?);
+        let (access, change) = (words.next()?, words.next()?);
+        let change = Change::NAMES.iter().find(|(_, name)| *name == change)?.0;
+        Some(Difference { kernel, line, access, change, targets: words.collect() })
+    }
+
+    /// What it means for the counts of an emulated GPU.
+    pub fn label(&self) -> String {
+        let access = self.access.replace('_', " ");
+        let targets = match self.targets.len() {
+            n if n == TARGETS.len() => String::new(),
+            _ => format!(" for {}", self.targets.join(" and ")),
+        };
+        let what = match self.change {
+            Change::Removed | Change::Merged => {
+                "merges or removes the {}: the hardware counts fewer"
+            }
+            Change::Moved => {
+                "takes the {} out of its loop: the hardware counts fewer"
+            }
+            Change::Predicated => {
+                "has the {} under a predicate: a profiler also counts requests of no thread"
+            }
+            Change::Added => "adds a {}: the hardware counts more",
+        };
+        format!(
+            "line {}: machine code{targets} {}",
+            self.line,
+            what.replace("{}", &access)
+        )
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { kernel, line, access, change, targets } = self;
+        write!(f, "{kernel} {line} {access} {change} {}", targets.join(" "))
+    }
+}
+
+/// What a list says of one PTX file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The file's stem.
+    pub name: String,
+    /// SHA-256 of the PTX, in hexadecimal.
+    pub ptx_sha256: String,
+    /// All that is different.
+    pub differences: Vec<Difference>,
+}
+
+/// Reads a list: for each PTX file its name and hash, then its differences, indented.
+pub fn parse(list: &str) -> Vec<Compared> {
+    let mut files: Vec<Compared> = vec![];
+    for text in list.lines().filter(|line| !line.starts_with('#')) {
+        if let (true, Some(file)) = (text.starts_with(' '), files.last_mut()) {
+            file.differences.extend(Difference::parse(text));
+        } else if let Some((name, hash)) = text.split_once(' ') {
+            let (name, ptx_sha256) = (name.to_owned(), hash.to_owned());
+            files.push(Compared { name, ptx_sha256, differences: vec![] });
+        }
+    }
+    files
+}
+
+/// Writes a list.
+pub fn write(files: &[Compared]) -> String {
+    let mut text = format!(
+        "# Generated by `cargo workbook sass`. Do not edit. Accesses to memory that are not the\n\
+         # same in machine code: kernel, line of the source, access, change, GPUs. By ptxas\n\
+         # {COMMITTED_PTXAS} for {}.\n",
+        TARGETS.join(" ")
+    );
+    for file in files {
+        text += &format!("{} {}\n", file.name, file.ptx_sha256);
+        for difference in &file.differences {
+            text += &format!("  {difference}\n");
+        }
+    }
+    text
+}
+
+/// The committed list's differences at a line of `kernel`. None are known of a kernel that
+/// was edited since.
+pub(crate) fn at(kernel: Kernel, line: usize) -> Vec<Difference> {
+    if !kernel.is_as_committed() {
+        return vec![];
+    }
+    let file = parse(LIST).into_iter().find(|file| file.name == kernel.name);
+    let mut differences = file.map_or(vec![], |file| file.differences);
+    differences.retain(|difference| difference.line == line);
+    differences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_survives_the_round_trip() {
+        let difference = |change| Difference {
+            kernel: "tile".into(),
+            line: 12,
+            access: "shared_load".into(),
+            change,
+            targets: vec!["sm_75".into(), "sm_90".into()],
+        };
+        let differences =
+            Change::NAMES.map(|(change, _)| difference(change)).to_vec();
+        let file = |name: &str, differences| Compared {
+            name: name.into(),
+            ptx_sha256: "12ab".into(),
+            differences,
+        };
+        let files =
+            vec![file("a", vec![]), file("b", differences), file("c", vec![])];
+        assert_eq!(parse(&write(&files)), files);
+    }
+}

@@ -1,0 +1,345 @@
+//! Running the experiments' real programs under the stand-in driver (`driver.c`, which
+//! says what it is and what it is not).
+
+mod stand_in;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use record::{Record, Results};
+use tempfile::TempDir;
+
+/// The experiments whose programs are run. The first two only copy, so the stand-in
+/// driver is enough for them; of the third, only what it does before its first kernel.
+pub(crate) const EXPERIMENTS: [&str; 3] =
+    ["transfer-bandwidth", "host-memory", "coalescing"];
+
+/// More programs that only copy; these are run once, to their end.
+pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
+
+/// Programs that are run on emulated GPUs only.
+pub(crate) const EMULATED: [&str; 4] =
+    ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
+
+/// No program here runs for more than a few seconds; one that does hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Folder of the programs: where cargo puts those of the profile that this test was
+/// built with. It does not build other packages' programs for a test, so this does.
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
+    // <target>/<profile>/deps/sessions-<hash>
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().to_owned();
+    let profile = match folder.file_name().and_then(OsStr::to_str).unwrap() {
+        "debug" => "dev",
+        other => other,
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
+    build.arg(folder.parent().unwrap());
+    let names = EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED);
+    build.args(names.flat_map(|name| ["--package", name]));
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().unwrap().success(), "the experiments do not build");
+    folder
+});
+
+/// The stand-in driver's file.
+pub(crate) fn driver() -> PathBuf {
+    stand_in::FOLDER.join("libcuda.so.1")
+}
+
+/// A temporary folder to run programs in. Nothing that they write outlives it. Threads
+/// do not share one, so what is found there is known to be the last program's.
+pub(crate) struct Desk {
+    folder: TempDir,
+    programs: Cell<usize>,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Desk {
+        let desk =
+            Desk { folder: tempfile::tempdir().unwrap(), programs: Cell::new(0) };
+        fs::create_dir(desk.here()).unwrap();
+        fs::create_dir(desk.temporary()).unwrap();
+        desk
+    }
+
+    /// The current folder of the programs.
+    pub(crate) fn here(&self) -> PathBuf {
+        self.folder.path().join("here")
+    }
+
+    /// What the programs take for the system's folder of temporary files.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.folder.path().join("tmp")
+    }
+
+    /// The results folder that programs take if nobody says otherwise.
+    pub(crate) fn results(&self) -> Results {
+        Results::new(self.here().join("results"))
+    }
+
+    /// The only record of `experiment` on `machine`.
+    #[track_caller]
+    pub(crate) fn record(&self, machine: &str, experiment: &str) -> Record {
+        self.results()
+            .read(machine, experiment)
+            .unwrap()
+            .expect("a record was written")
+    }
+
+    /// Every file under the current folder with its content.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, files);
+                } else {
+                    files.insert(path.clone(), fs::read(path).unwrap());
+                }
+            }
+        }
+        let mut files = BTreeMap::new();
+        walk(&self.here(), &mut files);
+        files
+    }
+
+    /// The program of an experiment with these arguments, under the stand-in driver,
+    /// with nothing else of the tester's environment than the path.
+    pub(crate) fn program(&self, experiment: &str, arguments: &str) -> Program {
+        let mut command = Command::new(PROGRAMS.join(experiment));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(self.here())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("TMPDIR", self.temporary())
+            .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
+            .stdin(Stdio::null());
+        let n = self.programs.replace(self.programs.get() + 1);
+        let output = |name| self.folder.path().join(format!("{name}-{n}"));
+        let (stdout, stderr) = (output("stdout"), output("stderr"));
+        // Files, because nobody needs to empty them while the program runs.
+        command.stdout(fs::File::create(&stdout).unwrap());
+        command.stderr(fs::File::create(&stderr).unwrap());
+        Program { command, stdout, stderr }
+    }
+
+    #[allow(dead_code)] // of the sessions under the stand-in driver
+    /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
+    pub(crate) fn unpack(&self, experiment: &str) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
+        let deps = self.here().join("bin/deps");
+        fs::create_dir_all(&deps).unwrap();
+        fs::create_dir(self.here().join("peers")).unwrap();
+        fs::write(self.here().join("revision"), "WORKBOOK_REVISION=abc\n").unwrap();
+        for (from, to) in [
+            (scripts.join("run-packed"), self.here().join("run")),
+            (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
+            (
+                PROGRAMS.join("deps/libemulated_driver.so"),
+                deps.join("libemulated_driver.so"),
+            ),
+        ] {
+            copy(&from, &to);
+        }
+    }
+
+    /// Runs the program of an experiment to its end.
+    pub(crate) fn run(&self, experiment: &str, arguments: &str) -> Ended {
+        self.program(experiment, arguments).run()
+    }
+}
+
+/// Copies a program. Not in this process: while it has the copy open to write it, another
+/// test may start a program, which inherits that, and then nobody can start the copy.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+}
+
+/// A program about to run.
+pub(crate) struct Program {
+    command: Command,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Program {
+    pub(crate) fn set(mut self, name: &str, value: impl AsRef<OsStr>) -> Program {
+        self.command.env(name, value);
+        self
+    }
+
+    /// More arguments, separated by spaces.
+    pub(crate) fn arguments(mut self, arguments: &str) -> Program {
+        self.command.args(arguments.split_whitespace());
+        self
+    }
+
+    /// One more argument, whatever is in it.
+    pub(crate) fn argument(mut self, argument: impl AsRef<OsStr>) -> Program {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn inside(mut self, folder: impl AsRef<Path>) -> Program {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub(crate) fn without_driver(mut self) -> Program {
+        self.command.env_remove("LD_LIBRARY_PATH");
+        self
+    }
+
+    /// As a copy that lies where no emulated driver does, either.
+    pub(crate) fn without_any_driver(self) -> Program {
+        let here =
+            self.command.get_current_dir().unwrap().with_file_name("elsewhere");
+        fs::create_dir_all(&here).unwrap();
+        let from = Path::new(self.command.get_program());
+        let program = here.join(from.file_name().unwrap());
+        copy(from, &program);
+        let mut command = Command::new(program);
+        command.args(self.command.get_args()).env_clear();
+        command.envs(
+            self.command.get_envs().filter_map(|(name, value)| Some((name, value?))),
+        );
+        command
+            .current_dir(self.command.get_current_dir().unwrap())
+            .stdin(Stdio::null());
+        command.stdout(fs::File::create(&self.stdout).unwrap());
+        command.stderr(fs::File::create(&self.stderr).unwrap());
+        Program { command, ..self }.without_driver()
+    }
+
+    pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Program {
+        self.command.stdout(stdout);
+        self
+    }
+
+    pub(crate) fn run(self) -> Ended {
+        self.start().end()
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let child = self.command.spawn().unwrap();
+        Running { child, program: self, started: Instant::now() }
+    }
+}
+
+/// A running program; it does not outlive the test.
+pub(crate) struct Running {
+    child: Child,
+    program: Program,
+    started: Instant,
+}
+
+impl Running {
+    /// Waits until standard output has `text` in it.
+    pub(crate) fn wait_until_it_prints(&mut self, text: &str) {
+        while !fs::read_to_string(&self.program.stdout).unwrap().contains(text) {
+            self.wait_a_moment();
+        }
+    }
+
+    /// Sends a signal, such as `INT`.
+    pub(crate) fn signal(&self, signal: &str) {
+        // The shell's own `kill`, for the program may not be installed.
+        let kill = format!("kill -{signal} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    /// Waits for the end. No program may panic, whatever happens to it.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => self.wait_a_moment(),
+            }
+        };
+        let text =
+            |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        let (stdout, stderr) =
+            (text(&self.program.stdout), text(&self.program.stderr));
+        let ended = Ended { status, stdout, stderr };
+        assert!(!ended.stderr.contains("panicked"), "{ended}");
+        ended
+    }
+
+    fn wait_a_moment(&mut self) {
+        assert!(self.started.elapsed() < PATIENCE, "the program hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail if it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a program ended, and what it said.
+pub(crate) struct Ended {
+    status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// It ended with this exit code.
+    #[track_caller]
+    pub(crate) fn with_code(self, code: i32) -> Ended {
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        self
+    }
+
+    /// It was ended by this signal.
+    #[track_caller]
+    pub(crate) fn by_signal(self, signal: i32) -> Ended {
+        assert_eq!(self.status.signal(), Some(signal), "{self}");
+        self
+    }
+
+    /// Standard error has all of this in it.
+    #[track_caller]
+    pub(crate) fn saying(self, texts: &[impl AsRef<str>]) -> Ended {
+        for text in texts.iter().map(AsRef::as_ref) {
+            assert!(self.stderr.contains(text), "no `{text}` in:\n{self}");
+        }
+        // Rust's notation of a value is no message for people, and a cause that is
+        // told twice is one that was wrapped twice.
+        assert!(!self.stderr.contains("DriverError("), "{self}");
+        assert!(self.stderr.matches("(os error").count() < 2, "{self}");
+        self
+    }
+
+    /// Nothing came on standard output: it ended before it measured.
+    #[track_caller]
+    pub(crate) fn before_measuring(self) -> Ended {
+        assert_eq!(self.stdout, "", "{self}");
+        self
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Ended { status, stdout, stderr } = self;
+        write!(
+            f,
+            "{status}\n--- standard output\n{stdout}--- standard error\n{stderr}"
+        )
+    }
+}

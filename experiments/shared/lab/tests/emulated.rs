@@ -1,0 +1,319 @@
+//! The experiments' real programs on the emulated GPU: what a machine without a driver runs.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+#![allow(dead_code)] // of the helpers that the other tests use
+
+mod driver;
+
+use driver::{Desk, Ended};
+use record::{Record, Source};
+
+/// Runs an experiment where there is no driver but the emulated one.
+#[track_caller]
+fn emulated(desk: &Desk, experiment: &str, arguments: &str) -> (Ended, Record) {
+    let program = desk.program(experiment, arguments).without_driver();
+    let ended = program.run().with_code(0);
+    let record = desk.record("emulated", experiment);
+    (ended, record)
+}
+
+/// Opens the driver library if there is one. These tests are for machines without.
+fn has_driver() -> bool {
+    // SAFETY: it has no other effect.
+    let has = unsafe { cudarc::driver::sys::is_culib_present() };
+    if has {
+        eprintln!("not tried: this machine has a driver");
+    }
+    has
+}
+
+#[test]
+fn without_a_driver_an_experiment_counts_and_checks() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, record) = emulated(&desk, "coalescing", "");
+    let first = ended.stdout.lines().next().unwrap();
+    assert!(first.starts_with("coalescing on an emulated GPU"), "{ended}");
+    assert_eq!(ended.stderr, "");
+    assert_eq!((record.source, record.run.quick), (Source::Emulated, true));
+    let timed = |m: &record::Measurement| !m.seconds.is_empty();
+    assert!(!record.measurements.iter().any(timed));
+    // The lesson's model and what was counted agree, to the sector.
+    let mut compared = 0;
+    for m in &record.measurements {
+        let loads = |what: &str| m.counters.get(what).copied().unwrap_or(0) as f64;
+        let kind = m.parameters.get("kind").map(ToString::to_string);
+        if kind.as_deref() == Some("gather") && m.case == "stride" {
+            let counted =
+                loads("global_load_sectors") / loads("global_load_requests");
+            assert_eq!(counted, m.model["sectors_per_request"], "{m:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 12, "{compared}");
+}
+
+#[test]
+fn counters_are_told_for_each_line_of_the_source() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, _) = emulated(&desk, "coalescing", "");
+    let line = "dense[i] = apart[i * stride + offset];";
+    assert!(!ended.stdout.contains(line), "{ended}");
+    let (ended, _) = emulated(&desk, "coalescing", "--counters");
+    assert!(ended.stdout.contains(line), "{ended}");
+}
+
+#[test]
+fn beside_the_counts_stands_what_the_reference_machine_measured() {
+    let desk = Desk::new();
+    let measured = include_str!("../../../../results/h200/transfer-bandwidth.json");
+    let table = |reference: &str| {
+        let book = format!("[preprocessor.workbook]\nreference = {reference}\n");
+        for (file, text) in [
+            ("book/book.toml", book.as_str()),
+            ("results/h200/transfer-bandwidth.json", measured),
+        ] {
+            let path = desk.here().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        desk.run("transfer-bandwidth", "--emulate").with_code(0).stdout
+    };
+    for reference in ["[\"nobody\", \"h200\"]", "\"h200\""] {
+        let table = table(reference);
+        let mut lines = table.lines().skip(1);
+        let label =
+            "In the last column is what another machine measured: NVIDIA H200, 20";
+        assert!(lines.next().unwrap().starts_with(label), "{table}");
+        let row = lines.find(|line| line.starts_with("copy")).unwrap();
+        assert!(row.ends_with("B/s") || row.contains("B/s with bytes="), "{table}");
+    }
+    assert!(!table("\"nobody\"").contains("H200"));
+}
+
+#[test]
+fn what_was_counted_before_stays_with_its_date() {
+    let desk = Desk::new();
+    let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    let old = std::fs::read_to_string(&path).unwrap();
+    let old = old.replace("\"started\": \"20", "\"started\": \"19");
+    std::fs::write(&path, &old).unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    // But another check is another record.
+    let other = old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
+    std::fs::write(&path, other).unwrap();
+    desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    let new = std::fs::read_to_string(&path).unwrap();
+    assert!(new.contains("\"started\": \"20"), "{new}");
+}
+
+#[test]
+fn counts_that_are_not_the_hardwares_say_so() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    let (ended, record) = emulated(&desk, "transpose", "");
+    let remark = "machine code has the shared store under a predicate";
+    assert!(ended.stdout.contains(remark), "{ended}");
+    for m in &record.measurements {
+        let has = m.remarks.iter().any(|r| r.contains(remark));
+        assert_eq!(has, m.case.starts_with("tile"), "{m:?}");
+    }
+}
+
+#[test]
+fn copies_and_a_second_run_need_nothing_more() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    for _ in 0..2 {
+        let (ended, record) = emulated(&desk, "transfer-bandwidth", "--samples 3");
+        assert_eq!(ended.stderr, "");
+        assert!(record.measurements.iter().all(|m| m.elements_checked > 0));
+        assert!(record.measurements.iter().all(|m| m.counters.is_empty()));
+    }
+    let left: Vec<_> = std::fs::read_dir(desk.temporary()).unwrap().collect();
+    assert!(left.is_empty(), "links are left behind: {left:?}");
+}
+
+#[test]
+fn work_is_shared_among_the_gpus_that_are_there() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    for (name, value, skips, missing) in [
+        ("WORKBOOK_EMULATED_GPUS", "1", true, 0.0),
+        ("CUDA_VISIBLE_DEVICES", "1", true, 0.0),
+        ("WORKBOOK_EMULATED_GPUS", "3", false, 1.0),
+    ] {
+        for experiment in ["multi-gpu-split", "device-selection"] {
+            let program = desk.program(experiment, "").without_driver();
+            program.set(name, value).run().with_code(0);
+            let skipped = desk.record("emulated", experiment).skipped;
+            let why = |s: &record::Skipped| s.reason == "CUDA sees one GPU";
+            assert_eq!(skipped.iter().any(why), skips, "{experiment}: {skipped:?}");
+        }
+        // What the chapter's listing leaves out of its million elements.
+        let record = desk.record("emulated", "multi-gpu-split");
+        let left_out = |code: &str| -> f64 {
+            let has = |m: &&record::Measurement, name: &str, value: &str| {
+                m.parameters.get(name).is_some_and(|p| p.to_string() == value)
+            };
+            let listings = record
+                .measurements
+                .iter()
+                .filter(|m| has(m, "code", code) && has(m, "elements", "1000000"));
+            listings.filter_map(|m| m.model.get("elements_missing")).sum()
+        };
+        assert_eq!((left_out("printed"), left_out("corrected")), (missing, 0.0));
+    }
+}
+
+#[test]
+fn a_pack_runs_without_a_driver() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.unpack("transfer-bandwidth");
+    let mut run = std::process::Command::new("./run");
+    let run = run.current_dir(desk.here()).env("TMPDIR", desk.temporary());
+    let output = run.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("on an emulated GPU"), "{said}");
+    assert!(said.contains("\nrecorded: transfer-bandwidth\n"), "{said}");
+    let record = desk.record("emulated", "transfer-bandwidth");
+    assert_eq!(record.source, Source::Emulated);
+    assert_eq!(record.run.revision.as_deref(), Some("abc"));
+}
+
+#[test]
+fn an_order_by_chance_gives_the_same_results() {
+    if has_driver() {
+        return;
+    }
+    let desk = Desk::new();
+    for seed in ["1", "2", "3"] {
+        let program = desk.program("staged-copies", "").without_driver();
+        let program = program.set("WORKBOOK_EMULATED_SCHEDULE", seed);
+        program.run().with_code(0);
+    }
+}
+
+/// Runs `peer-copy` with `--emulate` and these settings of the environment.
+fn peer_copy(desk: &Desk, settings: &[(&str, &str)]) -> Ended {
+    let mut program = desk.program("peer-copy", "--emulate");
+    for (name, value) in settings {
+        program = program.set(name, value);
+    }
+    program.run()
+}
+
+/// The pairs of GPUs, from and to, that a record of `peer-copy` has.
+fn pairs(record: &Record) -> Vec<String> {
+    let pairs = record.measurements.iter().filter(|m| m.case == "pair");
+    pairs
+        .map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"]))
+        .collect()
+}
+
+#[test]
+fn every_pair_of_gpus_copies() {
+    let desk = Desk::new();
+    peer_copy(&desk, &[("WORKBOOK_EMULATED_GPUS", "4")]).with_code(0);
+    let record = desk.record("emulated", "peer-copy");
+    assert_eq!(record.skipped.iter().filter(|s| s.case != "threads").count(), 0);
+    let expected = "01 02 03 10 12 13 20 21 23 30 31 32";
+    assert_eq!(pairs(&record).join(" "), expected);
+    assert!(record.measurements.iter().all(|m| m.elements_checked > 0));
+}
+
+#[test]
+fn with_one_gpu_there_is_no_peer() {
+    for settings in [
+        &[("WORKBOOK_EMULATED_GPUS", "1")][..],
+        &[("CUDA_VISIBLE_DEVICES", "1")],
+        &[("CUDA_VISIBLE_DEVICES", "0,5,1")], // 5 is not there, and ends the list
+    ] {
+        let desk = Desk::new();
+        peer_copy(&desk, settings).with_code(77).saying(&[
+            "it needs 2 GPUs, and CUDA sees 1 GPU",
+            "CUDA_VISIBLE_DEVICES",
+        ]);
+        assert!(desk.files().is_empty());
+    }
+}
+
+#[test]
+fn gpus_taken_away_are_left_out() {
+    let desk = Desk::new();
+    let settings =
+        [("WORKBOOK_EMULATED_GPUS", "4"), ("CUDA_VISIBLE_DEVICES", "3,1")];
+    peer_copy(&desk, &settings).with_code(0);
+    let record = desk.record("emulated", "peer-copy");
+    assert_eq!(
+        (record.machine.gpus.len(), pairs(&record).join(" ")),
+        (2, "01 10".into())
+    );
+}
+
+#[test]
+fn without_peer_access_copies_go_through_the_host() {
+    for (peers, why) in [
+        ("none", "the driver says that it cannot have it"),
+        ("0", "it has too many peers already"),
+    ] {
+        let desk = Desk::new();
+        peer_copy(&desk, &[("WORKBOOK_EMULATED_PEERS", peers)]).with_code(0);
+        let record = desk.record("emulated", "peer-copy");
+        let of = |case: &str| {
+            let measured: Vec<_> =
+                record.measurements.iter().filter(|m| m.case == case).collect();
+            assert!(measured.iter().all(|m| m.elements_checked > 0), "{case}");
+            measured.len()
+        };
+        assert_eq!((of("access"), of("pair"), of("copy")), (4, 0, 0));
+        assert!(of("staged") > 2 && of("link") == 2);
+        assert!(record.skipped.len() > 4);
+        for skipped in &record.skipped {
+            assert!(skipped.reason.ends_with(why), "{skipped:?}");
+        }
+    }
+}
+
+#[test]
+fn the_emulated_gpu_takes_the_place_of_a_real_one_if_asked_to() {
+    let desk = Desk::new();
+    // The stand-in for NVIDIA's driver is there, and not used.
+    let ended = desk.run("transfer-bandwidth", "--emulate").with_code(0);
+    assert!(ended.stdout.contains("emulated GPU"), "{ended}");
+    let record = desk.record("emulated", "transfer-bandwidth");
+    assert_eq!(record.source, Source::Emulated);
+    assert_eq!(record.machine.gpus[0].name, "Emulated GPU");
+}
+
+#[test]
+fn a_measured_record_is_not_replaced_by_an_emulated_one() {
+    let desk = Desk::new();
+    let measured = "--machine here --samples 1 --quick";
+    desk.run("transfer-bandwidth", measured).with_code(0);
+    for emulated in
+        ["--machine here --emulate", "--machine here --emulate --replace"]
+    {
+        desk.run("transfer-bandwidth", emulated)
+            .with_code(1)
+            .saying(&["was measured, and a record of the emulated GPU never takes"]);
+    }
+    assert_eq!(desk.record("here", "transfer-bandwidth").source, Source::Measured);
+}
