@@ -153,35 +153,10 @@ struct Expanded {
     problems: Vec<String>,
 }
 
-/// The reference machines of a book, in their order.
-pub fn references(book: &Path) -> Result<Vec<String>> {
-    reference_machines(&Config::from_disk(book.join("book.toml"))?)
-}
-
-/// `book.toml` names one or a list.
-fn reference_machines(config: &Config) -> Result<Vec<String>> {
-    #[derive(serde::Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        One(String),
-        Several(Vec<String>),
-    }
-    let given = config.get("preprocessor.workbook.reference")?;
-    let names = match given {
-        Some(Given::One(name)) => vec![name],
-        Some(Given::Several(names)) => names,
-        None => vec![],
-    };
-    if names.is_empty() {
-        bail!("book.toml: [preprocessor.workbook] names no `reference`");
-    }
-    Ok(names)
-}
-
 /// Replaces every directive of `book`.
 fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
-    let references = reference_machines(config)?;
     let results = Results::new(&options.results);
+    let references = results.references()?;
     let records =
         Records::load(&results, &references, options.this_machine.as_deref())?;
     let claims = std::fs::read_to_string(&options.claims)

@@ -65,4 +65,4 @@ pub mod select;
 pub mod table;
 pub mod unit;
 
-pub use build::{Built, Options, build, preprocess, references, supports};
+pub use build::{Built, Options, build, preprocess, supports};

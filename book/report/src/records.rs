@@ -210,7 +210,9 @@ fn named<'m>(machines: &[&'m Machine], name: &str) -> Result<&'m Machine, String
     let found = machines.iter().find(|machine| machine.name == name).copied();
     found.ok_or_else(|| {
         let names = names(machines);
-        format!("`{name}` is no reference machine: book.toml names {names}")
+        format!(
+            "`{name}` is no reference machine: results/references.json names {names}"
+        )
     })
 }
 

@@ -164,15 +164,6 @@ fn this_machine_may_be_a_reference_machine() {
 }
 
 #[test]
-fn a_list_of_one_reference_machine_is_that_machine() {
-    let fixture = Fixture::new();
-    let alone = expanded(&fixture, "copy");
-    let toml = fixture.read("book/book.toml").replace("\"h200\"", "[\"h200\"]");
-    fixture.write("book/book.toml", &toml);
-    assert_eq!(expanded(&fixture, "copy"), alone);
-}
-
-#[test]
 fn reference_machines_that_cannot_be_shown() {
     let cases = [
         (
@@ -183,7 +174,7 @@ fn reference_machines_that_cannot_be_shown() {
         (
             "bytes=1MiB on h200-x2",
             "bytes=1MiB on h100",
-            "`quantities` block: `peer_of_two`: `h100` is no reference machine: book.toml names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
+            "`quantities` block: `peer_of_two`: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
         ),
         (
             "bytes=1MiB on h200-x2",
@@ -203,7 +194,7 @@ fn reference_machines_that_cannot_be_shown() {
         (
             "machine = \"h200-x2\"\nwhere",
             "machine = \"h100\"\nwhere",
-            "`table` block: `h100` is no reference machine: book.toml names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
+            "`table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
         ),
         (
             "machine = \"h200-x2\"\nwhere",
@@ -213,7 +204,7 @@ fn reference_machines_that_cannot_be_shown() {
         (
             "[\"h200-x2\", \"h200-x4\", \"h200-x8\"]",
             "[\"h200-x2\", \"h100\"]",
-            "`table` block: `h100` is no reference machine: book.toml names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
+            "`table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
         ),
         (
             "[\"h200-x2\", \"h200-x4\", \"h200-x8\"]",
@@ -325,8 +316,7 @@ fn nothing_in_a_record_is_markup() {
     fixture.results().set_this_machine("laptop").unwrap();
     // As this machine, and as the label that stands beside.
     check_harmless(&fixture);
-    let toml = fixture.read("book/book.toml").replace("h200", "laptop");
-    fixture.write("book/book.toml", &toml);
+    fixture.write("results/references.json", "[\"laptop\"]");
     fixture.write("book/claims.toml", "");
     fixture.pages(&[(
         "copy",
@@ -1505,8 +1495,8 @@ fn a_book_that_cannot_be_read() {
         assert_eq!(error, expected);
     };
     check(
-        &|f| f.write("book/book.toml", "[book]\ntitle = \"No reference\"\n"),
-        "book.toml: [preprocessor.workbook] names no `reference`",
+        &|f| f.write("results/references.json", "[]"),
+        "results/references.json: field `.`: names no machine",
     );
     check(
         &|f| f.write("book/claims.toml", "[[claim]]\nid = 1\n"),

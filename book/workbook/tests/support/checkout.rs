@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// What a copy consists of, beside the reference machines' records. Those of other machines
 /// stay behind: a reader who has measured gets the same answers from these tests as one
 /// who has not. (The emulated GPU's are the same everywhere.)
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     ".cargo",
     "Cargo.lock",
     "Cargo.toml",
@@ -18,6 +18,7 @@ const PARTS: [&str; 9] = [
     "experiments",
     "kernels",
     "results/README.md",
+    "results/references.json",
     "results/emulated",
     "scripts/baselines",
 ];

@@ -8,7 +8,7 @@ use crate::{terminal, workspace};
 /// a checkout.
 pub(crate) fn record(experiment: &str) -> Option<Record> {
     let results = Results::new(workspace::root()?.join("results"));
-    let machines = workspace::reference_machines();
+    let machines = results.references().ok()?;
     let recorded = |name: &String| results.read(name, experiment).ok().flatten();
     let mut records = machines.iter().filter_map(recorded);
     records.find(|record| record.source == Source::Measured)

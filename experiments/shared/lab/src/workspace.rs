@@ -17,26 +17,6 @@ pub fn results() -> PathBuf {
     root().unwrap_or_default().join("results")
 }
 
-/// The machines that the book was written about, in their order, as `book.toml` names
-/// them: one, or a list. None outside of the workbook.
-pub(crate) fn reference_machines() -> Vec<String> {
-    let book = root().and_then(|root| {
-        let text = std::fs::read_to_string(root.join("book/book.toml")).ok()?;
-        text.parse::<toml::Table>().ok()
-    });
-    let workbook = |book: &toml::Table| {
-        let workbook = book.get("preprocessor")?.get("workbook")?;
-        workbook.get("reference").cloned()
-    };
-    match book.as_ref().and_then(workbook) {
-        Some(toml::Value::String(name)) => vec![name],
-        Some(toml::Value::Array(names)) => {
-            names.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect()
-        }
-        _ => vec![],
-    }
-}
-
 /// Git revision of the sources and whether they were changed since. A packed binary is
 /// told by its runner (`WORKBOOK_REVISION`, `WORKBOOK_DIRTY`), a checkout asks git.
 /// What an experiment or a redraw writes does not make sources dirty.

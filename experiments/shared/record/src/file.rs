@@ -164,6 +164,29 @@ impl Results {
         })
     }
 
+    /// The reference machines, which the book was written about, in its order: the list of
+    /// names in `references.json`. An experiment's numbers are those of the first that
+    /// recorded it.
+    pub fn references(&self) -> Result<Vec<String>, Error> {
+        let path = self.folder.join("references.json");
+        let io = |cause| Error::Io { path: path.clone(), cause };
+        let text = std::fs::read_to_string(&path).map_err(io)?;
+        let invalid = |problem: String| Error::Invalid {
+            path: path.clone(),
+            field: ".".to_owned(),
+            problem,
+        };
+        let names: Vec<String> =
+            serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        if names.is_empty() {
+            return Err(invalid("names no machine".to_owned()));
+        }
+        for name in &names {
+            check_name("machine", name).map_err(|e| invalid(e.to_string()))?;
+        }
+        Ok(names)
+    }
+
     /// The machine that recorded last in this checkout, if any did.
     pub fn this_machine(&self) -> Result<Option<String>, Error> {
         let path = self.this_machine_path();
