@@ -124,11 +124,8 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
         facts.push((
             "Kernel",
             format!(
-                "{} ({origin}, {} for compute {}, source {})",
-                kernel.name,
-                kernel.compiler,
-                kernel.compute,
-                short(&kernel.source_sha256)
+                "{} ({origin}, {} for compute {})",
+                kernel.name, kernel.compiler, kernel.compute,
             ),
         ));
     }

@@ -1,6 +1,6 @@
 //! Nothing is missing and nothing is left over: every experiment has its manifest, page,
-//! line in the summary, kernel and reference record, every baseline its record, and there are
-//! no others.
+//! line in the summary, kernel and, unless it is a draft, reference record; every baseline
+//! has its record, and there are no others.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
@@ -10,17 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::counters::SUFFIX;
-use lab::kernel::sha256;
 use lab::lessons::{self, Lesson};
+use lab::ptx;
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
-
-/// A lesson, and what it is made of.
-struct Experiment {
-    lesson: Lesson,
-    /// All of its sources.
-    source: String,
-}
 
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -63,16 +56,15 @@ fn stems(folder: &str, extension: &str) -> BTreeSet<String> {
     files(folder).iter().filter_map(stem).collect()
 }
 
-fn experiments() -> Vec<Experiment> {
-    let with_source = |lesson: Lesson| {
-        let folder = format!("{}/src", lesson.path().display());
-        let sources = files(&folder);
-        let sources = sources.iter().map(|file| text(&format!("{folder}/{file}")));
-        Experiment { source: sources.collect(), lesson }
-    };
+fn experiments() -> Vec<Lesson> {
     let lessons = lessons::all(&root()).unwrap();
     assert!(!lessons.is_empty(), "there are no experiments");
-    lessons.into_iter().map(with_source).collect()
+    lessons
+}
+
+/// Names of the kernel files that an experiment embeds.
+fn kernels(lesson: &Lesson) -> BTreeSet<String> {
+    lesson.kernels(&root()).unwrap()
 }
 
 /// Names of the baselines: the scripts of `scripts/baselines` that measure.
@@ -85,7 +77,7 @@ fn baselines() -> BTreeSet<String> {
 
 /// The machines whose records the book shows to everybody, in its order.
 fn references() -> Vec<String> {
-    report::references(&root().join("book")).unwrap()
+    Results::new(root().join("results")).references().unwrap()
 }
 
 /// Where a record lies, and the record.
@@ -116,13 +108,12 @@ fn reference_records(name: &str) -> Result<Vec<Stored>, String> {
     }
 }
 
-impl Experiment {
-    /// Names of the kernels that the lesson embeds.
-    fn kernels(&self) -> BTreeSet<String> {
-        let embedded = self.source.split("kernels/").skip(1);
-        let name = |rest: &str| Some(rest.split_once(".cu\"")?.0.to_owned());
-        embedded.filter_map(name).filter(|name| !name.contains(['/', '"'])).collect()
-    }
+/// Whether `kernel` is what the committed PTX of its file gives today. Kernels that are new
+/// in the file do not matter.
+fn is_of_today(kernel: &record::Kernel) -> bool {
+    let today = ptx::functions(&text(&format!("kernels/ptx/{}.ptx", kernel.name)));
+    let same = |(name, hash)| today.get(name) == Some(hash);
+    !kernel.functions.is_empty() && kernel.functions.iter().all(same)
 }
 
 /// Fails with all `problems` and what to do about them.
@@ -132,20 +123,21 @@ fn none(problems: Vec<String>, remedy: &str) {
 }
 
 /// What `problem` finds wrong with each experiment.
-fn each(problems: impl Fn(&Experiment) -> Vec<String>) -> Vec<String> {
+fn each(problems: impl Fn(&Lesson) -> Vec<String>) -> Vec<String> {
     experiments().iter().flat_map(problems).collect()
 }
 
 #[test]
 fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
-    let problems = each(|Experiment { lesson, .. }| {
+    let problems = each(|lesson| {
         let path = format!("book/src/{}", lesson.page());
         let page = text(&path);
         if page.is_empty() {
             return vec![format!("{path} is missing: write the experiment's page")];
         }
         let mut problems = vec![];
-        let source = format!("{{{{#include ../../../{}/src/", lesson.path().display());
+        let source =
+            format!("{{{{#include ../../../{}/src/", lesson.path().display());
         if !page.contains(&source) {
             problems
                 .push(format!("{path}: show the experiment: {source}main.rs}}}}"));
@@ -161,8 +153,8 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
 #[test]
 fn the_summary_lists_every_experiment_under_its_section() {
     let summary = text("book/src/SUMMARY.md");
-    let problems = each(|experiment| {
-        let (page, section) = (experiment.lesson.page(), &experiment.lesson.section);
+    let problems = each(|lesson| {
+        let (page, section) = (lesson.page(), &lesson.section);
         let line = |line: &&str| line.ends_with(&format!("]({page})"));
         // The parts come after their headings; what comes before the first has none.
         let found =
@@ -180,12 +172,16 @@ fn the_summary_lists_every_experiment_under_its_section() {
 
 #[test]
 fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
-    let experiments = experiments().into_iter().map(|experiment| experiment.lesson.name);
-    let problems =
-        experiments.chain(baselines()).flat_map(|name| match reference_records(&name) {
-            Ok(records) => records.iter().flat_map(no_full_run).collect(),
-            Err(problem) => vec![problem],
-        });
+    let names = experiments().into_iter().map(|lesson| (lesson.name, lesson.draft));
+    let names = names.chain(baselines().into_iter().map(|name| (name, false)));
+    let problems = names.flat_map(|(name, draft)| match (reference_records(&name), draft) {
+        (Ok(_), true) => vec![format!(
+            "{name} has a reference record: take `status = \"draft\"` out of its Cargo.toml"
+        )],
+        (Ok(records), false) => records.iter().flat_map(no_full_run).collect(),
+        (Err(_), true) => vec![],
+        (Err(problem), false) => vec![problem],
+    });
     none(
         problems.collect(),
         &format!(
@@ -232,7 +228,7 @@ fn no_full_run((path, record): &Stored) -> Vec<String> {
 
 #[test]
 fn what_was_counted_was_counted_on_the_kernels_of_today() {
-    let problems = each(|Experiment { lesson, .. }| {
+    let problems = each(|lesson| {
         // Only some pages need counters.
         let counted = match recorded(&format!("{}{SUFFIX}", lesson.name)) {
             Ok(counted) => counted,
@@ -240,14 +236,10 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
         };
         let outdated = counted.iter().filter(|(_, record)| {
             let mut kernels = record.kernel.iter().chain(&record.further_kernels);
-            let of_today = |kernel: &record::Kernel| {
-                let source = text(&format!("kernels/{}.cu", kernel.name));
-                kernel.source_sha256 == sha256(&source)
-            };
             record.source != Source::Profiled
                 || record.run.dirty != Some(false)
                 || record.kernel.is_none()
-                || !kernels.all(of_today)
+                || !kernels.all(is_of_today)
         });
         let problem = |(path, _): &Stored| {
             format!(
@@ -261,45 +253,30 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
 
 #[test]
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
-    let problems = each(|experiment| {
-        let name = &experiment.lesson.name;
-        let mut problems = vec![];
-        let kernels = experiment.kernels();
-        for kernel in &kernels {
-            for path in
-                [format!("kernels/{kernel}.cu"), format!("kernels/ptx/{kernel}.ptx")]
-            {
-                if !exists(&path) {
-                    problems.push(format!("{path} is missing, which {name} embeds"));
-                }
-            }
-        }
+    let problems = each(|lesson| {
+        let (name, embedded) = (&lesson.name, kernels(lesson));
+        let files = embedded.iter().flat_map(|kernel| {
+            [format!("kernels/{kernel}.cu"), format!("kernels/ptx/{kernel}.ptx")]
+        });
+        let missing = files.filter(|path| !exists(path));
+        let mut problems: Vec<_> = missing
+            .map(|path| format!("{path} is missing, which {name} embeds"))
+            .collect();
         // Another test says if there is none.
-        for (record_path, record) in reference_records(name).unwrap_or_default() {
+        for (path, record) in reference_records(name).unwrap_or_default() {
             let measured = record.kernel.iter().chain(&record.further_kernels);
-            let measured: BTreeMap<_, _> = measured
-                .map(|kernel| (&kernel.name, &kernel.source_sha256))
-                .collect();
-            for kernel in &kernels {
-                let path = format!("kernels/{kernel}.cu");
-                match measured.get(kernel) {
-                    None => problems.push(format!(
-                        "{record_path} was made without {path}, which {name} embeds now: \
-                         run it again"
-                    )),
-                    Some(hash) if **hash != sha256(&text(&path)) => problems.push(
-                        format!("{path} was changed since {record_path} was made: run it again"),
-                    ),
-                    Some(_) => {}
-                }
-            }
-            for kernel in
-                measured.keys().filter(|kernel| !kernels.contains(**kernel))
-            {
-                problems.push(format!(
-                    "{record_path} was made with kernels/{kernel}.cu, which {name} does not \
-                     embed: run it again"
-                ));
+            let measured: BTreeMap<_, _> =
+                measured.map(|kernel| (kernel.name.clone(), kernel)).collect();
+            for kernel in embedded.union(&measured.keys().cloned().collect()) {
+                let problem = match measured.get(kernel) {
+                    None => "was made without it, and now it is embedded",
+                    Some(_) if !embedded.contains(kernel) => "was made with it",
+                    Some(kernel) if !is_of_today(kernel) => {
+                        "was made before it changed"
+                    }
+                    Some(_) => continue,
+                };
+                problems.push(format!("kernels/{kernel}.cu: {path} {problem}"));
             }
         }
         problems
@@ -308,9 +285,51 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
         problems,
         &format!(
             "`cargo workbook ptx` makes PTX; `cargo run --release -p NAME -- --machine {}` on \
-             a reference machine makes the record.",
+             a reference machine makes the record again.",
             references()[0]
         ),
+    );
+}
+
+/// Kernel files of which nothing can be counted, and why.
+const UNCOUNTED: [(&str, &str); 1] =
+    [("transpose-bulk", "the emulator runs no bulk copies")];
+
+#[test]
+fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
+    let goldens =
+        |file: &str| text(&format!("kernels/emulator/tests/goldens/{file}.txt"));
+    let (launches, counters) = (goldens("launches"), goldens("counters"));
+    let lines =
+        |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(
+        lines(&launches),
+        lines(&counters),
+        "a line of counters for each launch"
+    );
+    let problems = each(|lesson| {
+        let all = kernels(lesson).into_iter().filter(|_| !lesson.draft);
+        let all = all.flat_map(|file| {
+            let functions =
+                ptx::functions(&text(&format!("kernels/ptx/{file}.ptx")));
+            functions.into_keys().map(move |kernel| (file.clone(), kernel))
+        });
+        let problem = |(file, kernel): (String, String)| {
+            let start = format!("{file} {kernel} ");
+            let counted = launches.lines().any(|line| line.starts_with(&start));
+            match (counted, UNCOUNTED.iter().find(|(name, _)| *name == file)) {
+                (false, None) => Some(format!("{start}is in no line")),
+                (true, Some((_, why))) => {
+                    Some(format!("{start}has a line, although {why}"))
+                }
+                _ => None,
+            }
+        };
+        all.filter_map(problem).collect()
+    });
+    none(
+        problems,
+        "Add them to launches.txt, and count them with measure.py beside it.",
     );
 }
 
@@ -318,12 +337,11 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
 fn no_kernel_and_no_record_is_left_over() {
     let experiments = experiments();
     let mut problems = vec![];
-    let embedded: BTreeSet<_> =
-        experiments.iter().flat_map(Experiment::kernels).collect();
-    let crates = ["emulator/", "emulated-driver/"];
+    let embedded: BTreeSet<_> = experiments.iter().flat_map(kernels).collect();
     for file in files("kernels") {
         let listed = file == "ptx/machine-code.txt"; // by `cargo workbook sass`
-        if listed || crates.iter().any(|folder| file.starts_with(folder)) {
+        let folder = file.split('/').next().unwrap_or_default();
+        if listed || exists(&format!("kernels/{folder}/Cargo.toml")) {
             continue;
         }
         let stem = file
@@ -342,7 +360,7 @@ fn no_kernel_and_no_record_is_left_over() {
         for stem in stems(&folder, "json") {
             // What was counted lies beside what was measured.
             let name = stem.strip_suffix(SUFFIX).unwrap_or(&stem);
-            let is_experiment = experiments.iter().any(|e| e.lesson.name == name);
+            let is_experiment = experiments.iter().any(|e| e.name == name);
             if !is_experiment && !baselines.contains(&stem) {
                 problems.push(format!(
                     "{folder}/{stem}.json: there is no experiment or baseline `{stem}`"

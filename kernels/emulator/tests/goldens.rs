@@ -31,10 +31,6 @@ fn compare(ours: u64, hardware: u64, fewer: bool, more: bool) -> bool {
     }
 }
 
-/// Files whose kernels no launch can be counted for, and why.
-const UNCOUNTED: [(&str, &str); 1] =
-    [("transpose-bulk", "the emulator runs no bulk copies")];
-
 fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split(' ').collect())
@@ -104,35 +100,6 @@ fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
 
 fn run(launch: &[&str]) -> Tally {
     ran(launch, Options::default()).1.total()
-}
-
-#[test]
-fn every_kernel_of_the_workbook_was_measured() {
-    let launches = lines(include_str!("goldens/launches.txt"));
-    let launched = launches.map(|l| (l[0], l[1])).collect::<BTreeSet<_>>();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../ptx");
-    let mut problems = Vec::new();
-    for file in std::fs::read_dir(folder).unwrap() {
-        let file = file.unwrap().file_name().into_string().unwrap();
-        let Some(ptx) = file.strip_suffix(".ptx") else { continue };
-        let reason = UNCOUNTED.iter().find(|(name, _)| *name == ptx);
-        for kernel in Device::workbook(ptx).module.kernels() {
-            let name = &kernel.name;
-            match (launched.contains(&(ptx, name)), reason) {
-                (false, None) => problems.push(format!(
-                    "{ptx}: {name} needs a line in launches.txt, and its counters"
-                )),
-                (true, Some((_, why))) => {
-                    problems
-                        .push(format!("{ptx}: {name} has counters, although {why}"));
-                }
-                _ => {}
-            }
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
-    let counters = lines(include_str!("goldens/counters.txt")).count();
-    assert_eq!(lines(include_str!("goldens/launches.txt")).count(), counters);
 }
 
 #[test]

@@ -44,8 +44,8 @@ impl Checkout {
         for part in PARTS {
             copy(&from.join(part), &root.join(part));
         }
-        let references = report::references(&from.join("book"));
-        for machine in references.expect("book.toml names them") {
+        let references = record::Results::new(from.join("results")).references();
+        for machine in references.expect("it was copied just now") {
             let records = format!("results/{machine}");
             if from.join(&records).is_dir() {
                 copy(&from.join(&records), &root.join(&records));
@@ -147,6 +147,15 @@ impl Ended {
     pub(crate) fn succeeds(&self) -> &str {
         assert!(self.code == Some(0) && self.stderr.is_empty(), "{self}");
         &self.stdout
+    }
+
+    /// A run that failed with exit code 1, and said all of this on standard error.
+    #[track_caller]
+    pub(crate) fn refuses(&self, texts: &[&str]) {
+        let error = self.fails(1);
+        for text in texts {
+            assert!(error.contains(text), "no {text:?} in {self}");
+        }
     }
 
     /// Standard error of a run that ended with `code`, and did not panic.

@@ -1,6 +1,7 @@
 //! A kernel: its CUDA C source and the PTX committed beside it, both embedded in the
-//! program. The PTX is loaded while the source is unchanged, so a reader needs only a
-//! driver; an edited source is compiled by NVRTC when the program runs.
+//! program. The PTX is loaded while the source has the same code, whatever its comments
+//! say, so a reader needs only a driver; edited code is compiled by NVRTC when the program
+//! runs.
 
 use anyhow::{Context, Result, anyhow, bail};
 use cudarc::nvrtc::{self, CompileError, CompileOptions, Ptx};
@@ -8,6 +9,7 @@ use record::KernelOrigin;
 use sha2::{Digest, Sha256};
 
 use crate::libraries::NVRTC;
+use crate::ptx;
 
 /// Compute capability that the committed PTX is made for, if the source does not ask for
 /// a newer one ([`compute`]). The driver translates it for the GPU at hand, and every GPU
@@ -32,8 +34,10 @@ pub struct Kernel {
 /// The first lines of a committed PTX file: what it was made from, and by what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// SHA-256 of the source, in hexadecimal.
-    pub source_sha256: String,
+    /// SHA-256 of the source's code, without comments and empty lines, in hexadecimal.
+    pub code_sha256: String,
+    /// The same of the code with every line where it is.
+    pub lines_sha256: String,
     /// NVRTC release, such as `NVRTC 12.4`.
     pub compiler: String,
     /// Compute capability, such as `7.5`.
@@ -41,31 +45,45 @@ pub struct Stamp {
 }
 
 impl Kernel {
-    /// PTX to load, and where it came from. Compiles with NVRTC only if the source was
-    /// edited since the committed PTX was made.
+    /// PTX to load, and what the record says of it. Compiles with NVRTC only if the code
+    /// was edited since the committed PTX was made. Where only its lines have moved, the
+    /// PTX names none.
     pub fn ptx(&self) -> Result<(Ptx, record::Kernel)> {
-        let source_sha256 = sha256(self.source);
-        if let Some(stamp) = self.stamp_of_today() {
-            let kernel = record::Kernel {
-                name: self.name.to_owned(),
-                source_sha256,
-                origin: KernelOrigin::CommittedPtx,
-                compiler: stamp.compiler,
-                compute: stamp.compute,
-            };
-            return Ok((Ptx::from_src(self.ptx), kernel));
-        }
-        let version = nvrtc_version().with_context(|| {
-            format!("kernels/{}.cu was edited, so it has to be compiled", self.name)
-        })?;
+        let (ptx, origin, compiler) = match self.stamp_of_today() {
+            Some(stamp) => {
+                let ptx = match self.has_lines_as_committed() {
+                    true => self.ptx.to_owned(),
+                    false => ptx::without_lines(self.ptx),
+                };
+                (ptx, KernelOrigin::CommittedPtx, stamp.compiler)
+            }
+            None => {
+                let (ptx, compiler) = self.compile()?;
+                (ptx, KernelOrigin::CompiledAtRunTime, compiler)
+            }
+        };
+        let kernel = record::Kernel {
+            name: self.name.to_owned(),
+            functions: ptx::functions(&ptx),
+            origin,
+            compiler,
+            compute: compute(self.source).to_owned(),
+        };
+        Ok((Ptx::from_src(ptx), kernel))
+    }
+
+    /// PTX of the edited source, and the release of NVRTC that made it.
+    fn compile(&self) -> Result<(String, String)> {
+        let name = self.name;
+        let version = nvrtc_version()
+            .with_context(|| format!("kernels/{name}.cu was edited"))?;
         if let Some(driver) =
             crate::gpu::cuda_version().filter(|driver| *driver < version)
         {
             bail!(
-                "kernels/{}.cu was edited, and the NVRTC found here ({}.{}) is newer than \
-                 the driver ({}.{}), which would refuse its PTX. Put an older one first:\n  \
-                 {}\n  source .venv/bin/activate",
-                self.name,
+                "kernels/{name}.cu was edited, and the NVRTC found here ({}.{}) is newer \
+                 than the driver ({}.{}), which would refuse its PTX. Put an older one \
+                 first:\n  {}\n  source .venv/bin/activate",
                 version.0,
                 version.1,
                 driver.0,
@@ -73,28 +91,19 @@ impl Kernel {
                 NVRTC.install,
             );
         }
-        let compute = compute(self.source);
-        let ptx = compile(self.name, self.source, compute)?;
-        let kernel = record::Kernel {
-            name: self.name.to_owned(),
-            source_sha256,
-            origin: KernelOrigin::CompiledAtRunTime,
-            compiler: format!("NVRTC {}.{}", version.0, version.1),
-            compute: compute.to_owned(),
-        };
-        Ok((Ptx::from_src(ptx), kernel))
-    }
-}
-
-impl Kernel {
-    /// Whether the committed PTX is of this source.
-    pub(crate) fn is_as_committed(&self) -> bool {
-        self.stamp_of_today().is_some()
+        let ptx = compile(name, self.source, compute(self.source))?;
+        Ok((ptx, format!("NVRTC {}.{}", version.0, version.1)))
     }
 
-    /// The stamp of the committed PTX, if the source has not been edited since.
+    /// Whether the lines that the committed PTX names are those of this source.
+    pub(crate) fn has_lines_as_committed(&self) -> bool {
+        let stamp = self.stamp_of_today();
+        stamp.is_some_and(|stamp| stamp.lines_sha256 == sha256(&code(self.source)))
+    }
+
+    /// The stamp of the committed PTX, if the code has not been edited since.
     fn stamp_of_today(&self) -> Option<Stamp> {
-        Stamp::parse(self.ptx).filter(|s| s.source_sha256 == sha256(self.source))
+        Stamp::parse(self.ptx).filter(|stamp| stamp.is_of_code(self.source))
     }
 
     /// A line of its source by its number, if `of` is the source's file (without a folder).
@@ -105,6 +114,17 @@ impl Kernel {
 }
 
 impl Stamp {
+    /// The stamp of PTX that NVRTC `version` makes of `source`.
+    pub fn of(source: &str, version: (u32, u32)) -> Stamp {
+        let code = code(source);
+        Stamp {
+            code_sha256: sha256(&without_empty_lines(&code)),
+            lines_sha256: sha256(&code),
+            compiler: format!("NVRTC {}.{}", version.0, version.1),
+            compute: compute(source).to_owned(),
+        }
+    }
+
     /// The stamp at the head of `ptx`; `None` if there is none.
     pub fn parse(ptx: &str) -> Option<Stamp> {
         let field = |name: &str| {
@@ -112,25 +132,87 @@ impl Stamp {
             Some(line.trim().to_owned())
         };
         Some(Stamp {
-            source_sha256: field("// source-sha256:")?,
+            code_sha256: field("// code-sha256:")?,
+            lines_sha256: field("// lines-sha256:")?,
             compiler: field("// compiler:")?,
             compute: field("// compute:")?,
         })
     }
 
+    /// Whether it is of the code of `source`.
+    pub fn is_of_code(&self, source: &str) -> bool {
+        self.code_sha256 == sha256(&without_empty_lines(&code(source)))
+            && self.compute == compute(source)
+    }
+
     /// The text of a committed PTX file.
     pub fn on(name: &str, source: &str, version: (u32, u32), ptx: &str) -> String {
+        let Stamp { code_sha256, lines_sha256, compiler, compute } =
+            Stamp::of(source, version);
         format!(
             "// Generated by `cargo workbook ptx` from kernels/{name}.cu. Do not edit.\n\
-             // source-sha256: {}\n// compiler: NVRTC {}.{}\n// compute: {}\n{}",
-            sha256(source),
-            version.0,
-            version.1,
-            compute(source),
+             // code-sha256: {code_sha256}\n// lines-sha256: {lines_sha256}\n\
+             // compiler: {compiler}\n// compute: {compute}\n{}",
             // NVRTC ends its output with a NUL and blank lines.
             ptx.trim_matches(['\0', '\n']).to_owned() + "\n",
         )
     }
+}
+
+/// CUDA C without comments, every line where it was and one space where there are several.
+fn code(source: &str) -> String {
+    let (mut code, mut rest) = (String::new(), source);
+    while let Some(c) = rest.chars().next() {
+        let (length, is_space) = match c {
+            '/' if rest.starts_with("//") => (line_comment(rest), true),
+            '/' if rest.starts_with("/*") => {
+                (rest[2..].find("*/").map_or(rest.len(), |end| end + 4), true)
+            }
+            '"' | '\'' => (literal(rest, c), false),
+            _ => (c.len_utf8(), c.is_whitespace()),
+        };
+        let (text, after) = rest.split_at(length);
+        rest = after;
+        if !is_space {
+            code += text;
+            continue;
+        }
+        for _ in text.matches('\n') {
+            code.truncate(code.trim_end_matches(' ').len());
+            code.push('\n');
+        }
+        if !(code.is_empty() || code.ends_with([' ', '\n'])) {
+            code.push(' ');
+        }
+    }
+    code.truncate(code.trim_end().len());
+    code
+}
+
+/// Length of the comment `//` at the start of `text`, up to the line's end. After a backslash
+/// it goes on in the next line.
+fn line_comment(text: &str) -> usize {
+    let mut ends = text.match_indices('\n').map(|(end, _)| end);
+    ends.find(|end| !text[..*end].ends_with('\\')).unwrap_or(text.len())
+}
+
+/// Length of the string or character at the start of `text`; it ends with the line at last.
+fn literal(text: &str, quote: char) -> usize {
+    let mut escaped = true; // the opening quote ends nothing
+    for (place, c) in text.char_indices() {
+        match c {
+            '\n' => return place,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return place + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn without_empty_lines(code: &str) -> String {
+    code.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The compute capability that `source` is compiled for: what its first line says, such
@@ -161,9 +243,8 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
     // SAFETY: opens the library if there is one; it has no other effect.
     if !unsafe { nvrtc::sys::is_culib_present() } {
         bail!(
-            "the CUDA runtime compiler (NVRTC) was not found. Undo the edit, or install \
-             NVRTC with\n  {}\n(no GPU, toolkit or root needed), or name its folder in \
-             WORKBOOK_CUDA_LIBS",
+            "NVRTC, the compiler of kernels, is missing; get it (no GPU, toolkit or root \
+             needed): {}",
             NVRTC.install
         );
     }
@@ -222,13 +303,45 @@ mod tests {
     fn a_stamp_survives_the_round_trip() {
         let text = Stamp::on("k", "source", (12, 4), ".version 8.4\n\0");
         let stamp = Stamp::parse(&text).unwrap();
-        assert_eq!(stamp.source_sha256, sha256("source"));
-        assert_eq!(
-            (stamp.compiler.as_str(), stamp.compute.as_str()),
-            ("NVRTC 12.4", "7.5")
-        );
+        assert_eq!(stamp, Stamp::of("source", (12, 4)));
+        assert_eq!(stamp.compiler, "NVRTC 12.4");
         assert!(text.ends_with(".version 8.4\n"));
         assert_eq!(Stamp::parse(".version 8.4\n"), None);
+    }
+
+    #[test]
+    fn comments_are_no_code() {
+        let source = "#define A 1\nint a = A; // one\nchar *b = \"// b  \";\n";
+        let stamp = |source: &str| Stamp::of(source, (12, 4));
+        let before = stamp(source);
+        for (from, to) in [
+            ("// one", "// two"),
+            (" // one", ""),
+            ("int a", "int  /* of */ a"),
+            ("int a", "\t/* an */int a"),
+            (";\n", "; // it's\n"),
+        ] {
+            assert_eq!(stamp(&source.replace(from, to)), before, "{from:?}");
+        }
+        for (from, to) in [
+            ("int a", "\nint a"),
+            ("int a", "// a \\\n more\nint a"),
+            ("int a", "/* a\n * \" */\nint a"),
+        ] {
+            let after = stamp(&source.replace(from, to));
+            assert_eq!(after.code_sha256, before.code_sha256, "{to:?}");
+            assert_ne!(after.lines_sha256, before.lines_sha256, "{to:?}");
+        }
+        for (from, to) in [
+            ("// b", "// c"),
+            ("b  ", "b "),
+            ("int a", "inta"),
+            ("1\n", "1 "),
+            ("a =", "a //="),
+        ] {
+            let after = stamp(&source.replacen(from, to, 1));
+            assert_ne!(after.code_sha256, before.code_sha256, "{from:?}");
+        }
     }
 
     #[test]
@@ -252,10 +365,24 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_source_needs_no_compiler() {
+    fn a_changed_comment_needs_no_compiler() {
         let ptx: &'static str =
-            Stamp::on("k", "source", (12, 4), ".version 8.4").leak();
-        let (_, kernel) = Kernel { name: "k", source: "source", ptx }.ptx().unwrap();
-        assert_eq!(kernel.origin, KernelOrigin::CommittedPtx);
+            Stamp::on("k", "int a;", (12, 4), ".version 8.4\n\t.loc\t1 1 0").leak();
+        let load = |source| {
+            let kernel = Kernel { name: "k", source, ptx };
+            (kernel.has_lines_as_committed(), kernel.ptx().unwrap())
+        };
+        for (source, same_lines) in
+            [("int a;", true), ("int a; // b", true), ("// b\nint a;", false)]
+        {
+            let (has_lines, (loaded, kernel)) = load(source);
+            assert_eq!(kernel.origin, KernelOrigin::CommittedPtx, "{source}");
+            let names_lines = loaded.to_src().contains(".loc");
+            assert_eq!(
+                (has_lines, names_lines),
+                (same_lines, same_lines),
+                "{source}"
+            );
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What a lesson is and where it lies: a folder of `experiments/<section>/` with a
 //! program in it. Whatever lists, makes, packs or tests lessons asks here.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -62,6 +63,30 @@ impl Lesson {
         format!("{}/{}.md", self.folder, self.name)
     }
 
+    /// Names of the files in `kernels/` that its sources embed.
+    pub fn kernels(&self, root: &Path) -> Result<BTreeSet<String>> {
+        let mut kernels = BTreeSet::new();
+        let mut folders = vec![root.join(self.path()).join("src")];
+        while let Some(folder) = folders.pop() {
+            for path in entries(&folder)? {
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let source = std::fs::read_to_string(&path)
+                    .with_context(|| path.display().to_string())?;
+                for (start, end) in [("/kernels/", ".cu\""), ("unsafe \"", "\"")] {
+                    let starts = source.split(start).skip(1);
+                    let names = starts.filter_map(|rest| rest.split_once(end));
+                    let is_name = |name: &&str| !name.contains(['/', '"', '\n']);
+                    let names = names.map(|(name, _)| name).filter(is_name);
+                    kernels.extend(names.map(str::to_owned));
+                }
+            }
+        }
+        Ok(kernels)
+    }
+
     /// What it needs, in words.
     pub fn needs(&self) -> String {
         let s = if self.gpus == 1 { "" } else { "s" };
@@ -110,30 +135,38 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
     Ok(found)
 }
 
+/// Names of the kernel files that drafts embed.
+pub fn kernels_of_drafts(root: &Path) -> Result<BTreeSet<String>> {
+    let mut kernels = BTreeSet::new();
+    for lesson in all(root)?.iter().filter(|lesson| lesson.draft) {
+        kernels.extend(lesson.kernels(root)?);
+    }
+    Ok(kernels)
+}
+
 /// Section folder and name of every crate in `experiments`: the lessons, and what they
 /// share.
 pub fn crates(root: &Path) -> Result<Vec<(String, String)>> {
-    let names = |folder: &Path| -> Result<Vec<String>> {
-        let entries = std::fs::read_dir(folder)
-            .with_context(|| folder.display().to_string())?;
-        let mut names = vec![];
-        for entry in entries {
-            let entry = entry?;
-            if entry.path().is_dir() {
-                names.extend(entry.file_name().into_string().ok());
-            }
-        }
-        names.sort();
-        Ok(names)
-    };
-    let top = root.join("experiments");
     let mut found = vec![];
-    for folder in names(&top)? {
-        for name in names(&top.join(&folder))? {
-            if top.join(&folder).join(&name).join("Cargo.toml").is_file() {
-                found.push((folder.clone(), name));
+    for folder in entries(&root.join("experiments"))?.iter().filter(|f| f.is_dir()) {
+        for path in entries(folder)? {
+            if path.join("Cargo.toml").is_file() {
+                found.push((name(folder), name(&path)));
             }
         }
     }
     Ok(found)
+}
+
+/// What lies in a folder, sorted.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = || std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect();
+    let found: std::io::Result<Vec<_>> = read();
+    let mut found = found.with_context(|| folder.display().to_string())?;
+    found.sort();
+    Ok(found)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -14,7 +14,8 @@
 //! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
 //! | [`emulator`] | the GPU that stands in where there is none |
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
-//! | [`kernel`] | committed PTX, or NVRTC for an edited source |
+//! | [`kernel`] | committed PTX, or NVRTC for edited code |
+//! | [`ptx`] | what of PTX the GPU runs |
 //! | [`lessons`] | what a lesson is and where it lies |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |
@@ -32,6 +33,7 @@ pub mod machine;
 pub mod machine_code;
 pub mod nccl;
 pub mod options;
+pub mod ptx;
 mod reference;
 pub mod session;
 mod terminal;

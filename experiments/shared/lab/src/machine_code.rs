@@ -114,7 +114,7 @@ impl fmt::Display for Difference {
 pub struct Compared {
     /// The file's stem.
     pub name: String,
-    /// SHA-256 of the PTX, in hexadecimal.
+    /// SHA-256 of the PTX's [essence](crate::ptx::essence), in hexadecimal.
     pub ptx_sha256: String,
     /// All that is different.
     pub differences: Vec<Difference>,
@@ -151,10 +151,10 @@ pub fn write(files: &[Compared]) -> String {
     text
 }
 
-/// The committed list's differences at a line of `kernel`. None are known of a kernel that
-/// was edited since.
+/// The committed list's differences at a line of `kernel`. None are known of a kernel whose
+/// lines have moved since.
 pub(crate) fn at(kernel: Kernel, line: usize) -> Vec<Difference> {
-    if !kernel.is_as_committed() {
+    if !kernel.has_lines_as_committed() {
         return vec![];
     }
     let file = parse(LIST).into_iter().find(|file| file.name == kernel.name);

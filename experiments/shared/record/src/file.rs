@@ -262,7 +262,15 @@ pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
         |field, problem| Error::Invalid { path: path.to_owned(), field, problem };
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let record: Record = serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|e| invalid(e.path().to_string(), e.inner().to_string()))?;
+        .map_err(|e| {
+            // A file of another schema has other fields.
+            let schema =
+                serde_json::from_str(json).ok().map(|Schema { schema }| schema);
+            match schema.filter(|schema| *schema != SCHEMA) {
+                Some(schema) => invalid("schema".to_owned(), other_schema(schema)),
+                None => invalid(e.path().to_string(), e.inner().to_string()),
+            }
+        })?;
     deserializer.end().map_err(|e| invalid(".".to_owned(), e.to_string()))?;
     check(&record).map_err(|(field, problem)| invalid(field, problem))?;
     Ok(record)
@@ -294,15 +302,25 @@ pub fn to_json(record: &Record) -> String {
     )
 }
 
+/// All that is known of a record of another schema.
+#[derive(serde::Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+fn other_schema(schema: u32) -> String {
+    let advice = match schema < SCHEMA {
+        true => "record again with this workbook",
+        false => "update the workbook",
+    };
+    format!("this program reads schema {SCHEMA}, the file has {schema}: {advice}")
+}
+
 /// The rules that the types cannot state. The error is the field and the problem.
 fn check(record: &Record) -> Result<(), (String, String)> {
     let fail = |field: &str, problem: String| Err((field.to_owned(), problem));
     if record.schema != SCHEMA {
-        let problem = format!(
-            "this program reads schema {SCHEMA}, the file has {}; update the workbook or record again",
-            record.schema
-        );
-        return fail("schema", problem);
+        return fail("schema", other_schema(record.schema));
     }
     for (what, field, name) in [
         ("experiment", "experiment", &record.experiment),

@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::statistics::Statistics;
 
 /// The version of the format that this crate reads and writes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One run of one experiment on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Record {
     /// Version of this format, [`SCHEMA`].
     pub schema: u32,
-    /// Name of the experiment, which is also its crate, kernel and page, or of the peer.
+    /// Name of the experiment, which is also its crate, kernel and page, or of the baseline.
     pub experiment: String,
     /// Whether real hardware was timed, or a profiler or an emulator counted.
     pub source: Source,
@@ -30,7 +30,8 @@ pub struct Record {
     pub software: Software,
     /// The hardware it ran on.
     pub machine: Machine,
-    /// The kernel it launched; `None` for an experiment that only copies, and for a peer.
+    /// The kernel it launched; `None` for an experiment that only copies, and for a
+    /// baseline.
     pub kernel: Option<Kernel>,
     /// Further kernel files that it launched, such as one for newer GPUs only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,21 +88,22 @@ pub struct Software {
     pub cuda: String,
     /// Operating system and kernel release.
     pub operating_system: String,
-    /// The Rust compiler; for a peer, the Python interpreter.
+    /// The Rust compiler; for a baseline, the Python interpreter.
     pub compiler: String,
-    /// Cargo profile and optimisation level, such as `release, opt-level 3`; for a peer,
-    /// the library and its version.
+    /// Cargo profile and optimisation level, such as `release, opt-level 3`; for a
+    /// baseline, the library and its version.
     pub profile: String,
 }
 
-/// The kernel source that was launched.
+/// A kernel file that was launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// File stem in `kernels/`.
     pub name: String,
-    /// SHA-256 of the CUDA C source, in hexadecimal.
-    pub source_sha256: String,
+    /// The kernels in it by name, each with the SHA-256 of what the GPU runs for it, in
+    /// hexadecimal.
+    pub functions: BTreeMap<String, String>,
     /// Which PTX was loaded.
     pub origin: KernelOrigin,
     /// Compiler that made the PTX, such as `NVRTC 12.4`.
@@ -114,9 +116,9 @@ pub struct Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelOrigin {
-    /// The PTX committed beside the source, which had not changed.
+    /// The PTX committed beside the source, whose code had not changed.
     CommittedPtx,
-    /// Compiled by NVRTC at run time, because the source had been edited.
+    /// Compiled by NVRTC at run time, because the code had been edited.
     CompiledAtRunTime,
 }
 

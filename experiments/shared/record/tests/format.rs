@@ -79,7 +79,7 @@ fn derived_values_are_those_of_the_hand_calculation() {
 }
 
 /// Objects whose keys are free names, not fields.
-const MAPS: [&str; 3] = ["parameters", "model", "counters"];
+const MAPS: [&str; 4] = ["functions", "parameters", "model", "counters"];
 
 /// The fields of every object in `value`, by its path: `machine.gpus[]`.
 fn fields(

@@ -45,8 +45,8 @@ fn with(place: &str, value: Value) -> String {
 fn values_that_break_a_rule() {
     let long = "x".repeat(4097);
     let cases = [
-        ("schema", json!(0), "reads schema 1, the file has 0"),
-        ("schema", json!(2), "reads schema 1, the file has 2"),
+        ("schema", json!(1), "reads schema 2, the file has 1: record again"),
+        ("schema", json!(3), "reads schema 2, the file has 3: update the workbook"),
         ("schema", json!(-1), "invalid value"),
         ("schema", json!("1"), "invalid type"),
         ("source", json!("guessed"), "unknown variant `guessed`"),
@@ -164,6 +164,14 @@ const OBJECTS: [(&str, &str); 15] = [
     ("/measurements/1/memory/pool_used/0", "measurements[1].memory.pool_used[0]"),
     ("/skipped/0", "skipped[0]"),
 ];
+
+#[test]
+fn a_record_of_another_schema_says_so_whatever_its_fields() {
+    let mut file = golden();
+    file["schema"] = json!(1);
+    file["kernel"] = json!({ "name": "example", "source_sha256": "e3b0" });
+    refused(&file.to_string(), "schema", "record again");
+}
 
 #[test]
 fn unknown_fields_at_every_level() {
