@@ -31,6 +31,9 @@ pub struct Options {
     pub claims: PathBuf,
     /// The folder of figures: `<figures>/<machine>/<id>.svg`.
     pub figures: PathBuf,
+    /// Pages, by their paths in `src`, of experiments that no reference machine has to have
+    /// recorded.
+    pub drafts: BTreeSet<String>,
     /// The machine to show before the references; none shows them alone.
     pub this_machine: Option<String>,
     /// Where the finished book goes; none leaves it to `book.toml`.
@@ -66,6 +69,7 @@ impl Options {
             book: book.to_owned(),
             claims: book.join("claims.toml"),
             figures: book.join("src/figures"),
+            drafts: BTreeSet::new(),
             this_machine: Results::new(&results).this_machine()?,
             results,
             output: None,
@@ -166,12 +170,17 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
         Claims::parse(&claims).map_err(|e| anyhow!("{claims_name}: {e}"))?;
 
     let src = options.book.join(&config.book.src);
+    let with_own = records.with_own();
+    let is_draft = |page: &str| options.drafts.contains(page);
+    let records_of = |page: &str| if is_draft(page) { &with_own } else { &records };
     let (mut pages, mut problems) = (vec![], vec![]);
     for chapter in book.chapters() {
         if let Some(path) =
             chapter.source_path.as_ref().and_then(|path| path.to_str())
         {
-            let (page, found) = Page::read(path, &chapter.content, &src, &records);
+            let (text, records) = (&chapter.content, records_of(path));
+            let (page, found) =
+                Page::read(path, text, &src, records, is_draft(path));
             pages.push(page);
             problems.extend(found);
         }
@@ -189,10 +198,12 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
     );
 
     let (mut texts, mut pictures) = (BTreeMap::new(), vec![]);
-    let context = Context { records: &records, ledger: &ledger, pages: &pages };
     for page in &pages {
+        let path = format!("{}.md", page.stem);
+        let records = records_of(&path);
+        let context = Context { records, ledger: &ledger, pages: &pages };
         let (text, new, found) = page.expand(&context);
-        texts.insert(format!("{}.md", page.stem), text);
+        texts.insert(path, text);
         pictures.extend(new);
         problems.extend(found);
     }

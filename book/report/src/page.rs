@@ -18,9 +18,20 @@ pub struct Page {
     /// The quantities that have a value.
     pub quantities: BTreeMap<String, Quantity>,
     definitions: Definitions,
+    /// It says that it is a draft.
+    draft: bool,
+    /// It is one of an experiment that has no record.
+    unrecorded: bool,
     text: String,
     directives: Vec<Found<Directive>>,
 }
+
+/// What a draft says below its title.
+const DRAFT: &str = "\n<p class=\"draft\">This page is a draft: no reference machine has \
+    recorded its experiment yet.</p>\n\n";
+/// In place of what is not recorded yet, in a sentence and as a block.
+const PENDING: &str = "<span class=\"value\">not recorded yet</span>";
+const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
 
 /// Everything that a page is expanded with.
 pub struct Context<'a> {
@@ -34,12 +45,13 @@ pub struct Context<'a> {
 
 impl Page {
     /// Finds the directives of `text` and evaluates its quantities. `path` is the page's
-    /// path in `src`.
+    /// path in `src`. A `draft` has no problem where its experiment has no record.
     pub fn read(
         path: &str,
         text: &str,
         src: &Path,
         records: &Records,
+        draft: bool,
     ) -> (Page, Vec<String>) {
         let mut problems = Problems { path, text, found: vec![] };
         let folder = src.join(path);
@@ -63,14 +75,20 @@ impl Page {
                 Err(problem) => problems.at(range.start, &name, &problem),
             }
         }
+        let stem = path.trim_end_matches(".md");
+        let experiment = stem.rsplit('/').next().unwrap_or(stem);
+        let unrecorded =
+            draft && records.both(experiment, None, |_, _| Ok(())).is_err();
         let (quantities, without_value) = definitions.evaluate(records);
-        for problem in without_value {
-            problems.at(first.unwrap_or(0), "`quantities` block", &problem);
+        for problem in without_value.iter().filter(|_| !unrecorded) {
+            problems.at(first.unwrap_or(0), "`quantities` block", problem);
         }
         let page = Page {
-            stem: path.trim_end_matches(".md").to_owned(),
+            stem: stem.to_owned(),
             quantities,
             definitions,
+            draft,
+            unrecorded,
             text: text.to_owned(),
             directives,
         };
@@ -88,12 +106,32 @@ impl Page {
                 // HTML ends with a line break; with the directive's own that makes the
                 // blank line after which Markdown goes on.
                 Ok(html) => out += &html,
+                Err(_) if self.unrecorded && self.needs_records(what) => {
+                    out += if what.is_block() { PENDING_BLOCK } else { PENDING };
+                }
                 Err(problem) => problems.at(range.start, name, &problem),
             }
             end = range.end;
         }
         out += &self.text[end..];
+        if self.draft {
+            let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
+            out.insert_str(below_the_title, DRAFT);
+        }
         (out, pictures, problems.found)
+    }
+
+    /// Whether a directive shows what was recorded. A quantity has to be defined, though.
+    fn needs_records(&self, directive: &Directive) -> bool {
+        match directive {
+            Directive::Quantity(name) => self.definitions.define(name),
+            Directive::Provenance
+            | Directive::Chart(_)
+            | Directive::Table(_)
+            | Directive::Counted(_)
+            | Directive::Prediction(_) => true,
+            _ => false,
+        }
     }
 
     fn replace(

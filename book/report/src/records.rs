@@ -144,6 +144,16 @@ impl Records {
         })
     }
 
+    /// The same with the reader's own machine as the last of the references: for what no
+    /// reference machine has recorded yet.
+    pub fn with_own(&self) -> Records {
+        let mut records = self.clone();
+        let place = Some(self.references.len());
+        let own = self.here.iter().map(|own| Machine { place, ..own.clone() });
+        records.references.extend(own);
+        records
+    }
+
     /// Where to look for what is shown with `machine`: there, and for a reference on the
     /// others after it.
     pub fn with<'r>(&'r self, machine: &'r Machine) -> Vec<&'r Machine> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use lab::lessons;
 use record::Results;
 
 /// Options of `cargo workbook build`.
@@ -38,7 +39,7 @@ enum Question {
 
 /// Builds the book and says where it is. Returns its folder.
 pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
-    let mut options = report::Options::of(&root.join("book"))?;
+    let mut options = options(root)?;
     if let Some(machine) = &arguments.machine {
         let known = Results::new(&options.results).machines()?;
         if !known.contains(machine) {
@@ -67,6 +68,13 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     Ok(built.html)
 }
 
+/// The parts of the book, and which experiments are drafts.
+fn options(root: &Path) -> Result<report::Options> {
+    let drafts = lessons::all(root)?.into_iter().filter(|lesson| lesson.draft);
+    let drafts = drafts.map(|lesson| lesson.page()).collect();
+    Ok(report::Options { drafts, ..report::Options::of(&root.join("book"))? })
+}
+
 /// mdBook empties the folder that it builds into, so that must be its own.
 fn check_output(folder: &Path) -> Result<()> {
     let empty =
@@ -89,8 +97,11 @@ pub(crate) fn preprocess(root: &Path, arguments: &Preprocess) -> Result<ExitCode
         }
         Some(Question::Supports { .. }) => Ok(ExitCode::FAILURE),
         None => {
-            let options = report::Options::of(&root.join("book"))?;
-            report::preprocess(&options, std::io::stdin(), std::io::stdout())?;
+            report::preprocess(
+                &options(root)?,
+                std::io::stdin(),
+                std::io::stdout(),
+            )?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use lab::lessons;
+use lab::lessons::{self, Lesson};
 use record::{Results, Source};
 
 /// Options of `cargo workbook list`.
@@ -43,12 +43,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
                 recorded.push(format!("{machine}{mark}"));
             }
         }
-        let recorded = if recorded.is_empty() {
-            "no machine yet".into()
-        } else {
-            recorded.join(", ")
+        let recorded = match (recorded.is_empty(), experiment.draft) {
+            (true, true) => "no machine yet (draft)".to_owned(),
+            (true, false) => "no machine yet".to_owned(),
+            (false, true) => recorded.join(", ") + " (draft)",
+            (false, false) => recorded.join(", "),
         };
-        let (needs, lessons::Lesson { name, section, .. }) = (experiment.needs(), experiment);
+        let (needs, Lesson { name, section, .. }) = (experiment.needs(), experiment);
         anstream::println!("{name:<22} {section:<8} {needs:<8} {recorded}");
     }
     anstream::println!(
