@@ -1,10 +1,14 @@
 //! `cargo workbook new`: the files of another experiment, from the templates beside this
-//! file. What it makes compiles and runs; what it measures is for the author to change.
+//! file. What it makes is a draft that runs as it is; what it measures is for the author to
+//! change.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
+use lab::counters::SUFFIX;
+use lab::lessons;
+use record::Results;
 
 /// Options of `cargo workbook new`.
 #[derive(clap::Args, Debug)]
@@ -16,113 +20,120 @@ pub(crate) struct Arguments {
     section: String,
 }
 
-/// Names that cargo keeps for itself, and those of this workspace's other crates.
-const RESERVED: [&str; 6] =
-    ["build", "deps", "examples", "incremental", "report", "workbook"];
+/// Names that cargo and the compiler keep for themselves.
+const RESERVED: [&str; 8] =
+    ["alloc", "build", "core", "deps", "examples", "incremental", "std", "test"];
+const SUMMARY: &str = "book/src/SUMMARY.md";
 
-/// Makes the files. Fails before making any if one is there already.
+/// Makes all files, or none if anything is in the way.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    let name = arguments.name.as_str();
-    record::file::check_name("experiment", name)?;
-    if !name.starts_with(|c: char| c.is_ascii_lowercase())
-        || RESERVED.contains(&name)
-    {
-        bail!("cargo takes no program named `{name}`; choose another name");
-    }
-    let number = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit());
-    if !arguments
-        .section
-        .split_once('.')
-        .is_some_and(|(a, b)| number(a) && number(b))
-    {
-        bail!("`{}` is no section number such as 8.3", arguments.section);
-    }
+    let Arguments { name, section } = arguments;
+    let folder = folder(root, section)?;
+    check_name(root, name)?;
     let fill = |template: &str| {
-        template.replace("NAME", name).replace("SECTION", &arguments.section)
+        let template = template.replace("NAME", name).replace("FOLDER", &folder);
+        template.replace("SECTION", section)
     };
-    let source = fill(include_str!("new/kernel.cu"));
+    let lesson = format!("experiments/{folder}/{name}");
+    let page = format!("{folder}/{name}.md");
     let files = [
-        (
-            format!("experiments/{name}/Cargo.toml"),
-            fill(include_str!("new/manifest.toml")),
-        ),
-        (
-            format!("experiments/{name}/src/main.rs"),
-            fill(include_str!("new/lesson.rs")),
-        ),
-        (format!("kernels/{name}.cu"), source.clone()),
-        (format!("kernels/ptx/{name}.ptx"), ptx(name, &source)),
-        (format!("book/src/{name}.md"), fill(include_str!("new/page.md"))),
+        (format!("{lesson}/Cargo.toml"), fill(include_str!("new/manifest.toml"))),
+        (format!("{lesson}/src/main.rs"), fill(include_str!("new/lesson.rs"))),
+        (format!("kernels/{name}.cu"), fill(include_str!("new/kernel.cu"))),
+        (format!("kernels/ptx/{name}.ptx"), fill(include_str!("new/kernel.ptx"))),
+        (format!("book/src/{page}"), fill(include_str!("new/page.md"))),
     ];
-    if let Some((taken, _)) = files.iter().find(|(path, _)| root.join(path).exists())
-    {
+    let mut paths = [&lesson].into_iter().chain(files.iter().map(|(path, _)| path));
+    if let Some(taken) = paths.find(|path| root.join(path).exists()) {
         bail!("{taken} is there already; choose another name");
     }
-    let summary = root.join("book/src/SUMMARY.md");
-    let old = std::fs::read_to_string(&summary).context("book/src/SUMMARY.md")?;
-    let new = with_line(&old, &arguments.section, &format!("- [{name}]({name}.md)"));
+    let summary = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
+    let summary = with_line(&summary, section, &format!("- [{name}]({page})"))?;
     for (path, text) in &files {
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
-        std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+        if let Err(e) = make(&root.join(path), text) {
+            for (path, _) in &files {
+                let _ = std::fs::remove_file(root.join(path)); // it may not be there
+            }
+            let _ = std::fs::remove_dir_all(root.join(&lesson));
+            return Err(e).context(format!("{path} cannot be made, so nothing was"));
+        }
     }
-    std::fs::write(&summary, new).context("book/src/SUMMARY.md")?;
+    std::fs::write(root.join(SUMMARY), summary).context(SUMMARY)?;
     for (path, _) in &files {
         println!("made: {path}");
     }
     println!(
-        "listed in: book/src/SUMMARY.md\n\nNext:\n  1. write the question and the \
-         prediction in experiments/{name}/src/main.rs\n  2. write kernels/{name}.cu, then \
-         cargo workbook ptx\n  3. cargo run --release -p {name}      (on a machine with a \
-         GPU)\n  4. write book/src/{name}.md, then cargo workbook serve\nThe chapter \
-         `Adding an experiment` of the book says more."
+        "listed in: {SUMMARY}\n\nIt is a draft, and runs as it is:\n  \
+         cargo run --release -p {name}\n  cargo workbook serve\nNext: the question and \
+         the prediction, in {lesson}/src/main.rs. The chapter `Adding an experiment` of \
+         the book says more."
     );
     Ok(())
 }
 
-/// PTX for the committed file; empty without the right NVRTC, which makes the program
-/// compile its kernel when it runs, and `cargo workbook ptx --check` fail.
-fn ptx(name: &str, source: &str) -> String {
-    match kernel::nvrtc_version() {
-        Ok(version) if version == COMMITTED_NVRTC => {
-            kernel::compile(name, source, kernel::compute(source))
-                .map(|ptx| Stamp::on(name, source, version, &ptx))
-                .unwrap_or_default()
-        }
-        _ => String::new(),
+/// The folder of a section that has experiments already.
+fn folder(root: &Path, section: &str) -> Result<String> {
+    let lessons = lessons::all(root)?;
+    if let Some(lesson) = lessons.iter().find(|lesson| lesson.section == section) {
+        return Ok(lesson.folder.clone());
     }
+    let sections = lessons.iter().map(|l| format!("{} ({})", l.section, l.folder));
+    let sections: BTreeSet<_> = sections.collect();
+    let sections = sections.into_iter().collect::<Vec<_>>().join(", ");
+    bail!("there is no section `{section}`; there are {sections}")
 }
 
-/// The summary with `line` at the end of the part whose heading starts with `section`;
-/// in a new part after the other sections if there is none.
-fn with_line(summary: &str, section: &str, line: &str) -> String {
-    let mut lines: Vec<&str> = summary.lines().collect();
-    let heading = |l: &&str| {
-        l.strip_prefix("# ").and_then(|l| l.split(' ').next()) == Some(section)
-    };
-    let new_heading = format!("# {section}");
-    if let Some(start) = lines.iter().position(heading) {
-        let rest = &lines[start + 1..];
-        let length =
-            rest.iter().position(|l| l.starts_with("# ")).unwrap_or(rest.len());
-        let last = rest[..length].iter().rposition(|l| !l.trim().is_empty());
-        lines.insert(start + 1 + last.map_or(0, |n| n + 1), line);
-    } else {
-        // After the chapter's other sections, before what the book adds to them.
-        let is_heading = |l: &&str| l.starts_with("# ");
-        let is_section =
-            |l: &&str| is_heading(l) && l[2..].starts_with(char::is_numeric);
-        let after = lines.iter().rposition(is_section).map_or(0, |n| n + 1);
-        let end = lines[after..]
-            .iter()
-            .position(is_heading)
-            .map_or(lines.len(), |n| after + n);
-        for (i, text) in [new_heading.as_str(), "", line, ""].into_iter().enumerate()
-        {
-            lines.insert(end + i, text);
+/// Refuses a name that something has which would be mistaken for the experiment.
+fn check_name(root: &Path, name: &str) -> Result<()> {
+    record::file::check_name("experiment", name)?;
+    let lower = |c: char| c.is_ascii_lowercase();
+    if !name.starts_with(lower) || name.ends_with(SUFFIX) || RESERVED.contains(&name)
+    {
+        bail!("`{name}` is kept for something else; choose another name");
+    }
+    if let Some((folder, _)) =
+        lessons::crates(root)?.into_iter().find(|(_, taken)| taken == name)
+    {
+        bail!("experiments/{folder}/{name} is there already; choose another name");
+    }
+    let lock =
+        std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
+    if lock.lines().any(|line| line == format!("name = \"{name}\"")) {
+        bail!("`{name}` is a package that the workspace uses; choose another name");
+    }
+    let pages = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
+    for end in [format!("({name}.md)"), format!("/{name}.md)")] {
+        if pages.contains(&end) {
+            bail!("the book has a page {name}.md already; choose another name");
         }
     }
-    lines.join("\n") + "\n"
+    let results = Results::new(root.join("results"));
+    for machine in results.machines()? {
+        let path = results.path(&machine, name)?;
+        if path.exists() {
+            let path = path.strip_prefix(root).unwrap_or(&path).display();
+            bail!("{path} is there already; choose another name");
+        }
+    }
+    Ok(())
+}
+
+fn make(path: &Path, text: &str) -> Result<()> {
+    std::fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
+    Ok(std::fs::write(path, text)?)
+}
+
+/// The summary with `line` at the end of the part whose heading starts with `section`.
+fn with_line(summary: &str, section: &str, line: &str) -> Result<String> {
+    let mut lines: Vec<&str> = summary.lines().collect();
+    let heading = format!("# {section} ");
+    let start = lines.iter().position(|line| line.starts_with(&heading));
+    let start = start.with_context(|| format!("{SUMMARY} has no `{heading}…`"))? + 1;
+    let rest = &lines[start..];
+    let end = rest.iter().position(|l| l.starts_with("# ")).unwrap_or(rest.len());
+    let last = rest[..end].iter().rposition(|line| !line.trim().is_empty());
+    lines.insert(start + last.map_or(0, |last| last + 1), line);
+    Ok(lines.join("\n") + "\n")
 }
 
 #[cfg(test)]
@@ -134,13 +145,9 @@ mod tests {
         let summary =
             "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n\n# More\n\n- [z](z.md)\n";
         assert_eq!(
-            with_line(summary, "8.1", "- [b](b.md)"),
+            with_line(summary, "8.1", "- [b](b.md)").unwrap(),
             "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n- [b](b.md)\n\n# More\n\n- [z](z.md)\n"
         );
-        assert_eq!(
-            with_line(summary, "8.2", "- [b](b.md)"),
-            "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n\n# 8.2\n\n- [b](b.md)\n\n# More\n\n\
-             - [z](z.md)\n"
-        );
+        assert!(with_line(summary, "8.2", "- [b](b.md)").is_err());
     }
 }

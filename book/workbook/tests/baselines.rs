@@ -75,7 +75,8 @@ impl Scripts {
     }
 
     fn add(&self, name: &str, baseline: &str) {
-        fs::write(self.path(&format!("scripts/baselines/{name}.py")), baseline).unwrap();
+        fs::write(self.path(&format!("scripts/baselines/{name}.py")), baseline)
+            .unwrap();
     }
 
     fn python(&self, arguments: &[&str]) -> Output {

@@ -18,22 +18,25 @@ use checkout::{Checkout, Ended};
 use serde_json::{Value, json};
 use server::Server;
 
-/// The commands, with arguments that they need.
-const COMMANDS: [&str; 10] = [
-    "run",
-    "list",
-    "doctor",
-    "build",
-    "serve",
-    "new some-name --section 8.3",
-    "ptx",
-    "import folder",
-    "watch-memory",
-    "preprocess",
-];
+/// Every command that `--help` lists, and the one that only mdBook calls, with arguments
+/// that they need.
+fn commands() -> Vec<String> {
+    let help = Ended::of(Command::new(env!("CARGO_BIN_EXE_workbook")).arg("--help"));
+    let lines = help.succeeds().lines().skip_while(|line| *line != "Commands:");
+    let names = lines.skip(1).map_while(|line| line.split_whitespace().next());
+    let listed = names.filter(|name| *name != "help").map(|name| match name {
+        "new" => "new some-name --section 8.3",
+        "import" => "import folder",
+        other => other,
+    });
+    let commands: Vec<_> = listed.chain(["preprocess"]).map(str::to_owned).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    commands
+}
 
-/// A page and a record that most tests look at.
-const PAGE: &str = "book/src/coalescing.md";
+/// A page, what becomes of it, and a record: most tests look at them.
+const PAGE: &str = "book/src/access-patterns/coalescing.md";
+const HTML: &str = "access-patterns/coalescing.html";
 const RECORD: &str = "results/h200/coalescing.json";
 
 /// Every file below `folder` with its content, to tell whether anything was changed.
@@ -99,7 +102,10 @@ fn other_machine(checkout: &Checkout, folder: &str) {
 fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
     let checkout = Checkout::new();
     let before = contents(&checkout.path(""));
-    let unknown = COMMANDS.map(|command| format!("{command} --nosuch"));
+    let unknown: Vec<_> = commands()
+        .into_iter()
+        .map(|command| format!("{command} --nosuch"))
+        .collect();
     let others = [
         "",
         "nosuch",
@@ -135,8 +141,8 @@ fn help_is_given_outside_of_a_checkout_and_documents_the_exit_codes() {
     };
     let ended = run("--help");
     assert!(ended.succeeds().contains("Exit codes: 0 "), "{ended}");
-    for command in COMMANDS {
-        let (name, _) = command.split_once(' ').unwrap_or((command, ""));
+    for command in commands() {
+        let name = command.split(' ').next().unwrap();
         let ended = run(&format!("{name} --help"));
         let usage = format!("Usage: cargo workbook {name}");
         assert!(ended.succeeds().contains(&usage), "{ended}");
@@ -146,12 +152,11 @@ fn help_is_given_outside_of_a_checkout_and_documents_the_exit_codes() {
 #[test]
 fn outside_of_a_checkout_every_command_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in COMMANDS {
+    for arguments in commands() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
         command.args(arguments.split(' ')).current_dir(&folder);
         let ended = Ended::of(command.stdin(Stdio::null()));
-        let error = ended.fails(1);
-        assert!(error.contains("not inside a checkout of the workbook"), "{ended}");
+        ended.refuses(&["not inside a checkout of the workbook"]);
     }
     assert!(contents(folder.path()).is_empty(), "something was written there");
 }
@@ -190,7 +195,7 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
         ["experiment", "section", "needs", "recorded on"],
         ["transfer-bandwidth", "8.1", "1 GPU", "h200, other (here)"],
         ["host-memory", "8.2", "1 GPU", "h200, other (here)"],
-        ["not-yet", "8.2", "1 GPU", "no machine yet"],
+        ["not-yet", "8.2", "1 GPU", "no machine yet (draft)"],
         ["coalescing", "8.3", "1 GPU", "h200, other (here)"],
         ["transpose", "8.3", "1 GPU", "h200"],
     ];
@@ -253,10 +258,8 @@ fn memory_cannot_be_watched_without_a_gpu() {
     let checkout = Checkout::new();
     for arguments in ["watch-memory", "watch-memory --count 1 --json --device 0"] {
         let ended = checkout.run(arguments);
-        let error = ended.fails(1);
-        assert!(error.contains("without NVML"), "{ended}");
-        assert!(error.contains("cargo workbook doctor"), "{ended}");
-        assert_eq!(error.lines().count(), 1, "{ended}");
+        ended.refuses(&["without NVML", "cargo workbook doctor"]);
+        assert_eq!(ended.fails(1).lines().count(), 1, "{ended}");
     }
 }
 
@@ -336,11 +339,8 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
 #[test]
 fn run_names_the_experiments_there_are_if_one_is_unknown() {
     let checkout = Checkout::new();
-    let ended = checkout.run("run coalescing nosuch");
-    let error = ended.fails(1);
-    for name in ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"] {
-        assert!(error.contains(name), "no {name} in {ended}");
-    }
+    let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
+    checkout.run("run coalescing nosuch").refuses(&names);
     assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
@@ -364,17 +364,9 @@ fn a_second_build_draws_nothing() {
 }
 
 #[test]
-fn the_committed_figures_are_what_the_records_give() {
-    let checkout = Checkout::new();
-    let figures = contents(&checkout.path("book/src/figures"));
-    checkout.run("build --check").succeeds();
-    assert!(contents(&checkout.path("book/src/figures")) == figures, "it drew");
-}
-
-#[test]
 fn check_names_every_figure_that_is_not_what_the_records_give() {
     let checkout = Checkout::new();
-    checkout.run("build").succeeds();
+    checkout.run("build --check").succeeds();
     let edited = "book/src/figures/h200/coalescing-stride.svg";
     let removed = "book/src/figures/h200/coalescing-offset-narrow.svg";
     let stray = "book/src/figures/h200/nothing-draws-this.svg";
@@ -383,12 +375,8 @@ fn check_names_every_figure_that_is_not_what_the_records_give() {
     checkout.write(stray, "<svg/>\n");
     let before = contents(&checkout.path("book/src/figures"));
 
-    let ended = checkout.run("build --check");
-    let error = ended.fails(1);
-    for figure in [edited, removed, stray] {
-        assert!(error.contains(figure), "no {figure} in {ended}");
-    }
-    assert!(error.contains("cargo workbook build"), "no remedy in {ended}");
+    let remedy = "cargo workbook build";
+    checkout.run("build --check").refuses(&[edited, removed, stray, remedy]);
     assert!(contents(&checkout.path("book/src/figures")) == before, "it drew");
 
     let ended = checkout.run("build");
@@ -442,9 +430,8 @@ fn output_never_removes_what_is_not_a_book() {
             contents(&checkout.path("")) == before,
             "--output {folder} changed or removed files:\n{ended}"
         );
-        let error = ended.fails(1);
         let path = checkout.path(folder).canonicalize().unwrap();
-        assert!(error.contains(&path.display().to_string()), "{ended}");
+        ended.refuses(&[&path.display().to_string()]);
     }
 }
 
@@ -453,68 +440,35 @@ fn a_machine_without_records_is_an_error_that_lists_those_with_some() {
     let checkout = Checkout::new();
     for machine in ["nosuch", "../h200"] {
         let ended = checkout.run(&format!("build --machine {machine}"));
-        let error = ended.fails(1);
-        assert!(error.contains(&format!("`{machine}`")), "{ended}");
+        ended.refuses(&[&format!("`{machine}`"), "h200"]);
         assert!(!checkout.path("book/html").exists(), "the book was built");
     }
-    let ended = checkout.run("build --machine nosuch");
-    assert!(ended.fails(1).contains("h200"), "{ended}");
 }
 
+/// What all can be wrong with a record is tested where records are read.
 #[test]
 fn a_broken_record_is_refused_with_file_and_field() {
     let checkout = Checkout::new();
     let good = checkout.read(RECORD);
-    let replace = |from: &str, to: &str| -> String {
-        assert!(good.contains(from), "the record has no {from}");
-        good.replacen(from, to, 1)
-    };
     let cut = good.find("\"seconds\"").unwrap() + 20;
-    for (broken, field) in [
-        (good[..cut].to_owned(), "measurements[0].seconds"),
-        (String::new(), "."),
-        (replace("\"schema\": 1", "\"schema\": 2"), "schema"),
-        (replace("\"quick\":", "\"quicker\": true, \"quick\":"), "run.quicker"),
-        (
-            replace("\"seconds\":[", "\"seconds\":[-1.0,"),
-            "measurements[0].seconds[0]",
-        ),
-        (
-            replace("\"seconds\":[", "\"seconds\":[1e999,"),
-            "measurements[0].seconds[0]",
-        ),
-        (
-            replace("\"seconds\":[", "\"seconds\":[\"1\","),
-            "measurements[0].seconds[0]",
-        ),
-        (
-            replace("\"experiment\": \"coalescing\"", "\"experiment\": \"../x\""),
-            "experiment",
-        ),
-        (replace("\"name\": \"h200\"", "\"name\": \"h100\""), "machine.name"),
-    ] {
-        checkout.write(RECORD, &broken);
+    checkout.edit(RECORD, "\"name\": \"h200\"", "\"name\": \"h100\"");
+    let renamed = checkout.read(RECORD);
+    for (broken, field) in
+        [(&good[..cut], "measurements[0].seconds"), (&renamed, "machine.name")]
+    {
+        checkout.write(RECORD, broken);
+        let place =
+            format!("{}: field `{field}`: ", checkout.path(RECORD).display());
         for command in ["build", "build --check", "list", "run"] {
-            let ended = checkout.run(command);
-            let error = ended.fails(1);
-            let place =
-                format!("{}: field `{field}`: ", checkout.path(RECORD).display());
-            assert!(error.contains(&place), "no {place:?} in {ended}");
+            checkout.run(command).refuses(&[&place]);
         }
     }
-    assert!(!checkout.path("book/html").exists(), "the book was built");
-}
-
-#[test]
-fn a_broken_name_of_this_machine_is_refused_with_the_file_that_holds_it() {
-    let checkout = Checkout::new();
+    checkout.write(RECORD, &good);
     checkout.write("results/this-machine", "../somewhere\n");
     for command in ["build", "list"] {
-        let ended = checkout.run(command);
-        let error = ended.fails(1);
-        assert!(error.contains("`../somewhere`"), "{ended}");
-        assert!(error.contains("results/this-machine"), "no file in {ended}");
+        checkout.run(command).refuses(&["`../somewhere`", "results/this-machine"]);
     }
+    assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
 #[test]
@@ -541,44 +495,31 @@ fn markup_in_a_record_stays_text() {
             assert!(!live, "{} has {markup}", path.display());
         }
     }
-    let page = &pages(&html)["coalescing.html"];
+    let page = &pages(&html)[HTML];
     assert!(page.contains("&lt;script&gt;alert(1)"), "the name is not shown at all");
 }
 
+/// What else can be wrong with a directive is tested where books are built.
 #[test]
-fn a_mistake_in_a_page_fails_the_build_naming_page_line_and_directive() {
+fn a_mistake_in_a_page_fails_the_build_naming_the_place() {
     let checkout = Checkout::new();
     let page = "book/src/method.md";
     let good = checkout.read(page);
     let line = good.lines().count() + 2;
-    for mistake in [
-        "{{no_such_number}}",
-        "{{verdict C999}}",
-        "{{#nosuch file.rs}}",
-        "{{#include ../../kernels/nosuch.cu}}",
-        "{{#include ../../kernels/coalescing.cu:nosuch}}",
-        "```chart\nid = \"x\"\nnosuch = 1\n```",
-        "```table\nexperiment = \"nosuch\"\n```",
-        "```prediction\nid = 1\n```",
-        "```quantities\n[x]\nis = \"coalescing stride : time\"\n```",
-    ] {
+    let refused = |mistake: &str, place: &str| {
         checkout.write(page, &format!("{good}\n{mistake}\n"));
-        let ended = checkout.run("build");
-        let name = match mistake.strip_prefix("```") {
-            Some(block) => format!("`{}` block", block.lines().next().unwrap()),
-            None => mistake.to_owned(),
-        };
-        let place = format!("method.md:{line}: {name}: ");
-        assert!(ended.fails(1).contains(&place), "no {place:?} in {ended}");
+        checkout.run("build").refuses(&[place]);
+    };
+    for (mistake, name) in [
+        ("{{no_such_number}}", "{{no_such_number}}"),
+        (
+            "{{#include ../../kernels/nosuch.cu}}",
+            "{{#include ../../kernels/nosuch.cu}}",
+        ),
+        ("```table\nnosuch = 1\n```", "`table` block"),
+    ] {
+        refused(mistake, &format!("method.md:{line}: {name}: "));
     }
-    assert!(!checkout.path("book/html").exists(), "the book was built");
-}
-
-#[test]
-fn a_dead_link_fails_the_build_naming_page_and_link() {
-    let checkout = Checkout::new();
-    let page = "book/src/method.md";
-    let good = checkout.read(page);
     for (mistake, link) in [
         ("[dead](nosuch.html)", "nosuch.html"),
         ("[dead](nosuch.md)", "nosuch.html"),
@@ -587,23 +528,13 @@ fn a_dead_link_fails_the_build_naming_page_and_link() {
         ("[dead](../../Cargo.toml)", "../../Cargo.toml"),
         ("![dead](nosuch.png)", "nosuch.png"),
     ] {
-        checkout.write(page, &format!("{good}\n{mistake}\n"));
-        let ended = checkout.run("build");
-        let place = format!("method.html: link to `{link}`: ");
-        assert!(ended.fails(1).contains(&place), "no {place:?} in {ended}");
+        refused(mistake, &format!("method.html: link to `{link}`: "));
     }
-}
-
-#[test]
-fn a_page_that_the_summary_lists_has_to_be_there() {
-    let checkout = Checkout::new();
-    checkout.edit(
-        "book/src/SUMMARY.md",
-        "](coalescing.md)\n",
-        "](coalescing.md)\n- [Nobody wrote this](nobody-wrote-this.md)\n",
-    );
-    let ended = checkout.run("build");
-    assert!(ended.fails(1).contains("nobody-wrote-this.md"), "{ended}");
+    checkout.write(page, &good);
+    let line = "/coalescing.md)\n";
+    let more = format!("{line}- [Nobody wrote this](nobody-wrote-this.md)\n");
+    checkout.edit("book/src/SUMMARY.md", line, &more);
+    checkout.run("build").refuses(&["nobody-wrote-this.md"]);
     let made = checkout.path("book/src/nobody-wrote-this.md").exists();
     assert!(!made, "the build made an empty page");
 }
@@ -633,8 +564,9 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
     assert!(ended.succeeds().contains("drawn: book/src/figures/other/"), "{ended}");
     assert!(contents(&checkout.path("book/src/figures/h200")) == reference);
     let both = pages(&checkout.path("book/html"));
-    for page in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
-        let html = &without_counts(&both[&format!("{page}.html")]);
+    let transfers = "transfers/transfer-bandwidth.html";
+    for page in [transfers, HTML, "access-patterns/transpose.html"] {
+        let html = &without_counts(&both[page]);
         // Figures and lists of provenance come in pairs: this machine's, the reference's.
         let machines = html.split("data-machine=\"").skip(1);
         let machines: Vec<_> =
@@ -651,7 +583,7 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
         for pair in lines.chunks(2) {
             assert_eq!(pair, ["NVIDIA GeForce RTX 4090", "NVIDIA H200"], "{page}");
         }
-        assert!(!alone[&format!("{page}.html")].contains("RTX 4090"), "{page}");
+        assert!(!alone[page].contains("RTX 4090"), "{page}");
     }
 
     // In a sentence: `1 GB/s (H200: 2 GB/s)`, for everything here takes twice the time.
@@ -678,7 +610,7 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
     // Where this machine has no record, the reference's is shown and says so.
     fs::remove_file(checkout.path("results/other/transpose.json")).unwrap();
     checkout.run("build").succeeds();
-    let html = &pages(&checkout.path("book/html"))["transpose.html"];
+    let html = &pages(&checkout.path("book/html"))["access-patterns/transpose.html"];
     assert!(!html.contains("data-machine=\"other\""), "numbers out of nowhere");
     assert!(html.contains("<span class=\"beside\">H200:</span> "), "not labelled");
 
@@ -687,9 +619,7 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
         checkout.write("results/this-machine", "h200\n");
         checkout.run(arguments).succeeds();
         let shown = pages(&checkout.path("book/html"));
-        for page in
-            ["transfer-bandwidth.html", "host-memory.html", "coalescing.html"]
-        {
+        for page in [transfers, HTML] {
             let (shown, alone) = (&shown[page], &alone[page]);
             // Other pages say that the machine lacks their experiment, and mdBook names its
             // index of all words after what is in it.
@@ -700,7 +630,7 @@ fn this_machines_numbers_come_first_with_the_references_beside_them() {
     }
     checkout.write("results/this-machine", "h200\n");
     checkout.run("build --machine other").succeeds();
-    let html = &pages(&checkout.path("book/html"))["coalescing.html"];
+    let html = &pages(&checkout.path("book/html"))[HTML];
     assert!(html.contains("data-machine=\"other\""), "--machine was not asked");
 }
 
@@ -784,96 +714,111 @@ fn the_preprocessor_fails_without_a_word_on_standard_output() {
         ("[{}, {}]", "error"),
     ] {
         let ended = preprocess(&checkout, input);
-        assert!(ended.fails(1).contains(problem), "no {problem:?} in {ended}");
+        ended.refuses(&[problem]);
         assert_eq!(ended.stdout, "", "{ended}");
     }
 }
 
 // ---- new ----------------------------------------------------------------------------
 
+/// What `new` makes for the experiment `shared-atomics` of section 8.3.
+const NEW: [&str; 5] = [
+    "experiments/access-patterns/shared-atomics/Cargo.toml",
+    "experiments/access-patterns/shared-atomics/src/main.rs",
+    "kernels/shared-atomics.cu",
+    "kernels/ptx/shared-atomics.ptx",
+    "book/src/access-patterns/shared-atomics.md",
+];
+
 #[test]
-fn new_makes_an_experiment_that_the_book_takes_at_once() {
+fn new_makes_a_draft_that_the_book_takes_at_once() {
     let checkout = Checkout::new();
-    checkout.run("build").succeeds();
     let before = contents(&checkout.path(""));
     let ended = checkout.run("new shared-atomics --section 8.3");
     let said = ended.succeeds();
-    for file in [
-        "experiments/shared-atomics/Cargo.toml",
-        "experiments/shared-atomics/src/main.rs",
-        "kernels/shared-atomics.cu",
-        "kernels/ptx/shared-atomics.ptx",
-        "book/src/shared-atomics.md",
-    ] {
+    for file in NEW {
         assert!(said.contains(&format!("made: {file}\n")), "no {file} in {ended}");
-        // NVRTC makes the PTX; without it the file is empty.
         let text = checkout.read(file);
-        assert!(!text.is_empty() || file.ends_with(".ptx"), "{file} is empty");
-        assert!(
-            !text.contains("NAME") && !text.contains("SECTION"),
-            "{file}: {text}"
-        );
+        for place in ["NAME", "SECTION", "FOLDER"] {
+            assert!(!text.is_empty() && !text.contains(place), "{file}: {text}");
+        }
     }
-    for step in
-        ["Next:", "cargo workbook ptx", "cargo run --release -p shared-atomics"]
-    {
-        assert!(said.contains(step), "no {step:?} in {ended}");
-    }
-    let list =
-        "- [Transpose](transpose.md)\n- [shared-atomics](shared-atomics.md)\n";
-    assert!(
-        checkout.read("book/src/SUMMARY.md").contains(list),
-        "not in its section"
-    );
-    let changed = contents(&checkout.path(""));
-    let changed: Vec<_> =
-        before.iter().filter(|(p, c)| changed[*p] != **c).collect();
-    assert_eq!(changed.len(), 1, "more than the summary was changed");
-
-    checkout.run("build").succeeds();
-    assert!(pages(&checkout.path("book/html")).contains_key("shared-atomics.html"));
-    assert!(checkout.run("list").succeeds().contains("shared-atomics "));
-}
-
-#[test]
-fn new_makes_the_first_experiment_of_a_section_too() {
-    let checkout = Checkout::new();
-    // 8.3 begins like it, and is another section.
-    checkout.run("new clocks --section 8.30").succeeds();
+    assert!(said.contains("cargo run --release -p shared-atomics"), "{ended}");
+    let list = "(access-patterns/transpose.md)\n\
+                - [shared-atomics](access-patterns/shared-atomics.md)\n\n";
     let summary = checkout.read("book/src/SUMMARY.md");
-    let part = summary.find("\n# 8.30\n\n- [clocks](clocks.md)\n");
-    let after_the_sections = summary.find("\n# The chapter on trial\n").unwrap();
-    assert!(part.is_some_and(|part| part < after_the_sections), "{summary}");
-    checkout.run("build").succeeds();
+    assert!(summary.contains(list), "not at the end of its section: {summary}");
+    let changed = contents(&checkout.path(""));
+    let changed = before.iter().filter(|(path, text)| changed[*path] != **text);
+    assert_eq!(changed.count(), 1, "more than the summary was changed");
+
+    checkout.run("build --check").succeeds();
+    let pages = pages(&checkout.path("book/html"));
+    let page = &pages["access-patterns/shared-atomics.html"];
+    assert!(page.contains("This page is a draft"), "{page}");
+    assert!(
+        page.contains("twice <span class=\"value\">not recorded yet</span>"),
+        "{page}"
+    );
+    let drafts = pages.values().filter(|page| page.contains("class=\"draft\""));
+    assert_eq!(drafts.count(), 2, "other pages than it and the one for printing");
+
+    // What is wrong on a draft is still wrong.
+    let page = "book/src/access-patterns/shared-atomics.md";
+    checkout.edit(page, "{{once}}", "{{one}}");
+    checkout.run("build").refuses(&["{{one}}"]);
+    checkout.edit(page, "{{one}}", "{{once}}");
+
+    // The reader's own record is shown; and once a page is no draft, it needs a reference's.
+    checkout.write("results/this-machine", "other\n");
+    let own = "results/other/shared-atomics.json";
+    checkout.write(own, &checkout.read(RECORD));
+    edit_record(&checkout, own, |record| {
+        record["experiment"] = json!("shared-atomics");
+        record["machine"]["name"] = json!("other");
+        let measurements = record["measurements"].as_array_mut().unwrap();
+        measurements.truncate(2);
+        for (measurement, case) in measurements.iter_mut().zip(["once", "twice"]) {
+            measurement["case"] = json!(case);
+        }
+    });
+    checkout.run("build").fails(0);
+    let html = checkout.read("book/html/access-patterns/shared-atomics.html");
+    assert!(html.contains("This page is a draft"), "{html}");
+    assert!(!html.contains("ot recorded yet."), "{html}");
+    checkout.edit(NEW[0], "status = \"draft\"", "");
+    checkout.run("build").refuses(&["has a measured record of `shared-atomics`"]);
 }
 
 #[test]
-fn new_refuses_a_name_that_is_taken_and_touches_nothing() {
+fn new_refuses_names_that_are_taken_and_what_could_not_work() {
     let checkout = Checkout::new();
     checkout.run("new shared-atomics --section 8.3").succeeds();
-    checkout.write("book/src/only-a-page.md", "# Only a page\n");
     checkout.write("kernels/only-a-kernel.cu", "// only a kernel\n");
+    checkout.write("experiments/streams/only-a-folder/notes", "");
+    checkout.write("results/other/only-a-record.json", "");
     let before = contents(&checkout.path(""));
+    let refused = |name: &str, section: &str, why: &str| {
+        let mut command = checkout.command("new");
+        Ended::of(command.args([name, "--section", section])).refuses(&[why]);
+    };
     for (name, taken) in [
-        ("shared-atomics", "experiments/shared-atomics"),
-        ("coalescing", "experiments/access-patterns/coalescing"),
+        ("shared-atomics", "experiments/access-patterns/shared-atomics"),
         ("lab", "experiments/shared/lab"),
-        ("method", "book/src/method.md"),
-        ("only-a-page", "book/src/only-a-page.md"),
+        ("report", "package"),
+        ("emulator", "package"),
+        ("cudarc", "package"),
+        ("method", "page method.md"),
+        ("broken-kernels", "page broken-kernels.md"),
         ("only-a-kernel", "kernels/only-a-kernel.cu"),
+        ("only-a-folder", "experiments/streams/only-a-folder"),
+        ("only-a-record", "results/other/only-a-record.json"),
+        ("cupy", "results/h200/cupy.json"),
     ] {
-        let ended = checkout.run(&format!("new {name} --section 8.3"));
-        assert!(ended.fails(1).contains(taken), "no {taken} in {ended}");
+        refused(name, "8.4", taken);
     }
-    assert!(contents(&checkout.path("")) == before, "something was changed");
-}
-
-#[test]
-fn new_refuses_names_and_sections_that_could_not_work() {
-    let checkout = Checkout::new();
-    let before = contents(&checkout.path(""));
     let long = "a".repeat(65);
-    let names = [
+    for name in [
         "../x",
         "a/b",
         "Banks",
@@ -882,44 +827,53 @@ fn new_refuses_names_and_sections_that_could_not_work() {
         "ünder",
         "",
         &long,
-        // cargo takes no such package, or no such program, or has one of that name
+        // cargo takes no such package or program, or counters have this name
         "3d-stencil",
         "deps",
         "build",
-        "workbook",
-        "report",
-    ];
-    let sections = ["", "8", "8.", ".3", "eight", "8.3\"", "8.3.1\n"];
-    let tries = names
-        .iter()
-        .map(|name| (*name, "8.3"))
-        .chain(sections.iter().map(|section| ("some-name", *section)));
-    for (name, section) in tries {
-        let mut command = checkout.command("new");
-        let ended = Ended::of(command.args([name, "--section", section]));
-        let named = if section == "8.3" { name } else { section };
-        assert!(ended.fails(1).contains(&format!("`{named}`")), "{ended}");
-        assert!(
-            contents(&checkout.path("")) == before,
-            "{name}: files were changed"
-        );
+        "test",
+        "gather-counters",
+    ] {
+        refused(name, "8.3", &format!("`{name}`"));
     }
+    for section in ["", "8", "8.", "8.30", "eight", "8.3\n"] {
+        refused("some-name", section, &format!("`{section}`"));
+        refused("some-name", section, "8.3 (access-patterns)");
+    }
+    assert!(contents(&checkout.path("")) == before, "files were changed");
 }
 
-/// Compiles a part of the workspace again, so only CI asks for it, with `--ignored`.
 #[test]
-#[ignore = "compiles for a minute; .ci/run runs it"]
-fn what_new_makes_compiles_without_a_warning() {
+fn new_makes_all_or_nothing() {
+    let checkout = Checkout::new();
+    fs::rename(checkout.path("kernels/ptx"), checkout.path("ptx")).unwrap();
+    checkout.write("kernels/ptx", "a file in the place of a folder");
+    let before = contents(&checkout.path(""));
+    let ended = checkout.run("new shared-atomics --section 8.3");
+    ended.refuses(&["kernels/ptx/shared-atomics.ptx"]);
+    assert!(contents(&checkout.path("")) == before, "files were changed");
+    assert!(!checkout.path("experiments/access-patterns/shared-atomics").exists());
+}
+
+/// Compiles the workspace again, so only CI asks for it, with `--ignored`.
+#[test]
+#[ignore = "compiles for minutes; .ci/run runs it"]
+fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
     let checkout = Checkout::new();
     checkout.run("new shared-atomics --section 8.3").succeeds();
     // The workspace's own target folder has the dependencies compiled.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let mut command = Command::new(env!("CARGO"));
-    command
-        .args(["check", "--offline", "--quiet", "--package", "shared-atomics"])
-        .current_dir(checkout.path(""))
-        .env("CARGO_TARGET_DIR", target);
-    Ended::of(&mut command).succeeds();
+    for arguments in [
+        "clippy --offline --quiet --package shared-atomics -- -D warnings",
+        "run --offline --quiet --package shared-atomics -- --emulate",
+        "test --offline --quiet --package workbook --test complete --test kernels",
+    ] {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(arguments.split(' ')).current_dir(checkout.path(""));
+        Ended::of(command.env("CARGO_TARGET_DIR", target)).fails(0);
+    }
+    let record = checkout.read("results/emulated/shared-atomics.json");
+    assert!(record.contains("\"case\":\"twice\""), "{record}");
 }
 
 // ---- import -------------------------------------------------------------------------
@@ -986,11 +940,8 @@ fn import_replaces_other_hardware_and_full_runs_only_if_told_to() {
                 }
             });
         }
-        let ended = checkout.run("import brought");
-        let error = ended.fails(1);
-        for text in ["results/h200/transpose.json", why, "--replace"] {
-            assert!(error.contains(text), "no {text:?} in {ended}");
-        }
+        let texts = ["results/h200/transpose.json", why, "--replace"];
+        checkout.run("import brought").refuses(&texts);
         assert!(contents(&checkout.path("results")) == results, "{why}: written");
 
         checkout.run("import --replace brought").succeeds();
@@ -1016,9 +967,7 @@ fn import_of_anything_broken_leaves_everything_as_it_was() {
         checkout.write("brought/h200/coalescing.json", &good);
         checkout.write(brought, text);
         for arguments in ["import brought", "import brought --replace"] {
-            let ended = checkout.run(arguments);
-            let error = ended.fails(1);
-            assert!(error.contains(brought) && error.contains(problem), "{ended}");
+            checkout.run(arguments).refuses(&[brought, problem]);
         }
     }
     assert!(contents(&checkout.path("results")) == results, "something was written");
@@ -1035,8 +984,7 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         // One level too deep: these are files, not machines.
         ("results/h200", "results/h200 holds no records"),
     ] {
-        let ended = checkout.run(&format!("import {folder}"));
-        assert!(ended.fails(1).contains(problem), "no {problem:?} in {ended}");
+        checkout.run(&format!("import {folder}")).refuses(&[problem]);
     }
 }
 
@@ -1046,7 +994,8 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
 fn serve_shows_the_book_and_nothing_beside_it() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
-    for path in ["/", "/index.html", "/coalescing.html", "/coalescing.html?query"] {
+    for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")]
+    {
         let page = server.get(path);
         assert_eq!(
             (page.status, &*page.content_type),
@@ -1109,7 +1058,7 @@ fn serve_builds_again_on_every_change_and_tells_the_pages() {
     let good = checkout.read(PAGE);
     checkout.write(PAGE, &format!("{good}\nA sentence that was not there.\n"));
     changed("a page was edited");
-    let page = server.get("/coalescing.html").body;
+    let page = server.get(&format!("/{HTML}")).body;
     assert!(page.contains("A sentence that was not there."));
     assert!(page.contains("/changed?since=1'"), "it would load for ever");
 
@@ -1117,7 +1066,7 @@ fn serve_builds_again_on_every_change_and_tells_the_pages() {
         record["machine"]["gpus"][0]["name"] = json!("NVIDIA H300");
     });
     changed("a record was edited");
-    assert!(server.get("/coalescing.html").body.contains("NVIDIA H300"));
+    assert!(server.get(&format!("/{HTML}")).body.contains("NVIDIA H300"));
 
     checkout.edit("kernels/transpose.cu", "\n", "\n// A comment in a kernel.\n");
     changed("a kernel was edited");
@@ -1131,7 +1080,7 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
     let checkout = Checkout::new();
     let mut server = Server::start(&checkout);
     let good = checkout.read(PAGE);
-    let book = server.get("/coalescing.html").body;
+    let book = server.get(&format!("/{HTML}")).body;
     let mistakes = [
         ("{{no_such_number}}", "{{no_such_number}}"),
         ("[dead](nosuch.html)", "link to `nosuch.html`"),
@@ -1140,7 +1089,7 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
         checkout.write(PAGE, &format!("{good}\n{mistake}\n"));
         server.wait_until_it_says(problem);
         server.wait_until_it_says("the last good build stays");
-        let page = server.get("/coalescing.html");
+        let page = server.get(&format!("/{HTML}"));
         assert_eq!(page.status, 200, "after {mistake}: {}", page.body);
         let page = page.body.replace(&format!("since={build}'"), "since=0'");
         assert!(page == book, "{mistake}: the page is not the last good one");
@@ -1162,13 +1111,10 @@ fn serve_needs_a_good_first_build_and_a_free_port() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let ended = checkout.run(&format!("serve --port {port}"));
-    let error = ended.fails(1);
-    assert!(error.contains(&format!("127.0.0.1:{port}")), "{ended}");
-    assert!(error.contains("--port"), "no remedy in {ended}");
+    ended.refuses(&[&format!("127.0.0.1:{port}"), "--port"]);
 
     let mut page =
         fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
     writeln!(page, "\n{{{{no_such_number}}}}").unwrap();
-    let ended = checkout.run(&format!("serve --port {port}"));
-    assert!(ended.fails(1).contains("{{no_such_number}}"), "{ended}");
+    checkout.run(&format!("serve --port {port}")).refuses(&["{{no_such_number}}"]);
 }

@@ -1,8 +1,10 @@
-//! # TODO(author): the question, in one line?
+//! # Does twice as much take twice as long?
 //!
-//! What a reader has to know to understand the question.
+//! TODO(author): your question, in one line above, and here what a reader has to know to
+//! understand it. This one copies an array on the GPU, and another that is twice as
+//! large. Both are too large for the L2 cache.
 //!
-//! **Prediction:** a statement that can turn out wrong, in the unit that is reported.
+//! **Prediction:** twice the elements take 2.0 times as long.
 
 use std::process::ExitCode;
 
@@ -11,12 +13,13 @@ use lab::{Case, Ceiling, Kernel, Lab, Result, check};
 
 const KERNEL: Kernel = Kernel {
     name: "NAME",
-    source: include_str!("../../../kernels/NAME.cu"),
-    ptx: include_str!("../../../kernels/ptx/NAME.ptx"),
+    source: include_str!("../../../../kernels/NAME.cu"),
+    ptx: include_str!("../../../../kernels/ptx/NAME.ptx"),
 };
 
 fn main() -> ExitCode {
-    lab::run("NAME", "TODO(author): the question", Some(KERNEL), experiment)
+    let question = "Does twice as much take twice as long?";
+    lab::run("NAME", question, Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -24,14 +27,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
     let copy = lab.module()?.load_function("copy")?;
 
-    // 2. Input: four times the L2 cache, all elements different.
-    let count = lab.l2_bytes();
+    // 2. Input: elements of 4 bytes, all different; once is four times the L2 cache.
+    let once = lab.l2_bytes();
     let value = |i: usize| (i as u32).wrapping_mul(2_654_435_761);
-    let input = stream.clone_htod(&(0..count).map(value).collect::<Vec<_>>())?;
-    let mut output = stream.alloc_zeros::<u32>(count)?;
+    let input: Vec<u32> = (0..2 * once).map(value).collect();
+    let input = stream.clone_htod(&input)?;
+    let mut output = stream.alloc_zeros::<u32>(2 * once)?;
 
-    // 3. The swept parameter, with a size that no block divides among its values.
-    for count in [count, count - 1] {
+    // 3. The sweep, with a size that no block divides.
+    for (case, count) in [("once", once), ("twice", 2 * once), ("ragged", once - 1)] {
         // 4. Launch and time.
         stream.memset_zeros(&mut output)?;
         let samples = lab.time_on_gpu(&stream, |_| {
@@ -49,11 +53,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
         // 5. Check.
         let got = stream.clone_dtoh(&output.slice(..count))?;
-        let checked = check::every_element("copy", &got, value)?;
+        let checked = check::every_element(case, &got, value)?;
 
         // 6. Record.
         let bytes = count * size_of::<u32>();
-        let case = Case::new("copy")
+        let case = Case::new(case)
             .with("elements", count)
             .reads(bytes)
             .writes(bytes)
