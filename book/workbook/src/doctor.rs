@@ -9,7 +9,6 @@ use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
-
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
 
@@ -116,14 +115,14 @@ fn describe(monitor: &machine::Monitor) -> Result<()> {
             line(true, "  NVLink", &format!("{} links up", nvlink.links));
         }
     }
-    peers(machine.gpus.len());
+    peer_access(machine.gpus.len());
     Ok(())
 }
 
 /// Which pairs of GPUs can read each other's memory.
-fn peers(count: usize) {
+fn peer_access(count: usize) {
     if count < 2 {
-        return line(true, "peers", "one GPU, so no peer access");
+        return line(true, "peer access", "one GPU, so none");
     }
     let can = |a: i32, b: i32| -> Result<bool, result::DriverError> {
         let (a, b) = (result::device::get(a)?, result::device::get(b)?);
@@ -136,8 +135,8 @@ fn peers(count: usize) {
         (0..count as i32).flat_map(|a| (0..count as i32).map(move |b| (a, b)));
     let pairs: Vec<_> = pairs.filter(|(a, b)| a != b).collect();
     let able = pairs.iter().filter(|(a, b)| can(*a, *b).unwrap_or(false)).count();
-    let text = format!("{able} of {} ordered pairs have peer access", pairs.len());
-    line(able == pairs.len(), "peers", &text);
+    let text = format!("{able} of {} ordered pairs of GPUs have it", pairs.len());
+    line(able == pairs.len(), "peer access", &text);
 }
 
 fn compilers() {

@@ -2,7 +2,7 @@
 //!
 //! | module | commands |
 //! |---|---|
-//! | [`experiments`] | `list`; which experiments there are |
+//! | [`list`] | `list`: the experiments, and where they were recorded |
 //! | [`run`] | `run`: measure, then build |
 //! | [`book`] | `build`, `preprocess` |
 //! | [`serve`] | `serve`: build, show, and build again on every change |
