@@ -8,6 +8,7 @@ use cudarc::driver::sys::CUresult::{self, *};
 
 use crate::answer::{Answer, describe};
 use crate::driver::{Session, report};
+use crate::for_tests;
 
 /// Runs the body of a function that a program has called. Nothing gets out of it but an
 /// error code, whatever happens inside.
@@ -17,7 +18,7 @@ pub(crate) fn call(
 ) -> CUresult {
     let answer = catch_unwind(AssertUnwindSafe(|| match Session::open(name) {
         Some(mut session) => {
-            let answer = body(&mut session);
+            let answer = for_tests::enter(name).and_then(|()| body(&mut session));
             explain(&session, answer);
             answer
         }
@@ -44,7 +45,7 @@ fn explain(session: &Session, answer: Answer) {
     if let Err(code) = answer
         && wrong
         && !session.explained.get()
-        && let Some((_, text)) = describe(code as u32)
+        && let Some((.., text)) = describe(code as u32)
     {
         report(session.call, &text.to_string_lossy());
     }

@@ -78,7 +78,7 @@ fn write_tally(text: &mut String, tally: &Tally) {
 
 /// From now on an elapsed time is not-a-number instead of an error: for a program that
 /// keeps no times, so that what it runs may ask for them.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
 extern "C" fn workbookEmulatorNoTime() {
     Driver::lock().elapsed_is_nan = true;
@@ -91,7 +91,7 @@ extern "C" fn workbookEmulatorNoTime() {
 /// # Safety
 ///
 /// `text` is null, or `room` bytes can be written there.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
 unsafe extern "C" fn workbookEmulatorCounts(
     text: *mut c_char,

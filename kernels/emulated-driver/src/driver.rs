@@ -78,6 +78,8 @@ pub(crate) struct Event {
     pub(crate) timed: bool,
     /// What was recorded last.
     pub(crate) recorded: Option<Recorded>,
+    /// When that was, on the clock of tests.
+    pub(crate) at: u64,
 }
 
 /// Where an event was recorded.
@@ -164,7 +166,7 @@ impl Driver {
 
     /// Takes memory of a GPU, if it has so much left.
     pub(crate) fn reserve(&mut self, gpu: usize, bytes: u64) -> Answer {
-        let left = gpu::MEMORY_BYTES as u64 - self.gpus[gpu].used_bytes;
+        let left = gpu::memory_bytes() as u64 - self.gpus[gpu].used_bytes;
         if bytes > left {
             return Err(CUDA_ERROR_OUT_OF_MEMORY);
         }

@@ -3,12 +3,16 @@
 //! It has no clocks and no peak bandwidth, because it has no time: they are 0, which
 //! means that the machine does not tell.
 
+use std::sync::LazyLock;
+
 use cudarc::driver::sys::CUdevice_attribute_enum::{self as A, *};
+
+use crate::for_tests;
 
 /// Environment variable: how many emulated GPUs there are.
 const GPUS: &str = "WORKBOOK_EMULATED_GPUS";
 /// How many there are if it says nothing.
-const USUAL_GPUS: usize = 2;
+const USUAL_GPUS: usize = if cfg!(for_tests) { 1 } else { 2 };
 /// What machines have at most.
 const MOST_GPUS: usize = 16;
 /// Environment variable: which of them the program may see, as for NVIDIA's driver.
@@ -18,11 +22,13 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 
 /// The name of each.
-pub(crate) const NAME: &str = "Emulated GPU";
+pub(crate) const NAME: &str =
+    if cfg!(for_tests) { "NVIDIA Test GPU" } else { "Emulated GPU" };
 /// CUDA version that this driver has a part of.
 pub(crate) const CUDA_VERSION: i32 = 12_080;
-/// Memory of each.
-pub(crate) const MEMORY_BYTES: usize = 64 << 20;
+/// Memory of each, unless a test sets it.
+pub(crate) const MEMORY_BYTES: usize =
+    if cfg!(for_tests) { 32 << 20 } else { 64 << 20 };
 /// Multiprocessors, and what one of them holds.
 pub(crate) const MULTIPROCESSORS: u32 = 8;
 pub(crate) const THREADS: u32 = 1024;
@@ -44,10 +50,11 @@ pub(crate) const PRIORITIES: (i32, i32) = (0, -5);
 const L2_BYTES: u32 = 64 << 10;
 const CONSTANT_BYTES: u32 = 64 << 10;
 const COPY_ENGINES: u32 = 2;
+const BUS_BITS: u32 = if cfg!(for_tests) { 512 } else { 0 };
 /// A PCI domain in which Linux has no device, so that nothing real is described.
 const PCI_DOMAIN: u32 = 0xffff;
 
-const ATTRIBUTES: [(A, u32); 47] = [
+const ATTRIBUTES: [(A, u32); 46] = [
     (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, BLOCK_THREADS),
     (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, BLOCK[0]),
     (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, BLOCK[1]),
@@ -75,8 +82,7 @@ const ATTRIBUTES: [(A, u32); 47] = [
     (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, COMPUTE.1),
     (CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, L2_BYTES),
     (CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0),
-    (CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 0),
-    (CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 0),
+    (CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, BUS_BITS),
     (CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, COPY_ENGINES),
     (CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
     (CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
@@ -110,6 +116,13 @@ pub(crate) fn visible() -> Vec<usize> {
     }
 }
 
+/// Memory of each GPU.
+pub(crate) fn memory_bytes() -> usize {
+    static BYTES: LazyLock<usize> =
+        LazyLock::new(|| for_tests::memory_bytes().unwrap_or(MEMORY_BYTES));
+    *BYTES
+}
+
 /// Numbers up to the first that no GPU has, or that was there before. (NVIDIA's driver
 /// knows other names for its GPUs, too.)
 fn chosen(list: &str, count: usize) -> Vec<usize> {
@@ -139,6 +152,9 @@ pub(crate) fn most_peers() -> usize {
 pub(crate) fn attribute(gpu: usize, number: i32) -> Option<i32> {
     if number == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID as i32 {
         return Some(gpu as i32);
+    }
+    if number == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE as i32 {
+        return Some(for_tests::peaks()[0] as i32);
     }
     let listed = ATTRIBUTES.iter().find(|(name, _)| *name as i32 == number);
     let known = (1..CU_DEVICE_ATTRIBUTE_MAX as i32).contains(&number);

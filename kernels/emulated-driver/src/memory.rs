@@ -81,7 +81,7 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(gpus: usize) -> Memory {
         let first = |gpu| FIRST_ADDRESS + gpu as u64 * ADDRESSES_OF_A_GPU;
-        let capacity = (gpus * gpu::MEMORY_BYTES) as u64;
+        let capacity = (gpus * gpu::memory_bytes()) as u64;
         Memory {
             held: BTreeMap::new(),
             freed: VecDeque::new(),

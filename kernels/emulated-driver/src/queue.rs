@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::for_tests;
 use crate::work::Work;
 
 /// Names one piece of queued work: the `number`th of its queue.
@@ -70,6 +71,8 @@ pub(crate) enum Next {
 pub(crate) struct Queues {
     all: BTreeMap<u32, Queue>,
     opened: u32,
+    /// What all work that was ever queued takes, in nanoseconds, on the clock of tests.
+    pub(crate) clock: u64,
 }
 
 impl Queues {
@@ -111,6 +114,7 @@ impl Queues {
     ) -> Ticket {
         after.extend(self.implied(queue));
         after.retain(|ticket| !self.is_done(*ticket));
+        self.clock += for_tests::nanoseconds(&work);
         let Some(found) = self.all.get_mut(&queue) else {
             return Ticket { queue, number: 0 };
         };

@@ -49,9 +49,11 @@ unsafe fn digest(start: usize, bytes: usize) -> u64 {
         let piece = &mut piece[..PIECE.min(bytes - offset)];
         // SAFETY: as the caller promises.
         unsafe { host::read(start + offset, piece) };
-        for word in piece.chunks(8) {
-            let word =
-                word.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let (words, rest) = piece.as_chunks();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        for word in words.iter().chain([&last]) {
+            let word = u64::from_le_bytes(*word);
             digest = (digest.rotate_left(29) ^ word).wrapping_mul(FACTOR);
         }
     }

@@ -8,6 +8,7 @@ use cudarc::driver::sys::CUresult::{self, *};
 use emulator::{FaultKind, Launch, Module, Options};
 
 use crate::driver::{Driver, report};
+use crate::for_tests;
 use crate::host;
 use crate::memory::Where;
 use crate::watch::Noted;
@@ -68,7 +69,7 @@ impl Driver {
             code: CUDA_ERROR_ILLEGAL_ADDRESS,
             what: e.to_string(),
         };
-        match work {
+        match self.misdone(work) {
             Work::Nothing | Work::Call(_) => Ok(()),
             Work::Copy { to, from, bytes, noted } => {
                 if noted.is_some_and(|noted| noted.has_changed(self.host_writes)) {
@@ -82,6 +83,7 @@ impl Driver {
                 self.memory.content.write(to, &from).map_err(memory)
             }
             Work::Fill { to, pattern, count } => {
+                for_tests::rest_after(pattern.len() as u64 * count);
                 self.memory.content.fill(to, &pattern, count).map_err(memory)
             }
             Work::Make { address, bytes, name } => {

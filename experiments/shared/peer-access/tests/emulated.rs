@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
-use std::process::Command;
 use std::sync::Arc;
 
 use cudarc::driver::{
@@ -11,43 +10,23 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use peer_access::Access;
+use test_driver::alone;
 
 /// The emulated driver's test kernel, `add(data, count, number)`.
 const PTX: &str =
     include_str!("../../../../kernels/emulated-driver/tests/common/add.ptx");
 
-/// Contexts of two emulated GPUs. Each test asks in a process of its own, for the
-/// environment sets those GPUs up.
+/// How many GPUs there are.
+const TWO: [(&str, &str); 1] = [("WORKBOOK_EMULATED_GPUS", "2")];
+
+/// Contexts of both.
 fn two() -> [Arc<CudaContext>; 2] {
-    let test = std::env::current_exe().unwrap();
-    let driver = test.with_file_name("libemulated_driver.so");
-    // SAFETY: the library has no initialisers.
-    let loaded = unsafe { libloading::Library::new(driver) }.unwrap();
-    std::mem::forget(loaded); // the loader takes it for libcuda.so.1
     [0, 1].map(|gpu| {
         let context = CudaContext::new(gpu).unwrap();
         // SAFETY: these tests wait for the end of everything that they queue.
         unsafe { context.disable_event_tracking() };
         context
     })
-}
-
-/// Runs the named test again, alone, with this setting; inside, runs `body`.
-fn alone(name: &str, peers: &str, body: impl FnOnce()) {
-    const INSIDE: &str = "PEERS_TEST_ALONE";
-    if std::env::var_os(INSIDE).is_some() {
-        return body();
-    }
-    let mut program = Command::new(std::env::current_exe().unwrap());
-    program.args([name, "--exact", "--nocapture"]).env(INSIDE, "");
-    program.env_remove("CUDA_VISIBLE_DEVICES").env("WORKBOOK_EMULATED_GPUS", "2");
-    if !peers.is_empty() {
-        program.env("WORKBOOK_EMULATED_PEERS", peers);
-    }
-    let output = program.output().unwrap();
-    let [said, wrong] = [&output.stdout, &output.stderr]
-        .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{wrong}");
 }
 
 /// Adds 10 to three words of `data`, by a kernel on the stream's GPU.
@@ -79,7 +58,7 @@ fn direct(stream: &Arc<CudaStream>) -> CudaSlice<u32> {
 
 #[test]
 fn enabled_is_enabled_for_both_kinds_of_memory() {
-    alone("enabled_is_enabled_for_both_kinds_of_memory", "", || {
+    alone(&TWO, || {
         let [here, there] = two();
         let (near, far) = (here.new_stream().unwrap(), there.new_stream().unwrap());
         let (direct, pooled) = (direct(&far), far.clone_htod(&[1, 2, 3]).unwrap());
@@ -98,7 +77,7 @@ fn enabled_is_enabled_for_both_kinds_of_memory() {
 
 #[test]
 fn the_contexts_switch_is_not_the_pools() {
-    alone("the_contexts_switch_is_not_the_pools", "", || {
+    alone(&TWO, || {
         let [here, there] = two();
         let (near, far) = (here.new_stream().unwrap(), there.new_stream().unwrap());
         let (direct, pooled) = (direct(&far), far.clone_htod(&[1, 2, 3]).unwrap());
@@ -112,7 +91,7 @@ fn the_contexts_switch_is_not_the_pools() {
 
 #[test]
 fn what_is_disabled_is_off() {
-    alone("what_is_disabled_is_off", "", || {
+    alone(&TWO, || {
         let [here, there] = two();
         let (near, far) = (here.new_stream().unwrap(), there.new_stream().unwrap());
         let pooled = far.clone_htod(&[1, 2, 3]).unwrap();
@@ -128,7 +107,7 @@ fn what_is_disabled_is_off() {
 
 #[test]
 fn gpus_that_cannot_say_so() {
-    alone("gpus_that_cannot_say_so", "none", || {
+    alone(&[TWO[0], ("WORKBOOK_EMULATED_PEERS", "none")], || {
         let [here, there] = two();
         assert!(!peer_access::possible(&here, &there).unwrap());
         let why =
@@ -142,10 +121,11 @@ fn gpus_that_cannot_say_so() {
 
 #[test]
 fn one_peer_too_many_is_refused() {
-    alone("one_peer_too_many_is_refused", "0", || {
+    alone(&[TWO[0], ("WORKBOOK_EMULATED_PEERS", "0")], || {
         let [here, there] = two();
         assert!(peer_access::possible(&here, &there).unwrap());
-        let Access::Refused(why) = peer_access::enable(&here, &there).unwrap() else {
+        let Access::Refused(why) = peer_access::enable(&here, &there).unwrap()
+        else {
             panic!("it should be refused");
         };
         assert!(why.ends_with("too many peers already"), "{why}");

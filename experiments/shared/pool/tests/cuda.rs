@@ -1,21 +1,14 @@
-//! Buffers as a program uses them, under the stand-in driver
-//! (`../../lab/tests/driver/driver.c`), which makes a copy as late as its stream allows.
-//!
-//! Each test runs in a process of its own (`../../lab/tests/driver/process.rs`).
+//! Buffers as a program uses them, on the driver for tests, which makes a copy with pinned
+//! memory as late as its stream allows. Each test runs in a process of its own.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
-
-#[path = "../../lab/tests/driver/process.rs"]
-mod process;
-#[path = "../../lab/tests/driver/stand_in.rs"]
-mod stand_in;
 
 use std::sync::Arc;
 use std::thread;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
 use pool::{Buffer, Error, Options, Pool};
-use process::under_the_stand_in;
+use test_driver::alone;
 
 const MIB: usize = 1 << 20;
 
@@ -40,7 +33,7 @@ fn address(buffer: &Buffer<'_, u8>) -> u64 {
 
 #[test]
 fn memory_is_used_again_and_zeroed_if_wanted() {
-    under_the_stand_in("memory_is_used_again_and_zeroed_if_wanted", &[], || {
+    alone(&[], || {
         let (context, stream, _) = gpu();
         let pool = Pool::new(&context, Options::default());
         let mut buffer = unset(&pool, &stream, 1000);
@@ -69,7 +62,7 @@ fn memory_is_used_again_and_zeroed_if_wanted() {
 
 #[test]
 fn nothing_is_left_when_the_pool_is_dropped() {
-    under_the_stand_in("nothing_is_left_when_the_pool_is_dropped", &[], || {
+    alone(&[], || {
         let (context, first, second) = gpu();
         let before = context.mem_get_info().unwrap();
         let pool = Pool::new(&context, Options::default());
@@ -102,7 +95,7 @@ fn nothing_is_left_when_the_pool_is_dropped() {
 
 #[test]
 fn threads_share_a_pool() {
-    under_the_stand_in("threads_share_a_pool", &[], || {
+    alone(&[], || {
         let (context, stream, _) = gpu();
         let before = context.mem_get_info().unwrap();
         let pool = Pool::new(&context, Options { cap_bytes: 16 * MIB });
@@ -133,8 +126,8 @@ fn threads_share_a_pool() {
 
 #[test]
 fn out_of_memory_leaves_the_pool_usable() {
-    let settings = [("STAND_IN_MEMORY", "8")];
-    under_the_stand_in("out_of_memory_leaves_the_pool_usable", &settings, || {
+    let settings = [("TEST_DRIVER_MEMORY", "8")];
+    alone(&settings, || {
         let (context, stream, other) = gpu();
         let pool = Pool::new(&context, Options::default());
         let some = unset(&pool, &stream, 4 * MIB);
@@ -153,8 +146,8 @@ fn out_of_memory_leaves_the_pool_usable() {
 
 #[test]
 fn a_failed_allocation_is_tried_again_once() {
-    let settings = [("STAND_IN_FAIL", "cuMemAlloc_v2 1 2")];
-    under_the_stand_in("a_failed_allocation_is_tried_again_once", &settings, || {
+    let settings = [("TEST_DRIVER_FAIL", "cuMemAlloc_v2 1 2")];
+    alone(&settings, || {
         let (context, stream, _) = gpu();
         let pool = Pool::new(&context, Options::default());
         drop(unset(&pool, &stream, MIB));
@@ -164,7 +157,7 @@ fn a_failed_allocation_is_tried_again_once() {
 
 #[test]
 fn streams_that_cannot_be_told_apart_are_refused() {
-    under_the_stand_in("streams_that_cannot_be_told_apart_are_refused", &[], || {
+    alone(&[], || {
         let (context, _, _) = gpu();
         let pool = Pool::new(&context, Options::default());
         let refused = pool.alloc_zeros::<u8>(&context.per_thread_stream(), 1);
@@ -174,8 +167,10 @@ fn streams_that_cannot_be_told_apart_are_refused() {
         assert!(matches!(refused, Err(Error::Stream(_))), "{refused:?}");
         drop(buffer);
         // Two handles of one stream.
-        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
-        drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        for _ in 0..2 {
+            context.synchronize().unwrap();
+            drop(pool.alloc_zeros::<u8>(&context.default_stream(), 1).unwrap());
+        }
         assert_eq!(pool.stats().allocated, 1);
         let beyond = pool.alloc_zeros::<u64>(&context.default_stream(), usize::MAX);
         assert!(matches!(beyond, Err(Error::TooLarge)), "{beyond:?}");
@@ -186,9 +181,8 @@ fn streams_that_cannot_be_told_apart_are_refused() {
 fn another_handle_of_the_context_may_own_the_streams() {
     // The fourth event is the one that the new stream waits for when it gets the block.
     // The host makes up for it, and nothing else fails.
-    let settings = [("STAND_IN_FAIL", "cuEventCreate 4 2")];
-    let name = "another_handle_of_the_context_may_own_the_streams";
-    under_the_stand_in(name, &settings, || {
+    let settings = [("TEST_DRIVER_FAIL", "cuEventCreate 4 2")];
+    alone(&settings, || {
         let (_, first, second) = gpu();
         let pool = Pool::new(&CudaContext::new(0).unwrap(), Options::default());
         drop(unset(&pool, &first, MIB));
@@ -199,16 +193,20 @@ fn another_handle_of_the_context_may_own_the_streams() {
 
 #[test]
 fn streams_share_one_block_without_harm() {
-    under_the_stand_in("streams_share_one_block_without_harm", &[], || {
+    alone(&[], || {
         const ROUNDS: u8 = 200;
         let (context, first, second) = gpu();
         let streams = [first, second, context.new_stream().unwrap()];
         // SAFETY: this is about what the pool does; cudarc's own waits would help it.
         unsafe { context.disable_event_tracking() };
         let sent: Vec<_> = (0..ROUNDS).map(|round| vec![round; MIB]).collect();
-        let mut got = vec![vec![0; MIB]; sent.len()];
+        // Pinned, so that no copy is done before somebody waits for it.
+        // SAFETY: every byte is valid.
+        let got = unsafe { context.alloc_pinned_with_flags(MIB * sent.len(), 0) };
+        let mut got = got.unwrap();
+        let places = got.as_mut_slice().unwrap().chunks_mut(MIB);
         let pool = Pool::new(&context, Options { cap_bytes: MIB });
-        for (round, (sent, got)) in sent.iter().zip(&mut got).enumerate() {
+        for (round, (sent, got)) in sent.iter().zip(places).enumerate() {
             let [writer, reader] = [round, round + 2].map(|i| &streams[i % 3]);
             let mut buffer = unset(&pool, writer, MIB);
             writer.memcpy_htod(sent, &mut buffer.view_mut()).unwrap();
@@ -216,7 +214,7 @@ fn streams_share_one_block_without_harm() {
             reader.memcpy_dtoh(&buffer.view(), got).unwrap();
         }
         streams.iter().for_each(|stream| stream.synchronize().unwrap());
-        assert!(got == sent);
+        assert!(got.as_slice().unwrap() == sent.concat());
         assert_eq!(pool.stats().allocated, 1);
     });
 }

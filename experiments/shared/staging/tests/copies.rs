@@ -1,8 +1,8 @@
-//! Copies of every size and alignment, and copies that fail, under the stand-in driver
-//! (`../../lab/tests/driver/driver.c`). It makes a copy as late as its stream allows, so
-//! a slot that is used again too early, and a copy that returns too early, show.
+//! Copies of every size and alignment, and copies that fail, on the driver for tests.
+//! It makes a copy with pinned memory as late as its stream allows, so a slot that is used
+//! again too early, and a copy that returns too early, show.
 //!
-//! Each test runs in a process of its own (`support`).
+//! Each test runs in a process of its own.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
@@ -16,7 +16,8 @@ use cudarc::driver::{
 };
 use proptest::prelude::*;
 use staging::{Error, Options, Staging};
-use support::{under_the_stand_in, value};
+use support::value;
+use test_driver::alone;
 
 /// Few and small chunks, so that small copies have many of them.
 fn options(threads: usize, chunk_bytes: usize, slots: usize) -> Options {
@@ -89,7 +90,7 @@ impl Gpu {
 
 #[test]
 fn every_size_arrives() {
-    under_the_stand_in("every_size_arrives", &[], || {
+    alone(&[], || {
         let mut gpu = Gpu::new(400);
         for (threads, slots) in [(1, 1), (1, 3), (2, 2), (5, 1)] {
             let mut staging = gpu.staging(options(threads, 64, slots));
@@ -102,7 +103,7 @@ fn every_size_arrives() {
 
 #[test]
 fn every_alignment_arrives() {
-    under_the_stand_in("every_alignment_arrives", &[], || {
+    alone(&[], || {
         let mut gpu = Gpu::new(400);
         let mut staging = gpu.staging(options(2, 128, 2));
         for host in 0..65 {
@@ -118,7 +119,7 @@ fn every_alignment_arrives() {
 
 #[test]
 fn any_options_will_do() {
-    under_the_stand_in("any_options_will_do", &[], || {
+    alone(&[], || {
         let limits = (0..6usize, 0..5000usize, 0..5usize, 0..9000usize);
         let copies = (0..9000usize, 0..64usize, 0..64usize);
         let config = ProptestConfig {
@@ -156,7 +157,7 @@ unsafe impl DeviceRepr for Padded {}
 
 #[test]
 fn all_types_arrive() {
-    under_the_stand_in("all_types_arrive", &[], || {
+    alone(&[], || {
         let gpu = Gpu::new(1);
         let mut staging = gpu.staging(options(3, 100, 2)); // cuts elements in two
         let stream = &gpu.stream;
@@ -178,7 +179,7 @@ fn all_types_arrive() {
 
 #[test]
 fn a_copy_comes_after_what_its_stream_has_queued() {
-    under_the_stand_in("a_copy_comes_after_what_its_stream_has_queued", &[], || {
+    alone(&[], || {
         let mut gpu = Gpu::new(1000);
         // SAFETY: this is about the order that is left when cudarc sees to none.
         unsafe { gpu.context.disable_event_tracking() };
@@ -198,7 +199,7 @@ fn a_copy_comes_after_what_its_stream_has_queued() {
 
 #[test]
 fn a_copy_is_done_when_it_returns() {
-    under_the_stand_in("a_copy_is_done_when_it_returns", &[], || {
+    alone(&[], || {
         let mut gpu = Gpu::new(1000);
         // SAFETY: as above; another stream looks, and nothing makes it wait.
         unsafe { gpu.context.disable_event_tracking() };
@@ -216,7 +217,7 @@ fn a_copy_is_done_when_it_returns() {
 
 #[test]
 fn a_target_that_is_too_short_is_refused() {
-    under_the_stand_in("a_target_that_is_too_short_is_refused", &[], || {
+    alone(&[], || {
         let mut gpu = Gpu::new(100);
         let mut staging = gpu.staging(options(2, 64, 2));
         let Gpu { stream, bytes, .. } = &mut gpu;
@@ -239,7 +240,7 @@ fn a_target_that_is_too_short_is_refused() {
 
 #[test]
 fn two_at_once_do_not_meet() {
-    under_the_stand_in("two_at_once_do_not_meet", &[], || {
+    alone(&[], || {
         std::thread::scope(|scope| {
             for salt in [1, 1000] {
                 scope.spawn(move || {
@@ -278,11 +279,8 @@ fn an_error_is_returned_and_does_no_harm() {
             for staged_from in ["0", "1000000"] {
                 let fail = format!("{function} {n} {}", CODE as u32);
                 let settings =
-                    [("STAND_IN_FAIL", &*fail), (STAGED_FROM, staged_from)];
-                let name = "an_error_is_returned_and_does_no_harm";
-                let again = std::env::var_os(STAGED_FROM).is_some();
-                under_the_stand_in(name, &settings, || fails_at_most_once(CODE));
-                if again {
+                    [("TEST_DRIVER_FAIL", &*fail), (STAGED_FROM, staged_from)];
+                if alone(&settings, || fails_at_most_once(CODE)) {
                     return; // this is the process of one of them
                 }
             }

@@ -1,6 +1,7 @@
 //! Batches that come from a producer: all, once, in order, and no harm if something fails.
-//! Under the stand-in driver, which makes a copy as late as its stream allows: a slot that
-//! is filled again, or given back, before its copy is done shows in what arrives.
+//! On the driver for tests, which makes a copy with pinned memory as late as its stream
+//! allows: a slot that is filled again, or given back, before its copy is done shows in what
+//! arrives.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
@@ -15,7 +16,8 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys};
 use proptest::prelude::*;
 use staging::{LoadError, Loader};
-use support::{under_the_stand_in, value};
+use support::value;
+use test_driver::alone;
 
 const BATCH: usize = 100;
 
@@ -91,7 +93,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 
 #[test]
 fn every_batch_arrives_once_and_in_order() {
-    under_the_stand_in("every_batch_arrives_once_and_in_order", &[], || {
+    alone(&[], || {
         let gpu = Gpu::new();
         for slots in 0..5 {
             for count in [0, 1, 99, 100, 101, 1000, 2345] {
@@ -109,7 +111,7 @@ fn every_batch_arrives_once_and_in_order() {
 
 #[test]
 fn a_slow_side_is_waited_for() {
-    under_the_stand_in("a_slow_side_is_waited_for", &[], || {
+    alone(&[], || {
         let gpu = Gpu::new();
         for slots in [1, 2, 4] {
             for (slow_producer, slow_consumer) in
@@ -127,7 +129,7 @@ fn a_slow_side_is_waited_for() {
 
 #[test]
 fn any_rhythm_will_do() {
-    under_the_stand_in("any_rhythm_will_do", &[], || {
+    alone(&[], || {
         let gpu = Gpu::new();
         let pauses = || proptest::collection::vec(0..400u64, 1..5);
         let config = ProptestConfig {
@@ -163,28 +165,28 @@ fn any_rhythm_will_do() {
 
 #[test]
 fn the_producer_is_ahead_by_the_slots_and_no_more() {
-    under_the_stand_in(
-        "the_producer_is_ahead_by_the_slots_and_no_more",
-        &[],
-        || {
-            let gpu = Gpu::new();
-            for slots in 1..5 {
-                let made = Arc::new(AtomicUsize::new(0));
-                let count = made.clone();
-                let producer = move |slot: &mut [u8]| {
-                    count.fetch_add(1, Ordering::Relaxed);
-                    Ok::<_, &str>(slot.len())
-                };
-                let mut loader =
-                    Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
-                for taken in 0..4 {
-                    sleep(Duration::from_millis(50));
-                    assert_eq!(made.load(Ordering::Relaxed), taken + slots);
-                    loader.next(&gpu.stream, &mut gpu.target()).unwrap();
+    alone(&[], || {
+        let gpu = Gpu::new();
+        for slots in 1..5 {
+            let made = Arc::new(AtomicUsize::new(0));
+            let count = made.clone();
+            let producer = move |slot: &mut [u8]| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, &str>(slot.len())
+            };
+            let mut loader =
+                Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+            for taken in 0..4 {
+                let made = || made.load(Ordering::Relaxed);
+                while made() < taken + slots {
+                    sleep(PAUSE);
                 }
+                sleep(PAUSE); // in which it would make one too many
+                assert_eq!(made(), taken + slots);
+                loader.next(&gpu.stream, &mut gpu.target()).unwrap();
             }
-        },
-    );
+        }
+    });
 }
 
 /// Takes two good batches and then the error of a producer that `fails` at the third.
@@ -210,49 +212,37 @@ fn error_of(
 
 #[test]
 fn an_error_in_the_producer_comes_after_its_batches() {
-    under_the_stand_in(
-        "an_error_in_the_producer_comes_after_its_batches",
-        &[],
-        || {
-            let LoadError::Failed(error) = error_of(|| Err("no more disk")) else {
-                panic!("not the error");
-            };
-            assert_eq!(error.to_string(), "no more disk");
-        },
-    );
+    alone(&[], || {
+        let LoadError::Failed(error) = error_of(|| Err("no more disk")) else {
+            panic!("not the error");
+        };
+        assert_eq!(error.to_string(), "no more disk");
+    });
 }
 
 #[test]
 fn a_panic_in_the_producer_comes_after_its_batches() {
-    under_the_stand_in(
-        "a_panic_in_the_producer_comes_after_its_batches",
-        &[],
-        || {
-            for (fails, message) in [
-                (
-                    (|| panic!("broken")) as fn() -> Result<usize, &'static str>,
-                    "broken",
-                ),
-                (|| panic!("broken {}", 7), "broken 7"),
-                (|| std::panic::panic_any(7), ""),
-                (|| Ok(BATCH + 1), "101 elements do not fit into 100"),
-            ] {
-                let LoadError::Panicked(panic) = error_of(fails) else {
-                    panic!("not a panic");
-                };
-                assert_eq!(panic, message);
-            }
-        },
-    );
+    alone(&[], || {
+        for (fails, message) in [
+            ((|| panic!("broken")) as fn() -> Result<usize, &'static str>, "broken"),
+            (|| panic!("broken {}", 7), "broken 7"),
+            (|| std::panic::panic_any(7), ""),
+            (|| Ok(BATCH + 1), "101 elements do not fit into 100"),
+        ] {
+            let LoadError::Panicked(panic) = error_of(fails) else {
+                panic!("not a panic");
+            };
+            assert_eq!(panic, message);
+        }
+    });
 }
 
 #[test]
 fn dropping_early_waits_for_copies_and_leaks_nothing() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let trace = folder.join(format!("loader-{}", std::process::id()));
-    let settings = [("STAND_IN_TRACE", trace.to_str().unwrap())];
-    let name = "dropping_early_waits_for_copies_and_leaks_nothing";
-    under_the_stand_in(name, &settings, || {
+    let settings = [("TEST_DRIVER_TRACE", trace.to_str().unwrap())];
+    let inside = alone(&settings, || {
         let gpu = Gpu::new();
         for slots in 1..5 {
             for taken in 0..6 {
@@ -272,8 +262,8 @@ fn dropping_early_waits_for_copies_and_leaks_nothing() {
             }
         }
     });
-    if std::env::var_os("STAND_IN_TRACE").is_some() {
-        return; // still in that process, whose trace is not complete
+    if inside {
+        return; // its trace is not complete yet
     }
     let calls = std::fs::read_to_string(&trace).unwrap();
     let count = |name| calls.lines().filter(|call| *call == name).count();
@@ -285,7 +275,7 @@ fn dropping_early_waits_for_copies_and_leaks_nothing() {
 
 #[test]
 fn a_target_that_is_too_short_is_refused() {
-    under_the_stand_in("a_target_that_is_too_short_is_refused", &[], || {
+    alone(&[], || {
         let gpu = Gpu::new();
         let producer = bytes(1000, NO_PAUSE);
         let mut loader = Loader::new(&gpu.context, 1, BATCH, producer).unwrap();
@@ -304,7 +294,6 @@ fn a_target_that_is_too_short_is_refused() {
 #[test]
 fn an_error_of_the_driver_is_returned_and_does_no_harm() {
     const CODE: sys::CUresult = sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
-    const AGAIN: &str = "LOADER_TEST_AGAIN";
     for function in [
         "cuMemHostAlloc",
         "cuEventCreate",
@@ -315,11 +304,8 @@ fn an_error_of_the_driver_is_returned_and_does_no_harm() {
     ] {
         for n in [1, 2, 3, 4, 5, 8, 13] {
             let fail = format!("{function} {n} {}", CODE as u32);
-            let settings = [("STAND_IN_FAIL", &*fail), (AGAIN, "")];
-            let name = "an_error_of_the_driver_is_returned_and_does_no_harm";
-            let again = std::env::var_os(AGAIN).is_some();
-            under_the_stand_in(name, &settings, || fails_at_most_once(CODE));
-            if again {
+            let settings = [("TEST_DRIVER_FAIL", &*fail)];
+            if alone(&settings, || fails_at_most_once(CODE)) {
                 return; // this is the process of one of them
             }
         }

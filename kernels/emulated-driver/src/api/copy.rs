@@ -14,6 +14,7 @@ use cudarc::driver::sys::CUresult::*;
 use crate::answer::Answer;
 use crate::call::{In, Out, api};
 use crate::driver::Session;
+use crate::for_tests;
 use crate::host;
 use crate::memory::Where;
 use crate::watch::Noted;
@@ -73,7 +74,8 @@ impl Session {
         let capturing = self.is_capturing(queue);
         let staged = source == Where::Pageable && matches!(target, Where::Device(_));
         let pageable = source == Where::Pageable || target == Where::Pageable;
-        let at_once = stream.is_none() || (pageable && !staged);
+        let at_once =
+            stream.is_none() || (pageable && !staged) || for_tests::copies("wait");
         let work = if staged && !capturing {
             let mut taken = vec![0; bytes];
             // SAFETY: the program promises that it can be read.

@@ -62,7 +62,7 @@ api! {
 
     fn cuDeviceTotalMem_v2(session, bytes: Out<usize>, device: c_int) {
         session.device(device)?;
-        bytes.set(gpu::MEMORY_BYTES)?;
+        bytes.set(gpu::memory_bytes())?;
     }
 
     fn cuDeviceGetAttribute(session, value: Out<c_int>, attribute: c_int, device: c_int) {

@@ -31,12 +31,12 @@ api! {
 /// These two need no driver, and so they may be asked in a host function, too.
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorName(code: u32, name: Out<*const c_char>) -> CUresult {
-    tell(&name, describe(code).map(|(name, _)| name.as_ptr()))
+    tell(&name, describe(code).map(|(_, name, _)| name.as_ptr()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuGetErrorString(code: u32, text: Out<*const c_char>) -> CUresult {
-    tell(&text, describe(code).map(|(_, text)| text.as_ptr()))
+    tell(&text, describe(code).map(|(.., text)| text.as_ptr()))
 }
 
 fn tell(place: &Out<*const c_char>, text: Option<*const c_char>) -> CUresult {

@@ -7,6 +7,7 @@ use cudarc::driver::sys::CUresult::*;
 use crate::answer::Answer;
 use crate::call::{Location, Out, api};
 use crate::driver::Session;
+use crate::for_tests;
 use crate::gpu;
 use crate::host::{self, HostRange};
 use crate::memory::{Holding, Kind, Where};
@@ -74,11 +75,11 @@ impl Session {
     ) -> Answer {
         let context = self.context()?;
         let last = self.queues.last_of_all();
-        if self
-            .memory
-            .starting_at(address)
-            .is_some_and(|holding| right(holding.kind))
+        if let Some(holding) = self.memory.starting_at(address)
+            && right(holding.kind)
+            && !last.is_empty()
         {
+            for_tests::spoil(holding, address);
             self.finish(&last);
         }
         let call = self.call;
@@ -121,8 +122,8 @@ fn managed_or_device(kind: Kind) -> bool {
 api! {
     fn cuMemGetInfo_v2(session, free: Out<usize>, total: Out<usize>) {
         let gpu = session.gpu()?;
-        free.set(gpu::MEMORY_BYTES - session.gpus[gpu].used_bytes as usize)?;
-        total.set(gpu::MEMORY_BYTES)?;
+        free.set(gpu::memory_bytes() - session.gpus[gpu].used_bytes as usize)?;
+        total.set(gpu::memory_bytes())?;
     }
 
     fn cuMemAlloc_v2(session, address: Out<u64>, bytes: usize) {

@@ -2,7 +2,9 @@
 #![allow(dead_code)] // not every test file uses all of it
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{
@@ -14,28 +16,21 @@ use cudarc::nvrtc::Ptx;
 /// Enough for every test of a file to have one for itself.
 const GPUS: &str = "16";
 
-/// The library, which cargo has built beside the test.
-fn library() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.with_file_name("libemulated_driver.so")
-}
-
+/// Starts this program again where the loader finds the emulated driver, which cargo has built
+/// beside it, before any other.
 static LOADED: LazyLock<()> = LazyLock::new(|| {
-    // SAFETY: no other thread reads the environment yet: every test starts here.
-    unsafe {
-        std::env::set_var("WORKBOOK_EMULATED_GPUS", GPUS);
-        std::env::remove_var("CUDA_VISIBLE_DEVICES");
+    let program = std::env::current_exe().unwrap();
+    let folder = program.with_file_name("emulated-driver");
+    if std::env::var_os("LD_LIBRARY_PATH").is_some_and(|path| *path == *folder) {
+        return;
     }
-    // SAFETY: the library has no initialisers.
-    let loaded = unsafe { libloading::Library::new(library()) }.unwrap();
-    // From now on the loader takes it for libcuda.so.1.
-    std::mem::forget(loaded);
-    // SAFETY: opens the library, and looks a name up.
-    let ours = unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
-    assert!(
-        ours.is_ok(),
-        "NVIDIA's driver is in the way: the loader finds its libcuda.so"
-    );
+    std::fs::create_dir_all(&folder).unwrap();
+    // It may be there already, for other tests make it, too.
+    let _ = symlink("../libemulated_driver.so", folder.join("libcuda.so"));
+    let mut again = Command::new(program);
+    again.args(std::env::args_os().skip(1)).env("LD_LIBRARY_PATH", folder);
+    again.env("WORKBOOK_EMULATED_GPUS", GPUS).env_remove("CUDA_VISIBLE_DEVICES");
+    panic!("it does not start: {}", again.exec());
 });
 
 /// The primary context of a GPU, without cudarc's own waits. Tests of one file run side by
@@ -86,11 +81,8 @@ pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
 }
 
 /// This test file's program, to run one test of it in a process of its own.
-pub(crate) fn alone(
-    test: &str,
-    environment: &[(&str, &str)],
-) -> std::process::Output {
-    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+pub(crate) fn alone(test: &str, environment: &[(&str, &str)]) -> Output {
+    let mut program = Command::new(std::env::current_exe().unwrap());
     program.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
     program.envs(environment.iter().map(|(name, value)| (OsStr::new(name), value)));
     program.output().unwrap()

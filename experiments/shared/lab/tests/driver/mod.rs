@@ -1,7 +1,5 @@
-//! Running the experiments' real programs under the stand-in driver (`driver.c`, which
-//! says what it is and what it is not).
-
-mod stand_in;
+//! Running the experiments' real programs on the driver for tests, which they take for
+//! NVIDIA's, or on the emulated one.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,25 +9,21 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use record::{Record, Results};
 use tempfile::TempDir;
 
-/// The experiments whose programs are run. The first two only copy, so the stand-in
-/// driver is enough for them; of the third, only what it does before its first kernel.
+/// The experiments whose programs are run again and again. The first two only copy.
 pub(crate) const EXPERIMENTS: [&str; 3] =
     ["transfer-bandwidth", "host-memory", "coalescing"];
 
-/// More programs that only copy; these are run once, to their end.
+/// More programs that only copy; these are run once.
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
-/// Programs that are run on emulated GPUs only.
+/// Programs that are run on the emulated driver only.
 pub(crate) const EMULATED: [&str; 4] =
     ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
-
-/// No program here runs for more than a few seconds; one that does hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Folder of the programs: where cargo puts those of the profile that this test was
 /// built with. It does not build other packages' programs for a test, so this does.
@@ -52,10 +46,8 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// The stand-in driver's file.
-pub(crate) fn driver() -> PathBuf {
-    stand_in::FOLDER.join("libcuda.so.1")
-}
+/// Name of a folder beside those that programs know.
+const NO_DRIVER: &str = "no-driver";
 
 /// A temporary folder to run programs in. Nothing that they write outlives it. Threads
 /// do not share one, so what is found there is known to be the last program's.
@@ -70,7 +62,17 @@ impl Desk {
             Desk { folder: tempfile::tempdir().unwrap(), programs: Cell::new(0) };
         fs::create_dir(desk.here()).unwrap();
         fs::create_dir(desk.temporary()).unwrap();
+        fs::create_dir(desk.no_driver()).unwrap();
+        for name in cudarc::get_lib_name_candidates("cuda") {
+            fs::write(desk.no_driver().join(name), "").unwrap();
+        }
         desk
+    }
+
+    /// A folder that makes the loader find no driver: whatever name it looks for, it comes
+    /// upon a file first that is no library.
+    pub(crate) fn no_driver(&self) -> PathBuf {
+        self.folder.path().join(NO_DRIVER)
     }
 
     /// The current folder of the programs.
@@ -114,7 +116,7 @@ impl Desk {
         files
     }
 
-    /// The program of an experiment with these arguments, under the stand-in driver,
+    /// The program of an experiment with these arguments, on the driver for tests,
     /// with nothing else of the tester's environment than the path.
     pub(crate) fn program(&self, experiment: &str, arguments: &str) -> Program {
         let mut command = Command::new(PROGRAMS.join(experiment));
@@ -124,7 +126,7 @@ impl Desk {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TMPDIR", self.temporary())
-            .env("LD_LIBRARY_PATH", &*stand_in::FOLDER)
+            .env("LD_LIBRARY_PATH", &*test_driver::FOLDER)
             .stdin(Stdio::null());
         let n = self.programs.replace(self.programs.get() + 1);
         let output = |name| self.folder.path().join(format!("{name}-{n}"));
@@ -135,7 +137,7 @@ impl Desk {
         Program { command, stdout, stderr }
     }
 
-    #[allow(dead_code)] // of the sessions under the stand-in driver
+    #[allow(dead_code)] // not of the sessions
     /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
     pub(crate) fn unpack(&self, experiment: &str) {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
@@ -197,9 +199,9 @@ impl Program {
         self
     }
 
-    pub(crate) fn without_driver(mut self) -> Program {
-        self.command.env_remove("LD_LIBRARY_PATH");
-        self
+    pub(crate) fn without_driver(self) -> Program {
+        let folder = self.stdout.with_file_name(NO_DRIVER);
+        self.set("LD_LIBRARY_PATH", folder)
     }
 
     /// As a copy that lies where no emulated driver does, either.
@@ -234,7 +236,7 @@ impl Program {
 
     pub(crate) fn start(mut self) -> Running {
         let child = self.command.spawn().unwrap();
-        Running { child, program: self, started: Instant::now() }
+        Running { child, program: self }
     }
 }
 
@@ -242,14 +244,14 @@ impl Program {
 pub(crate) struct Running {
     child: Child,
     program: Program,
-    started: Instant,
 }
 
 impl Running {
     /// Waits until standard output has `text` in it.
     pub(crate) fn wait_until_it_prints(&mut self, text: &str) {
         while !fs::read_to_string(&self.program.stdout).unwrap().contains(text) {
-            self.wait_a_moment();
+            assert!(self.child.try_wait().unwrap().is_none(), "it has ended");
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
@@ -262,12 +264,7 @@ impl Running {
 
     /// Waits for the end. No program may panic, whatever happens to it.
     pub(crate) fn end(mut self) -> Ended {
-        let status = loop {
-            match self.child.try_wait().unwrap() {
-                Some(status) => break status,
-                None => self.wait_a_moment(),
-            }
-        };
+        let status = self.child.wait().unwrap();
         let text =
             |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
         let (stdout, stderr) =
@@ -275,11 +272,6 @@ impl Running {
         let ended = Ended { status, stdout, stderr };
         assert!(!ended.stderr.contains("panicked"), "{ended}");
         ended
-    }
-
-    fn wait_a_moment(&mut self) {
-        assert!(self.started.elapsed() < PATIENCE, "the program hangs");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
