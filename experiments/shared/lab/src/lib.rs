@@ -6,7 +6,12 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`lab`](mod@session) | [`run`], [`Lab`] and [`Case`]: from command line to record |
+//! | [`program`] | [`run`]: an experiment as a program |
+//! | [`session`] | [`Lab`]: one run, from its start to its record |
+//! | [`case`] | [`Case`]: one measurement in the making |
+//! | [`measure`] | [`Timed`]: time a case, check it, record it |
+//! | [`launch`] | [`kernels!`]: kernels as functions; grids and blocks |
+//! | [`memory`] | pinned and mapped host memory |
 //! | [`options`] | the options that all experiments share |
 //! | [`timing`] | samples by CUDA events and by the host's clock |
 //! | [`timeline`] | what ran when, on the host and on the GPU |
@@ -22,17 +27,23 @@
 //! | [`libraries`] | finding CUDA's libraries in odd places |
 //! | [`workspace`] | where the results lie, and which revision this is |
 
+pub mod case;
 pub mod check;
 pub mod counters;
 pub mod emulator;
 pub mod gpu;
 pub mod kernel;
+pub mod launch;
 pub mod lessons;
 pub mod libraries;
 pub mod machine;
 pub mod machine_code;
+pub mod measure;
+pub mod memory;
 pub mod nccl;
 pub mod options;
+mod place;
+pub mod program;
 pub mod ptx;
 mod reference;
 pub mod session;
@@ -42,8 +53,11 @@ pub mod timing;
 pub mod workspace;
 
 pub use anyhow::Result;
+pub use case::Case;
 pub use kernel::Kernel;
+pub use measure::Timed;
 pub use options::{CannotRun, Options};
+pub use program::run;
 pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
-pub use session::{Case, Lab, run};
+pub use session::Lab;
 pub use timing::Samples;

@@ -3,9 +3,9 @@
 
 use std::ffi::CStr;
 
+use crate::libraries;
 use anyhow::{Result, anyhow};
 use cudarc::nccl::{result, sys};
-use crate::libraries;
 
 /// Has NCCL not use the switch's multicast (NVLS), with which the switch itself adds. It
 /// takes effect before NCCL is loaded.

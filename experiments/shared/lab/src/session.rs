@@ -1,137 +1,26 @@
-//! One run of one experiment, from the command line to the record.
+//! One run of one experiment, from its start to its record.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
-use clap::{CommandFactory, FromArgMatches};
-use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError, sys};
-use record::file::{Conflict, conflict};
+use anyhow::{Context, Result};
+use cudarc::driver::{CudaContext, CudaModule, CudaStream, sys};
 use record::{
-    Cache, Ceiling, Clock, EMULATED, Measurement, MemoryReading, Parameter, Record,
-    Results, Run, Skipped, Software, Source, Span, same_hardware, units,
+    Clock, EMULATED, Measurement, Record, Results, Run, Skipped, Software, Source,
+    units,
 };
 
+use crate::case::Case;
 use crate::counters::{self, Windows};
-use crate::emulator::{self, Counted, Emulator};
-use crate::gpu::{self, Gpus};
+use crate::emulator::{Counted, Emulator};
+use crate::gpu;
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
-use crate::options::{CannotRun, Options, Outcome};
-use crate::reference;
+use crate::options::{CannotRun, Options};
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
-use crate::{libraries, machine_code, workspace};
-
-/// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
-/// measure, writes the record, and says in the exit code how it went
-/// ([`crate::options`]). `about` is the experiment's question, for `--help`. A kernel is
-/// named unless the experiment only copies.
-pub fn run(
-    name: &'static str,
-    about: &'static str,
-    kernel: Option<Kernel>,
-    experiment: impl FnOnce(&mut Lab) -> Result<()>,
-) -> ExitCode {
-    libraries::expose(&[libraries::NVRTC]);
-    let command = Options::command().name(name).about(about);
-    let options = command
-        .try_get_matches()
-        .and_then(|matches| Options::from_arg_matches(&matches));
-    let options = options.unwrap_or_else(|e| {
-        libraries::tidy();
-        e.exit()
-    });
-    let outcome = conduct(name, kernel, options, experiment);
-    libraries::tidy();
-    match &outcome {
-        Outcome::Recorded => {}
-        Outcome::Failed(e) => {
-            anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
-        }
-        Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} cannot run on this machine: {why}.\n\
-             Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machines measured.{}",
-            if Emulator::loaded().is_none() && emulator::find().is_some() {
-                " An emulated GPU runs it with --emulate."
-            } else {
-                ""
-            }
-        ),
-    }
-    outcome.exit_code()
-}
-
-fn conduct(
-    name: &str,
-    kernel: Option<Kernel>,
-    mut options: Options,
-    experiment: impl FnOnce(&mut Lab) -> Result<()>,
-) -> Outcome {
-    let emulator = Emulator::loaded();
-    if options.emulate && emulator.is_none() {
-        let why = "the emulated driver does not lie beside the program";
-        return Outcome::CannotRun(CannotRun(why.to_owned()));
-    }
-    // Without a time, large sizes tell no more than small ones.
-    options.quick |= emulator.is_some();
-    match gpu::probe() {
-        Gpus::None(why) => return Outcome::CannotRun(CannotRun(why)),
-        Gpus::Count(n) if options.device >= n => {
-            let why = format!(
-                "there is no GPU {}, only {n} (numbered from 0)",
-                options.device
-            );
-            return Outcome::CannotRun(CannotRun(why));
-        }
-        Gpus::Count(_) => {}
-    }
-    let profiled = options.counters && emulator.is_none();
-    let recorded = if profiled && counters::skeleton().is_none() {
-        Table::new(options.json).line(&format!(
-            "{name}: counting under ncu, which runs it several times"
-        ));
-        counters::count().and_then(|record| finish(&record, &options))
-    } else {
-        Lab::start(name, kernel, options, emulator).and_then(|mut lab| {
-            experiment(&mut lab)?;
-            lab.finish()
-        })
-    };
-    match recorded {
-        Ok(()) => Outcome::Recorded,
-        Err(e) => match e.downcast() {
-            Ok(why) => Outcome::CannotRun(why),
-            Err(e) => Outcome::Failed(e),
-        },
-    }
-}
-
-/// What to do about a broken record of this experiment.
-const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
-
-/// What to do about the errors that people meet.
-fn hint(error: &anyhow::Error) -> &'static str {
-    use sys::CUresult as C;
-    match error.chain().find_map(|e| e.downcast_ref::<DriverError>()).map(|e| e.0) {
-        Some(C::CUDA_ERROR_OUT_OF_MEMORY) => {
-            "\nThe GPU or the host ran out of memory: close other programs that use it \
-             (nvidia-smi lists them), or try --quick, which takes less."
-        }
-        Some(C::CUDA_ERROR_UNSUPPORTED_PTX_VERSION) => {
-            "\nThe driver is older than CUDA 12.4: update it."
-        }
-        Some(C::CUDA_ERROR_NO_BINARY_FOR_GPU) => {
-            "\nThis GPU is older than the kernels ask for (compute capability 7.5)."
-        }
-        _ => "",
-    }
-}
+use crate::{machine_code, place, reference, workspace};
 
 /// What a lesson gets to work with. It owns the context and the record being made, and
 /// nothing of the lesson's.
@@ -154,7 +43,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    fn start(
+    pub(crate) fn start(
         name: &str,
         kernel: Option<Kernel>,
         options: Options,
@@ -178,11 +67,13 @@ impl Lab {
         }
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
-        let results = results(&options);
+        let results = place::results(&options);
         machine.name = match &options.machine {
             Some(name) => name.clone(),
             None if emulator.is_some() => EMULATED.to_owned(),
-            None => free_name(&results, &machine, experiment, options.replace)?,
+            None => {
+                place::free_name(&results, &machine, experiment, options.replace)?
+            }
         };
         let (revision, dirty) = workspace::revision();
         let arguments =
@@ -240,7 +131,7 @@ impl Lab {
             emulator,
             sources,
         };
-        lab.check_replacement()?; // before measuring, not after
+        place::check(&lab.results, &lab.record, &lab.options)?; // before measuring, not after
         lab.introduce();
         Ok(lab)
     }
@@ -484,204 +375,14 @@ impl Lab {
         self.table.line(&format!("{name} on {}{peaks}", gpu.name));
     }
 
-    /// A record must not silently be replaced by one of other hardware, nor a full one
-    /// by a quick one.
-    fn check_replacement(&self) -> Result<()> {
-        let machine = &self.record.machine;
-        let (name, experiment) = (&machine.name, &self.record.experiment);
-        self.results.check_writable(name)?;
-        let old = match self.results.read(name, experiment) {
-            Err(_) if self.options.replace => return Ok(()),
-            old => old.context(REPLACEABLE)?,
-        };
-        let Some(old) = old else { return Ok(()) };
-        if self.emulator.is_some() {
-            if old.source == Source::Emulated {
-                return Ok(()); // it is the same wherever it is made
-            }
-            bail!(
-                "{} was measured, and a record of the emulated GPU never takes its \
-                 place: leave out --machine, or write elsewhere with --results DIR",
-                self.results.path(name, experiment)?.display()
-            )
-        }
-        if self.options.replace {
-            return Ok(());
-        }
-        let Some(conflict) = conflict(&old, machine, self.options.quick) else {
-            return Ok(());
-        };
-        let advice = match conflict {
-            Conflict::OtherHardware => "name this machine with --machine NAME",
-            Conflict::QuickOverFull => "write elsewhere with --results DIR",
-        };
-        let path = self.results.path(name, experiment)?;
-        bail!(
-            "{} {conflict}: {advice}, or replace it with --replace",
-            path.display()
-        )
-    }
-
-    fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.record.gpu_after = self.monitor.state(self.options.device);
         match counters::skeleton() {
             Some(path) => {
                 Ok(std::fs::write(path, record::file::to_json(&self.record))?)
             }
-            None => finish(&self.record, &self.options),
+            None => place::store(&self.record, &self.options),
         }
-    }
-}
-
-/// Writes the finished record and says where it is.
-fn finish(record: &Record, options: &Options) -> Result<()> {
-    let results = results(options);
-    let mut table = Table::new(options.json);
-    if record.source == Source::Profiled {
-        record.measurements.iter().for_each(|m| table.counted(m));
-    }
-    if is_known(&results, record) {
-        let path = results.path(&record.machine.name, &record.experiment)?;
-        table.line(&format!("recorded before, and the same: {}", path.display()));
-    } else {
-        let path = results.write(record)?;
-        table.line(&format!("recorded: {}", path.display()));
-    }
-    if record.source != Source::Emulated {
-        results.set_this_machine(&record.machine.name)?;
-    }
-    if options.json {
-        let json = record::file::to_json(record);
-        match std::io::stdout().write_all(json.as_bytes()) {
-            // A reader that has seen enough is no failure.
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
-            written => {
-                written.context("recorded, but not printed on standard output")?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether there is an emulated record with the same counts. It stays, with its date: then
-/// a record changes only when what was counted does, and can be committed.
-fn is_known(results: &Results, record: &Record) -> bool {
-    let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
-    let counted = |record: &Record| {
-        let Record { kernel, further_kernels, measurements, skipped, .. } =
-            record.clone();
-        (kernel, further_kernels, measurements, skipped)
-    };
-    record.source == Source::Emulated
-        && old.is_some_and(|old| counted(&old) == counted(record))
-}
-
-/// The folder of records that the options name, or the workbook's.
-fn results(options: &Options) -> Results {
-    Results::new(options.results.clone().unwrap_or_else(workspace::results))
-}
-
-/// One measurement in the making: what was done, how much it moved, what was checked.
-#[derive(Clone, Debug)]
-pub struct Case {
-    measurement: Measurement,
-    samples: Option<Samples>,
-}
-
-impl Case {
-    /// A case by name, such as `copy`. Names are lower-case words joined by underscores.
-    pub fn new(case: &str) -> Case {
-        let measurement = Measurement {
-            case: case.to_owned(),
-            parameters: BTreeMap::new(),
-            clock: record::Clock::Host,
-            cache: Cache::NotApplicable,
-            ceiling: Ceiling::None,
-            bytes_read: 0,
-            bytes_written: 0,
-            elements_checked: 0,
-            operations_per_sample: 1,
-            seconds: vec![],
-            model: BTreeMap::new(),
-            counters: BTreeMap::new(),
-            remarks: vec![],
-            spans: vec![],
-            memory: BTreeMap::new(),
-        };
-        Case { measurement, samples: None }
-    }
-
-    /// Adds a swept parameter: a number or a name.
-    pub fn with(mut self, name: &str, value: impl Into<Parameter>) -> Case {
-        self.measurement.parameters.insert(name.to_owned(), value.into());
-        self
-    }
-
-    /// Bytes that one operation asks to read, seen from the GPU.
-    pub fn reads(mut self, bytes: usize) -> Case {
-        self.measurement.bytes_read = bytes as u64;
-        self
-    }
-
-    /// Bytes that one operation asks to write, seen from the GPU.
-    pub fn writes(mut self, bytes: usize) -> Case {
-        self.measurement.bytes_written = bytes as u64;
-        self
-    }
-
-    /// The theoretical peak that bounds the case.
-    pub fn ceiling(mut self, ceiling: Ceiling) -> Case {
-        self.measurement.ceiling = ceiling;
-        self
-    }
-
-    /// States what the operations of a sample touch together, against the L2 cache:
-    /// cold from four times its size on.
-    pub fn footprint(mut self, bytes: usize, l2_bytes: usize) -> Case {
-        let cold = bytes >= 4 * l2_bytes;
-        self.measurement.cache = if cold { Cache::Cold } else { Cache::Warm };
-        self
-    }
-
-    /// What the lesson's model says of the case, by name with unit.
-    pub fn model(mut self, name: &str, value: f64) -> Case {
-        self.measurement.model.insert(name.to_owned(), value);
-        self
-    }
-
-    /// Output elements that were compared with the expected result.
-    pub fn checked(mut self, elements: u64) -> Case {
-        self.measurement.elements_checked = elements;
-        self
-    }
-
-    /// What ran when in the operation of median time.
-    pub fn spans(mut self, spans: Vec<Span>) -> Case {
-        self.measurement.spans = spans;
-        self
-    }
-
-    /// One series of memory readings over the course of an operation.
-    pub fn memory(mut self, series: &str, readings: Vec<MemoryReading>) -> Case {
-        self.measurement.memory.insert(series.to_owned(), readings);
-        self
-    }
-
-    /// The samples.
-    pub fn samples(mut self, samples: Samples) -> Case {
-        self.samples = Some(samples);
-        self
-    }
-
-    fn finish(self) -> Result<Measurement> {
-        let samples = self.samples.context("a case was recorded without samples")?;
-        Ok(Measurement {
-            clock: samples.clock,
-            operations_per_sample: samples.operations,
-            seconds: samples.seconds,
-            counters: samples.counted.total,
-            ..self.measurement
-        })
     }
 }
 
@@ -756,99 +457,10 @@ fn command(arguments: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
-/// A broken record of `experiment` itself counts as its own if it is to be replaced.
-fn free_name(
-    results: &Results,
-    machine: &record::Machine,
-    experiment: &str,
-    replace: bool,
-) -> Result<String> {
-    let base = base_name(machine);
-    for n in 1..1000 {
-        let name = if n == 1 { base.clone() } else { format!("{base}-{n}") };
-        let mut same = true;
-        for recorded in results.experiments(&name)? {
-            let old = match results.read(&name, &recorded) {
-                Err(_) if replace && recorded == experiment => None,
-                Err(e) if recorded == experiment => {
-                    return Err(e).context(REPLACEABLE);
-                }
-                old => old?,
-            };
-            same &= old.is_none_or(|old| same_hardware(&old.machine, machine));
-        }
-        if same {
-            return Ok(name);
-        }
-    }
-    bail!("a thousand machines are called {base}: choose a name with --machine NAME")
-}
-
-/// A folder name out of the GPU's: `NVIDIA GeForce RTX 4090` is `rtx-4090`; with two of
-/// them `rtx-4090-x2`.
-fn base_name(machine: &record::Machine) -> String {
-    let gpu =
-        machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
-    let words = gpu.split(|c: char| !c.is_ascii_alphanumeric());
-    let words = words.filter(|w| !["", "nvidia", "geforce", "tesla"].contains(w));
-    let mut name = words.collect::<Vec<_>>().join("-");
-    name.truncate(48);
-    if name.is_empty() {
-        name = "gpu".to_owned();
-    }
-    match machine.gpus.len() {
-        0 | 1 => name,
-        n => format!("{name}-x{n}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::Counted;
-    use record::{Cpu, Gpu, Machine};
-
-    fn machine(gpu: &str, count: usize, cpu: &str) -> Machine {
-        let gpu = Gpu {
-            name: gpu.to_owned(),
-            compute_capability: "9.0".to_owned(),
-            multiprocessors: 132,
-            memory_bytes: 1 << 37,
-            l2_bytes: 60 << 20,
-            sm_clock_khz: 1_980_000,
-            memory_clock_khz: 3_201_000,
-            memory_bus_bits: 6016,
-            ecc: None,
-            pcie: None,
-            nvlink: None,
-        };
-        Machine {
-            name: "unnamed".to_owned(),
-            gpus: vec![gpu; count],
-            measured_gpu: 0,
-            cpu: Cpu { model: cpu.to_owned(), logical_cores: 16 },
-            host_memory_bytes: 1 << 37,
-            numa_nodes: None,
-            virtualised: None,
-        }
-    }
-
-    #[test]
-    fn machines_are_named_after_their_gpus() {
-        for (gpu, count, name) in [
-            ("NVIDIA H200", 1, "h200"),
-            ("NVIDIA H200", 8, "h200-x8"),
-            ("NVIDIA GeForce RTX 4090", 1, "rtx-4090"),
-            ("Tesla T4", 1, "t4"),
-            ("NVIDIA RTX 6000 Ada Generation", 2, "rtx-6000-ada-generation-x2"),
-            ("☃", 1, "gpu"),
-        ] {
-            let got = base_name(&machine(gpu, count, "cpu"));
-            assert_eq!(got, name);
-            record::file::check_name("machine", &got).unwrap();
-        }
-    }
+    use std::collections::BTreeMap;
 
     #[test]
     fn commands_are_recorded_without_paths() {
@@ -860,24 +472,6 @@ mod tests {
             let words = line.split(' ').map(str::to_owned);
             assert_eq!(command(words), recorded);
         }
-    }
-
-    #[test]
-    fn parameters_and_traffic_reach_the_measurement() {
-        let samples = Samples {
-            clock: record::Clock::CudaEvents,
-            operations: 4,
-            seconds: vec![1.0],
-            window: None,
-            counted: Counted::default(),
-        };
-        let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
-        let m = case.samples(samples).checked(2).finish().unwrap();
-        assert_eq!(
-            (m.bytes_read, m.cache, m.operations_per_sample),
-            (8, Cache::Cold, 4)
-        );
-        assert!(Case::new("copy").finish().is_err());
     }
 
     #[test]

@@ -35,6 +35,18 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// The median, in seconds for one operation; not a number on an emulated GPU.
+    pub fn median(&self) -> f64 {
+        Statistics::of(&self.seconds)
+            .map_or(f64::NAN, |statistics| statistics.median)
+    }
+
+    /// The samples of one of `count` equal parts of an operation.
+    pub fn per(mut self, count: usize) -> Samples {
+        self.seconds.iter_mut().for_each(|seconds| *seconds /= count as f64);
+        self
+    }
+
     /// Samples that were timed.
     fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
         let counted = Counted::default();

@@ -40,7 +40,7 @@ missing! {
     cuDevicePrimaryCtxSetFlags_v2 cuDeviceRegisterAsyncNotification
     cuDeviceSetGraphMemAttribute cuDeviceUnregisterAsyncNotification
     cuExternalMemoryGetMappedBuffer cuExternalMemoryGetMappedMipmappedArray
-    cuFlushGPUDirectRDMAWrites cuFuncGetName cuFuncGetParamCount cuFuncGetParamInfo
+    cuFlushGPUDirectRDMAWrites cuFuncGetName cuFuncGetParamCount
     cuFuncIsLoaded cuFuncLoad cuFuncSetBlockShape cuFuncSetSharedMemConfig
     cuFuncSetSharedSize cuGetExportTable cuGetProcAddress cuGetProcAddress_v2
     cuGraphAddBatchMemOpNode cuGraphAddChildGraphNode cuGraphAddDependencies

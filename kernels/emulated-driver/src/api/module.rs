@@ -197,6 +197,16 @@ api! {
         value.set(session.function_attribute(function, attribute)?)?;
     }
 
+    fn cuFuncGetParamInfo(session, function: usize, place: usize, offset: Out<usize>, bytes: Out<usize>) {
+        let (_, _, kernel) = session.function(function)?;
+        let Some(parameter) = kernel.parameters.get(place).copied() else {
+            session.explained.set(true); // how programs find out how many there are
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        };
+        offset.set(parameter.offset as usize)?;
+        bytes.set_if_wanted(parameter.bytes as usize)?;
+    }
+
     fn cuFuncSetAttribute(session, function: usize, attribute: c_uint, value: c_int) {
         let shared = session.function(function)?.2.shared_bytes;
         let function = session.functions.get_mut(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;

@@ -1,0 +1,140 @@
+//! The strided and the contiguous array, the kernels that use both, and the check.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use lab::launch::{blocks, threads};
+use lab::{Lab, Result, check};
+
+use crate::STRIDES;
+use crate::fetches;
+use crate::model::{Shape, WORD_BYTES};
+use crate::offsets::OFFSETS;
+
+// SAFETY: `fill` writes `count` words. The others use `count` elements of `contiguous`,
+// and of `strided` `count * stride` and `offset` more; `Arrays` has room for that.
+lab::kernels! { unsafe "coalescing" {
+    fn fill(words: &mut CudaSlice<u32>, count: usize);
+    fn access[
+        "gather1", "gather2", "gather4", "gather8", "gather16", "gather4_resident",
+        "scatter4", "read4", "write4", "idle",
+    ](
+        strided: &mut CudaSlice<u32>, contiguous: &mut CudaSlice<u32>,
+        count: usize, stride: usize, offset: usize,
+    );
+} }
+
+/// The array that is used with a stride, and the one that is used without.
+pub(crate) struct Arrays {
+    strided: CudaSlice<u32>,
+    contiguous: CudaSlice<u32>,
+    kernels: Kernels,
+    pub(crate) stream: Arc<CudaStream>,
+    /// Threads that the GPU holds at once.
+    resident: usize,
+    fetch_bytes: usize,
+}
+
+impl Arrays {
+    pub(crate) fn new(lab: &Lab) -> Result<Arrays> {
+        let stream = lab.context().new_stream()?;
+        let wanted =
+            lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
+        let (stride, offset) =
+            (STRIDES[STRIDES.len() - 1], OFFSETS[OFFSETS.len() - 1]);
+        let affordable = lab.free_bytes()? / 2 / (WORD_BYTES * (stride + 1));
+        let words = wanted.min((affordable + 1).next_power_of_two() / 2);
+        Ok(Arrays {
+            strided: stream.alloc_zeros(words * stride + 4 * offset)?,
+            contiguous: stream.alloc_zeros(words)?,
+            kernels: Kernels::load(lab)?,
+            resident: lab.resident_threads()?,
+            fetch_bytes: fetches::usual(lab),
+            stream,
+        })
+    }
+
+    /// The case that all others vary: element after element, one for each thread.
+    pub(crate) fn plain(&self, kernel: &'static str) -> Shape {
+        let digits = kernel.trim_start_matches(char::is_alphabetic);
+        let width = digits.trim_end_matches("_resident").parse();
+        let access_bytes = width.unwrap_or(WORD_BYTES);
+        let count = self.contiguous.len() * WORD_BYTES / access_bytes;
+        let threads =
+            if kernel.ends_with("_resident") { self.resident } else { count };
+        let fetch_bytes = self.fetch_bytes;
+        Shape {
+            kernel,
+            access_bytes,
+            threads,
+            count,
+            stride: 1,
+            offset: 0,
+            fetch_bytes,
+        }
+    }
+
+    /// Fills the array that the kernel reads and clears the one that it writes.
+    pub(crate) fn prepare(&mut self, shape: &Shape) -> Result<()> {
+        let (read, written) = match shape.kind() {
+            "gather" | "read" => (&mut self.strided, &mut self.contiguous),
+            _ => (&mut self.contiguous, &mut self.strided),
+        };
+        self.stream.memset_zeros(written)?;
+        let count = read.len();
+        self.kernels.fill(&self.stream, blocks(1024, 1024), read, count)
+    }
+
+    pub(crate) fn launch(&mut self, shape: &Shape) -> Result<()> {
+        let Shape { kernel, threads: started, count, stride, offset, .. } = *shape;
+        let (strided, contiguous) = (&mut self.strided, &mut self.contiguous);
+        self.kernels.access(
+            kernel,
+            &self.stream,
+            threads(started),
+            strided,
+            contiguous,
+            count,
+            stride,
+            offset,
+        )
+    }
+
+    /// Runs a case and compares what it wrote, without timing it.
+    pub(crate) fn run_once(&mut self, shape: &Shape) -> Result<u64> {
+        self.prepare(shape)?;
+        self.launch(shape)?;
+        self.check(shape)
+    }
+
+    /// `read4` marks what is wrong: every word of an array that holds nothing right.
+    pub(crate) fn read_finds_what_is_wrong(&mut self) -> Result<u64> {
+        let shape = Shape { count: 1000, offset: 1, ..self.plain("read4") };
+        self.stream.memset_zeros(&mut self.strided)?;
+        self.launch(&shape)?;
+        let marks = self.stream.clone_dtoh(&self.contiguous.slice(..shape.count))?;
+        check::every_element("marks in a cleared array", &marks, |_| 1)
+    }
+
+    /// Compares every element. What was written with a stride is gathered first; what
+    /// `read` marked must be nothing.
+    pub(crate) fn check(&mut self, shape: &Shape) -> Result<u64> {
+        let Shape { kernel, access_bytes, count, stride, offset, .. } = *shape;
+        let (reads, gathers) = (shape.kind() == "read", shape.kind() == "gather");
+        if !reads && !gathers {
+            self.stream.memset_zeros(&mut self.contiguous)?;
+            self.launch(&Shape { kernel: "gather4", ..*shape })?;
+        }
+        // dtoh: from the device (the GPU) to the host.
+        let words = count * access_bytes / WORD_BYTES;
+        let got = self.stream.clone_dtoh(&self.contiguous.slice(..words))?;
+        let words_each = access_bytes.div_ceil(WORD_BYTES);
+        let what = format!("{kernel} stride {stride} offset {offset}");
+        check::every_element(&what, &got, |word| {
+            let element = word / words_each * stride + offset;
+            let source = element * words_each + word % words_each;
+            let place = if gathers { source } else { word };
+            if reads { 0 } else { check::value(place) }
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! The model: how many sectors a warp touches, and how many bytes have to move for it.
+
+use std::collections::BTreeSet;
+
+use lab::{Case, Ceiling, Lab};
+
+pub(crate) const WORD_BYTES: usize = 4;
+const SECTOR_BYTES: usize = 32;
+const WARP: usize = 32;
+
+/// One case: `count` elements of `access_bytes`, `stride` elements from one to the next,
+/// from `offset` on, with an L2 cache that fetches `fetch_bytes` at a time. Threads past
+/// `count` do nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) kernel: &'static str,
+    pub(crate) access_bytes: usize,
+    pub(crate) threads: usize,
+    pub(crate) count: usize,
+    pub(crate) stride: usize,
+    pub(crate) offset: usize,
+    pub(crate) fetch_bytes: usize,
+}
+
+impl Shape {
+    /// The kernel's name without the width: `gather`, `scatter`, `read` or `write`.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kernel.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default()
+    }
+
+    /// Bytes that are asked for: read, and written.
+    fn useful_bytes(&self) -> (usize, usize) {
+        let bytes = self.count * self.access_bytes;
+        match self.kind() {
+            "read" => (bytes, 0),
+            "write" => (0, bytes),
+            _ => (bytes, bytes),
+        }
+    }
+
+    // ANCHOR: model
+    /// How many sectors the 32 threads of a warp touch with one access. An element lies
+    /// within one sector, because its width divides 32.
+    fn sectors_per_request(&self) -> usize {
+        let address = |lane| (lane * self.stride + self.offset) * self.access_bytes;
+        let sectors = (0..WARP).map(|lane| address(lane) / SECTOR_BYTES);
+        sectors.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Bytes that the strided elements occupy if memory comes in granules: each drags its
+    /// granule along, unless it shares it with its neighbours.
+    fn in_granules(&self, granule_bytes: usize) -> usize {
+        self.count * (self.stride * self.access_bytes).min(granule_bytes)
+    }
+
+    /// Bytes that the memory has to read, and to write. A load that misses the L2 cache
+    /// reads a whole fetch. A store ends in whole sectors; one that was filled only in
+    /// part has to be read first.
+    fn moved_bytes(&self, fetch_bytes: usize) -> (usize, usize) {
+        let contiguous = self.count * self.access_bytes;
+        let loaded = self.in_granules(fetch_bytes);
+        let stored = self.in_granules(SECTOR_BYTES);
+        let read_first = if self.stride == 1 { 0 } else { stored };
+        match self.kind() {
+            "gather" => (loaded, contiguous),
+            "scatter" => (contiguous + read_first, stored),
+            "read" => (loaded, 0),
+            _ => (read_first, stored),
+        }
+    }
+
+    /// Bytes that are asked for, over bytes that move.
+    fn useful_share_of_moved(&self, fetch_bytes: usize) -> f64 {
+        let both = |(read, written)| (read + written) as f64;
+        both(self.useful_bytes()) / both(self.moved_bytes(fetch_bytes))
+    }
+    // ANCHOR_END: model
+
+    /// Adds to a case what is asked for, and what the model says: by sectors alone, and
+    /// by what the L2 cache fetches.
+    pub(crate) fn describe(&self, case: Case, lab: &Lab) -> Case {
+        let (useful_read, useful_written) = self.useful_bytes();
+        let (read, written) = self.moved_bytes(self.fetch_bytes);
+        let case = case
+            .with("kind", self.kind())
+            .with("access_bytes", self.access_bytes)
+            .reads(useful_read)
+            .writes(useful_written)
+            .ceiling(Ceiling::DeviceMemory)
+            .footprint(read + written, lab.l2_bytes())
+            .model("sectors_per_request", self.sectors_per_request() as f64)
+            .model("dram_read_bytes", read as f64)
+            .model("dram_write_bytes", written as f64);
+        let Some(peak) = lab.memory_peak() else { return case };
+        let bound = |fetch_bytes| peak * self.useful_share_of_moved(fetch_bytes);
+        case.model("sector_bound_bytes_per_second", bound(SECTOR_BYTES))
+            .model("fetch_bound_bytes_per_second", bound(self.fetch_bytes))
+    }
+}

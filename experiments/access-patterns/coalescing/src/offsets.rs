@@ -1,0 +1,19 @@
+//! Offsets: a shifted warp touches one more sector. What does that cost?
+
+use lab::Case;
+
+use crate::arrays::Arrays;
+use crate::model::Shape;
+
+pub(crate) const OFFSETS: [usize; 8] = [0, 1, 2, 4, 7, 8, 16, 32];
+
+pub(crate) fn cases(arrays: &Arrays) -> Vec<(Case, Shape)> {
+    let mut cases = vec![];
+    for offset in OFFSETS {
+        for kernel in ["gather4", "scatter4", "gather16"] {
+            let case = Case::new("offset").with("offset", offset);
+            cases.push((case, Shape { offset, ..arrays.plain(kernel) }));
+        }
+    }
+    cases
+}

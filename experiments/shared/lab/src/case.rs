@@ -1,0 +1,141 @@
+//! One measurement in the making.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use record::{Cache, Ceiling, Measurement, MemoryReading, Parameter, Span};
+
+use crate::timing::Samples;
+
+/// One measurement in the making: what was done, how much it moved, what was checked.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub(crate) measurement: Measurement,
+    pub(crate) samples: Option<Samples>,
+}
+
+impl Case {
+    /// A case by name, such as `copy`. Names are lower-case words joined by underscores.
+    pub fn new(case: &str) -> Case {
+        let measurement = Measurement {
+            case: case.to_owned(),
+            parameters: BTreeMap::new(),
+            clock: record::Clock::Host,
+            cache: Cache::NotApplicable,
+            ceiling: Ceiling::None,
+            bytes_read: 0,
+            bytes_written: 0,
+            elements_checked: 0,
+            operations_per_sample: 1,
+            seconds: vec![],
+            model: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            remarks: vec![],
+            spans: vec![],
+            memory: BTreeMap::new(),
+        };
+        Case { measurement, samples: None }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.measurement.case
+    }
+
+    /// Adds a swept parameter: a number or a name.
+    pub fn with(mut self, name: &str, value: impl Into<Parameter>) -> Case {
+        self.measurement.parameters.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Bytes that one operation asks to read, seen from the GPU.
+    pub fn reads(mut self, bytes: usize) -> Case {
+        self.measurement.bytes_read = bytes as u64;
+        self
+    }
+
+    /// Bytes that one operation asks to write, seen from the GPU.
+    pub fn writes(mut self, bytes: usize) -> Case {
+        self.measurement.bytes_written = bytes as u64;
+        self
+    }
+
+    /// The theoretical peak that bounds the case.
+    pub fn ceiling(mut self, ceiling: Ceiling) -> Case {
+        self.measurement.ceiling = ceiling;
+        self
+    }
+
+    /// States what the operations of a sample touch together, against the L2 cache:
+    /// cold from four times its size on.
+    pub fn footprint(mut self, bytes: usize, l2_bytes: usize) -> Case {
+        let cold = bytes >= 4 * l2_bytes;
+        self.measurement.cache = if cold { Cache::Cold } else { Cache::Warm };
+        self
+    }
+
+    /// What the lesson's model says of the case, by name with unit.
+    pub fn model(mut self, name: &str, value: f64) -> Case {
+        self.measurement.model.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Output elements that were compared with the expected result.
+    pub fn checked(mut self, elements: u64) -> Case {
+        self.measurement.elements_checked = elements;
+        self
+    }
+
+    /// What ran when in the operation of median time.
+    pub fn spans(mut self, spans: Vec<Span>) -> Case {
+        self.measurement.spans = spans;
+        self
+    }
+
+    /// One series of memory readings over the course of an operation.
+    pub fn memory(mut self, series: &str, readings: Vec<MemoryReading>) -> Case {
+        self.measurement.memory.insert(series.to_owned(), readings);
+        self
+    }
+
+    /// The samples.
+    pub fn samples(mut self, samples: Samples) -> Case {
+        self.samples = Some(samples);
+        self
+    }
+
+    pub(crate) fn finish(self) -> Result<Measurement> {
+        let samples = self.samples.context("a case was recorded without samples")?;
+        Ok(Measurement {
+            clock: samples.clock,
+            operations_per_sample: samples.operations,
+            seconds: samples.seconds,
+            counters: samples.counted.total,
+            ..self.measurement
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::Counted;
+
+    #[test]
+    fn parameters_and_traffic_reach_the_measurement() {
+        let samples = Samples {
+            clock: record::Clock::CudaEvents,
+            operations: 4,
+            seconds: vec![1.0],
+            window: None,
+            counted: Counted::default(),
+        };
+        let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
+        let m = case.samples(samples).checked(2).finish().unwrap();
+        assert_eq!(
+            (m.bytes_read, m.cache, m.operations_per_sample),
+            (8, Cache::Cold, 4)
+        );
+        assert!(Case::new("copy").finish().is_err());
+    }
+}

@@ -1,0 +1,232 @@
+//! Kernels as functions: declared once, compared with what the driver loaded, launched
+//! by name.
+//!
+//! ```no_run
+//! # use cudarc::driver::CudaSlice;
+//! // SAFETY: threads at or past `count` do nothing; others use element i of both.
+//! lab::kernels! { unsafe "vector-add" {
+//!     fn add(a: &CudaSlice<f32>, sum: &mut CudaSlice<f32>, count: usize);
+//! } }
+//! # const KERNELS: &str = "";
+//! ```
+//!
+//! The declaration stands for `kernels/vector-add.cu`. It makes a constant `KERNEL`, for
+//! [`lab::run`](crate::run()), and a type `Kernels`: `Kernels::load(lab)?` looks the
+//! functions up, and `kernels.add(&stream, threads(count), &a, &mut sum, count)?` queues
+//! a launch. Kernels of one signature can share a line, `fn copy["copy4", "copy16"](…)`;
+//! then the name comes first when they are launched.
+//!
+//! The declaration is `unsafe`, as an `extern` block is: the compiler cannot know what a
+//! kernel does with its arguments, so a comment above it says when a launch is sound.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use cudarc::driver::{
+    CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut,
+    DevicePtr, LaunchConfig, UnifiedSlice, sys,
+};
+
+/// Blocks of 256 threads, enough of them for `count` threads; at least one.
+pub fn threads(count: usize) -> LaunchConfig {
+    blocks(count.div_ceil(256).max(1), 256)
+}
+
+/// `count` blocks of `threads` threads each, in one dimension.
+pub fn blocks(count: usize, threads: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (count as u32, 1, 1),
+        block_dim: (threads as u32, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// Blocks of `block` threads in two dimensions (x, y), enough of them to cover `area`
+/// elements in each.
+pub fn tiles(area: (usize, usize), block: (usize, usize)) -> LaunchConfig {
+    let count = |area: usize, block: usize| area.div_ceil(block).max(1) as u32;
+    LaunchConfig {
+        grid_dim: (count(area.0, block.0), count(area.1, block.1), 1),
+        block_dim: (block.0 as u32, block.1 as u32, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// What a kernel can be given: device memory by reference, numbers by value.
+pub trait Argument {
+    /// What the kernel gets: an address, or the number.
+    type Raw;
+    /// The value to pass. Memory stays borrowed only until the launch is queued: the
+    /// lesson orders what comes after in its streams.
+    fn raw(self, stream: &CudaStream) -> Self::Raw;
+}
+
+macro_rules! memory {
+    ($($type:ty),*) => {$(
+        impl<T> Argument for $type {
+            type Raw = sys::CUdeviceptr;
+            fn raw(self, stream: &CudaStream) -> Self::Raw {
+                self.device_ptr(stream).0
+            }
+        }
+    )*};
+}
+memory!(
+    &CudaSlice<T>,
+    &mut CudaSlice<T>,
+    &CudaView<'_, T>,
+    &mut CudaViewMut<'_, T>,
+    &UnifiedSlice<T>,
+    &mut UnifiedSlice<T>
+);
+
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Argument for $type {
+            type Raw = $type;
+            fn raw(self, _: &CudaStream) -> Self::Raw {
+                self
+            }
+        }
+    )*};
+}
+// An address is a number of 64 bits, too.
+numbers!(u8, u32, i32, u64, i64, usize, f32, f64);
+
+/// A function of a module, whose parameters must have these sizes in bytes.
+pub fn function(
+    module: &Arc<CudaModule>,
+    name: &str,
+    sizes: &[usize],
+) -> Result<CudaFunction> {
+    let function = module
+        .load_function(name)
+        .with_context(|| format!("there is no kernel `{name}` in the module"))?;
+    for place in 0..=sizes.len() {
+        let (mut offset, mut taken) = (0, 0);
+        // SAFETY: the function is loaded; the driver writes two numbers, or fails past
+        // the last parameter.
+        let found = unsafe {
+            sys::cuFuncGetParamInfo(
+                function.cu_function(),
+                place,
+                &raw mut offset,
+                &raw mut taken,
+            )
+        };
+        let taken = found.result().ok().map(|()| taken);
+        let size = |size: Option<usize>| match size {
+            Some(bytes) => format!("has {bytes} bytes"),
+            None => "is not there".to_owned(),
+        };
+        let declared = sizes.get(place).copied();
+        if declared != taken {
+            bail!(
+                "kernel `{name}`: argument {place} {} in the declaration, and {} in the \
+                 kernel",
+                size(declared),
+                size(taken)
+            );
+        }
+    }
+    Ok(function)
+}
+
+/// Declares the kernels of one `kernels/<name>.cu`; see the [module](crate::launch).
+#[macro_export]
+macro_rules! kernels {
+    (unsafe $file:literal { $(
+        $(#[$doc:meta])*
+        fn $function:ident $([$($name:literal),+ $(,)?])? (
+            $($argument:ident: $type:ty),* $(,)?
+        );
+    )* }) => {
+        /// The kernels' source and PTX.
+        pub(crate) const KERNEL: $crate::Kernel = $crate::Kernel {
+            name: $file,
+            source: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/../../../kernels/", $file, ".cu"
+            )),
+            ptx: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/../../../kernels/ptx/", $file, ".ptx"
+            )),
+        };
+
+        /// The kernels, loaded.
+        #[derive(Clone)]
+        #[allow(dead_code)] // not every lesson looks its functions up in both ways
+        pub(crate) struct Kernels {
+            $($function: Vec<(&'static str, cudarc::driver::CudaFunction)>,)*
+        }
+
+        #[allow(dead_code)]
+        impl Kernels {
+            /// Those of the experiment's module.
+            pub(crate) fn load(lab: &$crate::Lab) -> $crate::Result<Kernels> {
+                Kernels::of(lab.module()?)
+            }
+
+            /// Those of another module made from the same file.
+            pub(crate) fn of(
+                module: &std::sync::Arc<cudarc::driver::CudaModule>,
+            ) -> $crate::Result<Kernels> {
+                Ok(Kernels { $($function: {
+                    let sizes: &[usize] = &[
+                        $(size_of::<<$type as $crate::launch::Argument>::Raw>()),*
+                    ];
+                    let mut names = vec![$($($name),+)?];
+                    if names.is_empty() {
+                        names.push(stringify!($function));
+                    }
+                    let load = |name| Ok((
+                        name, $crate::launch::function(module, name, sizes)?,
+                    ));
+                    names.into_iter().map(load).collect::<$crate::Result<_>>()?
+                },)* })
+            }
+
+            $($crate::kernels! {
+                @launch $(#[$doc])* $function [$($($name),+)?] ($($argument: $type),*)
+            })*
+        }
+    };
+    (@launch $(#[$doc:meta])* $function:ident [] ($($argument:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $function(
+            &self,
+            stream: &std::sync::Arc<cudarc::driver::CudaStream>,
+            config: cudarc::driver::LaunchConfig,
+            $($argument: $type),*
+        ) -> $crate::Result<()> {
+            let function = &self.$function[0].1;
+            $crate::kernels!(@queue function, stream, config, $($argument),*)
+        }
+    };
+    (@launch $(#[$doc:meta])* $function:ident [$($name:literal),+]
+        ($($argument:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) fn $function(
+            &self,
+            name: &str,
+            stream: &std::sync::Arc<cudarc::driver::CudaStream>,
+            config: cudarc::driver::LaunchConfig,
+            $($argument: $type),*
+        ) -> $crate::Result<()> {
+            let (_, function) = self.$function.iter().find(|(n, _)| *n == name)
+                .unwrap_or_else(|| panic!("no kernel `{name}` is declared"));
+            $crate::kernels!(@queue function, stream, config, $($argument),*)
+        }
+    };
+    (@queue $function:ident, $stream:ident, $config:ident, $($argument:ident),*) => {{
+        use cudarc::driver::PushKernelArg as _;
+        $(let $argument = $crate::launch::Argument::raw($argument, $stream);)*
+        let mut launch = $stream.launch_builder($function);
+        $(launch.arg(&$argument);)*
+        // SAFETY: number and sizes of the arguments are the kernel's, which was checked
+        // when it was loaded; the rest is what the declaration's author vouches for.
+        unsafe { launch.launch($config) }?;
+        Ok(())
+    }};
+}

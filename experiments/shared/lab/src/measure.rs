@@ -1,0 +1,169 @@
+//! From a case to its line in the record, as one expression: time it, look at what the
+//! last turn left, compare, record.
+//!
+//! ```no_run
+//! # use lab::{Case, Lab, Result, check::value};
+//! # use cudarc::driver::{CudaSlice, CudaStream};
+//! # use std::sync::Arc;
+//! # fn part(
+//! #     lab: &mut Lab, stream: &Arc<CudaStream>, host: &[u32], device: &mut CudaSlice<u32>,
+//! # ) -> Result<()> {
+//! Case::new("copy")
+//!     .with("bytes", 4 * host.len())
+//!     .writes(4 * host.len())
+//!     .time_on_gpu(lab, stream, |_| Ok(stream.memcpy_htod(host, device)?))?
+//!     .check_device(stream, device, value)?
+//!     .record(lab)
+//! # }
+//! ```
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use anyhow::Result;
+use cudarc::driver::{CudaStream, DevicePtr, DeviceRepr};
+
+use crate::case::Case;
+use crate::check;
+use crate::session::Lab;
+use crate::timing::Samples;
+use record::Clock;
+
+/// A case that was timed, with what its last turn returned.
+#[must_use = "a case that is not recorded was timed for nothing"]
+pub struct Timed<T = ()> {
+    case: Case,
+    checked: u64,
+    /// The samples.
+    pub samples: Samples,
+    /// What the last turn returned; of [`Case::time_turns`], what the median one did.
+    pub last: T,
+}
+
+impl Case {
+    /// Times `enqueue(turn)` on `stream` by CUDA events; see [`Lab::time_on_gpu`].
+    pub fn time_on_gpu(
+        self,
+        lab: &Lab,
+        stream: &CudaStream,
+        enqueue: impl FnMut(usize) -> Result<()>,
+    ) -> Result<Timed> {
+        Ok(self.timed(lab.time_on_gpu(stream, enqueue)?, ()))
+    }
+
+    /// Times `work` by the host's clock. It returns when its work is done, on the GPU
+    /// too. What the last turn returned is kept.
+    pub fn time_on_host<T>(
+        self,
+        lab: &Lab,
+        mut work: impl FnMut() -> Result<T>,
+    ) -> Result<Timed<T>> {
+        self.time_on_host_after(lab, || Ok(()), |()| work())
+    }
+
+    /// The same, on what `prepare` makes before the clock starts. What a turn returned
+    /// is dropped before the next one is prepared.
+    pub fn time_on_host_after<Before, T>(
+        self,
+        lab: &Lab,
+        mut prepare: impl FnMut() -> Result<Before>,
+        mut work: impl FnMut(Before) -> Result<T>,
+    ) -> Result<Timed<T>> {
+        let last = RefCell::new(None);
+        let samples = lab.time_on_host_after(
+            || {
+                drop(last.take());
+                prepare()
+            },
+            |before| {
+                *last.borrow_mut() = Some(work(before)?);
+                Ok(())
+            },
+        )?;
+        let last = last.take().expect("there is at least one turn");
+        Ok(self.timed(samples, last))
+    }
+
+    /// Times `call` by the host's clock, `operations` calls for one sample, which return
+    /// before their work is done; see [`Lab::time_calls`].
+    pub fn time_calls(
+        self,
+        lab: &Lab,
+        operations: u32,
+        call: impl FnMut() -> Result<()>,
+        settle: impl FnMut() -> Result<()>,
+    ) -> Result<Timed> {
+        Ok(self.timed(lab.time_calls(operations, call, settle)?, ()))
+    }
+
+    /// Samples that `turn` times itself, in seconds, where clocks and events are the
+    /// subject. What the turn of median time returned is kept.
+    pub fn time_turns<T>(
+        self,
+        lab: &Lab,
+        clock: Clock,
+        turn: impl FnMut() -> Result<(f64, T)>,
+    ) -> Result<Timed<T>> {
+        let (samples, kept) = lab.time_turns(clock, turn)?;
+        Ok(self.timed(samples, kept))
+    }
+
+    /// The case with samples that were taken elsewhere, and what is to be kept of them.
+    pub fn timed<T>(self, samples: Samples, last: T) -> Timed<T> {
+        Timed { case: self, checked: 0, samples, last }
+    }
+}
+
+impl<T> Timed<T> {
+    /// Adds to the case what is known only after timing.
+    pub fn note(
+        mut self,
+        note: impl FnOnce(Case, &T) -> Result<Case>,
+    ) -> Result<Timed<T>> {
+        self.case = note(self.case, &self.last)?;
+        Ok(self)
+    }
+
+    /// Compares words on the host with what they must be; see [`check::every_element`].
+    pub fn check<W: PartialEq + Display + Copy>(
+        self,
+        got: &[W],
+        expected: impl Fn(usize) -> W,
+    ) -> Result<Timed<T>> {
+        let checked = check::every_element(self.case.name(), got, expected)?;
+        Ok(self.checked(checked))
+    }
+
+    /// Copies words from the device and compares them.
+    pub fn check_device<W: PartialEq + Display + Copy + DeviceRepr>(
+        self,
+        stream: &Arc<CudaStream>,
+        words: &impl DevicePtr<W>,
+        expected: impl Fn(usize) -> W,
+    ) -> Result<Timed<T>> {
+        let got = stream.clone_dtoh(words)?;
+        stream.synchronize()?;
+        self.check(&got, expected)
+    }
+
+    /// Compares what the last turn returned.
+    pub fn check_last(
+        self,
+        check: impl FnOnce(&T) -> Result<u64>,
+    ) -> Result<Timed<T>> {
+        let checked = check(&self.last)?;
+        Ok(self.checked(checked))
+    }
+
+    /// Adds elements that were compared elsewhere.
+    pub fn checked(mut self, elements: u64) -> Timed<T> {
+        self.checked += elements;
+        self
+    }
+
+    /// Takes it into the record, and prints its row.
+    pub fn record(self, lab: &mut Lab) -> Result<()> {
+        lab.record(self.case.checked(self.checked).samples(self.samples))
+    }
+}

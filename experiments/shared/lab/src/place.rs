@@ -1,0 +1,195 @@
+//! Where a record goes: the machine's folder, and what may stand there already.
+
+use std::io::{ErrorKind, Write};
+
+use anyhow::{Context, Result, bail};
+use record::file::{Conflict, conflict};
+use record::{Machine, Record, Results, Source, same_hardware};
+
+use crate::options::Options;
+use crate::terminal::Table;
+use crate::workspace;
+
+/// What to do about a broken record of this experiment.
+const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
+
+/// The folder of records that the options name, or the workbook's.
+pub(crate) fn results(options: &Options) -> Results {
+    Results::new(options.results.clone().unwrap_or_else(workspace::results))
+}
+
+/// A record must not silently be replaced by one of other hardware, nor a full one
+/// by a quick one.
+pub(crate) fn check(
+    results: &Results,
+    record: &Record,
+    options: &Options,
+) -> Result<()> {
+    let machine = &record.machine;
+    let (name, experiment) = (&machine.name, &record.experiment);
+    results.check_writable(name)?;
+    let old = match results.read(name, experiment) {
+        Err(_) if options.replace => return Ok(()),
+        old => old.context(REPLACEABLE)?,
+    };
+    let Some(old) = old else { return Ok(()) };
+    if record.source == Source::Emulated {
+        if old.source == Source::Emulated {
+            return Ok(()); // it is the same wherever it is made
+        }
+        bail!(
+            "{} was measured, and a record of the emulated GPU never takes its \
+             place: leave out --machine, or write elsewhere with --results DIR",
+            results.path(name, experiment)?.display()
+        )
+    }
+    if options.replace {
+        return Ok(());
+    }
+    let Some(conflict) = conflict(&old, machine, options.quick) else {
+        return Ok(());
+    };
+    let advice = match conflict {
+        Conflict::OtherHardware => "name this machine with --machine NAME",
+        Conflict::QuickOverFull => "write elsewhere with --results DIR",
+    };
+    let path = results.path(name, experiment)?;
+    bail!("{} {conflict}: {advice}, or replace it with --replace", path.display())
+}
+
+/// Writes the finished record and says where it is.
+pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
+    let results = results(options);
+    let mut table = Table::new(options.json);
+    if record.source == Source::Profiled {
+        record.measurements.iter().for_each(|m| table.counted(m));
+    }
+    if is_known(&results, record) {
+        let path = results.path(&record.machine.name, &record.experiment)?;
+        table.line(&format!("recorded before, and the same: {}", path.display()));
+    } else {
+        let path = results.write(record)?;
+        table.line(&format!("recorded: {}", path.display()));
+    }
+    if record.source != Source::Emulated {
+        results.set_this_machine(&record.machine.name)?;
+    }
+    if options.json {
+        let json = record::file::to_json(record);
+        match std::io::stdout().write_all(json.as_bytes()) {
+            // A reader that has seen enough is no failure.
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
+            written => {
+                written.context("recorded, but not printed on standard output")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is an emulated record with the same counts. It stays, with its date: then
+/// a record changes only when what was counted does, and can be committed.
+fn is_known(results: &Results, record: &Record) -> bool {
+    let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
+    let counted = |record: &Record| {
+        let Record { kernel, further_kernels, measurements, skipped, .. } =
+            record.clone();
+        (kernel, further_kernels, measurements, skipped)
+    };
+    record.source == Source::Emulated
+        && old.is_some_and(|old| counted(&old) == counted(record))
+}
+
+/// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
+/// A broken record of `experiment` itself counts as its own if it is to be replaced.
+pub(crate) fn free_name(
+    results: &Results,
+    machine: &Machine,
+    experiment: &str,
+    replace: bool,
+) -> Result<String> {
+    let base = base_name(machine);
+    for n in 1..1000 {
+        let name = if n == 1 { base.clone() } else { format!("{base}-{n}") };
+        let mut same = true;
+        for recorded in results.experiments(&name)? {
+            let old = match results.read(&name, &recorded) {
+                Err(_) if replace && recorded == experiment => None,
+                Err(e) if recorded == experiment => {
+                    return Err(e).context(REPLACEABLE);
+                }
+                old => old?,
+            };
+            same &= old.is_none_or(|old| same_hardware(&old.machine, machine));
+        }
+        if same {
+            return Ok(name);
+        }
+    }
+    bail!("a thousand machines are called {base}: choose a name with --machine NAME")
+}
+
+/// A folder name out of the GPU's: `NVIDIA GeForce RTX 4090` is `rtx-4090`; with two of
+/// them `rtx-4090-x2`.
+fn base_name(machine: &Machine) -> String {
+    let gpu =
+        machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
+    let words = gpu.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|w| !["", "nvidia", "geforce", "tesla"].contains(w));
+    let mut name = words.collect::<Vec<_>>().join("-");
+    name.truncate(48);
+    if name.is_empty() {
+        name = "gpu".to_owned();
+    }
+    match machine.gpus.len() {
+        0 | 1 => name,
+        n => format!("{name}-x{n}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Cpu, Gpu};
+
+    fn machine(gpu: &str, count: usize, cpu: &str) -> Machine {
+        let gpu = Gpu {
+            name: gpu.to_owned(),
+            compute_capability: "9.0".to_owned(),
+            multiprocessors: 132,
+            memory_bytes: 1 << 37,
+            l2_bytes: 60 << 20,
+            sm_clock_khz: 1_980_000,
+            memory_clock_khz: 3_201_000,
+            memory_bus_bits: 6016,
+            ecc: None,
+            pcie: None,
+            nvlink: None,
+        };
+        Machine {
+            name: "unnamed".to_owned(),
+            gpus: vec![gpu; count],
+            measured_gpu: 0,
+            cpu: Cpu { model: cpu.to_owned(), logical_cores: 16 },
+            host_memory_bytes: 1 << 37,
+            numa_nodes: None,
+            virtualised: None,
+        }
+    }
+
+    #[test]
+    fn machines_are_named_after_their_gpus() {
+        for (gpu, count, name) in [
+            ("NVIDIA H200", 1, "h200"),
+            ("NVIDIA H200", 8, "h200-x8"),
+            ("NVIDIA GeForce RTX 4090", 1, "rtx-4090"),
+            ("Tesla T4", 1, "t4"),
+            ("NVIDIA RTX 6000 Ada Generation", 2, "rtx-6000-ada-generation-x2"),
+            ("☃", 1, "gpu"),
+        ] {
+            let got = base_name(&machine(gpu, count, "cpu"));
+            assert_eq!(got, name);
+            record::file::check_name("machine", &got).unwrap();
+        }
+    }
+}
