@@ -86,7 +86,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     cases.extend(offsets::cases(&arrays));
     cases.extend(fetches::cases(lab, &arrays));
     cases.push(widths::threads_that_stay(&arrays));
-    cases.extend(skipping::cases(&arrays));
+    cases.push(skipping::case(&arrays));
 
     for (case, shape) in cases {
         measure(lab, &mut arrays, case, shape)?;
