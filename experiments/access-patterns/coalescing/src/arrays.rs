@@ -7,7 +7,6 @@ use lab::launch::{blocks, threads};
 use lab::{Lab, Result, check};
 
 use crate::STRIDES;
-use crate::fetches;
 use crate::model::{Shape, WORD_BYTES};
 use crate::offsets::OFFSETS;
 
@@ -49,7 +48,7 @@ impl Arrays {
             contiguous: stream.alloc_zeros(words)?,
             kernels: Kernels::load(lab)?,
             resident: lab.resident_threads()?,
-            fetch_bytes: fetches::usual(lab),
+            fetch_bytes: lab.l2_fetch_bytes(),
             stream,
         })
     }

@@ -12,11 +12,6 @@ use crate::model::Shape;
 const LIMIT: CUlimit = CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
 const FETCHES: [usize; 3] = [32, 64, 128];
 
-/// The granularity that the driver starts with, in bytes; a sector where it does not tell.
-pub(crate) fn usual(lab: &Lab) -> usize {
-    lab.context().get_limit(LIMIT).unwrap_or(0).max(32)
-}
-
 /// Asks for a granularity, where the driver lets a program choose.
 pub(crate) fn hint(lab: &Lab, fetch_bytes: usize) -> Result<()> {
     if lab.context().get_limit(LIMIT).is_ok() {

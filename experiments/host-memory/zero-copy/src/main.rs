@@ -1,5 +1,15 @@
 //! # When should a kernel read the host's memory where it is, without a copy?
 //!
+//! Page: `book/src/host-memory/zero-copy.md`. This file is its section *The kernel and
+//! the experiment*; the others belong to paragraphs of its section *Why*:
+//!
+//! | file | paragraph | question |
+//! |---|---|---|
+//! | `main.rs` | | zero-copy or a copy, by size, order and number of reads |
+//! | [`gpu`] | | which words are read; the kernels |
+//! | [`in_flight`] | How fast | how many reads must be in flight to fill the link? |
+//! | [`writes`] | Writes | should a kernel write its results to the host's memory? |
+//!
 //! Pinned host memory can be *mapped*: kernels are given its address and read it over the
 //! link, as if it were device memory. That saves the copy. But whatever is read crosses
 //! the link when it is read, each time that no cache of the GPU has it:
@@ -16,7 +26,7 @@
 //! ```text
 //! apart      neighbours read neighbouring words; a word is read again by other blocks
 //! together   the same, but a word is read again by the same thread at once
-//! scattered  neighbours read words that lie 132 bytes apart, again in other blocks
+//! scattered  neighbours read words 132 bytes from each other, again in other blocks
 //! ```
 //!
 //! **Prediction:** read once, zero-copy takes as long as the copy, because the same bytes
@@ -25,71 +35,54 @@
 //! L2 cache can hold the array: then it crosses once. Scattered, 32 bytes cross for each
 //! 4, so it takes 8 times as long.
 
+mod gpu;
+mod in_flight;
+mod writes;
+
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut,
-    LaunchConfig, PinnedHostSlice, PushKernelArg,
-    sys::{self, CUdeviceptr},
-};
-use lab::check::value;
-use lab::{Case, Ceiling, Kernel, Lab, Result, check};
+use cudarc::driver::DevicePtr;
+use lab::check::{self, value};
+use lab::memory::mapped;
+use lab::{Case, Lab, Result};
 
-const KERNEL: Kernel = Kernel {
-    name: "zero-copy",
-    source: include_str!("../../../../kernels/zero-copy.cu"),
-    ptx: include_str!("../../../../kernels/ptx/zero-copy.ptx"),
-};
+use gpu::{Gpu, SCATTERED, Shape, WORD};
 
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 256 << 20;
 const METHODS: [&str; 2] = ["zero_copy", "copy"];
 /// The sizes of the chapter's table: 1 KB, 1 MB, 100 MB.
 const CHAPTER: [usize; 3] = [1_000, 1_000_000, 100_000_000];
-const WORD: usize = size_of::<u32>();
-const BLOCK: usize = 256;
-/// Distance of neighbours in the order `scattered`: another sector for each thread, and
-/// odd, so that it leaves out no word of an array whose length is a power of two.
-const SCATTERED: usize = 33;
 
 fn main() -> ExitCode {
     let question = "When should a kernel read the host's memory without a copy?";
-    lab::run("zero-copy", question, Some(KERNEL), experiment)
+    lab::run("zero-copy", question, Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream and kernels.
-    let context = lab.context().clone();
-    let stream = context.new_stream()?;
-    let read = lab.module()?.load_function("read")?;
-    let write = lab.module()?.load_function("write")?;
-
-    // 2. Memory: a source and a target on the host, both mapped, and on the device room
-    //    for a copy of the source and for the kernel's output.
+    // 1. A source and a target on the host, both mapped; on the device, room for a copy
+    //    and for the sums.
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
     let largest = most.min(lab.free_bytes()?.next_power_of_two() / 8);
-    let mut source = Mapped::new(&context, largest / WORD)?;
-    let mut target = Mapped::new(&context, largest / WORD)?;
-    for (i, word) in source.memory.as_mut_slice()?.iter_mut().enumerate() {
-        *word = value(i);
-    }
+    let source = mapped(lab.context(), largest / WORD, 0, value)?;
+    let mut target = mapped(lab.context(), largest / WORD, 0, |_| 0)?;
+    let mut gpu = Gpu::new(lab, largest / WORD)?;
+    let stream = gpu.stream.clone();
     let mut copied = stream.alloc_zeros::<u32>(largest / WORD)?;
-    let mut output = stream.alloc_zeros::<u32>(largest / WORD)?;
 
-    // 3. A size that no block divides: the edges are right.
+    // 2. A size that no block divides: the edges are right.
     let ragged = Shape { reads: 3, jump: 512, ..Shape::once(4_003, SCATTERED) };
-    ragged.read(&stream, &read, source.address, &mut output)?;
-    ragged.check(&stream, &output, "ragged")?;
-    ragged.write(&stream, &write, target.address)?;
+    gpu.read(source.device, &ragged)?;
+    gpu.check(&ragged)?;
+    gpu.write(target.device, &ragged)?;
     stream.synchronize()?;
-    let got = &target.memory.as_slice()?[..ragged.words];
-    check::every_element("ragged", got, value)?;
+    check::every_element("ragged", &target.host.as_slice()?[..4_003], value)?;
 
-    // 4. What to read: all sizes, up to 16 times.
-    let mut cases = Vec::new();
-    let mut bytes = SMALLEST;
-    while bytes <= largest {
+    // 3. What to read: all sizes, up to 16 times; the chapter's sizes, once; and of a
+    //    large array one word in `stride`.
+    let sizes = (0..).map(|n| SMALLEST << (2 * n));
+    let mut cases = vec![];
+    for bytes in sizes.take_while(|bytes| *bytes <= largest) {
         for (order, most_bytes, all_reads) in [
             ("apart", largest, &[1, 2, 4, 8, 16][..]),
             ("together", largest, &[16]),
@@ -101,9 +94,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 cases.push((case, Shape::in_order(order, bytes / WORD, reads)));
             }
         }
-        bytes *= 4;
     }
-    //    The chapter's sizes, read once.
     for bytes in CHAPTER {
         let case = Case::new("chapter").with("bytes", bytes);
         if bytes <= largest {
@@ -112,7 +103,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             lab.skip(case, "larger than the largest array of this run");
         }
     }
-    //    A large array of which one word in `stride` is read.
     let words = largest.min(64 << 20) / WORD;
     for stride in [1, 4, 8, 16, 32, 64, 256, 1024, 4096] {
         let case = Case::new("sparse").with("stride", stride);
@@ -120,216 +110,39 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         cases.push((case, shape));
     }
 
+    // 4. The host's clock runs until the stream has nothing left to do.
     for (case, shape) in cases {
+        let case = case.reads(shape.count * shape.reads * WORD);
         for method in METHODS {
-            // ANCHOR: methods
-            // 5. Time it, by the host's clock: both methods end when the stream has
-            //    nothing left to do.
-            stream.memset_zeros(&mut copied)?;
-            stream.memset_zeros(&mut output)?;
-            let samples = if method == "zero_copy" {
-                lab.time_on_host(|| {
-                    shape.read(&stream, &read, source.address, &mut output)?;
-                    Ok(stream.synchronize()?)
-                })?
-            } else {
-                let source = &source.memory.as_slice()?[..shape.words];
-                lab.time_on_host(|| {
-                    let copy = &mut copied.slice_mut(..shape.words);
-                    stream.memcpy_htod(source, copy)?;
-                    let address = copied.device_ptr(&stream).0;
-                    shape.read(&stream, &read, address, &mut output)?;
-                    Ok(stream.synchronize()?)
-                })?
-            };
-            // ANCHOR_END: methods
-
-            // 6. Check and record it.
-            let checked = shape.check(&stream, &output, method)?;
             let case = case.clone().with("method", method);
-            let case = case.reads(shape.count * shape.reads * WORD);
-            lab.record(case.checked(checked).samples(samples))?;
-        }
-    }
-
-    // 7. To launch a kernel that does nothing, and to wait for its end.
-    let nothing = Shape { count: 0, ..Shape::once(BLOCK, 1) };
-    let samples = lab.time_on_host(|| {
-        nothing.read(&stream, &read, source.address, &mut output)?;
-        Ok(stream.synchronize()?)
-    })?;
-    lab.record(Case::new("launch").samples(samples))?;
-
-    // 8. How many reads have to be under way to fill the link? Few threads read 16 MiB,
-    //    one word at a time each. Only the kernel is of interest, so the GPU's clock.
-    let words = largest.min(16 << 20) / WORD;
-    for (order, step) in [("coalesced", 1), ("scattered", SCATTERED)] {
-        let mut threads = BLOCK;
-        while threads <= lab.resident_threads()? {
-            let (reads, jump) = (words / threads, threads * step % words);
-            let shape = Shape { words, count: threads, step, reads, jump };
-            stream.memset_zeros(&mut output)?;
-            let samples = lab.time_on_gpu(&stream, |_| {
-                shape.read(&stream, &read, source.address, &mut output)
+            stream.memset_zeros(&mut copied)?;
+            stream.memset_zeros(&mut gpu.output)?;
+            // ANCHOR: methods
+            let words = &source.host.as_slice()?[..shape.words];
+            let timed = case.time_on_host(lab, || {
+                let mut address = source.device;
+                if method == "copy" {
+                    let copy = &mut copied.slice_mut(..shape.words);
+                    stream.memcpy_htod(words, copy)?;
+                    address = copied.device_ptr(&stream).0;
+                }
+                gpu.read(address, &shape)?;
+                Ok(stream.synchronize()?)
             })?;
-            let checked = shape.check(&stream, &output, "in flight")?;
-            let case = Case::new("in_flight").with("order", order);
-            let case = case.with("threads", threads).reads(threads * reads * WORD);
-            let case = case.ceiling(Ceiling::HostLink);
-            lab.record(case.checked(checked).samples(samples))?;
-            threads *= 2;
+            // ANCHOR_END: methods
+            timed.checked(gpu.check(&shape)?).record(lab)?;
         }
     }
 
-    // 9. The other way: results written to the host's memory by the kernel, or to the
-    //    device's and then copied.
-    let mut bytes = SMALLEST;
-    while bytes <= largest {
-        let words = bytes / WORD;
-        for (order, step) in [("coalesced", 1), ("scattered", SCATTERED)] {
-            let shape = Shape::once(words, step);
-            for method in METHODS {
-                stream.memset_zeros(&mut copied)?;
-                stream.synchronize()?;
-                target.memory.as_mut_slice()?[..words].fill(0);
-                let samples = if method == "zero_copy" {
-                    lab.time_on_host(|| {
-                        shape.write(&stream, &write, target.address)?;
-                        Ok(stream.synchronize()?)
-                    })?
-                } else {
-                    let target = &mut target.memory.as_mut_slice()?[..words];
-                    lab.time_on_host(|| {
-                        let address = copied.device_ptr_mut(&stream).0;
-                        shape.write(&stream, &write, address)?;
-                        stream.memcpy_dtoh(&copied.slice(..words), target)?;
-                        Ok(stream.synchronize()?)
-                    })?
-                };
-                let got = &target.memory.as_slice()?[..words];
-                let checked = check::every_element(method, got, value)?;
-                let case = Case::new("write").with("order", order);
-                let case = case.with("bytes", bytes).with("method", method);
-                lab.record(case.writes(bytes).checked(checked).samples(samples))?;
-            }
-        }
-        bytes *= 16;
-    }
-    Ok(())
-}
+    // 5. Launching a kernel that does nothing, and waiting for its end.
+    let nothing = Shape { count: 0, ..Shape::once(1, 1) };
+    Case::new("launch")
+        .time_on_host(lab, || {
+            gpu.read(source.device, &nothing)?;
+            Ok(stream.synchronize()?)
+        })?
+        .record(lab)?;
 
-// ANCHOR: mapped
-/// Pinned host memory that kernels can use by an address of their own.
-struct Mapped {
-    memory: PinnedHostSlice<u32>,
-    address: CUdeviceptr,
-}
-
-impl Mapped {
-    fn new(context: &Arc<CudaContext>, words: usize) -> Result<Mapped> {
-        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP;
-        // SAFETY: every word is written before anything reads it.
-        let mut memory =
-            unsafe { context.alloc_pinned_with_flags::<u32>(words, flags) }?;
-        memory.as_mut_slice()?.fill(0);
-        let (host, mut address) = (memory.as_mut_ptr()?.cast(), 0);
-        // SAFETY: `host` begins memory that was just allocated as mapped.
-        unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, host, 0) }
-            .result()?;
-        Ok(Mapped { memory, address })
-    }
-}
-// ANCHOR_END: mapped
-
-/// Which words of an array are read: see the kernel.
-#[derive(Clone, Copy)]
-struct Shape {
-    words: usize,
-    count: usize,
-    step: usize,
-    reads: usize,
-    jump: usize,
-}
-
-impl Shape {
-    /// Every word once, neighbours `step` words apart.
-    fn once(words: usize, step: usize) -> Shape {
-        Shape { words, count: words, step, reads: 1, jump: 0 }
-    }
-
-    // ANCHOR: orders
-    fn in_order(order: &str, words: usize, reads: usize) -> Shape {
-        let step = if order == "scattered" { SCATTERED } else { 1 };
-        // What another block read first, as long as there are other blocks: whole blocks
-        // on, and far enough that 16 reads do not come back to the first.
-        let blocks = (words / BLOCK / 17).max(1);
-        let jump =
-            if order == "together" { 0 } else { blocks * BLOCK * step % words };
-        Shape { reads, jump, ..Shape::once(words, step) }
-    }
-    // ANCHOR_END: orders
-
-    fn read(
-        &self,
-        stream: &Arc<CudaStream>,
-        read: &CudaFunction,
-        input: CUdeviceptr,
-        output: &mut CudaSlice<u32>,
-    ) -> Result<()> {
-        let Shape { words, count, step, reads, jump } = *self;
-        let [words, count, step, reads, jump] =
-            [words, count, step, reads, jump].map(|n| n as u32);
-        let mut launch = stream.launch_builder(read);
-        launch.arg(&input).arg(output);
-        launch.arg(&words).arg(&count).arg(&step).arg(&reads).arg(&jump);
-        // SAFETY: the kernel takes (in, out, words, count, step, reads, jump), reads
-        // below `words`, which every input holds, and writes below `count`, which is no
-        // more than the output holds.
-        unsafe { launch.launch(grid(self.count)) }?;
-        Ok(())
-    }
-
-    fn write(
-        &self,
-        stream: &Arc<CudaStream>,
-        write: &CudaFunction,
-        output: CUdeviceptr,
-    ) -> Result<()> {
-        let (words, step) = (self.words as u32, self.step as u32);
-        let mut launch = stream.launch_builder(write);
-        launch.arg(&output).arg(&words).arg(&step);
-        // SAFETY: the kernel takes (out, words, step) and writes below `words`, which
-        // every output holds.
-        unsafe { launch.launch(grid(self.words)) }?;
-        Ok(())
-    }
-
-    /// Every thread's sum must be that of the words it had to read.
-    fn check(
-        &self,
-        stream: &Arc<CudaStream>,
-        output: &CudaSlice<u32>,
-        what: &str,
-    ) -> Result<u64> {
-        let got = stream.clone_dtoh(&output.slice(..self.count))?;
-        check::every_element(what, &got, |i| {
-            let mut place = i * self.step % self.words;
-            let mut sum = 0u32;
-            for _ in 0..self.reads {
-                sum = sum.wrapping_add(value(place));
-                place += self.jump;
-                place -= if place >= self.words { self.words } else { 0 };
-            }
-            sum
-        })
-    }
-}
-
-/// Blocks for so many threads, and at least one.
-fn grid(threads: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (threads.div_ceil(BLOCK).max(1) as u32, 1, 1),
-        block_dim: (BLOCK as u32, 1, 1),
-        shared_mem_bytes: 0,
-    }
+    in_flight::measure(lab, &mut gpu, &source)?;
+    writes::measure(lab, &gpu, &mut target, &mut copied)
 }

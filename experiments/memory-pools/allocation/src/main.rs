@@ -1,5 +1,15 @@
 //! # What does it cost to get device memory, and what does a pool save?
 //!
+//! Page: `book/src/memory-pools/allocation.md`. The files:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | Measured | what does the host pay for a pair of calls? |
+//! | [`source`] | The code | where does memory come from? |
+//! | [`user`] | The code | the kernel, the check |
+//! | [`rounds`] | Measured | and with a kernel between, and a wait behind? |
+//! | [`trap`] | The trap | what do pools hold, and what is in it? |
+//!
 //! The driver has two ways to ask for memory. `cuMemAlloc` and `cuMemFree` answer at
 //! once. `cuMemAllocAsync` and `cuMemFreeAsync` take part in a stream's order and use a
 //! pool of the driver's. When the host waits for a stream, that pool gives free memory
@@ -22,25 +32,20 @@
 //! is as slow as `direct`, and the others are as fast as `kept`. At 4 GiB all are, within
 //! 10 %, because the kernel takes a millisecond.
 
+mod rounds;
 mod source;
+mod trap;
+mod user;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cudarc::driver::result;
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, CudaStream, LaunchConfig, PushKernelArg};
-use lab::{Case, Clock, Kernel, Lab, Result, check};
+use lab::{Case, Lab, Result};
 use pool::{Options, Pool};
-use source::{Source, kept, sources};
 
-const KERNEL: Kernel = Kernel {
-    name: "allocation",
-    source: include_str!("../../../../kernels/allocation.cu"),
-    ptx: include_str!("../../../../kernels/ptx/allocation.ptx"),
-};
+use source::{Source, sources};
+use user::{KERNEL, User};
 
 const WORD: usize = size_of::<u32>();
 const SIZES: [usize; 6] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 4 << 30];
@@ -55,24 +60,21 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    let stream = lab.context().new_stream()?;
-    let user = User { fill: lab.module()?.load_function("fill")?, stream };
+    let user = User::new(lab)?;
     let stream = &user.stream;
     let most = if lab.quick() { 16 << 20 } else { lab.free_bytes()? / 4 };
+    let sizes = SIZES.into_iter().filter(|bytes| *bytes <= most);
 
-    // 1. What the host pays: ask and give back, over and over, and no work between. The
+    // 1. What the host pays: allocate and free, over and over, and no work between. The
     //    driver's direct calls also beside a neighbour of the same size, which stays.
     let keeper = Pool::new(stream.context(), Options::default());
-    for bytes in SIZES.into_iter().filter(|bytes| *bytes <= most) {
+    for bytes in sizes.clone() {
         let mut time = |kind, mut source: Source| {
             let calls = if kind == "direct" { 10 } else { 1000 };
-            let samples = lab.time_calls(
-                calls,
-                || source.once(stream, bytes / WORD, |_| Ok(())),
-                || Ok(stream.synchronize()?),
-            )?;
             let case = Case::new("pair").with("kind", kind).with("bytes", bytes);
-            lab.record(case.samples(samples))
+            let once = || source.once(stream, bytes / WORD, |_| Ok(()));
+            case.time_calls(lab, calls, once, || Ok(stream.synchronize()?))?
+                .record(lab)
         };
         for source in sources(stream)? {
             time(source.kind(), source)?;
@@ -86,157 +88,34 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     //    The largest also after a rest.
     let rest = Duration::from_millis(if lab.quick() { 20 } else { 500 });
-    if let Some(bytes) = SIZES.into_iter().filter(|bytes| *bytes <= most).max() {
-        let samples = lab.time_on_host_after(
-            || {
-                sleep(rest);
-                Ok(())
-            },
-            |()| Source::Direct.once(stream, bytes / WORD, |_| Ok(())),
-        )?;
-        let case = Case::new("rested_pair").with("kind", "direct");
-        lab.record(case.with("bytes", bytes).samples(samples))?;
+    if let Some(bytes) = sizes.clone().max() {
+        let case =
+            Case::new("rested_pair").with("kind", "direct").with("bytes", bytes);
+        let once = |()| Source::Direct.once(stream, bytes / WORD, |_| Ok(()));
+        let wait = || {
+            sleep(rest);
+            Ok(())
+        };
+        case.time_on_host_after(lab, wait, once)?.record(lab)?;
     }
 
-    // 2. End to end: ask, let a kernel write every word, give back, wait. In steady
-    //    state, and from pools that are emptied before the clock runs.
-    for bytes in SIZES.into_iter().filter(|bytes| *bytes <= most) {
-        let words = bytes / WORD;
-        for mut source in sources(stream)?.into_iter().chain([kept(stream, words)?])
-        {
-            for state in ["steady", "first"] {
-                if state == "first" && !source.can_be_emptied() {
-                    continue;
-                }
-                let mut round = 0;
-                let mut turn = || {
-                    if state == "first" {
-                        source.empty(stream)?;
-                    }
-                    round += 1;
-                    let start = Instant::now();
-                    source.once(stream, words, |at| user.fill(at, words, round))?;
-                    stream.synchronize()?;
-                    Ok((start.elapsed().as_secs_f64(), ()))
-                };
-                let (samples, ()) = lab.time_turns(Clock::Host, &mut turn)?;
-                let checked = user.check(&mut source, words)?;
-                let case = Case::new("round").with("kind", source.kind());
-                let case = case.with("state", state).with("bytes", bytes);
-                lab.record(case.writes(bytes).checked(checked).samples(samples))?;
-            }
-        }
+    // 2. With a kernel between and a wait behind; and the chapter's loop.
+    for bytes in sizes {
+        rounds::rounds(lab, &user, bytes / WORD)?;
     }
+    rounds::chapters_loop(lab, &user)?;
 
-    // 3. The chapter's loop: as printed, and with a kernel where it says "use".
-    let rounds = if lab.quick() { ROUNDS / 50 } else { ROUNDS };
-    let case = |name, source: &Source| {
-        let case = Case::new(name).with("kind", source.kind());
-        case.with("rounds", rounds).with("bytes", WORDS * WORD)
-    };
-    for work in ["none", "kernel"] {
-        for mut source in sources(stream)?.into_iter().chain([kept(stream, WORDS)?])
-        {
-            let samples = lab.time_on_host(|| {
-                for round in 0..rounds {
-                    source.once(stream, WORDS, |at| match work {
-                        "kernel" => user.fill(at, WORDS, round as u32),
-                        _ => Ok(()),
-                    })?;
-                }
-                Ok(stream.synchronize()?)
-            })?;
-            let checked = user.check(&mut source, WORDS)?;
-            let case = case("chapters_loop", &source).with("work", work);
-            lab.record(case.checked(checked).samples(samples))?;
-        }
-    }
-
-    // 4. Two streams take turns, so that the memory wanders between them.
+    // 3. Two streams take turns, so that the memory wanders between them.
     let other = lab.context().new_stream()?;
     for mut source in sources(stream)?.into_iter().filter(Source::can_be_emptied) {
-        let samples = lab.time_calls(
-            500,
-            || {
-                source.once(stream, WORDS, |_| Ok(()))?;
-                source.once(&other, WORDS, |_| Ok(()))
-            },
-            || Ok(lab.context().synchronize()?),
-        )?;
         let case = Case::new("two_streams").with("kind", source.kind());
-        lab.record(case.with("bytes", WORDS * WORD).samples(samples))?;
-    }
-
-    // ANCHOR: traps
-    // 5. Two traps: what pools hold after 1,000 sizes that differ a little, and what is
-    //    in the "zeros" that the chapter's pool hands out.
-    for mut source in sources(stream)? {
-        let case = case("varying_sizes", &source);
-        if lab.free_bytes()? < 2 * ROUNDS * WORDS * WORD {
-            lab.skip(case, "the chapter's pool would need more memory");
-            continue;
-        }
-        let turn = || {
-            source.empty(stream)?;
-            let start = Instant::now();
-            for round in 0..ROUNDS {
-                let words = WORDS + round;
-                source
-                    .once(stream, words, |at| user.fill(at, words, round as u32))?;
-            }
-            stream.synchronize()?;
-            Ok((start.elapsed().as_secs_f64(), source.held_bytes()?))
+        let both = || {
+            source.once(stream, WORDS, |_| Ok(()))?;
+            source.once(&other, WORDS, |_| Ok(()))
         };
-        let (samples, held_bytes) = lab.time_turns(Clock::Host, turn)?;
-        let mut case = case.model("held_bytes", held_bytes as f64);
-        if let Source::Chapter(pool) = &mut source {
-            let zeros = stream.clone_dtoh(&pool.alloc(stream, WORDS)?)?;
-            let stale = zeros.iter().filter(|word| **word != 0).count();
-            case = case.model("stale_words", stale as f64);
-        }
-        lab.record(case.samples(samples))?;
+        case.with("bytes", WORDS * WORD)
+            .time_calls(lab, 500, both, || Ok(lab.context().synchronize()?))?
+            .record(lab)?;
     }
-    // ANCHOR_END: traps
-    Ok(())
-}
-
-/// Who uses the memory.
-struct User {
-    fill: CudaFunction,
-    stream: Arc<CudaStream>,
-}
-
-impl User {
-    fn fill(&self, address: CUdeviceptr, words: usize, round: u32) -> Result<()> {
-        let mut launch = self.stream.launch_builder(&self.fill);
-        launch.arg(&address).arg(&words).arg(&round);
-        let threads = words.min(1 << 20) as u32;
-        // SAFETY: the kernel takes (words, count, round), and writes `count` words.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(threads)) }?;
-        Ok(())
-    }
-
-    /// One more round, whose words are all compared before the memory is given back.
-    fn check(&self, source: &mut Source, words: usize) -> Result<u64> {
-        const ROUND: u32 = 1 << 31;
-        const CHUNK: usize = 16 << 20;
-        let (kind, mut checked) = (source.kind(), 0);
-        let mut got = vec![0; CHUNK.min(words)];
-        source.once(&self.stream, words, |address| {
-            self.fill(address, words, ROUND)?;
-            self.stream.synchronize()?;
-            for start in (0..words).step_by(CHUNK) {
-                let got = &mut got[..CHUNK.min(words - start)];
-                // SAFETY: these words lie in the memory, and nothing writes them now.
-                unsafe {
-                    result::memcpy_dtoh_sync(got, address + (start * WORD) as u64)
-                }?;
-                checked += check::every_element(kind, got, |i| {
-                    check::value(start + i).wrapping_add(ROUND)
-                })?;
-            }
-            Ok(())
-        })?;
-        Ok(checked)
-    }
+    trap::varying_sizes(lab, &user)
 }

@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cudarc::driver::result::{self, mem_pool};
-use cudarc::driver::sys::{
-    self, CUdeviceptr, CUmemAllocationType, CUmemLocationType,
-    CUmemPool_attribute as Attribute,
-};
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, result};
 use lab::Result;
+use pool::driver::{DriverPool, properties};
 use pool::{Options, Pool};
 
 const WORD: usize = size_of::<u32>();
@@ -18,7 +15,7 @@ const WORD: usize = size_of::<u32>();
 pub(crate) enum Source {
     Direct,
     /// A pool of the driver's, and its release threshold.
-    Driver(sys::CUmemoryPool, u64),
+    Driver(DriverPool, u64),
     Chapter(ChaptersPool),
     Workbook(Pool),
     Kept(CudaSlice<u32>),
@@ -40,6 +37,12 @@ pub(crate) fn kept(stream: &Arc<CudaStream>, words: usize) -> Result<Source> {
 }
 
 impl Source {
+    fn drivers_pool(stream: &CudaStream, threshold: u64) -> Result<Source> {
+        let pool = DriverPool::new(&properties(stream.context()))?;
+        pool.set_threshold(threshold)?;
+        Ok(Source::Driver(pool, threshold))
+    }
+
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Source::Direct => "direct",
@@ -52,14 +55,14 @@ impl Source {
     }
 
     // ANCHOR: once
-    /// Asks for memory, lets `work` have it, and gives it back.
+    /// Allocates memory, lets `work` have it, and frees it.
     pub(crate) fn once(
         &mut self,
         stream: &Arc<CudaStream>,
         words: usize,
         work: impl FnOnce(CUdeviceptr) -> Result<()>,
     ) -> Result<()> {
-        let (bytes, queue) = (words * WORD, stream.cu_stream());
+        let bytes = words * WORD;
         match self {
             // SAFETY: `work` is what uses the memory; `cuMemFree` waits for it.
             Source::Direct => unsafe {
@@ -67,12 +70,12 @@ impl Source {
                 work(address)?;
                 Ok(result::free_sync(address)?)
             },
-            // SAFETY: what `work` queues on this stream comes before the free.
-            Source::Driver(pool, _) => unsafe {
-                let address = mem_pool::alloc_async(*pool, bytes, queue)?;
+            Source::Driver(pool, _) => {
+                let address = pool.alloc(bytes, stream)?;
                 work(address)?;
-                Ok(result::free_async(address, queue)?)
-            },
+                // SAFETY: what `work` queued on this stream comes before the free.
+                Ok(unsafe { pool.free(address, stream) }?)
+            }
             Source::Chapter(pool) => {
                 let mut buffer = pool.alloc(stream, words)?;
                 work(buffer.device_ptr_mut(stream).0)?;
@@ -89,33 +92,6 @@ impl Source {
     }
     // ANCHOR_END: once
 
-    // ANCHOR: drivers
-    /// A pool of the driver's for the stream's GPU.
-    pub(crate) fn drivers_pool(
-        stream: &CudaStream,
-        threshold: u64,
-    ) -> Result<Source> {
-        // SAFETY: zeros are valid in all fields, and reserved ones have to be zero.
-        let mut properties: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
-        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-        properties.location.id = stream.context().ordinal() as i32;
-        let mut threshold_bytes = threshold;
-        let release = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the properties are whole, and this attribute is a number of 64 bits.
-        let pool = unsafe {
-            let pool = mem_pool::create(&properties)?;
-            mem_pool::set_attribute(
-                pool,
-                release,
-                (&raw mut threshold_bytes).cast(),
-            )?;
-            pool
-        };
-        Ok(Source::Driver(pool, threshold))
-    }
-    // ANCHOR_END: drivers
-
     pub(crate) fn can_be_emptied(&self) -> bool {
         matches!(self, Source::Driver(_, 1..) | Source::Workbook(_))
     }
@@ -124,8 +100,7 @@ impl Source {
     pub(crate) fn empty(&mut self, stream: &CudaStream) -> Result<()> {
         stream.synchronize()?;
         match self {
-            // SAFETY: it is a pool.
-            Source::Driver(pool, _) => unsafe { mem_pool::trim_to(*pool, 0) }?,
+            Source::Driver(pool, _) => pool.trim()?,
             Source::Chapter(pool) => pool.free.clear(),
             Source::Workbook(pool) => pool.trim(0),
             Source::Direct | Source::Kept(_) => {}
@@ -136,37 +111,18 @@ impl Source {
     /// Bytes of the GPU's memory that are taken, though nobody uses them.
     pub(crate) fn held_bytes(&self) -> Result<usize> {
         Ok(match self {
-            Source::Direct => 0,
-            Source::Driver(pool, _) => {
-                let (mut bytes, reserved) =
-                    (0u64, Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
-                // SAFETY: this attribute is a number of 64 bits.
-                unsafe {
-                    mem_pool::get_attribute(*pool, reserved, (&raw mut bytes).cast())
-                }?;
-                bytes as usize
-            }
+            Source::Direct | Source::Kept(_) => 0,
+            Source::Driver(pool, _) => pool.reserved_bytes()? as usize,
             Source::Chapter(pool) => {
                 pool.free.values().flatten().map(CudaSlice::num_bytes).sum()
             }
             Source::Workbook(pool) => pool.stats().held_bytes,
-            Source::Kept(buffer) => buffer.num_bytes(),
         })
     }
 }
 
-impl Drop for Source {
-    fn drop(&mut self) {
-        if let Source::Driver(pool, _) = self {
-            // SAFETY: it is a pool, and all its memory was given back.
-            let destroyed = unsafe { mem_pool::destroy(*pool) };
-            destroyed.expect("a pool of the driver's can be destroyed");
-        }
-    }
-}
-
 // ANCHOR: chapter
-/// The chapter's pool, in today's cudarc.
+/// The chapter's pool, in today's cudarc: free buffers of each size.
 #[derive(Default)]
 pub(crate) struct ChaptersPool {
     free: HashMap<usize, Vec<CudaSlice<u32>>>,
@@ -186,7 +142,7 @@ impl ChaptersPool {
         Ok(stream.alloc_zeros(size)?)
     }
 
-    pub(crate) fn free(&mut self, buffer: CudaSlice<u32>) {
+    fn free(&mut self, buffer: CudaSlice<u32>) {
         self.free.entry(buffer.len()).or_default().push(buffer);
     }
 }

@@ -1,17 +1,15 @@
 //! The driver's two ways to device memory: for all streams at once, and in the order of a
 //! stream.
 
-use std::ptr::null_mut;
-
-use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaStream, result};
 use lab::Result;
-use sys::{CUdeviceptr, CUmemPool_attribute as Attribute};
+use pool::driver::DriverPool;
 
-// ANCHOR: allocator
 /// Where buffers come from.
 pub(crate) enum Allocator {
     MemAlloc,
-    Pool(sys::CUmemoryPool),
+    Pool(DriverPool),
 }
 
 impl Allocator {
@@ -20,21 +18,11 @@ impl Allocator {
         bytes: usize,
         stream: &CudaStream,
     ) -> Result<CUdeviceptr> {
-        let (mut buffer, stream) = (0, stream.cu_stream());
-        // SAFETY: the driver writes one pointer; pools live as long as the program.
-        let status = unsafe {
-            match self {
-                Allocator::MemAlloc => sys::cuMemAlloc_v2(&raw mut buffer, bytes),
-                Allocator::Pool(pool) => sys::cuMemAllocFromPoolAsync(
-                    &raw mut buffer,
-                    bytes,
-                    *pool,
-                    stream,
-                ),
-            }
-        };
-        status.result()?;
-        Ok(buffer)
+        Ok(match self {
+            // SAFETY: nobody reads the buffer before the work has written it.
+            Allocator::MemAlloc => unsafe { result::malloc_sync(bytes) }?,
+            Allocator::Pool(pool) => pool.alloc(bytes, stream)?,
+        })
     }
 
     pub(crate) fn free(
@@ -48,9 +36,7 @@ impl Allocator {
         unsafe {
             match self {
                 Allocator::MemAlloc => result::free_sync(buffer)?,
-                Allocator::Pool(_) => {
-                    result::free_async(buffer, stream.cu_stream())?
-                }
+                Allocator::Pool(pool) => pool.free(buffer, stream)?,
             }
         }
         Ok(())
@@ -58,33 +44,9 @@ impl Allocator {
 
     /// Makes a pool give the driver what it keeps.
     pub(crate) fn give_back(&self) -> Result<()> {
-        if let Allocator::Pool(pool) = self {
-            // SAFETY: pools live as long as the program.
-            unsafe { sys::cuMemPoolTrimTo(*pool, 0) }.result()?;
+        match self {
+            Allocator::MemAlloc => Ok(()),
+            Allocator::Pool(pool) => Ok(pool.trim()?),
         }
-        Ok(())
-    }
-    // ANCHOR_END: allocator
-
-    pub(crate) fn pool(
-        context: &CudaContext,
-        release_threshold: u64,
-    ) -> Result<Allocator> {
-        let mut pool = null_mut();
-        // SAFETY: zeros are valid, and mean the defaults, for every field.
-        let mut properties: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
-        properties.allocType =
-            sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location.type_ =
-            sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-        properties.location.id = context.ordinal() as i32;
-        let attribute = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        let value = (&raw const release_threshold).cast_mut().cast();
-        // SAFETY: the driver reads the properties, writes one handle, and reads a number.
-        unsafe {
-            sys::cuMemPoolCreate(&raw mut pool, &raw const properties).result()?;
-            sys::cuMemPoolSetAttribute(pool, attribute, value).result()?;
-        }
-        Ok(Allocator::Pool(pool))
     }
 }

@@ -1,21 +1,37 @@
-//! The rounds: what is timed.
+//! The rounds: what is timed, and its check.
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, sys::CUdeviceptr};
-use lab::{Lab, Result, Span, check};
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
+use lab::launch::blocks;
 use lab::timeline::Timeline;
+use lab::{Lab, Result, Span, check};
 
 use crate::allocator::Allocator;
-use crate::kernels::Kernels;
 
 pub(crate) const ROUNDS: usize = 4;
+
+// SAFETY: both use `count` words of `data`; `count_right` adds to one number, which is
+// read when its stream is done.
+lab::kernels! { unsafe "free-attribution" {
+    fn work(data: CUdeviceptr, count: usize, turn: u32, passes: usize);
+    fn count_right(
+        data: CUdeviceptr, count: usize, turn: u32, right: &CudaSlice<u64>,
+    );
+} }
 
 /// What the rounds run on.
 pub(crate) struct Bench {
     pub(crate) streams: Vec<Arc<CudaStream>>,
     line: Timeline,
-    pub(crate) kernels: Kernels,
+    /// In each buffer.
+    pub(crate) words: usize,
+    /// A number that the work leaves in every word.
+    pub(crate) turn: u32,
+    kernels: Kernels,
+    grid: LaunchConfig,
+    right: CudaSlice<u64>,
 }
 
 impl Bench {
@@ -24,7 +40,11 @@ impl Bench {
         let streams = streams.collect::<Result<Vec<_>>>()?;
         Ok(Bench {
             line: Timeline::new(lab.context())?,
-            kernels: Kernels::new(lab, &streams[0])?,
+            words: 0,
+            turn: 0,
+            kernels: Kernels::load(lab)?,
+            grid: blocks(lab.resident_threads()?.div_ceil(1024), 1024),
+            right: streams[0].alloc_zeros(1)?,
             streams,
         })
     }
@@ -38,7 +58,7 @@ impl Bench {
         schedule: &str,
         until: &str,
     ) -> Result<(f64, Vec<Span>)> {
-        self.kernels.turn += 1;
+        self.turn += 1;
         let count = if schedule == "four_streams" { ROUNDS } else { 1 };
         let (line, streams) = (&self.line, &self.streams[..count]);
         let start = line.begin(&streams[0])?;
@@ -46,13 +66,13 @@ impl Bench {
         for round in 0..ROUNDS {
             let (n, i) = (round + 1, round % count);
             let (stream, lane) = (&streams[i], format!("stream {}", i + 1));
-            let bytes = self.kernels.words * size_of::<u32>();
+            let bytes = self.words * size_of::<u32>();
             let allocate = || allocator.alloc(bytes, stream);
             let buffer = line.host("host", &format!("allocate {n}"), allocate)?;
-            let work = || self.kernels.work(stream, buffer, 1);
+            let work = || self.work(stream, buffer, 1);
             line.gpu(&lane, &format!("kernel {n}"), stream, work)?;
             if until == "counted" {
-                self.kernels.count_right(stream, buffer)?;
+                self.count_right(stream, buffer)?;
             }
             if schedule == "waiting" {
                 let wait = || Ok(stream.synchronize()?);
@@ -88,10 +108,11 @@ impl Bench {
         allocator: &Allocator,
         schedule: &str,
     ) -> Result<u64> {
-        self.kernels.start_counting(&self.streams[0])?;
+        self.streams[0].memset_zeros(&mut self.right)?;
+        self.streams[0].synchronize()?;
         self.rounds(allocator, schedule, "counted")?;
-        let right = self.kernels.counted(&self.streams[0])?;
-        let all = (ROUNDS * self.kernels.words) as u64;
+        let right = self.streams[0].clone_dtoh(&self.right)?[0];
+        let all = (ROUNDS * self.words) as u64;
         check::every_element("right words", &[right], |_| all)?;
         Ok(all)
     }
@@ -99,8 +120,26 @@ impl Bench {
     /// How many words of the buffer are right.
     pub(crate) fn right(&mut self, buffer: CUdeviceptr) -> Result<u64> {
         let stream = &self.streams[0];
-        self.kernels.start_counting(stream)?;
-        self.kernels.count_right(stream, buffer)?;
-        self.kernels.counted(stream)
+        stream.memset_zeros(&mut self.right)?;
+        self.count_right(stream, buffer)?;
+        Ok(stream.clone_dtoh(&self.right)?[0])
+    }
+
+    pub(crate) fn work(
+        &self,
+        stream: &Arc<CudaStream>,
+        buffer: CUdeviceptr,
+        passes: usize,
+    ) -> Result<()> {
+        self.kernels.work(stream, self.grid, buffer, self.words, self.turn, passes)
+    }
+
+    fn count_right(
+        &self,
+        stream: &Arc<CudaStream>,
+        buffer: CUdeviceptr,
+    ) -> Result<()> {
+        let Bench { kernels, grid, words, turn, right, .. } = self;
+        kernels.count_right(stream, *grid, buffer, *words, *turn, right)
     }
 }

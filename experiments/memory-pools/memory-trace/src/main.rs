@@ -1,5 +1,14 @@
 //! # Who waits when a memory pool is full, and when does memory leave it?
 //!
+//! Page: `book/src/memory-pools/memory-trace.md`. The files:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | [`streams`] | The experiment | who waits when the pool is full? |
+//! | [`bench`] | The experiment | streams, kernels, timeline |
+//! | [`watch`] | The experiment | how much memory is in use meanwhile? |
+//! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
+//!
 //! Four streams each allocate a buffer from one pool, work on it, and free it. The pool
 //! may hold two and a half buffers. Meanwhile other threads of the host note how much
 //! memory is in use, once a millisecond: what the pool says (used by somebody, reserved
@@ -22,29 +31,22 @@
 //! promised anything yet, and allocations 3 and 4 fail. Memory falls in the pause with a
 //! threshold of 0, and at the end with the largest.
 
+mod bench;
+mod free;
+mod streams;
+mod watch;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::{Case, Clock, Kernel, Lab, Result, Span};
+use lab::{Case, Clock, Lab, Result};
 
-use crate::pool::Pool;
-use crate::turns::{Bench, STREAMS};
-use crate::watch::{Memory, watch};
-
-mod pool;
-mod turns;
-mod watch;
-
-const KERNEL: Kernel = Kernel {
-    name: "memory-trace",
-    source: include_str!("../../../../kernels/memory-trace.cu"),
-    ptx: include_str!("../../../../kernels/ptx/memory-trace.ptx"),
-};
+use bench::{Bench, KERNEL};
+use watch::{Memory, watch};
 
 const LARGEST: usize = 2 << 30;
-/// Between two readings of the memory in use: over the streams' run, and over a free.
+/// Between two readings of the memory in use.
 const COARSE: Duration = Duration::from_millis(1);
-const FINE: Duration = Duration::from_micros(50);
 const CASES: [(&str, &str); 4] = [
     ("depth_first", "returning"),
     ("depth_first", "keeping"),
@@ -59,9 +61,7 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Buffers of which eight would fit, and as many passes of work over one as take
-    //    ten milliseconds.
-    let context = lab.context().clone();
+    // 1. Buffers of which eight would fit, and work on them.
     let most = if lab.quick() { LARGEST / 8 } else { LARGEST };
     let bytes = most.min((lab.free_bytes()? / 8).next_power_of_two() / 2);
     let mut bench = Bench::new(lab, bytes)?;
@@ -69,55 +69,27 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. The four streams, from pools that hold two and a half buffers: timed while
     //    nobody watches, then watched, then with every word checked.
     for (order, kind) in CASES {
-        let pool = Pool::new(&context, bytes * 5 / 2, kind)?;
-        let (samples, ()) = lab.time_turns(Clock::Host, || {
-            let turn = bench.streams(&pool, order, false)?;
-            Ok((turn.seconds, ()))
-        })?;
-        let (turn, memory) = watch(&context, Some(&pool), COARSE, || {
-            let turn = bench.streams(&pool, order, false)?;
-            Ok((turn.zero, turn))
-        })?;
-        let checked = bench.streams(&pool, order, true)?.checked;
+        let pool = streams::pool(lab, bytes * 5 / 2, kind)?;
         let case = Case::new("streams").with("order", order).with("pool", kind);
-        let case = case.with("bytes", bytes).with("cap_bytes", bytes * 5 / 2);
-        let case = with_memory(case, memory).spans(turn.spans);
-        lab.record(case.checked(checked).samples(samples))?;
+        let timed = case
+            .with("bytes", bytes)
+            .with("cap_bytes", bytes * 5 / 2)
+            .time_turns(lab, Clock::Host, || {
+                Ok((bench.streams(&pool, order, false)?.seconds, ()))
+            })?;
+        let (turn, memory) = watch(lab.context(), Some(&pool), COARSE, || {
+            bench.streams(&pool, order, false)
+        })?;
+        timed
+            .note(|case, ()| Ok(with_memory(case, memory).spans(turn.spans)))?
+            .checked(bench.streams(&pool, order, true)?.checked)
+            .record(lab)?;
     }
 
-    // 3. `cuMemFree`, likewise, of a buffer as large as four.
-    bench.words *= STREAMS;
-    for wait in ["before", "none"] {
-        let (samples, ()) = lab.time_turns(Clock::Host, || {
-            let turn = bench.free(wait)?;
-            Ok((turn.seconds, ()))
-        })?;
-        let (mut turn, memory) = watch(&context, None, FINE, || {
-            let turn = bench.free(wait)?;
-            Ok((turn.zero, turn))
-        })?;
-        turn.spans.extend(old_size(&turn.spans, &memory));
-        let case = Case::new("free").with("wait", wait);
-        let case = with_memory(case.with("bytes", STREAMS * bytes), memory);
-        lab.record(case.spans(turn.spans).samples(samples))?;
-    }
-    Ok(())
+    // 3. `cuMemFree`, likewise.
+    free::cases(lab, &mut bench)
 }
 
 fn with_memory(case: Case, memory: Memory) -> Case {
     memory.into_iter().fold(case, |case, (name, series)| case.memory(name, series))
 }
-
-// ANCHOR: old_size
-/// From the start of the free to the first reading of NVML's that shows less.
-fn old_size(spans: &[Span], memory: &Memory) -> Option<Span> {
-    let start_seconds = spans.iter().find(|s| s.label == "free")?.start_seconds;
-    let (_, readings) = memory.iter().find(|(name, _)| *name == "nvml")?;
-    let before = readings.iter().rfind(|r| r.seconds <= start_seconds)?;
-    let after = readings
-        .iter()
-        .find(|r| r.seconds > start_seconds && r.bytes < before.bytes)?;
-    let (lane, label) = ("NVML".to_owned(), "old size".to_owned());
-    Some(Span { lane, label, start_seconds, end_seconds: after.seconds })
-}
-// ANCHOR_END: old_size

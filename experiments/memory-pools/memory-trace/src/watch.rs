@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaContext, sys};
+use cudarc::driver::CudaContext;
 use lab::machine::Monitor;
 use lab::{MemoryReading, Result};
-use sys::CUmemPool_attribute as Attribute;
+use pool::driver::DriverPool;
 
-use crate::pool::Pool;
+use crate::bench::Turn;
 
 /// Readings, by name of the source.
 pub(crate) type Memory = Vec<(&'static str, Vec<MemoryReading>)>;
@@ -18,16 +18,16 @@ pub(crate) type Memory = Vec<(&'static str, Vec<MemoryReading>)>;
 // ANCHOR: watch
 /// Runs `turn` while a thread for each source notes how much memory is in use, with a
 /// `pause` between two readings. Their times are those when the answer was there; they
-/// count from the instant that `turn` returns with its result.
-pub(crate) fn watch<T>(
+/// count from the turn's `zero`.
+pub(crate) fn watch(
     context: &Arc<CudaContext>,
-    pool: Option<&Pool>,
+    pool: Option<&DriverPool>,
     pause: Duration,
-    turn: impl FnOnce() -> Result<(Instant, T)>,
-) -> Result<(T, Memory)> {
+    turn: impl FnOnce() -> Result<Turn>,
+) -> Result<(Turn, Memory)> {
     let monitor = Monitor::new();
-    let used = || pool?.bytes(Attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
-    let reserved = || pool?.bytes(Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    let used = || pool?.used_bytes().ok();
+    let reserved = || pool?.reserved_bytes().ok();
     let driver = || {
         let (free, total) = context.mem_get_info().ok()?;
         Some((total - free) as u64)
@@ -57,7 +57,8 @@ pub(crate) fn watch<T>(
         let turned = turn();
         over.store(true, Ordering::Relaxed);
         let all = watchers.map(|(name, watcher)| (name, watcher.join()));
-        let (zero, result) = turned?;
+        let turn = turned?;
+        let zero = turn.zero;
         let since_zero = |(at, bytes): (Instant, u64)| {
             let seconds = at.checked_duration_since(zero)?.as_secs_f64();
             Some(MemoryReading { seconds, bytes })
@@ -66,7 +67,7 @@ pub(crate) fn watch<T>(
             let readings = readings.unwrap_or_default().into_iter();
             (name, readings.filter_map(since_zero).collect::<Vec<_>>())
         });
-        Ok((result, series.filter(|(_, readings)| !readings.is_empty()).collect()))
+        Ok((turn, series.filter(|(_, readings)| !readings.is_empty()).collect()))
     })
 }
 // ANCHOR_END: watch

@@ -1,5 +1,17 @@
 //! # What do the properties of a memory pool do?
 //!
+//! Page: `book/src/memory-pools/pool-properties.md`. The files:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | what is accepted, one field after the other? |
+//! | [`memory`] | | memory of a pool, and without |
+//! | [`access`] | Measured: the fields | who may touch the memory of a pool? |
+//! | [`maximum`] | Measured: the maximum | how much does a pool give, and to whom? |
+//! | [`counters`] | Measured: the counters | what do they say after each step? |
+//! | [`second_process`] | Measured: a second process | how does it open a pool? |
+//! | [`end`] | The end of a pool, The trap | what is left of it? |
+//!
 //! A *pool* of the driver holds the memory that stream-ordered allocations are cut from:
 //! `cuMemAllocAsync` cuts from the GPU's current pool, `cuMemAllocFromPoolAsync` from the
 //! pool that it is given. Whoever creates a pool fills in seven fields:
@@ -19,12 +31,14 @@
 //! GPU. `cuMemAlloc` moves the counters of the default pool by 0 bytes. Another process
 //! opens a pool and an allocation of it in less than a millisecond.
 
-mod life;
-mod pool;
-mod share;
+mod access;
+mod counters;
+mod end;
+mod maximum;
+mod memory;
+mod second_process;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use cudarc::driver::sys::CUmemAllocationHandleType as Handle;
 use cudarc::driver::sys::CUmemLocationType_enum::{
@@ -33,17 +47,16 @@ use cudarc::driver::sys::CUmemLocationType_enum::{
     CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT as HOST_NUMA_CURRENT,
     CU_MEM_LOCATION_TYPE_INVALID as UNSET,
 };
-use cudarc::driver::{CudaStream, DevicePtr, DriverError, sys};
-use lab::check::value;
-use lab::{Case, Lab, Result, check};
-use pool::{Location, Pool, Properties, Unpooled};
+use cudarc::driver::{DriverError, sys};
+use lab::{Case, Lab, Result};
+use pool::driver::{DriverPool, Location, Properties, properties};
 
 const MIB: usize = 1 << 20;
 /// What is allocated where the size does not matter.
 const BYTES: usize = 64 * MIB;
 
 fn main() -> ExitCode {
-    if let Some(exit) = share::second_process() {
+    if let Some(exit) = second_process::second_process() {
         return exit;
     }
     let question = "What do the properties of a memory pool do?";
@@ -51,33 +64,21 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream, and the properties of a pool that asks for nothing.
-    let stream = lab.context().new_stream()?;
-    // ANCHOR: plain
-    let plain = Properties {
-        allocType: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: Handle::CU_MEM_HANDLE_TYPE_NONE,
-        location: Location { type_: DEVICE, id: lab.context().ordinal() as i32 },
-        win32SecurityAttributes: std::ptr::null_mut(),
-        maxSize: 0,
-        usage: 0,
-        reserved: [0; 54],
-    };
-    // ANCHOR_END: plain
+    // A stream, and the properties of a pool that asks for nothing.
+    let stream = &lab.context().new_stream()?;
+    let plain = properties(lab.context());
 
-    // 2. What is accepted, one field after the other.
     create(lab, plain)?;
-    // 3. What the fields do.
-    access(lab, &stream, plain)?;
-    limit(lab, &stream, plain)?;
-    current(lab, &stream, plain)?;
-    share::share(lab, &stream, plain)?;
-    // 4. What the counters say over the course of a pool's life, and at its end.
-    life::counters(lab, &stream)?;
-    life::destroy(lab, &stream, plain)?;
-    life::listing(lab, &stream, plain)
+    access::access(lab, stream, plain)?;
+    maximum::limit(lab, stream, plain)?;
+    maximum::current(lab, stream, plain)?;
+    second_process::share(lab, stream, plain)?;
+    counters::counters(lab, stream)?;
+    end::destroy(lab, stream, plain)?;
+    end::listing(lab, stream, plain)
 }
 
+/// What `cuMemPoolCreate` accepts: every question changes one field.
 fn create(lab: &mut Lab, plain: Properties) -> Result<()> {
     let place = |type_, id| Properties { location: Location { type_, id }, ..plain };
     let handle = |handle| Properties { handleTypes: Handle(handle), ..plain };
@@ -121,7 +122,7 @@ fn create(lab: &mut Lab, plain: Properties) -> Result<()> {
         ),
     ] {
         let case = Case::new("create").with("field", field).with("value", value);
-        answered(lab, case, || Pool::new(&properties))?;
+        answered(lab, case, || DriverPool::new(&properties))?;
     }
     // ANCHOR_END: create
     Ok(())
@@ -136,15 +137,15 @@ fn answered<T>(
     mut call: impl FnMut() -> Result<T, DriverError>,
 ) -> Result<()> {
     let mut answers = vec![];
-    let samples = lab.time_on_host(|| {
+    let timed = case.time_on_host(lab, || {
         let result = call();
-        answers.push(code(&result));
+        answers.push(code(&result) as u32);
         Ok(result)
     })?;
-    let codes: Vec<u32> = answers.iter().map(|answer| *answer as u32).collect();
-    let checked = check::every_element("answer", &codes, |_| codes[0])?;
-    let case = case.with("answer", name(answers[0]).as_str());
-    lab.record(case.checked(checked).samples(samples))
+    timed
+        .check(&answers, |_| answers[0])?
+        .note(|case, last| Ok(case.with("answer", name(code(last)).as_str())))?
+        .record(lab)
 }
 
 fn code<T>(result: &Result<T, DriverError>) -> sys::CUresult {
@@ -157,84 +158,3 @@ fn name(code: sys::CUresult) -> String {
     name.trim_start_matches("cuda_").trim_start_matches("error_").to_owned()
 }
 // ANCHOR_END: answered
-
-/// Who may touch the memory of a pool, if nothing is said about it.
-fn access(lab: &mut Lab, stream: &Arc<CudaStream>, plain: Properties) -> Result<()> {
-    let device = plain.location;
-    let [host, node] = [HOST, HOST_NUMA].map(|type_| Location { type_, id: 0 });
-    for (name, location) in
-        [("device", device), ("host", host), ("host_numa_0", node)]
-    {
-        let case = Case::new("access").with("location", name);
-        let Ok(pool) = Pool::new(&Properties { location, ..plain }) else {
-            lab.skip(case, "this driver makes no such pool");
-            continue;
-        };
-        for (from, there) in [("device", device), ("host", host)] {
-            let samples = lab.time_on_host(|| Ok(pool.access(there)?))?;
-            let allowed = pool.access(there)?;
-            let case = case.clone().with("from", from).with("allowed", allowed);
-            let case = case.samples(samples);
-            // What the host may touch, it does.
-            lab.record(match (from, allowed) {
-                ("host", "read_write") => case.checked(touch(&pool, stream)?),
-                _ => case,
-            })?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes and reads a pool's memory on the host, as if it were a `Vec`.
-fn touch(pool: &Pool, stream: &Arc<CudaStream>) -> Result<u64> {
-    let words = MIB / size_of::<u32>();
-    let memory = pool.memory(stream, words)?;
-    stream.synchronize()?; // now it is there
-    let pointer = memory.device_ptr(stream).0;
-    // SAFETY: the host may read and write the pool's memory, and nobody else does.
-    let host = unsafe { std::slice::from_raw_parts_mut(pointer as *mut u32, words) };
-    host.iter_mut().enumerate().for_each(|(i, word)| *word = value(i));
-    let checked = check::every_element("pool on the host", host, value)?;
-    drop(memory);
-    stream.synchronize()?;
-    Ok(checked)
-}
-
-/// How much a pool with a maximum gives, and what it answers then.
-fn limit(lab: &mut Lab, stream: &Arc<CudaStream>, plain: Properties) -> Result<()> {
-    for max_bytes in [1, 2 * MIB, 33 * MIB, 100 * MIB, 1024 * MIB] {
-        // ANCHOR: limit
-        let pool = Pool::new(&Properties { maxSize: max_bytes, ..plain })?;
-        let piece = || pool.memory(stream, MIB / size_of::<u32>());
-        let most = 2 * max_bytes / MIB + 256; // should nothing limit it
-        let mut pieces: Vec<_> = (0..most).map_while(|_| piece().ok()).collect();
-        // ANCHOR_END: limit
-        let case = Case::new("limit").with("max_bytes", max_bytes);
-        answered(lab, case.with("given_bytes", pieces.len() * MIB), piece)?;
-        // What is given back can be had again.
-        pieces.pop();
-        pieces.push(piece()?);
-        drop(pieces);
-        stream.synchronize()?; // nothing is left when the pool is destroyed
-    }
-    Ok(())
-}
-
-/// Whom a maximum limits, when the pool that has it is the GPU's current one.
-fn current(
-    lab: &mut Lab,
-    stream: &Arc<CudaStream>,
-    plain: Properties,
-) -> Result<()> {
-    let own = Pool::new(&Properties { maxSize: BYTES, ..plain })?;
-    let default = pool::default(stream)?;
-    for (current, pool) in [("default", &*default), ("own", &own)] {
-        pool.make_current(stream)?;
-        let case = Case::new("twice_the_limit").with("current", current);
-        let asynchronous = case.clone().with("call", "alloc_async");
-        // SAFETY: the memory is given back without having been looked at.
-        answered(lab, asynchronous, || unsafe { stream.alloc::<u8>(2 * BYTES) })?;
-        answered(lab, case.with("call", "alloc"), || Unpooled::new(2 * BYTES))?;
-    }
-    Ok(default.make_current(stream)?)
-}

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
-use lab::nccl;
 use cudarc::driver::{CudaSlice, CudaStream};
 use cudarc::nccl::{Comm, Id, ReduceOp};
+use lab::nccl;
 use lab::{Result, check};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub(crate) enum Order {
     Connect { id: Vec<i8> },
     Prepare { elements: usize },
     AllReduce,
-    Calls { count: u32 },
+    Calls { count: usize },
     Clear,
     Check,
 }
@@ -41,8 +41,7 @@ impl Rank {
         let communicator = self.communicator.as_ref().context("not connected")?;
         let (input, output) = self.buffers.as_mut().context("not prepared")?;
         let queued = communicator.all_reduce(input, output, &ReduceOp::Sum);
-        nccl::check("queue an all-reduce", queued)?;
-        Ok(())
+        nccl::check("queue an all-reduce", queued).map(drop)
     }
 
     // ANCHOR: obey
@@ -52,18 +51,16 @@ impl Rank {
         let Rank { rank, ranks, stream, .. } = self;
         match order {
             Order::Connect { id } => {
-                let id =
-                    id.as_slice().try_into().context("an id of another size")?;
+                let id = id[..].try_into().context("an id of another size")?;
                 let (stream, id) = (stream.clone(), Id::uninit(id));
                 let joined = Comm::from_rank(stream, *rank, *ranks, id);
-                self.communicator =
-                    Some(nccl::check("join the other ranks", joined)?);
+                let joined = nccl::check("join the other ranks", joined)?;
+                self.communicator = Some(joined);
             }
             Order::Prepare { elements } => {
                 self.buffers = None; // frees the last ones first
-                let input: Vec<_> =
-                    (0..*elements).map(|i| value(*rank, i)).collect();
-                let input = stream.clone_htod(&input)?;
+                let input = (0..*elements).map(|i| value(*rank, i));
+                let input = stream.clone_htod(&input.collect::<Vec<_>>())?;
                 self.buffers = Some((input, stream.alloc_zeros(*elements)?));
                 stream.synchronize()?;
             }

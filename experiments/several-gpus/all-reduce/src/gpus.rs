@@ -1,20 +1,52 @@
-//! The GPUs of the machine: their streams and buffers, and how results are compared.
+//! The GPUs of the machine: their streams and buffers.
 
 use std::sync::Arc;
 
-use anyhow::ensure;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr,
-    LaunchConfig, PinnedHostSlice, PushKernelArg,
+    CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, LaunchConfig,
+    PinnedHostSlice,
 };
 use cudarc::nccl::Comm;
+use lab::memory::pinned;
 use lab::{Lab, Result};
 
 /// As in the kernel file.
 pub(crate) const MOST_GPUS: usize = 8;
 const MOST_BLOCKS: usize = 512;
 pub(crate) const MOST_TAGGED: usize = 16384;
+
+/// An address on each GPU.
+type OnEach = [CUdeviceptr; MOST_GPUS];
+
+// SAFETY: all buffers have `count` elements, each GPU has access to those of the others,
+// there are flags for all blocks, and inboxes for `count` words from each GPU. Events
+// order who writes between launches, and flags within them.
+lab::kernels! { unsafe "all-reduce" {
+    fn fill(input: &mut CudaSlice<f32>, count: usize, gpu: u32);
+    fn compare(
+        output: &CudaSlice<f32>, count: usize, gpus: u32, wrong: &mut CudaSlice<u64>,
+    );
+    fn ring_step(
+        input: &CudaSlice<f32>, output: &CudaSlice<f32>, next: CUdeviceptr, count: usize,
+        rank: u32, gpus: u32, step: u32,
+    );
+    fn ring(
+        input: &CudaSlice<f32>, output: &CudaSlice<f32>, next: CUdeviceptr,
+        flags: &CudaSlice<u64>, next_flags: CUdeviceptr, previous_flags: CUdeviceptr,
+        count: usize, rank: u32, gpus: u32, slice: usize, launch: u64,
+        stuck: &CudaSlice<u32>,
+    );
+    fn direct(
+        inputs: OnEach, outputs: OnEach, flags: OnEach, count: usize,
+        rank: u32, gpus: u32, launch: u64, stuck: &CudaSlice<u32>,
+    );
+    fn tagged(
+        input: &CudaSlice<f32>, output: &CudaSlice<f32>, inboxes: OnEach, count: usize,
+        rank: u32, gpus: u32, launch: u64, stuck: &CudaSlice<u32>,
+    );
+} }
 
 /// Threads of a block. A multiprocessor has room for so many at least.
 pub(crate) const THREADS: u32 = 512;
@@ -24,11 +56,7 @@ const MOST_STAGED: usize = 256 << 20;
 /// One GPU: its stream, its kernels, its buffers.
 pub(crate) struct Gpu {
     pub(crate) stream: Arc<CudaStream>,
-    pub(crate) ring_step: CudaFunction,
-    pub(crate) ring: CudaFunction,
-    pub(crate) direct: CudaFunction,
-    pub(crate) tagged: CudaFunction,
-    compare: CudaFunction,
+    pub(crate) kernels: Kernels,
     mark: CudaEvent,
     pub(crate) input: CudaSlice<f32>,
     pub(crate) output: CudaSlice<f32>,
@@ -43,10 +71,10 @@ pub(crate) struct Gpus {
     pub(crate) each: Vec<Gpu>,
     pub(crate) comms: Vec<Comm>,
     pub(crate) staging: Vec<PinnedHostSlice<f32>>,
-    pub(crate) inputs: [u64; MOST_GPUS],
-    pub(crate) outputs: [u64; MOST_GPUS],
-    pub(crate) flags: [u64; MOST_GPUS],
-    pub(crate) inboxes: [u64; MOST_GPUS],
+    pub(crate) inputs: OnEach,
+    pub(crate) outputs: OnEach,
+    pub(crate) flags: OnEach,
+    pub(crate) inboxes: OnEach,
     /// Blocks of a kernel: one for each multiprocessor. So all are resident at once, and none
     /// waits for one that has no room to start.
     pub(crate) blocks: u32,
@@ -80,13 +108,8 @@ impl Gpus {
         };
         for (rank, context) in contexts.iter().enumerate() {
             let stream = context.new_stream()?;
-            let module = lab.module_on(context)?;
             let mut gpu = Gpu {
-                ring_step: module.load_function("ring_step")?,
-                ring: module.load_function("ring")?,
-                direct: module.load_function("direct")?,
-                tagged: module.load_function("tagged")?,
-                compare: module.load_function("compare")?,
+                kernels: Kernels::of(&lab.module_on(context)?)?,
                 mark: context.new_event(None)?,
                 input: stream.alloc_zeros(count)?,
                 output: stream.alloc_zeros(count)?,
@@ -95,32 +118,17 @@ impl Gpus {
                 stuck: stream.alloc_zeros(1)?,
                 stream,
             };
-            let fill = module.load_function("fill")?;
-            let number = rank as u32;
-            let mut launch = gpu.stream.launch_builder(&fill);
-            launch.arg(&mut gpu.input).arg(&count).arg(&number);
-            // SAFETY: `fill` takes (input, count, gpu), and the input has `count` elements.
-            unsafe { launch.launch(grid(blocks)) }?;
+            let Gpu { kernels, stream, input, .. } = &mut gpu;
+            kernels.fill(stream, grid(blocks), input, count, rank as u32)?;
             gpus.inputs[rank] = gpu.input.device_ptr(&gpu.stream).0;
             gpus.outputs[rank] = gpu.output.device_ptr(&gpu.stream).0;
             gpus.flags[rank] = gpu.flags.device_ptr(&gpu.stream).0;
             gpus.inboxes[rank] = gpu.inbox.device_ptr(&gpu.stream).0;
             gpus.each.push(gpu);
-            // SAFETY: every element is written before it is read.
-            let staging = unsafe { context.alloc_pinned_with_flags(staged, 0) }?;
-            gpus.staging.push(staging);
+            gpus.staging.push(pinned(context, staged, |_| 0.0)?);
         }
         gpus.wait()?;
         Ok(gpus)
-    }
-
-    /// Bytes that the host can add.
-    pub(crate) fn staged(&self) -> usize {
-        self.staging[0].num_bytes()
-    }
-
-    pub(crate) fn first_stream(&self) -> Arc<CudaStream> {
-        self.each[0].stream.clone()
     }
 
     /// Waits for all streams.
@@ -161,46 +169,9 @@ impl Gpus {
         }
         self.wait()
     }
-
-    /// Compares every element of every output with the sum, on the GPU that has it.
-    /// Returns how many elements there are, and how many are wrong.
-    pub(crate) fn compare(&mut self, count: usize) -> Result<(u64, u64)> {
-        let (mut wrong, gpus) = (0, self.each.len());
-        for gpu in &self.each {
-            let mut found = gpu.stream.alloc_zeros::<u64>(1)?;
-            let gpus = gpus as u32;
-            let mut launch = gpu.stream.launch_builder(&gpu.compare);
-            launch.arg(&gpu.output).arg(&count).arg(&gpus).arg(&mut found);
-            // SAFETY: `compare` takes these; the output has `count` elements.
-            unsafe { launch.launch(grid(2 * self.blocks)) }?;
-            wrong += gpu.stream.clone_dtoh(&found)?[0];
-            let stuck = gpu.stream.clone_dtoh(&gpu.stuck)?[0];
-            ensure!(
-                stuck == 0,
-                "a GPU waited for another for two seconds, and gave up"
-            );
-        }
-        Ok(((count * gpus) as u64, wrong))
-    }
-
-    /// The same; wrong elements are an error.
-    pub(crate) fn check(&mut self, method: &str, count: usize) -> Result<u64> {
-        let (elements, wrong) = self.compare(count)?;
-        ensure!(wrong == 0, "{method}: {wrong} of {elements} elements are wrong");
-        Ok(elements)
-    }
-
-    /// What all GPUs have now.
-    pub(crate) fn outputs(&self, count: usize) -> Result<Vec<Vec<f32>>> {
-        let output = |gpu: &Gpu| gpu.stream.clone_dtoh(&gpu.output.slice(..count));
-        Ok(self.each.iter().map(output).collect::<Result<_, _>>()?)
-    }
 }
 
+/// So many blocks.
 pub(crate) fn grid(blocks: u32) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (blocks, 1, 1),
-        block_dim: (THREADS, 1, 1),
-        shared_mem_bytes: 0,
-    }
+    lab::launch::blocks(blocks as usize, THREADS as usize)
 }

@@ -1,5 +1,17 @@
 //! # How fast can several GPUs add up what each of them has?
 //!
+//! Page: `book/src/several-gpus/all-reduce.md`.
+//!
+//! Page: `book/src/several-gpus/all-reduce.md`. The files:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | every way, for more and more bytes |
+//! | [`gpus`] | | streams, kernels and buffers of all GPUs |
+//! | [`ways`] | The experiment | what does each queue? |
+//! | [`check`] | The experiment | is the sum right? |
+//! | [`slices`] | Why | how many blocks and flags does the ring need? |
+//!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
 //! them. Training on several GPUs does that with gradients, after every batch.
 //!
@@ -24,43 +36,27 @@
 //! **Prediction:** from 64 MiB on, `ring` reaches 85 % of NCCL's bandwidth, and NCCL 75 % of
 //! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
 
-use std::process::ExitCode;
-
-use anyhow::ensure;
-use lab::nccl::{self, bus_bandwidth_factor};
-use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
-use lab::libraries::{self, NCCL, NVRTC};
-use lab::{CannotRun, Case, Ceiling, Kernel, Lab, Result, check};
-use peer_access::Access;
-
-use crate::gpus::{Gpus, MOST_GPUS, MOST_TAGGED};
-
+mod check;
 mod gpus;
+mod slices;
 mod ways;
 
-const KERNEL: Kernel = Kernel {
-    name: "all-reduce",
-    source: include_str!("../../../../kernels/all-reduce.cu"),
-    ptx: include_str!("../../../../kernels/ptx/all-reduce.ptx"),
-};
+use std::process::ExitCode;
+
+use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+use lab::libraries::{self, NCCL, NVRTC};
+use lab::nccl::{self, bus_bandwidth_factor};
+use lab::{CannotRun, Case, Ceiling, Lab, Result};
+use peer_access::Access;
+
+use check::RAGGED;
+use gpus::{Gpus, KERNEL, MOST_GPUS, MOST_TAGGED};
+use ways::Way;
 
 /// Bytes of a vector.
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 1 << 30;
 const ELEMENT: usize = size_of::<f32>();
-/// Elements that are compared by the host; nothing divides them.
-const RAGGED: usize = 10_007;
-
-/// A way to do it.
-struct Way {
-    method: &'static str,
-    /// Queues it on all GPUs, for so many elements.
-    queue: fn(&mut Gpus, usize) -> Result<()>,
-    /// Bytes that it can take.
-    most: usize,
-    /// How many are timed in a row.
-    in_a_row: usize,
-}
 
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
@@ -114,24 +110,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             _ => ways.push(way),
         }
     }
-    let host = way("host", Gpus::on_host, gpus.staged(), 1);
+    let host = way("host", Gpus::on_host, gpus.staging[0].num_bytes(), 1);
 
-    // 4. A size that nothing divides. A kernel compares, here and at all other sizes; to trust
-    //    it, it has to find every cleared element wrong, and the host compares, too.
-    for Way { method, queue, .. } in ways.iter().chain([&host]) {
-        gpus.clear()?;
-        let (elements, wrong) = gpus.compare(RAGGED)?;
-        ensure!(
-            wrong == elements,
-            "of {elements} cleared elements {wrong} are wrong"
-        );
-        queue(&mut gpus, RAGGED)?;
-        gpus.check(method, RAGGED)?;
-        for got in gpus.outputs(RAGGED)? {
-            check::every_element(method, &got, |i| {
-                (0..n).map(|gpu| value(gpu, i)).sum()
-            })?;
-        }
+    // 4. A size that nothing divides.
+    for way in ways.iter().chain([&host]) {
+        gpus.check_on_host(way)?;
     }
 
     let sizes = (0..).map(|power| SMALLEST << (2 * power));
@@ -149,32 +132,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // 6. By the host's clock: one, from the call until all GPUs are done.
         for way in ways.iter().chain([&host]).filter(|way| bytes <= way.most) {
             gpus.clear()?;
-            let samples = lab.time_on_host(|| {
-                (way.queue)(&mut gpus, bytes / ELEMENT)?;
-                gpus.wait()
-            })?;
+            let timed =
+                case(lab, "call", way.method, bytes, n).time_on_host(lab, || {
+                    (way.queue)(&mut gpus, bytes / ELEMENT)?;
+                    gpus.wait()
+                })?;
             let checked = gpus.check(way.method, bytes / ELEMENT)?;
-            let case = case(lab, "call", way.method, bytes, n);
-            lab.record(case.checked(checked).samples(samples))?;
+            timed.checked(checked).record(lab)?;
         }
     }
-
-    // 7. The ring with fewer blocks, and with other slices.
-    let Some(ring) = ways.iter().find(|way| way.method == "ring") else {
-        return Ok(());
-    };
-    let (bytes, all, usual) = (largest.min(64 << 20), gpus.blocks, gpus.slice);
-    let fewer = (2..).map(|power| 1 << power).take_while(|fewer| *fewer < all);
-    let by_blocks = fewer.chain([all]).map(|blocks| ("blocks", blocks, usual));
-    let by_slice = (10..=16).map(|power| ("slices", all, 1 << power));
-    for (name, blocks, slice) in by_blocks.chain(by_slice) {
-        (gpus.blocks, gpus.slice) = (blocks, slice);
-        let case = case(lab, name, "ring", bytes, n)
-            .with("blocks", blocks as usize)
-            .with("slice_bytes", slice * ELEMENT);
-        in_a_row(lab, &mut gpus, ring, bytes, case)?;
+    match ways.iter().find(|way| way.method == "ring") {
+        Some(ring) => slices::slices(lab, &mut gpus, ring, largest),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each
@@ -199,22 +169,11 @@ fn in_a_row(
     case: Case,
 ) -> Result<()> {
     let (count, row) = (bytes / ELEMENT, way.in_a_row.min(LARGEST / bytes));
-    let first = gpus.first_stream();
+    let first = gpus.each[0].stream.clone();
     gpus.clear()?;
-    let mut samples = lab.time_on_gpu(&first, |_| {
+    let timed = case.time_on_gpu(lab, &first, |_| {
         gpus.joined(|gpus| (0..row).try_for_each(|_| (way.queue)(gpus, count)))
     })?;
-    samples.operations *= row as u32;
-    samples.seconds.iter_mut().for_each(|seconds| *seconds /= row as f64);
-    let checked = gpus.check(way.method, count)?;
-    lab.record(case.checked(checked).samples(samples))
+    timed.per(row).checked(gpus.check(way.method, count)?).record(lab)
 }
 // ANCHOR_END: queued
-
-/// What the kernel `fill` puts into element i of a GPU's input.
-fn value(gpu: usize, i: usize) -> f32 {
-    let (i, gpu) = (i as u32, gpu as u32);
-    let word =
-        i.wrapping_mul(2_654_435_761).wrapping_add(gpu.wrapping_mul(2_246_822_519));
-    (word >> 12) as f32
-}

@@ -1,13 +1,23 @@
 //! The ways, one after the other: what each queues on all GPUs.
 
 use anyhow::ensure;
-use lab::nccl;
-use cudarc::driver::{LaunchConfig, PushKernelArg};
+use cudarc::driver::LaunchConfig;
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start};
-use lab::Result;
+use lab::{Result, nccl};
 use rayon::prelude::*;
 
 use crate::gpus::{Gpus, MOST_TAGGED, THREADS, grid};
+
+/// A way to do it.
+pub(crate) struct Way {
+    pub(crate) method: &'static str,
+    /// Queues it on all GPUs, for so many elements.
+    pub(crate) queue: fn(&mut Gpus, usize) -> Result<()>,
+    /// Bytes that it can take.
+    pub(crate) most: usize,
+    /// How many are timed in a row.
+    pub(crate) in_a_row: usize,
+}
 
 impl Gpus {
     // ANCHOR: steps
@@ -20,12 +30,17 @@ impl Gpus {
             for (rank, gpu) in self.each.iter().enumerate() {
                 let next = self.outputs[(rank + 1) % gpus];
                 let (rank, gpus, step) = (rank as u32, gpus as u32, step as u32);
-                let mut launch = gpu.stream.launch_builder(&gpu.ring_step);
-                launch.arg(&gpu.input).arg(&gpu.output).arg(&next).arg(&count);
-                launch.arg(&rank).arg(&gpus).arg(&step);
-                // SAFETY: `ring_step` takes these; all three buffers have `count` elements,
-                // this GPU has access to `next`, and events order who writes.
-                unsafe { launch.launch(grid(2 * self.blocks)) }?;
+                gpu.kernels.ring_step(
+                    &gpu.stream,
+                    grid(2 * self.blocks),
+                    &gpu.input,
+                    &gpu.output,
+                    next,
+                    count,
+                    rank,
+                    gpus,
+                    step,
+                )?;
             }
             self.wait_for(|rank| (rank + gpus - 1) % gpus)?;
         }
@@ -33,7 +48,6 @@ impl Gpus {
     }
     // ANCHOR_END: steps
 
-    // ANCHOR: ring
     /// The ring, one launch for each GPU.
     pub(crate) fn ring(&mut self, count: usize) -> Result<()> {
         self.launches += 1;
@@ -42,14 +56,22 @@ impl Gpus {
         for (rank, gpu) in self.each.iter().enumerate() {
             let (next, previous) = ((rank + 1) % gpus, (rank + gpus - 1) % gpus);
             let (rank, gpus) = (rank as u32, gpus as u32);
-            let mut launch = gpu.stream.launch_builder(&gpu.ring);
-            launch.arg(&gpu.input).arg(&gpu.output).arg(&self.outputs[next]);
-            launch.arg(&gpu.flags).arg(&self.flags[next]).arg(&self.flags[previous]);
-            launch.arg(&count).arg(&rank).arg(&gpus).arg(&self.slice);
-            launch.arg(&self.launches).arg(&gpu.stuck);
-            // SAFETY: `ring` takes these; the buffers have `count` elements, there are flags
-            // for all blocks, and flags order who writes.
-            unsafe { launch.launch(self.grid_for(vectors)) }?;
+            gpu.kernels.ring(
+                &gpu.stream,
+                self.grid_for(vectors),
+                &gpu.input,
+                &gpu.output,
+                self.outputs[next],
+                &gpu.flags,
+                self.flags[next],
+                self.flags[previous],
+                count,
+                rank,
+                gpus,
+                self.slice,
+                self.launches,
+                &gpu.stuck,
+            )?;
         }
         Ok(())
     }
@@ -58,20 +80,24 @@ impl Gpus {
     fn grid_for(&self, threads: usize) -> LaunchConfig {
         grid(self.blocks.min(threads.div_ceil(THREADS as usize) as u32))
     }
-    // ANCHOR_END: ring
 
     /// Every GPU sums one chunk, of all GPUs' inputs and into all GPUs' outputs.
     pub(crate) fn direct(&mut self, count: usize) -> Result<()> {
         self.launches += 1;
         let vectors = count.div_ceil(4 * self.each.len());
         for (rank, gpu) in self.each.iter().enumerate() {
-            let (rank, gpus) = (rank as u32, self.each.len() as u32);
-            let mut launch = gpu.stream.launch_builder(&gpu.direct);
-            launch.arg(&self.inputs).arg(&self.outputs).arg(&self.flags);
-            launch.arg(&count).arg(&rank).arg(&gpus);
-            launch.arg(&self.launches).arg(&gpu.stuck);
-            // SAFETY: `direct` takes these; see `ring`.
-            unsafe { launch.launch(self.grid_for(vectors)) }?;
+            gpu.kernels.direct(
+                &gpu.stream,
+                self.grid_for(vectors),
+                self.inputs,
+                self.outputs,
+                self.flags,
+                count,
+                rank as u32,
+                self.each.len() as u32,
+                self.launches,
+                &gpu.stuck,
+            )?;
         }
         Ok(())
     }
@@ -84,13 +110,18 @@ impl Gpus {
         );
         self.launches += 1;
         for (rank, gpu) in self.each.iter().enumerate() {
-            let (rank, gpus) = (rank as u32, self.each.len() as u32);
-            let mut launch = gpu.stream.launch_builder(&gpu.tagged);
-            launch.arg(&gpu.input).arg(&gpu.output).arg(&self.inboxes);
-            launch.arg(&count).arg(&rank).arg(&gpus);
-            launch.arg(&self.launches).arg(&gpu.stuck);
-            // SAFETY: `tagged` takes these; inboxes have room for `count` words from each GPU.
-            unsafe { launch.launch(self.grid_for(count)) }?;
+            gpu.kernels.tagged(
+                &gpu.stream,
+                self.grid_for(count),
+                &gpu.input,
+                &gpu.output,
+                self.inboxes,
+                count,
+                rank as u32,
+                self.each.len() as u32,
+                self.launches,
+                &gpu.stuck,
+            )?;
         }
         Ok(())
     }

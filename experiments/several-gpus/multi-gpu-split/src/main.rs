@@ -1,5 +1,15 @@
 //! # How much faster do N GPUs do the same work?
 //!
+//! Page: `book/src/several-gpus/multi-gpu-split.md`. The files:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | the same array for more and more GPUs |
+//! | [`worker`] | The experiment | a GPU's piece, and who calls for it |
+//! | [`team`] | The experiment | a task on one GPU, two, three and so on |
+//! | [`listing`] | The chapter's listing | how fast is it, and what does it lose? |
+//! | [`hand_over`] | Why | what does it cost to wake host threads up? |
+//!
 //! The chapter cuts an array into pieces, one for each GPU. A host thread for each GPU
 //! sends its piece there, lets a kernel work on it, and fetches the result. The whole
 //! array stays the same however many GPUs share it (*strong scaling*), so N GPUs should
@@ -21,6 +31,7 @@
 //! a quarter of a millisecond, and starting it everywhere some 20 µs: 3 times at most. The
 //! chapter's million elements are too few: 4 GPUs take longer for them than one.
 
+mod hand_over;
 mod listing;
 mod team;
 mod worker;
@@ -29,17 +40,11 @@ use std::process::ExitCode;
 
 use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
 use lab::check::value;
-use lab::{Case, Kernel, Lab, Result};
+use lab::memory::pinned_with_flags;
+use lab::{Case, Lab, Result};
 
 use team::Team;
-use worker::{Task, Worker};
-
-/// The kernel of the experiment `stream-overlap`.
-const KERNEL: Kernel = Kernel {
-    name: "stream-overlap",
-    source: include_str!("../../../../kernels/stream-overlap.cu"),
-    ptx: include_str!("../../../../kernels/ptx/stream-overlap.ptx"),
-};
+use worker::{KERNEL, Task, Worker};
 
 const WORD_BYTES: usize = size_of::<u32>();
 /// Words to share: 512 MiB.
@@ -66,11 +71,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let words = fitting.min(most) / DIVISIBLE * DIVISIBLE + 1;
     let room = words.max(CHAPTER + 1);
     let heavy = if lab.quick() { HEAVY / 64 } else { HEAVY };
-    let mut workers = vec![];
-    for context in &contexts {
-        let chain = lab.module_on(context)?.load_function("chain")?;
-        workers.push(Worker::new(context, chain, room)?);
-    }
+    let workers = contexts.iter().map(|context| Worker::new(lab, context, room));
+    let workers = workers.collect::<Result<Vec<_>>>()?;
     if workers.len() < 2 {
         for case in ["split", "copy", "listing"] {
             lab.skip(Case::new(case).with("gpus", 2usize), "CUDA sees one GPU");
@@ -79,17 +81,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     lab.skip(Case::new("placement"), placement());
 
     // 2. Host memory of both kinds, from which all GPUs can copy. All words differ.
-    let pinned = |words| {
-        // SAFETY: every word is written before it is read.
-        unsafe {
-            lab.context().alloc_pinned_with_flags(words, CU_MEMHOSTALLOC_PORTABLE)
-        }
-    };
-    let (mut from, mut to) = (pinned(room)?, pinned(room)?);
-    let (from, to) = (from.as_mut_slice()?, to.as_mut_slice()?);
-    let from_vec: Vec<u32> = (0..room).map(value).collect();
-    let mut to_vec = vec![1; room];
-    from.copy_from_slice(&from_vec);
+    let flags = CU_MEMHOSTALLOC_PORTABLE;
+    let pinned_from = pinned_with_flags(lab.context(), room, flags, value)?;
+    let mut pinned_to = pinned_with_flags(lab.context(), room, flags, |_| 0)?;
+    let (from, to) = (pinned_from.as_slice()?, pinned_to.as_mut_slice()?);
+    let (from_vec, mut to_vec) = (from.to_vec(), vec![1; room]);
 
     let mut team = Team::new(workers)?;
     for data in ["resident", "pinned", "pageable"] {
@@ -97,22 +93,24 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             "pageable" => (&from_vec[..words], &mut to_vec[..words]),
             _ => (&from[..words], &mut to[..words]),
         };
-        let copies = data != "resident";
         let case = |work| Case::new("split").with("work", work).with("data", data);
 
         // ANCHOR: cases
-        // 3. The same array for more and more GPUs, with either kernel.
-        for (work, steps) in [("light", LIGHT), ("heavy", heavy)] {
-            let task = Task::new(copies, Some(steps), copies);
-            team.scale(lab, case(work), task, from, to)?;
+        // 3. The same array for more and more GPUs, with either kernel; and one host
+        //    thread that calls for everything.
+        let copies = data != "resident";
+        let (up, steps, down) = (copies, Some(LIGHT), copies);
+        let light = Task { up, steps, down, every_size: true, one_thread: false };
+        if copies {
+            team.scale(lab, case("light"), light, from, to)?;
         }
-
-        // 4. One host thread that calls for everything.
-        let task = Task::new(copies, Some(LIGHT), copies);
-        team.scale(lab, case("light"), Task { one_thread: true, ..task }, from, to)?;
+        let task = Task { steps: Some(heavy), ..light };
+        team.scale(lab, case("heavy"), task, from, to)?;
+        let task = Task { one_thread: true, every_size: !copies, ..light };
+        team.scale(lab, case("light"), task, from, to)?;
         // ANCHOR_END: cases
 
-        // 5. The copies by themselves: what do the links and the host's memory give? A
+        // 4. The copies by themselves: what do the links and the host's memory give? A
         //    smaller array may stay in the CPU's caches.
         let parts: &[usize] = match data {
             "resident" => &[],
@@ -121,36 +119,33 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         };
         for part in parts {
             let (from, to) = (&from[..words / part], &mut to[..words / part]);
-            let case = Case::new("copy").with("kind", data).with("part", *part);
-            let one_thread = data == "pinned";
-            let up = Task { one_thread, ..Task::new(true, None, false) };
-            let to_device = case.clone().with("direction", "host_to_device");
-            team.scale(lab, to_device, up, from, to)?;
-            let down = Task { one_thread, ..Task::new(false, None, true) };
-            let to_host = case.with("direction", "device_to_host");
-            team.scale(lab, to_host, down, from, to)?;
+            for direction in ["host_to_device", "device_to_host"] {
+                let up = direction == "host_to_device";
+                let one_thread = data == "pinned";
+                let task = Task { up, down: !up, one_thread, ..Task::default() };
+                let case = Case::new("copy").with("kind", data).with("part", *part);
+                let case = case.with("direction", direction);
+                team.scale(lab, case, task, from, to)?;
+            }
         }
     }
 
-    // 6. A few words: what is left is the host's part.
-    let (few_from, few_to) = (&from[..DIVISIBLE], &mut to[..DIVISIBLE]);
-    for one_thread in [false, true] {
-        let case = Case::new("split").with("work", "none").with("data", "resident");
-        let task = Task::new(false, Some(LIGHT), false);
-        team.scale(lab, case, Task { one_thread, ..task }, few_from, few_to)?;
-    }
+    // 5. A few words: what is left is the host's part.
+    let case = Case::new("split").with("work", "none").with("data", "resident");
+    let task = Task { steps: Some(LIGHT), one_thread: true, ..Task::default() };
+    team.scale(lab, case, task, &from[..DIVISIBLE], &mut to[..DIVISIBLE])?;
+    hand_over::hand_over(lab, &team)?;
 
-    team.hand_over(lab)?;
-
-    // 7. The chapter's million elements, and one more; and without its extra copies.
+    // 6. The chapter's million elements, and one more; and without its extra copies.
     for code in ["printed", "corrected"] {
         for elements in [CHAPTER, CHAPTER + 1] {
-            team.listing(lab, code, &from_vec[..elements])?;
+            listing::measure(lab, &team, code, &from_vec[..elements])?;
         }
     }
     let case = Case::new("listing").with("code", "in_place");
     let case = case.with("elements", CHAPTER);
-    let task = Task::new(true, Some(LIGHT), true);
+    let (up, steps, down) = (true, Some(LIGHT), true);
+    let task = Task { up, steps, down, ..Task::default() };
     team.scale(lab, case, task, &from_vec[..CHAPTER], &mut to_vec[..CHAPTER])
 }
 

@@ -1,20 +1,16 @@
 //! All GPUs of the machine, of which one, two, three … share the work.
 
-use std::time::{Duration, Instant};
-
-use lab::check::value;
-use lab::{Case, Lab, Result, Samples, check};
-use rayon::prelude::*;
+use lab::check::{repeated, value};
+use lab::{Case, Lab, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::listing::{listing, printed};
-use crate::worker::{Task, Worker, after, piece, split};
+use crate::worker::{FACTOR, Task, Worker, split};
 use crate::{LIGHT, WORD_BYTES};
 
 /// The GPUs, and pools of one, two, three … host threads.
 pub(crate) struct Team {
-    workers: Vec<Worker>,
-    pools: Vec<ThreadPool>,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) pools: Vec<ThreadPool>,
 }
 
 impl Team {
@@ -24,7 +20,23 @@ impl Team {
         Ok(Team { workers, pools })
     }
 
-    /// Times a task on one GPU, on two, and so on, and compares all that comes of it.
+    /// How many GPUs work: one and all, or every number of them.
+    pub(crate) fn sizes(&self, every: bool) -> Vec<usize> {
+        let all = self.workers.len();
+        (1..=all).filter(|gpus| every || *gpus == 1 || *gpus == all).collect()
+    }
+
+    /// A case of so many of the GPUs.
+    pub(crate) fn sized(&self, case: Case, gpus: usize) -> Case {
+        let team = match gpus {
+            1 => "one",
+            _ if gpus == self.workers.len() => "all",
+            _ => "some",
+        };
+        case.with("gpus", gpus).with("team", team)
+    }
+
+    /// Times a task on more and more GPUs, and compares all that comes of it.
     pub(crate) fn scale(
         &mut self,
         lab: &mut Lab,
@@ -39,98 +51,31 @@ impl Team {
         let (read, written) = (bytes(kernel || task.down), bytes(kernel || task.up));
         let case = case.with("host", host).reads(read).writes(written);
         let mut alone = None;
-        for (gpus, pool) in (1..).zip(&self.pools) {
-            let workers = &mut self.workers[..gpus];
+        for gpus in self.sizes(task.every_size) {
+            let case = self.sized(case.clone(), gpus);
+            let (pool, workers) = (&self.pools[gpus - 1], &mut self.workers[..gpus]);
             to.fill(0);
             workers.iter_mut().try_for_each(Worker::clear)?;
 
             // Steps that the task leaves out are done before or after it.
             let steps = task.steps.unwrap_or(LIGHT);
             let left_out = |wanted| (wanted && !kernel).then_some(steps);
-            let before = Task::new(!task.up, left_out(task.down), false);
+            let (up, down) = (!task.up, !task.down);
+            let before = Task { up, steps: left_out(task.down), ..Task::default() };
             split(pool, workers, before, from, to)?;
-            let samples =
-                lab.time_on_host(|| split(pool, workers, task, from, to))?;
-            let then = Task::new(false, left_out(task.up), !task.down);
+            let timed =
+                case.time_on_host(lab, || split(pool, workers, task, from, to))?;
+            let then = Task { steps: left_out(task.up), down, ..Task::default() };
             split(pool, workers, then, from, to)?;
 
-            let after = after(steps);
-            let checked = check::every_element("split", to, |i| after(value(i)))?;
-            let one = *alone.get_or_insert(median(&samples));
+            let one = *alone.get_or_insert(timed.samples.median());
             let ideal = gpus as f64 * (read + written) as f64 / one;
-            let case = self.sized(case.clone(), gpus);
-            let case = case.model("ideal_bytes_per_second", ideal);
-            lab.record(case.checked(checked).samples(samples))?;
+            let after = repeated(FACTOR, 1, steps);
+            timed
+                .note(|case, ()| Ok(case.model("ideal_bytes_per_second", ideal)))?
+                .check(to, |i| after(value(i)))?
+                .record(lab)?;
         }
         Ok(())
     }
-
-    /// A case of so many of the GPUs.
-    fn sized(&self, case: Case, gpus: usize) -> Case {
-        let team = match gpus {
-            1 => "one",
-            _ if gpus == self.workers.len() => "all",
-            _ => "some",
-        };
-        case.with("gpus", gpus).with("team", team)
-    }
-
-    // ANCHOR: hand_over
-    /// Threads that only pass so much time: what it takes to wake them up, and to hear
-    /// that they are done.
-    pub(crate) fn hand_over(&self, lab: &mut Lab) -> Result<()> {
-        for microseconds in [50, 500, 5000] {
-            let pass = |_| {
-                let start = Instant::now();
-                while start.elapsed() < Duration::from_micros(microseconds) {
-                    std::hint::spin_loop();
-                }
-            };
-            for (gpus, pool) in (1..).zip(&self.pools) {
-                let samples = lab.time_on_host(|| {
-                    pool.install(|| (0..gpus).into_par_iter().for_each(pass));
-                    Ok(())
-                })?;
-                let case = self.sized(Case::new("hand_over"), gpus);
-                let case = case.with("microseconds", microseconds);
-                lab.record(case.samples(samples))?;
-            }
-        }
-        Ok(())
-    }
-    // ANCHOR_END: hand_over
-
-    /// Times the chapter's listing. As printed, it may leave out the last elements.
-    pub(crate) fn listing(
-        &self,
-        lab: &mut Lab,
-        code: &str,
-        data: &[u32],
-    ) -> Result<()> {
-        for gpus in 1..=self.workers.len() {
-            let (workers, total) = (&self.workers[..gpus], data.len());
-            let mut result = vec![];
-            let samples = lab.time_on_host(|| {
-                result = match code {
-                    "printed" => listing(workers, data, printed(total, gpus)),
-                    _ => listing(workers, data, |i| piece(total, gpus, i)),
-                }?;
-                Ok(())
-            })?;
-            let after = after(LIGHT);
-            let checked = check::every_element(code, &result, |i| after(value(i)))?;
-            let case = self.sized(Case::new("listing"), gpus).with("code", code);
-            let case = case.with("host", "threads").with("elements", total);
-            let case = case.model("elements_missing", (total - result.len()) as f64);
-            lab.record(case.checked(checked).samples(samples))?;
-        }
-        Ok(())
-    }
-}
-
-/// The median of samples, in seconds.
-fn median(samples: &Samples) -> f64 {
-    let mut seconds = samples.seconds.clone();
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
 }

@@ -3,18 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
-};
-use lab::Result;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig};
+use lab::launch::blocks;
+use lab::{Lab, Result};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-const BLOCK: usize = 1024;
-const FACTOR: u32 = 1_664_525;
+// SAFETY: threads at or past `count` do nothing; others use word i of both.
+lab::kernels! { unsafe "stream-overlap" {
+    fn chain(
+        input: &CudaSlice<u32>, output: &mut CudaSlice<u32>,
+        count: usize, steps: u32, factor: u32,
+    );
+} }
 
-/// What is to be done with each piece, and who calls for it.
-#[derive(Clone, Copy)]
+/// Of each step of the kernel.
+pub(crate) const FACTOR: u32 = 1_664_525;
+
+/// What is to be done with each piece, who calls for it, and on how many GPUs.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Task {
     pub(crate) up: bool,
     /// Steps of the kernel for each word; without, there is no kernel.
@@ -22,32 +29,29 @@ pub(crate) struct Task {
     pub(crate) down: bool,
     /// One host thread calls for everything, instead of one for each GPU.
     pub(crate) one_thread: bool,
-}
-
-impl Task {
-    pub(crate) fn new(up: bool, steps: Option<u32>, down: bool) -> Task {
-        Task { up, steps, down, one_thread: false }
-    }
+    /// On one GPU, two, three and so on, instead of one and all.
+    pub(crate) every_size: bool,
 }
 
 /// A GPU, with room for a piece and its result.
 pub(crate) struct Worker {
     pub(crate) stream: Arc<CudaStream>,
-    pub(crate) chain: CudaFunction,
+    pub(crate) kernels: Kernels,
     input: CudaSlice<u32>,
     output: CudaSlice<u32>,
 }
 
 impl Worker {
     pub(crate) fn new(
+        lab: &Lab,
         context: &Arc<CudaContext>,
-        chain: CudaFunction,
         words: usize,
     ) -> Result<Worker> {
         let stream = context.new_stream()?;
         let (input, output) =
             (stream.alloc_zeros(words)?, stream.alloc_zeros(words)?);
-        Ok(Worker { stream, chain, input, output })
+        let kernels = Kernels::of(&lab.module_on(context)?)?;
+        Ok(Worker { stream, kernels, input, output })
     }
 
     // ANCHOR: queue
@@ -59,7 +63,16 @@ impl Worker {
         }
         if let Some(steps) = task.steps {
             let (input, output) = (&self.input, &mut self.output);
-            launch(stream, &self.chain, input, output, words, steps)?;
+            let kernels = &self.kernels;
+            kernels.chain(
+                stream,
+                grid(words),
+                input,
+                output,
+                words,
+                steps,
+                FACTOR,
+            )?;
         }
         if task.down {
             stream.memcpy_dtoh(&self.output.slice(..words), to)?;
@@ -74,6 +87,11 @@ impl Worker {
         self.stream.memset_zeros(&mut self.output)?;
         Ok(self.stream.synchronize()?)
     }
+}
+
+/// A thread for each word.
+pub(crate) fn grid(words: usize) -> LaunchConfig {
+    blocks(words.div_ceil(1024), 1024)
 }
 
 // ANCHOR: piece
@@ -117,33 +135,3 @@ pub(crate) fn split(
     })
 }
 // ANCHOR_END: split
-
-/// Starts the kernel on the first `words` of the arrays.
-pub(crate) fn launch(
-    stream: &Arc<CudaStream>,
-    chain: &CudaFunction,
-    input: &CudaSlice<u32>,
-    output: &mut CudaSlice<u32>,
-    words: usize,
-    steps: u32,
-) -> Result<()> {
-    let config = LaunchConfig {
-        grid_dim: (words.div_ceil(BLOCK) as u32, 1, 1),
-        block_dim: (BLOCK as u32, 1, 1),
-        shared_mem_bytes: 0,
-    };
-    let mut launch = stream.launch_builder(chain);
-    launch.arg(input).arg(output).arg(&words).arg(&steps).arg(&FACTOR);
-    // SAFETY: the kernel takes (in, out, count, steps, factor), and both arrays have at
-    // least `words` words.
-    unsafe { launch.launch(config) }?;
-    Ok(())
-}
-
-/// What the kernel makes of a word: all steps at once are a product and a sum.
-pub(crate) fn after(steps: u32) -> impl Fn(u32) -> u32 {
-    let (factor, summand) = (0..steps).fold((1u32, 0u32), |(f, s), _| {
-        (f.wrapping_mul(FACTOR), s.wrapping_mul(FACTOR).wrapping_add(1))
-    });
-    move |x| x.wrapping_mul(factor).wrapping_add(summand)
-}

@@ -5,11 +5,11 @@ use cudarc::driver::{CudaContext, DriverError, result};
 use lab::{Case, Lab, Result};
 use peer_access::Access;
 
-use crate::gpu::{Gpu, Transfer, Way, time_together};
+use crate::gpu::Gpu;
+use crate::transfer::{Transfer, Way, together};
 
 const SMALL: usize = 4 << 10;
 
-// ANCHOR: access
 /// Copies between the first two GPUs while access is switched on, step by step; in the
 /// end it is on between all. Returns why not, if the driver refuses.
 pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
@@ -44,9 +44,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
     }
     Ok(refused)
 }
-// ANCHOR_END: access
 
-// ANCHOR: one_way
 /// Small copies from `a` to `b` with access in one direction only, and in both, by a call
 /// in a stream of either GPU. In the end access is on in both.
 pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
@@ -65,37 +63,35 @@ pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
             [("sender", Way::SendersStream), ("receiver", Way::ReceiversStream)]
         {
             let small = Transfer { bytes: SMALL, ..Transfer::whole(a, b, way) };
-            let (samples, checked) = time_together(lab, &[small])?;
             let case = Case::new("one_way").with("access", access);
             let case = case.with("stream", stream).with("bytes", SMALL);
-            lab.record(case.writes(SMALL).checked(checked).samples(samples))?;
+            together(lab, case, &[small])?.record(lab)?;
         }
     }
     Ok(())
 }
-// ANCHOR_END: one_way
 
 /// Times a transfer by the host's clock: the call alone, and with a wait for its end.
 fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
-    let Transfer { from, to, target, bytes, .. } = transfer;
-    let stream = &transfer.worker().stream;
+    let (bytes, stream) = (transfer.bytes, &transfer.worker().stream);
     let wait = || Ok(stream.synchronize()?);
-    to.clear(target, bytes, from)?;
-    let call = lab.time_on_host_after(wait, |()| transfer.queue(0))?;
+    transfer.clear(bytes)?;
+    let call = case.clone().with("timed", "call");
+    let call = call.time_on_host_after(lab, wait, |()| transfer.queue(0))?;
     wait()?;
-    let checked = to.check(target, bytes, from)?;
-    lab.record(case.clone().with("timed", "call").checked(checked).samples(call))?;
-    to.clear(target, bytes, from)?;
-    let whole = lab.time_on_host(|| {
-        transfer.queue(0)?;
-        wait()
-    })?;
-    let checked = to.check(target, bytes, from)?;
-    let case = case.with("timed", "call_and_wait").writes(bytes);
-    lab.record(case.checked(checked).samples(whole))
+    call.checked(transfer.check(bytes)?).record(lab)?;
+    transfer.clear(bytes)?;
+    case.with("timed", "call_and_wait")
+        .writes(bytes)
+        .time_on_host(lab, || {
+            transfer.queue(0)?;
+            wait()
+        })?
+        .checked(transfer.check(bytes)?)
+        .record(lab)
 }
 
-/// A switch of `peers`.
+/// A switch of `peer_access`.
 type Switch =
     fn(&CudaContext, &CudaContext) -> std::result::Result<Access, DriverError>;
 

@@ -1,53 +1,58 @@
-//! A pointer chase: how long one load takes that nothing else hides.
+//! One load at a time, from the own memory and from the other's: a pointer chase.
 
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{LaunchConfig, PushKernelArg};
-use lab::{Lab, Result, Samples, check};
+use lab::launch::blocks;
+use lab::{Case, Lab, Result, Timed, check};
 
 use crate::gpu::Gpu;
 
 /// What GPUs' caches keep together. A hop leads from one line to another.
-pub(crate) const LINE: usize = 128;
-const ONE_THREAD: LaunchConfig =
-    LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+const LINE: usize = 128;
 
-// ANCHOR: hops
-/// Samples of one hop: a thread of `gpu` walks through `bytes` from `memory` on, its own
-/// or another GPU's, in an order of chance.
-pub(crate) fn hops(
+/// In as many bytes as an L1 cache can hold, an L2 cache, and none. Returns the seconds of
+/// a hop in the most bytes: in the own memory, and in the other's.
+pub(crate) fn cases(lab: &mut Lab, gpu: &Gpu, other: &Gpu) -> Result<[f64; 2]> {
+    let mut latency = [f64::NAN; 2];
+    let l2 = lab.l2_bytes().next_power_of_two() / 16;
+    for bytes in [(l2 / 64).max(16 * LINE), l2, gpu.bytes] {
+        let memories = [("own", gpu.target), ("peer", other.target)];
+        for (i, (memory, address)) in memories.into_iter().enumerate() {
+            let case = Case::new("hop").with("memory", memory).with("bytes", bytes);
+            let case = case.footprint(bytes, lab.l2_bytes());
+            let timed = hops(lab, case, gpu, address, bytes)?;
+            latency[i] = timed.samples.median();
+            timed.record(lab)?;
+        }
+    }
+    Ok(latency)
+}
+
+/// Times one hop: a thread of `gpu` walks through `bytes` from `memory` on, its own or
+/// another GPU's, in a random permutation.
+fn hops(
     lab: &Lab,
+    case: Case,
     gpu: &Gpu,
     memory: CUdeviceptr,
     bytes: usize,
-) -> Result<(Samples, u64)> {
-    let stream = &gpu.stream;
+) -> Result<Timed> {
+    let (stream, kernels) = (&gpu.stream, &gpu.kernels);
     let order = check::shuffled((bytes / LINE) as u32);
     let count = order.len() as u32;
     let on_device = stream.clone_htod(&order)?;
-    let mut launch = stream.launch_builder(&gpu.tie);
-    launch.arg(&on_device).arg(&count).arg(&memory);
-    // SAFETY: the kernel takes (order, count, memory) and writes a word of each line.
-    unsafe { launch.launch(LaunchConfig::for_num_elems(count)) }?;
+    let grid = blocks(order.len().div_ceil(1024), 1024);
+    kernels.tie(stream, grid, &on_device, count, memory)?;
 
     let mut place = stream.clone_htod(&order[..1])?;
     let hops: u32 = if lab.quick() { 1 << 11 } else { 1 << 14 };
     let mut walked = 0;
     let mut walk = |hops: u32| {
-        let mut launch = stream.launch_builder(&gpu.chase);
-        launch.arg(&memory).arg(&mut place).arg(&hops);
-        // SAFETY: the kernel takes (memory, place, hops) and stays in the cycle.
-        unsafe { launch.launch(ONE_THREAD) }?;
         walked += hops as usize;
-        Ok(())
+        kernels.chase(stream, blocks(1, 1), memory, &mut place, hops)
     };
     // Once around, or as far as no L2 cache reaches; each sample goes on from there.
     walk(count.min(1 << 19))?;
-    let samples = lab.time_on_gpu(stream, |_| walk(hops))?;
+    let timed = case.time_on_gpu(lab, stream, |_| walk(hops))?;
     let end = order[walked % order.len()];
-    let checked =
-        check::every_element("hops", &stream.clone_dtoh(&place)?, |_| end)?;
-    let seconds = samples.seconds.iter().map(|s| s / f64::from(hops)).collect();
-    let operations = samples.operations * hops;
-    Ok((Samples { operations, seconds, ..samples }, checked))
+    timed.per(hops as usize).check_device(stream, &place, |_| end)
 }
-// ANCHOR_END: hops

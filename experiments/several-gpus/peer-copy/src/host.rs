@@ -1,10 +1,12 @@
-//! By way of the host: over the sender's link into pinned memory, and over the receiver's
+//! Through the host: over the sender's link into pinned memory, and over the receiver's
 //! link out of it.
 
 use cudarc::driver::{CudaEvent, PinnedHostSlice, result, sys};
+use lab::memory::pinned_with_flags;
 use lab::{Case, Lab, Result};
 
 use crate::gpu::{Gpu, WORD};
+use crate::transfer::Transfer;
 
 /// How many pieces, and how many buffers take turns.
 const PIECES: [usize; 4] = [1024, 256, 64, 16];
@@ -21,9 +23,7 @@ fn slots(from: &Gpu, to: &Gpu, count: usize, bytes: usize) -> Result<Vec<Slot>> 
     let slot = |_| {
         // Memory that all contexts know as pinned.
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
-        // SAFETY: it is written before it is read, by the first copy.
-        let memory =
-            unsafe { from.context.alloc_pinned_with_flags(bytes / WORD, flags) }?;
+        let memory = pinned_with_flags(&from.context, bytes / WORD, flags, |_| 0)?;
         let (full, free) =
             (from.context.new_event(None)?, to.context.new_event(None)?);
         Ok(Slot { memory, full, free })
@@ -69,51 +69,54 @@ fn upload(to: &Gpu, memory: &[u32], offset: usize) -> Result<()> {
     Ok(())
 }
 
-/// The two links alone, and both one after the other and at the same time.
-pub(crate) fn staged(lab: &mut Lab, from: &Gpu, to: &Gpu) -> Result<()> {
-    let bytes = from.bytes;
+/// Each link alone, and both one after the other and at the same time.
+pub(crate) fn cases(lab: &mut Lab, there: Transfer<'_>) -> Result<()> {
+    let Transfer { from, to, bytes, .. } = there;
     let whole = &mut slots(from, to, 1, bytes)?;
-
-    // Each link alone.
     let memory = whole[0].memory.as_mut_slice()?;
-    let down = lab.time_on_host(|| {
+    let link = |direction| {
+        let case = Case::new("link").with("direction", direction);
+        case.with("bytes", bytes).writes(bytes)
+    };
+    let down = link("device_to_host").time_on_host(lab, || {
         download(from, memory, 0)?;
         Ok(from.stream.synchronize()?)
     })?;
-    to.clear(to.target, bytes, from)?;
-    let up = lab.time_on_host(|| {
+    there.clear(bytes)?;
+    let up = link("host_to_device").time_on_host(lab, || {
         upload(to, memory, 0)?;
         Ok(to.stream.synchronize()?)
     })?;
-    let checked = to.check(to.target, bytes, from)?;
-    for (direction, samples) in [("device_to_host", down), ("host_to_device", up)] {
-        let case = Case::new("link").with("direction", direction).writes(bytes);
-        lab.record(case.with("bytes", bytes).checked(checked).samples(samples))?;
+    let checked = there.check(bytes)?;
+    for direction in [down, up] {
+        direction.checked(checked).record(lab)?;
     }
 
-    // One after the other: the whole, then the whole.
-    let case = |kind: &str, piece_bytes: usize, buffers: usize| {
-        let case = Case::new("staged").with("kind", kind).with("bytes", bytes);
-        case.with("piece_bytes", piece_bytes).with("buffers", buffers).writes(bytes)
-    };
-    to.clear(to.target, bytes, from)?;
-    let samples = lab.time_on_host(|| send(from, to, whole, bytes))?;
-    let checked = to.check(to.target, bytes, from)?;
-    lab.record(
-        case("store_and_forward", bytes, 1).checked(checked).samples(samples),
-    )?;
-
-    // At the same time: pieces in buffers that take turns.
+    // One after the other: the whole, then the whole. And at the same time: pieces in
+    // buffers that take turns.
+    staged(lab, there, "store_and_forward", whole)?;
     for pieces in PIECES {
-        let piece_bytes = bytes / pieces;
         for buffers in BUFFERS {
-            let ring = &mut slots(from, to, buffers, piece_bytes)?;
-            to.clear(to.target, bytes, from)?;
-            let samples = lab.time_on_host(|| send(from, to, ring, bytes))?;
-            let checked = to.check(to.target, bytes, from)?;
-            let case = case("pipelined", piece_bytes, buffers);
-            lab.record(case.checked(checked).samples(samples))?;
+            let ring = &mut slots(from, to, buffers, bytes / pieces)?;
+            staged(lab, there, "pipelined", ring)?;
         }
     }
     Ok(())
+}
+
+fn staged(
+    lab: &mut Lab,
+    there: Transfer<'_>,
+    kind: &str,
+    slots: &mut [Slot],
+) -> Result<()> {
+    let Transfer { from, to, bytes, .. } = there;
+    let case = Case::new("staged").with("kind", kind).with("bytes", bytes);
+    let case = case.with("piece_bytes", slots[0].memory.len() * WORD);
+    there.clear(bytes)?;
+    case.with("buffers", slots.len())
+        .writes(bytes)
+        .time_on_host(lab, || send(from, to, slots, bytes))?
+        .checked(there.check(bytes)?)
+        .record(lab)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use record::{Cache, Ceiling, Measurement, MemoryReading, Parameter, Span};
 
+use crate::terminal;
 use crate::timing::Samples;
 
 /// One measurement in the making: what was done, how much it moved, what was checked.
@@ -37,9 +38,9 @@ impl Case {
         Case { measurement, samples: None }
     }
 
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.measurement.case
+    /// What it is called in tables and messages: its name and its parameters.
+    pub(crate) fn label(&self) -> String {
+        terminal::label(&self.measurement.case, &self.measurement.parameters)
     }
 
     /// Adds a swept parameter: a number or a name.

@@ -45,6 +45,16 @@ pub fn shuffled(count: u32) -> Vec<u32> {
     order
 }
 
+/// What `times` times x → factor · x + summand makes of an x, in one step: the result of
+/// kernels that take as long as they are told to.
+pub fn repeated(factor: u32, summand: u32, times: u32) -> impl Fn(u32) -> u32 {
+    let step = |(f, s): (u32, u32), _| {
+        (f.wrapping_mul(factor), s.wrapping_mul(factor).wrapping_add(summand))
+    };
+    let (factor, summand) = (0..times).fold((1, 0), step);
+    move |x| x.wrapping_mul(factor).wrapping_add(summand)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{every_element, shuffled, value};

@@ -28,7 +28,7 @@ use crate::case::Case;
 use crate::check;
 use crate::session::Lab;
 use crate::timing::Samples;
-use record::Clock;
+use record::{Clock, Span};
 
 /// A case that was timed, with what its last turn returned.
 #[must_use = "a case that is not recorded was timed for nothing"]
@@ -131,7 +131,7 @@ impl<T> Timed<T> {
         got: &[W],
         expected: impl Fn(usize) -> W,
     ) -> Result<Timed<T>> {
-        let checked = check::every_element(self.case.name(), got, expected)?;
+        let checked = check::every_element(&self.case.label(), got, expected)?;
         Ok(self.checked(checked))
     }
 
@@ -162,8 +162,22 @@ impl<T> Timed<T> {
         self
     }
 
+    /// Makes them samples of one of `count` equal parts; see [`Samples::per`].
+    pub fn per(mut self, count: usize) -> Timed<T> {
+        self.samples = self.samples.per(count);
+        self
+    }
+
     /// Takes it into the record, and prints its row.
     pub fn record(self, lab: &mut Lab) -> Result<()> {
         lab.record(self.case.checked(self.checked).samples(self.samples))
+    }
+}
+
+impl Timed<Vec<Span>> {
+    /// Adds to the case what ran when, as the turn that is kept has noted it.
+    pub fn spans(mut self) -> Timed<Vec<Span>> {
+        self.case = self.case.spans(std::mem::take(&mut self.last));
+        self
     }
 }

@@ -1,5 +1,6 @@
 //! Host memory that cudarc makes in another way than lessons need it.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -31,6 +32,7 @@ pub fn pinned_with_flags<T: DeviceRepr + ValidAsZeroBits>(
     Ok(memory)
 }
 
+// ANCHOR: mapped
 /// Pinned host memory that kernels read and write where it is.
 pub struct Mapped<T> {
     /// The host's side.
@@ -54,4 +56,33 @@ pub fn mapped<T: DeviceRepr + ValidAsZeroBits>(
     unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, start, 0) }
         .result()?;
     Ok(Mapped { host, device })
+}
+// ANCHOR_END: mapped
+
+/// Host memory that the driver has pinned where it is. The pages are free to move again
+/// when this is dropped.
+pub struct Registration(*mut c_void);
+
+impl Registration {
+    /// Pins the pages of `memory`.
+    ///
+    /// # Safety
+    ///
+    /// The memory must stay where it is until the registration is dropped, and no copy of
+    /// it may be in flight then.
+    pub unsafe fn new<T>(memory: &mut [T]) -> Result<Registration> {
+        let start = memory.as_mut_ptr().cast();
+        // SAFETY: the range is that of a slice; what else it takes is up to the caller.
+        unsafe { sys::cuMemHostRegister_v2(start, size_of_val(memory), 0) }
+            .result()?;
+        Ok(Registration(start))
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // SAFETY: `new` registered this memory. An error leaves pages pinned until the
+        // process ends, which harms nobody.
+        let _ = unsafe { sys::cuMemHostUnregister(self.0) };
+    }
 }

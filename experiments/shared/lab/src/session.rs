@@ -207,6 +207,18 @@ impl Lab {
         self.gpu().l2_bytes as usize
     }
 
+    /// Bytes that the L2 cache asks the memory for when it misses; a sector (32) where the
+    /// driver does not tell.
+    pub fn l2_fetch_bytes(&self) -> usize {
+        let limit = sys::CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
+        self.context.get_limit(limit).unwrap_or(0).max(32)
+    }
+
+    /// How many multiprocessors the GPU has.
+    pub fn multiprocessors(&self) -> usize {
+        self.gpu().multiprocessors as usize
+    }
+
     /// Device memory that is free now, in bytes.
     pub fn free_bytes(&self) -> Result<usize> {
         Ok(self.context.mem_get_info()?.0)
@@ -216,7 +228,7 @@ impl Lab {
     pub fn resident_threads(&self) -> Result<usize> {
         let each = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         Ok(self.context.attribute(each)? as usize
-            * self.gpu().multiprocessors as usize)
+            * self.multiprocessors())
     }
 
     /// Theoretical peak of the GPU's memory in bytes per second, if the driver tells.
@@ -314,11 +326,12 @@ impl Lab {
     fn record_window(&mut self, case: Case) -> Result<()> {
         let window = case.samples.as_ref().and_then(|samples| samples.window);
         if let Some(number) = window {
-            self.record.measurements.push(Measurement {
-                counters: counters::placeholder(number),
-                operations_per_sample: 1,
-                ..case.finish()?
-            });
+            let mut measurement = case.finish()?;
+            measurement.counters = counters::placeholder(number);
+            measurement.operations_per_sample = 1;
+            // A model may rest on the median of times that were not taken.
+            measurement.model.retain(|_, value| value.is_finite());
+            self.record.measurements.push(measurement);
         }
         Ok(())
     }

@@ -205,7 +205,7 @@ fn per_request(counts: &Counts) -> [String; 4] {
     })
 }
 
-fn label(case: &str, with: &BTreeMap<String, Parameter>) -> String {
+pub(crate) fn label(case: &str, with: &BTreeMap<String, Parameter>) -> String {
     case.to_owned() + &parameters(with)
 }
 

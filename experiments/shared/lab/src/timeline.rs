@@ -118,6 +118,27 @@ impl Timeline {
         })
     }
 
+    /// So many steps that a kernel of that many lasts `seconds`, if its time grows evenly
+    /// with them: from the times of `few` steps and of five times as many.
+    pub fn steps_lasting(
+        &self,
+        stream: &CudaStream,
+        seconds: f64,
+        few: u32,
+        mut launch: impl FnMut(u32) -> Result<()>,
+    ) -> Result<u32> {
+        let mut time = |steps| -> Result<f64> {
+            launch(steps)?; // warm up
+            self.begin(stream)?;
+            self.gpu("", "", stream, || launch(steps))?;
+            let (_, spans) = self.finish()?;
+            Ok(spans[0].end_seconds - spans[0].start_seconds)
+        };
+        let (short, long) = (time(few)?, time(5 * few)?);
+        let step = (long - short) / f64::from(4 * few);
+        Ok((f64::from(few) + (seconds - short) / step).max(1.0) as u32)
+    }
+
     fn turn<T>(&self, use_it: impl FnOnce(&mut Turn) -> T) -> T {
         // What a thread noted before it panicked is still true.
         use_it(&mut self.turn.lock().unwrap_or_else(PoisonError::into_inner))
@@ -128,6 +149,12 @@ fn event(context: &Arc<CudaContext>) -> Result<CudaEvent, DriverError> {
     context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
 }
 
-fn span(lane: String, label: String, [start, end]: [f64; 2]) -> Span {
+/// A span from `start` to `end`, in seconds.
+pub fn span(
+    lane: impl Into<String>,
+    label: impl Into<String>,
+    [start, end]: [f64; 2],
+) -> Span {
+    let (lane, label) = (lane.into(), label.into());
     Span { lane, label, start_seconds: start, end_seconds: end }
 }

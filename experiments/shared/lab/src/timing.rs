@@ -43,6 +43,7 @@ impl Samples {
 
     /// The samples of one of `count` equal parts of an operation.
     pub fn per(mut self, count: usize) -> Samples {
+        self.operations *= count as u32;
         self.seconds.iter_mut().for_each(|seconds| *seconds /= count as f64);
         self
     }

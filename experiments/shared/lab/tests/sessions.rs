@@ -529,7 +529,7 @@ fn out_of_memory_is_told_with_what_to_do() {
         ("transfer-bandwidth", "cuMemHostAlloc 2", false),
         ("transfer-bandwidth", "cuMemAllocAsync 3", false),
         ("host-memory", "cuMemHostAlloc 1", true), // when pageable memory is done
-        ("host-memory", "cuMemHostAlloc 20", true),
+        ("host-memory", "cuMemHostAlloc 10", true),
         ("host-memory", "cuMemHostRegister_v2 3", true),
     ];
     each(table, |(experiment, failing, late)| {
@@ -579,7 +579,7 @@ fn a_wrong_copy_is_never_recorded() {
         (
             "transfer-bandwidth",
             "corrupt",
-            "host to device: wrong result. Element 128 is 465361025 and should be \
+            "copy 1 KiB host_to_device: wrong result. Element 128 is 465361025 and should be \
              465361024 (1 of 256 elements are wrong)",
         ),
         ("transfer-bandwidth", "skip", "Element "),

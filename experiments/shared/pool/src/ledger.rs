@@ -1,6 +1,6 @@
 //! Which block is where: the pool's bookkeeping, for any [`Device`].
 //!
-//! Free blocks lie in *lanes*, one for each stream, and there by size class. Work on a
+//! Free blocks lie in *arenas*, one for each stream, and there by size class. Work on a
 //! stream runs in order, so a block that was freed on a stream can be used again on it at
 //! once, and nobody has to ask the device: that is the whole hot path. Everything else,
 //! such as a block's way from one stream to another, is rarer and goes through events.
@@ -111,7 +111,7 @@ pub struct Block<M> {
     /// The memory, of the size of a [`Class`].
     pub memory: M,
     class: Class,
-    lane: usize,
+    arena: usize,
 }
 
 impl<M> Block<M> {
@@ -122,16 +122,16 @@ impl<M> Block<M> {
 }
 
 /// The blocks that were freed on one stream, by class.
-struct Lane<D: Device> {
+struct Arena<D: Device> {
     name: usize,
     stream: D::Stream,
     free: Vec<Vec<D::Memory>>,
 }
 
-impl<D: Device> Lane<D> {
-    fn new(stream: &D::Stream) -> Lane<D> {
+impl<D: Device> Arena<D> {
+    fn new(stream: &D::Stream) -> Arena<D> {
         let free = (0..Class::COUNT).map(|_| vec![]).collect();
-        Lane { name: D::name(stream), stream: stream.clone(), free }
+        Arena { name: D::name(stream), stream: stream.clone(), free }
     }
 }
 
@@ -157,7 +157,7 @@ enum Busy {
 pub struct Ledger<D: Device> {
     device: D,
     cap_bytes: usize,
-    lanes: Vec<Lane<D>>,
+    arenas: Vec<Arena<D>>,
     parked: Vec<Parked<D>>,
     stats: Stats,
 }
@@ -165,15 +165,15 @@ pub struct Ledger<D: Device> {
 impl<D: Device> Ledger<D> {
     /// An empty pool, which will never hold more than `cap_bytes`.
     pub fn new(device: D, cap_bytes: usize) -> Ledger<D> {
-        let (lanes, parked, stats) = (vec![], vec![], Stats::default());
-        Ledger { device, cap_bytes, lanes, parked, stats }
+        let (arenas, parked, stats) = (vec![], vec![], Stats::default());
+        Ledger { device, cap_bytes, arenas, parked, stats }
     }
 
     /// What it holds, and what it has done.
     pub fn stats(&self) -> Stats {
         let parked = self.parked.iter().map(|parked| parked.block.bytes());
-        let free = self.lanes.iter().flat_map(|lane| {
-            let free = Class::largest_first().zip(lane.free.iter().rev());
+        let free = self.arenas.iter().flat_map(|arena| {
+            let free = Class::largest_first().zip(arena.free.iter().rev());
             free.map(|(class, free)| class.bytes() * free.len())
         });
         let idle_bytes = parked.chain(free).sum::<usize>();
@@ -190,12 +190,12 @@ impl<D: Device> Ledger<D> {
     ) -> Result<Block<D::Memory>, Error<D::Error>> {
         let class = Class::of(bytes).ok_or(Error::TooLarge)?;
         let name = D::name(stream);
-        let lane = self.lanes.iter().position(|lane| lane.name == name);
-        if let Some(lane) = lane
-            && let Some(memory) = self.lanes[lane].free[class.index()].pop()
+        let arena = self.arenas.iter().position(|arena| arena.name == name);
+        if let Some(arena) = arena
+            && let Some(memory) = self.arenas[arena].free[class.index()].pop()
         {
             self.stats.reused += 1;
-            return Ok(Block { memory, class, lane });
+            return Ok(Block { memory, class, arena });
         }
         self.find(stream, class)
     }
@@ -203,7 +203,7 @@ impl<D: Device> Ledger<D> {
     /// Takes a block back. Its own stream may still be about to use it, no other may.
     #[inline]
     pub fn give(&mut self, block: Block<D::Memory>) {
-        self.lanes[block.lane].free[block.class.index()].push(block.memory);
+        self.arenas[block.arena].free[block.class.index()].push(block.memory);
     }
     // ANCHOR_END: take
 
@@ -229,27 +229,27 @@ impl<D: Device> Ledger<D> {
         if !fits(self.stats.held_bytes) && !fits(self.stats().in_use_bytes) {
             return Err(self.full(bytes));
         }
-        let lane = self.lane(stream).map_err(Error::Stream)?;
-        if let Some(memory) = self.scavenge(lane, class, Busy::Leave) {
-            return Ok(Block { memory, class, lane });
+        let arena = self.arena(stream).map_err(Error::Stream)?;
+        if let Some(memory) = self.scavenge(arena, class, Busy::Leave) {
+            return Ok(Block { memory, class, arena });
         }
         let mut keep = cap - bytes;
         if fits(self.stats.held_bytes) {
-            match self.allocate(lane, class) {
+            match self.allocate(arena, class) {
                 Err(e) if D::is_out_of_memory(&e) => keep = 0,
-                memory => return Ok(Block { memory: memory?, class, lane }),
+                memory => return Ok(Block { memory: memory?, class, arena }),
             }
         }
-        if let Some(memory) = self.scavenge(lane, class, Busy::Await) {
-            return Ok(Block { memory, class, lane });
+        if let Some(memory) = self.scavenge(arena, class, Busy::Await) {
+            return Ok(Block { memory, class, arena });
         }
         // What is free has another size, and stands in the way.
         self.shrink(keep);
         if !fits(self.stats.held_bytes) {
             return Err(self.full(bytes));
         }
-        let memory = self.allocate(lane, class)?;
-        Ok(Block { memory, class, lane })
+        let memory = self.allocate(arena, class)?;
+        Ok(Block { memory, class, arena })
     }
 
     fn full(&self, wanted: usize) -> Error<D::Error> {
@@ -259,11 +259,11 @@ impl<D: Device> Ledger<D> {
 
     fn allocate(
         &mut self,
-        lane: usize,
+        arena: usize,
         class: Class,
     ) -> Result<D::Memory, D::Error> {
-        // With the lane's own handle of the stream: `is_abandoned` counts handles.
-        let stream = &self.lanes[lane].stream;
+        // With the arena's own handle of the stream: `is_abandoned` counts handles.
+        let stream = &self.arenas[arena].stream;
         let memory = self.device.allocate(stream, class.bytes())?;
         self.stats.allocated += 1;
         self.stats.held_bytes += class.bytes();
@@ -271,37 +271,38 @@ impl<D: Device> Ledger<D> {
         Ok(memory)
     }
 
-    /// The lane of a stream. If it has none, it gets that of a stream which nobody can
-    /// queue work on any more, so that there are never more lanes than streams in use.
-    fn lane(&mut self, stream: &D::Stream) -> Result<usize, &'static str> {
+    /// The arena of a stream. If it has none, it gets that of a stream which nobody can
+    /// queue work on any more, so that there are never more arenas than streams in use.
+    fn arena(&mut self, stream: &D::Stream) -> Result<usize, &'static str> {
         let name = D::name(stream);
-        if let Some(lane) = self.lanes.iter().position(|lane| lane.name == name) {
-            return Ok(lane);
+        if let Some(arena) = self.arenas.iter().position(|arena| arena.name == name)
+        {
+            return Ok(arena);
         }
         self.device.accept(stream)?;
-        for lane in 0..self.lanes.len() {
-            if self.is_abandoned(lane) {
-                return Ok(self.replace(lane, stream));
+        for arena in 0..self.arenas.len() {
+            if self.is_abandoned(arena) {
+                return Ok(self.replace(arena, stream));
             }
         }
-        self.lanes.push(Lane::new(stream));
-        Ok(self.lanes.len() - 1)
+        self.arenas.push(Arena::new(stream));
+        Ok(self.arenas.len() - 1)
     }
 
-    fn is_abandoned(&self, lane: usize) -> bool {
-        let parked = self.parked.iter().filter(|parked| parked.block.lane == lane);
-        let free = self.lanes[lane].free.iter().map(Vec::len).sum::<usize>();
-        // One handle is the lane's, and each block has one.
-        D::only_handles(&self.lanes[lane].stream, 1 + free + parked.count())
+    fn is_abandoned(&self, arena: usize) -> bool {
+        let parked = self.parked.iter().filter(|parked| parked.block.arena == arena);
+        let free = self.arenas[arena].free.iter().map(Vec::len).sum::<usize>();
+        // One handle is the arena's, and each block has one.
+        D::only_handles(&self.arenas[arena].stream, 1 + free + parked.count())
     }
 
-    /// Gives a lane to another stream, and the blocks in it as soon as the old stream is
+    /// Gives an arena to another stream, and the blocks in it as soon as the old stream is
     /// done with them.
-    fn replace(&mut self, lane: usize, stream: &D::Stream) -> usize {
-        let old = std::mem::replace(&mut self.lanes[lane], Lane::new(stream));
+    fn replace(&mut self, arena: usize, stream: &D::Stream) -> usize {
+        let old = std::mem::replace(&mut self.arenas[arena], Arena::new(stream));
         for parked in std::mem::take(&mut self.parked) {
             let Parked { block, events } = parked;
-            if block.lane == lane {
+            if block.arena == arena {
                 self.park_after(&old.stream, block, events);
             } else {
                 self.parked.push(Parked { block, events });
@@ -309,14 +310,14 @@ impl<D: Device> Ledger<D> {
         }
         for (class, free) in Class::largest_first().zip(old.free.into_iter().rev()) {
             for memory in free {
-                let block = Block { memory, class, lane };
+                let block = Block { memory, class, arena };
                 self.park_after(&old.stream, block, vec![]);
             }
         }
-        lane
+        arena
     }
 
-    /// Parks a block in its lane until a stream, whose lane that was, is done with it.
+    /// Parks a block in its arena until a stream, whose arena that was, is done with it.
     fn park_after(
         &mut self,
         stream: &D::Stream,
@@ -327,32 +328,32 @@ impl<D: Device> Ledger<D> {
             Ok(event) => events.push(event),
             Err(_) => return self.lose(block),
         }
-        let to = &self.lanes[block.lane].stream;
+        let to = &self.arenas[block.arena].stream;
         let memory = self.device.hand_over(block.memory, to);
         self.parked.push(Parked { block: Block { memory, ..block }, events });
     }
 
     // ANCHOR: scavenge
-    /// A block of this class from any lane or parking place.
+    /// A block of this class from any arena or parking place.
     fn scavenge(
         &mut self,
-        lane: usize,
+        arena: usize,
         class: Class,
         busy: Busy,
     ) -> Option<D::Memory> {
         self.unpark(busy, |parked| parked == class);
-        if let Some(memory) = self.lanes[lane].free[class.index()].pop() {
+        if let Some(memory) = self.arenas[arena].free[class.index()].pop() {
             self.stats.reused += 1;
             return Some(memory);
         }
-        for other in 0..self.lanes.len() {
-            if self.lanes[other].free[class.index()].is_empty() {
+        for other in 0..self.arenas.len() {
+            if self.arenas[other].free[class.index()].is_empty() {
                 continue;
             }
             // Everything that is queued there now comes before this event, so all uses
             // of the block do. If the device fails, the block stays where it is.
-            let to = &self.lanes[lane].stream;
-            let Ok(event) = self.device.record(&self.lanes[other].stream) else {
+            let to = &self.arenas[arena].stream;
+            let Ok(event) = self.device.record(&self.arenas[other].stream) else {
                 continue;
             };
             if !self.device.is_done(&event).is_ok_and(|done| done) {
@@ -361,15 +362,15 @@ impl<D: Device> Ledger<D> {
                 }
                 self.stats.waited += 1;
             }
-            let memory = self.lanes[other].free[class.index()].pop()?;
+            let memory = self.arenas[other].free[class.index()].pop()?;
             self.stats.moved += 1;
-            return Some(self.device.hand_over(memory, &self.lanes[lane].stream));
+            return Some(self.device.hand_over(memory, &self.arenas[arena].stream));
         }
         None
     }
     // ANCHOR_END: scavenge
 
-    /// Moves parked blocks of some classes to their lanes: those that no other stream
+    /// Moves parked blocks of some classes to their arenas: those that no other stream
     /// uses any more, or all, after a wait.
     fn unpark(&mut self, busy: Busy, which: impl Fn(Class) -> bool) {
         for Parked { block, mut events } in std::mem::take(&mut self.parked) {
@@ -377,14 +378,14 @@ impl<D: Device> Ledger<D> {
                 self.parked.push(Parked { block, events });
                 continue;
             }
-            let lane = &mut self.lanes[block.lane];
+            let arena = &mut self.arenas[block.arena];
             events.retain(|event| match busy {
                 Busy::Leave => !self.device.is_done(event).is_ok_and(|done| done),
-                Busy::Await => self.device.wait(&lane.stream, event).is_err(),
+                Busy::Await => self.device.wait(&arena.stream, event).is_err(),
                 Busy::Synchronize => self.device.synchronize(event).is_err(),
             });
             if events.is_empty() {
-                lane.free[block.class.index()].push(block.memory);
+                arena.free[block.class.index()].push(block.memory);
             } else {
                 self.parked.push(Parked { block, events });
             }
@@ -398,14 +399,14 @@ impl<D: Device> Ledger<D> {
             return;
         }
         self.unpark(Busy::Synchronize, |_| true);
-        for lane in &mut self.lanes {
-            let settled = self.device.record(&lane.stream);
+        for arena in &mut self.arenas {
+            let settled = self.device.record(&arena.stream);
             if settled.and_then(|event| self.device.synchronize(&event)).is_err() {
                 continue;
             }
             for class in Class::largest_first() {
                 while self.stats.held_bytes > keep_bytes
-                    && let Some(memory) = lane.free[class.index()].pop()
+                    && let Some(memory) = arena.free[class.index()].pop()
                 {
                     self.device.release(memory);
                     self.stats.released += 1;

@@ -59,6 +59,7 @@
 
 mod class;
 mod cuda;
+pub mod driver;
 pub mod ledger;
 
 use std::fmt;

@@ -1,5 +1,7 @@
 //! # Do two matrix products in two streams run at the same time?
 //!
+//! Page: `book/src/streams/concurrent-products.md`.
+//!
 //! The chapter's example of streams: in each of two, CuPy multiplies a matrix of side 1000
 //! by itself. Here cuBLAS does the same, on which CuPy's product rests, with matrices of
 //! several sides. CuPy's `randn` makes elements of 64 bits, so those are timed as well as
@@ -102,21 +104,21 @@ where
             // ANCHOR_END: products
             // 3. Queued before they start; and called by a host that waits for both.
             both()?; // cuBLAS may load a kernel when it needs it
-            let samples = match timed {
-                "gpu" => lab.time_on_gpu(first, |_| both())?,
-                _ => lab.time_on_host(|| {
+            let case = Case::new("product").with("timed", timed);
+            let case = case.with("element", element).with("streams", streams);
+            let case = case.with("side", side);
+            let mut timed = match timed {
+                "gpu" => case.time_on_gpu(lab, first, |_| both())?,
+                _ => case.time_on_host(lab, || {
                     both().and_then(|()| Ok(first.synchronize()?))
                 })?,
             };
-            let mut checked = 0;
             for output in &outputs {
                 let got = first.clone_dtoh(output)?;
                 let got: Vec<f64> = got.into_iter().map(f64::from).collect();
-                checked += check::every_element(element, &got, |i| square[i])?;
+                timed = timed.check(&got, |i| square[i])?;
             }
-            let case = Case::new("product").with("timed", timed);
-            let case = case.with("element", element).with("streams", streams);
-            lab.record(case.with("side", side).checked(checked).samples(samples))?;
+            timed.record(lab)?;
         }
     }
     Ok(())

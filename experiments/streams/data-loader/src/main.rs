@@ -1,5 +1,15 @@
 //! # How busy is the GPU, if batches have to be made before they can be sent?
 //!
+//! Page: `book/src/streams/data-loader.md`.
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | Measured | epochs with a loader and without one |
+//! | [`epoch`] | The code | batches are made, sent and worked on |
+//! | [`maker`] | The code | making a batch |
+//! | [`gpu`] | | device memory, events, the kernel, the check |
+//! | [`model`] | Why | when could the last kernel be done? |
+//!
 //! A training program loads batch after batch: a host thread reads or decodes it, it crosses
 //! the link, a kernel works on it. One after the other, the GPU waits most of the time. If
 //! a *producer* makes the next batches meanwhile, in a ring of pinned buffers (*slots*),
@@ -20,22 +30,18 @@
 //! longer to make than others.
 
 mod epoch;
+mod gpu;
+mod maker;
+mod model;
 
 use std::process::ExitCode;
 
-use lab::check::every_element;
-use lab::{Case, Clock, Kernel, Lab, Result, Samples};
+use lab::{Case, Clock, Lab, Result, Samples, memory};
 
-use epoch::{BATCHES, Epoch, Gpu, Maker, after, kind};
+use gpu::{BATCHES, Epoch, Gpu};
+use maker::{Maker, after, kind};
+use model::bound;
 
-/// The kernel of the experiment `pipeline`.
-const KERNEL: Kernel = Kernel {
-    name: "pipeline",
-    source: include_str!("../../../../kernels/pipeline.cu"),
-    ptx: include_str!("../../../../kernels/ptx/pipeline.ptx"),
-};
-
-const WORKERS: [usize; 3] = [1, 2, 4];
 /// How long the kernel takes, in times that one thread takes to make a batch; how much
 /// there is to make; and the numbers of slots to try.
 const LOADS: [(&str, f64, [u32; 2], &[usize]); 4] = [
@@ -50,7 +56,7 @@ const UNEVEN: [u32; 2] = [16, 144];
 
 fn main() -> ExitCode {
     let question = "How busy is the GPU, if batches have to be made first?";
-    lab::run("data-loader", question, Some(KERNEL), experiment)
+    lab::run("data-loader", question, Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -60,9 +66,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let bytes = words * size_of::<u32>();
     let mut gpu = Gpu::new(lab, words)?;
     let mut pageable = vec![0; words];
-    // SAFETY: written below before anything reads it.
-    let mut pinned =
-        unsafe { lab.context().alloc_pinned_with_flags::<u32>(words, 0) }?;
+    let mut pinned = memory::pinned(lab.context(), words, |_| 0)?;
     let pinned = pinned.as_mut_slice()?;
 
     // 2. The steps by themselves: making a batch of either kind with one thread, and
@@ -71,28 +75,33 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut make_seconds = vec![];
     for (name, batch) in [("usual", 0), ("long", 7)] {
         pinned.fill(0);
-        let samples = lab.time_on_host(|| {
-            one.make(batch, pinned);
-            Ok(())
-        })?;
         let made = after(UNEVEN[kind(batch)]);
-        let checked = every_element("make", pinned, |i| made(batch * words + i))?;
-        make_seconds.push(median(&samples));
-        let case = Case::new("make").with("batch", name).with("bytes", bytes);
-        lab.record(case.checked(checked).samples(samples))?;
+        let timed = Case::new("make")
+            .with("batch", name)
+            .with("bytes", bytes)
+            .time_on_host(lab, || {
+                one.make(batch, pinned);
+                Ok(())
+            })?
+            .check(pinned, |i| made(batch * words + i))?;
+        make_seconds.push(timed.samples.median());
+        timed.record(lab)?;
     }
-    let samples = gpu.time_upload(lab, pinned)?;
-    let upload = median(&samples);
-    let case = Case::new("upload").with("bytes", bytes).writes(bytes);
-    lab.record(case.checked(words as u64).samples(samples))?;
+    let (stream, batch) = (&gpu.copies, &mut gpu.halves[0].batch);
+    stream.memset_zeros(batch)?;
+    let timed = Case::new("upload")
+        .with("bytes", bytes)
+        .writes(bytes)
+        .time_on_gpu(lab, stream, |_| Ok(stream.memcpy_htod(pinned, batch)?))?
+        .check_device(stream, batch, |i| pinned[i])?;
+    let upload = timed.samples.median();
+    timed.record(lab)?;
 
     for (load, share, rounds, slots) in LOADS {
         // 3. A kernel as long as this load asks for.
         let kernel = gpu.tune(share * make_seconds[0])?;
-        for workers in WORKERS {
-            if workers > 1 && load != "even" {
-                continue;
-            }
+        let workers: &[usize] = if load == "even" { &[1, 2, 4] } else { &[1] };
+        for &workers in workers {
             let maker = Maker::new(workers, rounds)?;
             let uneven = usize::from(rounds == UNEVEN);
             let make = |batch| make_seconds[kind(batch) * uneven] / workers as f64;
@@ -103,7 +112,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             };
 
             // 4. One step after the other.
-            if load != "uneven" {
+            if load != "uneven" && workers != 2 {
                 let sum =
                     (0..BATCHES).map(|batch| make(batch) + upload + kernel).sum();
                 let serial = case("serial").with("kind", "pinned");
@@ -122,9 +131,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             // 5. With a loader.
             let slots = if workers > 1 { &[2] } else { slots };
             for &slots in slots {
+                let bound = bound(make, upload, kernel, slots);
                 let case = case("loader").with("slots", slots);
-                let case =
-                    case.model("bound_seconds", bound(make, upload, kernel, slots));
+                let case = case.model("bound_seconds", bound);
                 epoch(lab, &mut gpu, &maker, case, |gpu| {
                     gpu.with_loader(&maker, slots)
                 })?;
@@ -144,49 +153,16 @@ fn epoch(
 ) -> Result<()> {
     gpu.clear()?;
     let mut busy = vec![];
-    let (samples, spans) = lab.time_turns(Clock::Host, || {
-        let Epoch { seconds, busy_seconds, spans } = run(gpu)?;
-        busy.push(busy_seconds);
+    let epochs = case.clone().with("of", "epoch");
+    let epochs = epochs.time_turns(lab, Clock::Host, || {
+        let (seconds, in_kernels, spans) = run(gpu)?;
+        busy.push(in_kernels);
         Ok((seconds, spans))
     })?;
     let checked = gpu.check(maker)?;
-    let case = case.checked(checked);
-    let in_kernels = Samples {
-        clock: Clock::CudaEvents,
-        seconds: busy.split_off(busy.len() - samples.seconds.len()),
-        ..samples.clone()
-    };
-    lab.record(case.clone().with("of", "kernels").samples(in_kernels))?;
-    lab.record(case.with("of", "epoch").spans(spans).samples(samples))
-}
-
-// ANCHOR: bound
-/// When the last kernel is done, if each step starts as soon as it can: making, when
-/// a slot is free; the copy, when the batch is made and one of two buffers on the GPU
-/// is free; the kernel, when the batch has arrived.
-fn bound(
-    make: impl Fn(usize) -> f64,
-    upload: f64,
-    kernel: f64,
-    slots: usize,
-) -> f64 {
-    let (mut made, mut sent, mut done) = (0f64, 0f64, 0f64);
-    let (mut slots, mut buffers) = (vec![0f64; slots], [0f64; 2]); // free from then on
-    for batch in 0..BATCHES {
-        let slot = batch % slots.len();
-        made = made.max(slots[slot]) + make(batch);
-        sent = sent.max(made).max(buffers[batch % 2]) + upload;
-        slots[slot] = sent;
-        done = done.max(sent) + kernel;
-        buffers[batch % 2] = done;
-    }
-    done
-}
-// ANCHOR_END: bound
-
-/// The median of samples, in seconds.
-fn median(samples: &Samples) -> f64 {
-    let mut seconds = samples.seconds.clone();
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
+    let seconds = busy.split_off(busy.len() - epochs.samples.seconds.len());
+    let clock = Clock::CudaEvents;
+    let kernels = Samples { clock, seconds, ..epochs.samples.clone() };
+    case.with("of", "kernels").timed(kernels, ()).checked(checked).record(lab)?;
+    epochs.spans().checked(checked).record(lab)
 }

@@ -1,5 +1,7 @@
 //! # Which streams wait for which?
 //!
+//! Page: `book/src/streams/default-stream.md`.
+//!
 //! What is in one stream runs in order. What is in two streams may run at the same time,
 //! but for one exception. The *legacy default stream* is a barrier: it waits for what was
 //! put into any *blocking* stream before, and what is put into one after waits for it.
@@ -18,20 +20,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cudarc::driver::result::{self, stream::StreamKind};
-use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
-};
-use lab::{Case, Clock, Kernel, Lab, Result, check};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use lab::launch::blocks;
 use lab::timeline::Timeline;
+use lab::{Case, Clock, Lab, Result, check};
 
-const KERNEL: Kernel = Kernel {
-    name: "default-stream",
-    source: include_str!("../../../../kernels/default-stream.cu"),
-    ptx: include_str!("../../../../kernels/ptx/default-stream.ptx"),
-};
+// SAFETY: threads at or past `count` do nothing; the others write word i of `out`.
+lab::kernels! { unsafe "default-stream" {
+    fn chain(out: &mut CudaSlice<u32>, count: usize, steps: u32, factor: u32);
+} }
 
-/// Words that the kernel writes, in four blocks, of which the last has threads to spare.
+/// Words that the kernel writes, in one block that has threads to spare.
 const WORDS: usize = 1000;
+const BLOCK: usize = 1024;
 const FACTOR: u32 = 1_664_525;
 const KERNEL_SECONDS: f64 = 1e-3;
 
@@ -43,8 +44,15 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. A kernel of known length, with three outputs.
     let context = lab.context().clone();
-    let mut rig = Rig::new(lab)?;
+    let kernels = Kernels::load(lab)?;
     let line = Timeline::new(&context)?;
+    let own = context.new_stream()?;
+    let output = || own.alloc_zeros::<u32>(WORDS);
+    let mut outputs = [output()?, output()?, output()?];
+    let grid = blocks(1, BLOCK);
+    let steps = line.steps_lasting(&own, KERNEL_SECONDS, 10_000, |steps| {
+        kernels.chain(&own, grid, &mut outputs[0], WORDS, steps, FACTOR)
+    })?;
 
     // 2. Streams of each kind around each default stream.
     for (kind, default) in [
@@ -68,14 +76,20 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         };
         // ANCHOR_END: streams
         let other = if first == third { "stream 1" } else { "stream 2" };
+
         // 3. One turn: three launches, and a wait.
-        rig.clear()?;
+        for output in &mut outputs {
+            own.memset_zeros(output)?;
+        }
+        own.synchronize()?;
         let turn = || {
             context.synchronize()?;
-            line.begin(&rig.stream)?;
+            line.begin(&own)?;
             // ANCHOR: order
-            let launch = |n: usize, lane: &str, stream: &Arc<CudaStream>| {
-                let kernel = || rig.launch(n - 1, stream);
+            let mut launch = |n: usize, lane: &str, stream: &Arc<CudaStream>| {
+                let out = &mut outputs[n - 1];
+                let kernel =
+                    || kernels.chain(stream, grid, out, WORDS, steps, FACTOR);
                 let kernel =
                     || line.gpu(lane, &format!("kernel {n}"), stream, kernel);
                 line.host("host", &format!("launch {n}"), kernel)
@@ -87,12 +101,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             // ANCHOR_END: order
             line.finish()
         };
-        let (samples, spans) = lab.time_turns(Clock::Host, turn)?;
+        let case = Case::new("order").with("streams", kind).with("default", default);
+        let mut timed = case.time_turns(lab, Clock::Host, turn)?.spans();
 
         // 4. Check and record.
-        let checked = (0..3).map(|n| rig.check(n)).sum::<Result<u64>>()?;
-        let case = Case::new("order").with("streams", kind).with("default", default);
-        lab.record(case.checked(checked).samples(samples).spans(spans))?;
+        let after = check::repeated(FACTOR, 1, steps);
+        for output in &outputs {
+            timed = timed.check_device(&own, output, |i| after(i as u32))?;
+        }
+        timed.record(lab)?;
     }
     Ok(())
 }
@@ -107,69 +124,3 @@ fn blocking(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
     Ok(unsafe { context.wrap_borrowed_stream(stream) })
 }
 // ANCHOR_END: blocking
-
-/// A kernel of known length.
-struct Rig {
-    chain: CudaFunction,
-    /// Steps of the kernel, which make its length.
-    steps: u32,
-    outputs: [CudaSlice<u32>; 3],
-    /// A stream of the rig's own.
-    stream: Arc<CudaStream>,
-}
-
-impl Rig {
-    fn new(lab: &Lab) -> Result<Rig> {
-        let stream = lab.context().new_stream()?;
-        let output = || stream.alloc_zeros::<u32>(WORDS);
-        let mut rig = Rig {
-            chain: lab.module()?.load_function("chain")?,
-            steps: 1,
-            outputs: [output()?, output()?, output()?],
-            stream,
-        };
-        // Time grows evenly with the steps.
-        let line = Timeline::new(lab.context())?;
-        let mut time = |steps| -> Result<f64> {
-            rig.steps = steps;
-            rig.launch(0, &rig.stream)?;
-            line.begin(&rig.stream)?;
-            line.gpu("", "", &rig.stream, || rig.launch(0, &rig.stream))?;
-            let (_, spans) = line.finish()?;
-            Ok(spans[0].end_seconds - spans[0].start_seconds)
-        };
-        let (few, many) = (time(10_000)?, time(50_000)?);
-        let step = (many - few) / 40_000.0;
-        rig.steps = (10_000.0 + (KERNEL_SECONDS - few) / step).max(1.0) as u32;
-        Ok(rig)
-    }
-
-    fn launch(&self, output: usize, stream: &Arc<CudaStream>) -> Result<()> {
-        let mut launch = stream.launch_builder(&self.chain);
-        launch.arg(&self.outputs[output]).arg(&WORDS).arg(&self.steps).arg(&FACTOR);
-        // SAFETY: the kernel takes (out, count, steps, factor), and the output has as
-        // many words. A turn launches one kernel for each output and waits for them.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(WORDS as u32)) }?;
-        Ok(())
-    }
-
-    fn clear(&mut self) -> Result<()> {
-        for output in &mut self.outputs {
-            self.stream.memset_zeros(output)?;
-        }
-        Ok(self.stream.synchronize()?)
-    }
-
-    fn check(&self, output: usize) -> Result<u64> {
-        // All steps at once: x * factor + summand.
-        let (factor, summand) = (0..self.steps).fold((1u32, 0u32), |(f, s), _| {
-            (f.wrapping_mul(FACTOR), s.wrapping_mul(FACTOR).wrapping_add(1))
-        });
-        let after = |i| (i as u32).wrapping_mul(factor).wrapping_add(summand);
-        check::every_element(
-            "kernel",
-            &self.stream.clone_dtoh(&self.outputs[output])?,
-            after,
-        )
-    }
-}

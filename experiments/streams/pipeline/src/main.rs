@@ -1,5 +1,18 @@
 //! # How much faster is a pipeline of copies and kernels than one after the other?
 //!
+//! Page: `book/src/streams/pipeline.md`.
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | Measured | one stream and several, for three lengths of the kernel |
+//! | [`pipeline`] | The code | batches, each in one stream |
+//! | [`plan`] | The code | how they are queued; when could the last one be out? |
+//! | [`timeline`] | Measured | when does each step run? |
+//! | [`steps`] | Why | how long does each step take by itself? |
+//! | [`engines`] | A stream for each engine | steps, each in a stream of its own |
+//! | [`sizes`] | How large a batch | the same bytes in fewer or more batches |
+//! | [`chapter`] | The chapter's batch | 10,000 floats |
+//!
 //! 30 batches go to the GPU, through a kernel and back. A GPU has a copy engine for each
 //! direction, and multiprocessors for kernels, so three batches can be under way at once,
 //! each in another step. A *stream* runs what is queued on it in order, so batches that
@@ -19,233 +32,127 @@
 //! the bytes itself and waits, so nothing overlaps: 1.0 times. And the order in which the
 //! host queues the steps does not matter.
 
+mod chapter;
+mod engines;
 mod pipeline;
+mod plan;
+mod sizes;
+mod steps;
+mod timeline;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
-use lab::{Case, Clock, Kernel, Lab, Result};
+use lab::check::value;
+use lab::{Case, Lab, Result, memory};
 
-use pipeline::Order::{self, BreadthFirst, ByEngine, DepthFirst};
-use pipeline::{Host, Marks, Pipeline, Plan, STEPS, WORD_BYTES, pinned, spans};
+use pipeline::{Host, PAGEABLE, PINNED, Pair, Pipeline, STEPS};
+use plan::Order::{BreadthFirst, ByEngine, DepthFirst};
+use plan::{Plan, WORD_BYTES};
 
-const KERNEL: Kernel = Kernel {
-    name: "pipeline",
-    source: include_str!("../../../../kernels/pipeline.cu"),
-    ptx: include_str!("../../../../kernels/ptx/pipeline.ptx"),
-};
-
-const BATCHES: usize = 30;
 /// How long the kernel takes, in copies to the GPU.
 const LOADS: [(&str, f64); 3] =
     [("balanced", 1.0), ("kernel_bound", 3.0), ("copy_bound", 0.3)];
-/// Batches that can be on the GPU at once, and how their steps are queued.
-const ORDERS: [(usize, Order); 8] = [
-    (1, DepthFirst),
-    (2, DepthFirst),
-    (3, DepthFirst),
-    (4, DepthFirst),
-    (8, DepthFirst),
-    (3, BreadthFirst),
-    (2, ByEngine),
-    (3, ByEngine),
-];
-/// Batches on a timeline.
-const DRAWN: usize = 9;
 
 fn main() -> ExitCode {
     let question = "How much faster is a pipeline of copies and kernels?";
-    lab::run("pipeline", question, Some(KERNEL), experiment)
+    lab::run("pipeline", question, Some(pipeline::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Host memory for 30 batches and their results, pinned and pageable, and streams
     //    with device memory of their own. Batches are smaller if the GPU has little.
-    let context = lab.context().clone();
     let most = if lab.quick() { 1 << 20 } else { 16 << 20 };
     let bytes = most.min(lab.free_bytes()?.next_power_of_two() / 128);
     let words = bytes / WORD_BYTES;
-    let mut from = pinned(&context, BATCHES * words)?;
-    let mut to = pinned(&context, BATCHES * words)?;
-    let mut from_vec = from.as_slice()?.to_vec();
-    let mut to_vec = from_vec.clone();
-    let (from, to) = (from.as_mut_slice()?, to.as_mut_slice()?);
-    let mut pinned = Host { kind: "pinned", from, to };
-    let (from, to) = (&mut from_vec[..], &mut to_vec[..]);
-    let mut pageable = Host { kind: "pageable", from, to };
-    let kernel = lab.module()?.load_function("work")?;
-    let mut pipeline = Pipeline::new(&context, kernel, 8, 3 * words)?;
+    let from = memory::pinned(lab.context(), 30 * words, value)?;
+    let mut to = memory::pinned(lab.context(), 30 * words, value)?;
+    let (from, to) = (from.as_slice()?, to.as_mut_slice()?);
+    let (from_vec, mut to_vec) = (from.to_vec(), from.to_vec());
+    let hosts = [
+        Host { kind: "pinned", from, to },
+        Host { kind: "pageable", from: &from_vec, to: &mut to_vec },
+    ];
+    let gpu = &mut Pipeline::new(lab, hosts, 3 * words)?;
+    let order = DepthFirst;
+    let plan =
+        Plan { host: PINNED, bytes, batches: 30, pairs: 3, order, rounds: 67 };
 
     // 2. A size that no block divides, in all orders.
-    let plan =
-        Plan { bytes, batches: BATCHES, pairs: 3, order: DepthFirst, rounds: 67 };
     for order in [DepthFirst, BreadthFirst, ByEngine] {
-        let bytes = WORD_BYTES * 100_003;
-        let ragged = Plan { bytes, batches: 5, order, ..plan };
-        pinned.to.fill(0);
-        pipeline.queue(&mut pinned, &ragged, &[])?;
-        pipeline.wait()?;
-        pinned.check(&ragged)?;
+        let ragged = Plan { bytes: WORD_BYTES * 100_003, batches: 5, order, ..plan };
+        gpu.clear(&ragged);
+        gpu.queue(&ragged, &[])?;
+        gpu.wait()?;
+        gpu.check(&ragged)?;
     }
 
     // 3. The copies by themselves, each alone and both at once.
-    let mut lesson = Lesson { lab, pipeline };
-    let upload = lesson.steps(&mut pinned, &plan, "no_kernel", &[0])?;
-    let download = lesson.steps(&mut pinned, &plan, "no_kernel", &[2])?;
-    lesson.steps(&mut pinned, &plan, "no_kernel", &[0, 2])?;
-    lesson.steps(&mut pageable, &plan, "no_kernel", &[0])?;
-    lesson.steps(&mut pageable, &plan, "no_kernel", &[2])?;
+    let upload = steps::measure(lab, gpu, &plan, "no_kernel", &[0])?;
+    let download = steps::measure(lab, gpu, &plan, "no_kernel", &[2])?;
+    steps::measure(lab, gpu, &plan, "no_kernel", &[0, 2])?;
 
     for (load, copies) in LOADS {
-        // 4. A kernel that is so many copies long, alone and beside them.
-        let rounds =
-            lesson.pipeline.rounds_for(&mut pinned, &plan, copies * upload)?;
+        // 4. A kernel that is so many copies long, alone.
+        let rounds = steps::rounds_for(gpu, &plan, copies * upload)?;
         let plan = Plan { rounds, ..plan };
-        let kernel = lesson.steps(&mut pinned, &plan, load, &[1])?;
-        lesson.steps(&mut pinned, &plan, load, &[0, 1, 2])?;
+        let kernel = steps::measure(lab, gpu, &plan, load, &[1])?;
         let stages = [upload, kernel, download];
 
-        // 5. The pipeline.
-        for (pairs, order) in ORDERS {
+        // 5. The pipeline: in one stream and in several, and in other orders.
+        let case = Case::new("pipeline").with("load", load);
+        for (pairs, order) in [1, 2, 3, 4, 8]
+            .map(|pairs| (pairs, DepthFirst))
+            .into_iter()
+            .chain([(3, BreadthFirst), (3, ByEngine)])
+        {
             let plan = Plan { pairs, order, ..plan };
-            let mut case = Case::new("pipeline").with("load", load);
-            if load == "kernel_bound" && order != ByEngine && pairs <= 3 {
-                lesson.measure(&mut pageable, &plan, case.clone())?;
-            }
-            if order != ByEngine {
-                case = case.model("bound_seconds", plan.bound(stages));
-            }
-            lesson.measure(&mut pinned, &plan, case)?;
-        }
-        if load != "balanced" {
-            continue;
+            let case = match order {
+                ByEngine => case.clone(),
+                _ => case.clone().model("bound_seconds", plan.bound(stages)),
+            };
+            measure(lab, gpu, &plan, case)?;
         }
 
-        // 6. The same bytes in fewer or more batches. In the model a step takes time by
-        //    its bytes and nothing else.
-        for batches in [10, 15, 30, 120, 480, 1920, 7680] {
-            let part = BATCHES as f64 / batches as f64;
-            let plan = Plan { bytes: bytes * BATCHES / batches, batches, ..plan };
-            let bound = plan.bound(stages.map(|seconds| seconds * part));
-            let case = Case::new("chunks").model("bound_seconds", bound);
-            for (way, pairs, order) in [
-                ("three_streams", 3, DepthFirst),
-                ("eight_streams", 8, DepthFirst),
-                ("by_engine", 3, ByEngine),
-            ] {
-                let plan = Plan { pairs, order, ..plan };
-                lesson.measure(&mut pinned, &plan, case.clone().with("way", way))?;
+        // 6. From pageable memory.
+        if load == "kernel_bound" {
+            for (pairs, order) in
+                [(1, DepthFirst), (3, DepthFirst), (3, BreadthFirst)]
+            {
+                let plan = Plan { host: PAGEABLE, pairs, order, ..plan };
+                measure(lab, gpu, &plan, case.clone())?;
             }
         }
 
-        // 7. When each step runs.
-        for pairs in [1, 2, 3] {
-            lesson.draw(&mut pinned, &Plan { pairs, ..plan })?;
+        // 7. More of the balanced kernel: beside both copies; two pairs for three engines;
+        //    batches of other sizes; and when each step runs.
+        if load == "balanced" {
+            steps::measure(lab, gpu, &plan, load, &[0, 1, 2])?;
+            let two_pairs = Plan { pairs: 2, order: ByEngine, ..plan };
+            measure(lab, gpu, &two_pairs, case)?;
+            sizes::measure(lab, gpu, &plan, stages)?;
+            for (host, pairs) in
+                [(PINNED, 1), (PINNED, 2), (PINNED, 3), (PAGEABLE, 3)]
+            {
+                timeline::measure(lab, gpu, &Plan { host, pairs, ..plan })?;
+            }
         }
-        lesson.draw(&mut pageable, &plan)?;
     }
-
-    // 8. The chapter's own batches, 10,000 floats.
-    for (pairs, order) in
-        [(1, DepthFirst), (2, DepthFirst), (3, DepthFirst), (3, ByEngine)]
-    {
-        let bytes = WORD_BYTES * 10_000;
-        let plan = Plan { bytes, pairs, order, rounds: 1, ..plan };
-        let case = || Case::new("chapter_batch");
-        lesson.measure(&mut pinned, &plan, case().with("until", "done"))?;
-        lesson.measure(&mut pageable, &plan, case().with("until", "done"))?;
-        //    When has the host queued them all?
-        let Lesson { lab, pipeline } = &mut lesson;
-        let (samples, ()) = lab.time_turns(Clock::Host, || {
-            let start = Instant::now();
-            pipeline.queue(&mut pinned, &plan, &[])?;
-            Ok((start.elapsed().as_secs_f64(), pipeline.wait()?))
-        })?;
-        let case = case().with("until", "queued");
-        lab.record(described(case, &plan, &pinned).samples(samples))?;
-    }
-    Ok(())
+    chapter::measure(lab, gpu, &plan)
 }
 
-struct Lesson<'a> {
-    lab: &'a mut Lab,
-    pipeline: Pipeline,
+// ANCHOR: measure
+/// Times a plan until the last batch is out.
+fn measure(
+    lab: &mut Lab,
+    gpu: &mut Pipeline,
+    plan: &Plan,
+    case: Case,
+) -> Result<()> {
+    gpu.clear(plan);
+    let timed = gpu.describe(case, plan).time_on_host(lab, || {
+        gpu.queue(plan, &[])?;
+        gpu.wait()
+    })?;
+    timed.checked(gpu.check(plan)?).record(lab)
 }
-
-impl Lesson<'_> {
-    // ANCHOR: measure
-    /// Times a plan until the last batch is out.
-    fn measure(&mut self, host: &mut Host, plan: &Plan, case: Case) -> Result<()> {
-        let Lesson { lab, pipeline } = self;
-        host.to.fill(0);
-        let samples = lab.time_on_host(|| {
-            pipeline.queue(host, plan, &[])?;
-            pipeline.wait()
-        })?;
-        let checked = host.check(plan)?;
-        lab.record(described(case, plan, host).checked(checked).samples(samples))
-    }
-    // ANCHOR_END: measure
-
-    /// Times a plan with events around the steps of its first batches.
-    fn draw(&mut self, host: &mut Host, plan: &Plan) -> Result<()> {
-        let Lesson { lab, pipeline } = self;
-        let marks = (0..DRAWN).map(|_| Marks::new(lab.context()));
-        let marks = marks.collect::<Result<Vec<_>>>()?;
-        host.to.fill(0);
-        let (samples, spans) = lab.time_turns(Clock::Host, || {
-            let start = Instant::now();
-            pipeline.queue(host, plan, &marks)?;
-            pipeline.wait()?;
-            Ok((start.elapsed().as_secs_f64(), spans(&marks, plan.pairs)?))
-        })?;
-        let checked = host.check(plan)?;
-        let case = described(Case::new("timeline"), plan, host).spans(spans);
-        lab.record(case.checked(checked).samples(samples))
-    }
-
-    /// Times steps that wait for nothing but their engine, each kind in a stream of its
-    /// own. Returns the time for one batch.
-    fn steps(
-        &mut self,
-        host: &mut Host,
-        plan: &Plan,
-        load: &str,
-        steps: &[usize],
-    ) -> Result<f64> {
-        let Lesson { lab, pipeline } = self;
-        pipeline.before_steps(host, plan)?;
-        let samples = lab.time_on_host(|| {
-            pipeline.queue_unordered(host, plan, steps)?;
-            pipeline.wait()
-        })?;
-        let checked = pipeline.check_steps(host, plan, steps)?;
-        let names: Vec<_> = steps.iter().map(|step| STEPS[*step]).collect();
-        let case = Case::new("steps").with("load", load);
-        let case = case.with("steps", &*names.join("_"));
-        let mut seconds = samples.seconds.clone();
-        seconds.sort_by(f64::total_cmp);
-        lab.record(sized(case, plan, host).checked(checked).samples(samples))?;
-        Ok(seconds[seconds.len() / 2] / plan.batches as f64)
-    }
-}
-
-/// A case with the batches of its plan.
-fn sized(case: Case, plan: &Plan, host: &Host) -> Case {
-    case.with("kind", host.kind)
-        .with("bytes", plan.bytes)
-        .with("batches", plan.batches)
-        .reads(plan.batches * plan.bytes)
-        .writes(plan.batches * plan.bytes)
-}
-
-/// And with the way in which they are queued.
-fn described(case: Case, plan: &Plan, host: &Host) -> Case {
-    let (order, streams) = match plan.order {
-        DepthFirst => ("depth_first", plan.pairs),
-        BreadthFirst => ("breadth_first", plan.pairs),
-        ByEngine => ("by_engine", STEPS.len()),
-    };
-    let case = case.with("order", order).with("streams", streams);
-    sized(case.with("pairs", plan.pairs), plan, host)
-}
+// ANCHOR_END: measure

@@ -1,5 +1,7 @@
 //! # How fast do bytes cross the link between host and GPU?
 //!
+//! Page: `book/src/transfers/transfer-bandwidth.md`.
+//!
 //! A copy between host and GPU is work for a *copy engine*, a DMA unit on the GPU: it
 //! reads a descriptor, then moves bytes over PCI Express in packets. The first costs the
 //! same for every copy, the second grows with the bytes:
@@ -15,11 +17,10 @@
 //! at once doubles the sum.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, PinnedHostSlice};
 use lab::check::value;
-use lab::{Case, Ceiling, Lab, Result, check};
+use lab::memory::pinned;
+use lab::{Case, Ceiling, Lab, Result};
 
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 1 << 30;
@@ -41,20 +42,18 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
     let largest = most.min(lab.free_bytes()?.next_power_of_two() / 8);
     let words = largest / size_of::<u32>();
-    let mut source = pinned(&context, words)?;
-    let mut target = pinned(&context, words)?;
-    for (i, word) in source.as_mut_slice()?.iter_mut().enumerate() {
-        *word = value(i);
-    }
+    let source = pinned(&context, words, value)?;
+    let mut target = pinned(&context, words, |_| 0)?;
     let mut received = up.alloc_zeros::<u32>(words)?;
     let sent = up.clone_htod(&source)?;
     up.synchronize()?;
 
     // 3. All sizes, each way and both at once.
-    let mut bytes = SMALLEST;
-    while bytes <= largest {
+    let sizes = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes));
+    for bytes in sizes.take_while(|bytes| *bytes <= largest) {
         let words = bytes / size_of::<u32>();
         let source = &source.as_slice()?[..words];
+        let target = &mut target.as_mut_slice()?[..words];
         let copy = |direction| {
             Case::new("copy").with("direction", direction).with("bytes", bytes)
         };
@@ -62,60 +61,48 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // ANCHOR: one_way
         // 4. Host to device. The destination is cleared first and checked afterwards.
         up.memset_zeros(&mut received)?;
-        let samples = lab.time_on_gpu(&up, |_| {
-            Ok(up.memcpy_htod(source, &mut received.slice_mut(..words))?)
-        })?;
-        let got = up.clone_dtoh(&received.slice(..words))?;
-        let checked = check::every_element("host to device", &got, value)?;
-        let case = copy("host_to_device").writes(bytes).ceiling(Ceiling::HostLink);
-        lab.record(case.checked(checked).samples(samples))?;
+        copy("host_to_device")
+            .writes(bytes)
+            .ceiling(Ceiling::HostLink)
+            .time_on_gpu(lab, &up, |_| {
+                Ok(up.memcpy_htod(source, &mut received.slice_mut(..words))?)
+            })?
+            .check_device(&up, &received.slice(..words), value)?
+            .record(lab)?;
         // ANCHOR_END: one_way
 
         // 5. Device to host.
-        let target = &mut target.as_mut_slice()?[..words];
         target.fill(0);
-        let samples = lab.time_on_gpu(&down, |_| {
-            Ok(down.memcpy_dtoh(&sent.slice(..words), target)?)
-        })?;
-        down.synchronize()?;
-        let checked = check::every_element("device to host", target, value)?;
-        let case = copy("device_to_host").reads(bytes).ceiling(Ceiling::HostLink);
-        lab.record(case.checked(checked).samples(samples))?;
+        copy("device_to_host")
+            .reads(bytes)
+            .ceiling(Ceiling::HostLink)
+            .time_on_gpu(lab, &down, |_| {
+                Ok(down.memcpy_dtoh(&sent.slice(..words), target)?)
+            })?
+            .check(target, value)?
+            .record(lab)?;
 
         // ANCHOR: both_ways
         // 6. Both at once: the second stream starts when the first one gets here, and
         //    the first one goes on when the second is done.
         target.fill(0);
         up.memset_zeros(&mut received)?;
-        let samples = lab.time_on_gpu(&up, |_| {
-            begun.record(&up)?;
-            down.wait(&begun)?;
-            up.memcpy_htod(source, &mut received.slice_mut(..words))?;
-            down.memcpy_dtoh(&sent.slice(..words), target)?;
-            done.record(&down)?;
-            up.wait(&done)?;
-            Ok(())
-        })?;
-        // ANCHOR_END: both_ways
-        let got = up.clone_dtoh(&received.slice(..words))?;
-        let checked = check::every_element("both ways, received", &got, value)?
-            + check::every_element("both ways, sent", target, value)?;
-        let case = copy("both")
+        copy("both")
             .reads(bytes)
             .writes(bytes)
-            .ceiling(Ceiling::HostLinkBothWays);
-        lab.record(case.checked(checked).samples(samples))?;
-
-        bytes *= 2;
+            .ceiling(Ceiling::HostLinkBothWays)
+            .time_on_gpu(lab, &up, |_| {
+                begun.record(&up)?;
+                down.wait(&begun)?;
+                up.memcpy_htod(source, &mut received.slice_mut(..words))?;
+                down.memcpy_dtoh(&sent.slice(..words), target)?;
+                done.record(&down)?;
+                Ok(up.wait(&done)?)
+            })?
+            .check_device(&up, &received.slice(..words), value)?
+            .check(target, value)?
+            .record(lab)?;
+        // ANCHOR_END: both_ways
     }
     Ok(())
-}
-
-/// Plain pinned memory. (cudarc's `alloc_pinned` would make it write-combined, which the
-/// host is not meant to read.)
-fn pinned(context: &Arc<CudaContext>, words: usize) -> Result<PinnedHostSlice<u32>> {
-    // SAFETY: both buffers are written in full before anything reads them.
-    let mut memory = unsafe { context.alloc_pinned_with_flags::<u32>(words, 0) }?;
-    memory.as_mut_slice()?.fill(0);
-    Ok(memory)
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cudarc::driver::sys::CUmemAllocationHandleType as Handle;
-use cudarc::driver::{CudaContext, CudaStream};
-use lab::check::value;
-use lab::{Case, Clock, Lab, Result, check};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
+use lab::check::{self, value};
+use lab::{Case, Clock, Lab, Result};
+use pool::driver::{DriverPool, Exported, Properties, export_address};
 
-use crate::pool::{Exported, Pool, Properties, export_memory};
+use crate::memory::{self, memory};
 use crate::{answered, code, name};
 
 /// Tells a process that it is the second one: the GPU, and where to find the memory.
@@ -25,31 +26,33 @@ pub(crate) fn share(
     stream: &Arc<CudaStream>,
     plain: Properties,
 ) -> Result<()> {
-    let closed = Pool::new(&plain)?;
+    let closed = DriverPool::new(&plain)?;
     let case = Case::new("export").with("handle_types", "none").with("what", "pool");
     answered(lab, case, || closed.export())?;
 
     let handle_types = Handle::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     let case = Case::new("import").with("handle_types", "posix");
-    let Ok(pool) = Pool::new(&Properties { handleTypes: handle_types, ..plain })
+    let Ok(pool) =
+        DriverPool::new(&Properties { handleTypes: handle_types, ..plain })
     else {
         lab.skip(case, "this driver makes no pool that another process can open");
         return Ok(());
     };
     let ramp: Vec<u32> = (0..WORDS).map(value).collect();
-    let mut memory = pool.memory(stream, WORDS)?;
+    let mut memory = memory(&pool, stream, WORDS)?;
+    let address = memory.device_ptr(stream).0;
     // An allocation has no place for others before its pool has been exported.
     let early = Case::new("export")
         .with("handle_types", "posix")
         .with("what", "memory_first");
-    answered(lab, early, || export_memory(&memory))?;
+    answered(lab, early, || export_address(address))?;
 
-    let (samples, (answer, checked)) = lab.time_turns(Clock::Host, || {
+    let turn = || {
         stream.memcpy_htod(&ramp, &mut memory)?;
         stream.synchronize()?;
         // ANCHOR: first
         let descriptor = pool.export()?;
-        let place = export_memory(&memory)?.reserved;
+        let place = export_address(address)?.reserved;
         let place = place.map(|byte| format!("{byte:02x}")).concat();
         let second = Command::new(std::env::current_exe()?)
             .env(SECOND, format!("{} {place}", plain.location.id))
@@ -69,13 +72,15 @@ pub(crate) fn share(
         let back = check::every_element("what came back", &counted, counted_on)?;
         let checked: u64 = checked.parse()?;
         Ok((seconds.parse()?, (answer.to_owned(), checked + back)))
-    })?;
-    let case = case.with("new_memory", answer.as_str());
-    lab.record(case.checked(checked).samples(samples))?;
+    };
+    case.time_turns(lab, Clock::Host, turn)?
+        .check_last(|(_, checked)| Ok(*checked))?
+        .note(|case, (answer, _)| Ok(case.with("new_memory", answer.as_str())))?
+        .record(lab)?;
 
     let case = Case::new("export").with("handle_types", "posix");
     answered(lab, case.clone().with("what", "pool"), || pool.export())?;
-    answered(lab, case.with("what", "memory"), || export_memory(&memory))?;
+    answered(lab, case.with("what", "memory"), || export_address(address))?;
     drop(memory);
     Ok(stream.synchronize()?)
 }
@@ -113,16 +118,18 @@ fn open(what: &str) -> Result<String> {
     // ANCHOR: second
     let descriptor = stdin().as_fd().try_clone_to_owned()?;
     let start = Instant::now();
-    let pool = Pool::import(&descriptor)?;
-    let mut memory = pool.import_memory(&stream, exported, WORDS)?;
+    let pool = DriverPool::import(&descriptor)?;
+    let address = pool.import_address(exported)?;
     let seconds = start.elapsed().as_secs_f64();
+    // SAFETY: the first process has exported so many words.
+    let mut memory = unsafe { stream.upgrade_device_ptr(address, WORDS) };
 
     let seen = stream.clone_dtoh(&memory)?;
     let checked = check::every_element("what was shared", &seen, value)?;
     let next: Vec<u32> = (0..WORDS).map(counted_on).collect();
     stream.memcpy_htod(&next, &mut memory)?;
     stream.synchronize()?;
-    let new_memory = name(code(&pool.memory(&stream, 1024)));
+    let new_memory = name(code(&memory::memory(&pool, &stream, 1024)));
     // ANCHOR_END: second
     drop(memory);
     stream.synchronize()?;

@@ -1,0 +1,92 @@
+//! The table, the indices, the kernels that use both, and the check.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use lab::check::{every_element, value};
+use lab::launch::threads;
+use lab::{Lab, Result};
+
+use crate::model::Pick;
+
+// SAFETY: `fill` writes `count` words, `make_indices` 2^count_bits indices, each less than
+// 2^table_bits. The others use `count` elements of `indices` and `contiguous`, and of the
+// table those that the indices name; `Arrays` has room for that.
+lab::kernels! { unsafe "gather" {
+    fn fill(words: &mut CudaSlice<u32>, count: usize);
+    fn make_indices(
+        indices: &mut CudaSlice<u32>,
+        count_bits: u32, table_bits: u32, group_bits: u32, step_bits: u32,
+    );
+    fn access["gather", "scatter"](
+        table: &mut CudaSlice<u32>, indices: &CudaSlice<u32>,
+        contiguous: &mut CudaSlice<u32>, count: u32,
+    );
+} }
+
+/// The table, the indices, and what comes from the table or goes there.
+pub(crate) struct Arrays {
+    table: CudaSlice<u32>,
+    indices: CudaSlice<u32>,
+    contiguous: CudaSlice<u32>,
+    kernels: Kernels,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+impl Arrays {
+    pub(crate) fn new(lab: &Lab, count: usize, table: usize) -> Result<Arrays> {
+        let stream = lab.context().new_stream()?;
+        Ok(Arrays {
+            table: stream.alloc_zeros(table)?,
+            indices: stream.alloc_zeros(count)?,
+            contiguous: stream.alloc_zeros(count)?,
+            kernels: Kernels::load(lab)?,
+            stream,
+        })
+    }
+
+    /// Makes the indices, fills what the kernel reads and clears what it writes.
+    pub(crate) fn prepare(&mut self, kernel: &str, pick: &Pick) -> Result<()> {
+        let Pick { count_bits: bits, table_bits, group_bits, step_bits } = *pick;
+        let Arrays { table, indices, contiguous, kernels, stream } = self;
+        let grid = threads(1 << bits);
+        kernels.make_indices(
+            stream, grid, indices, bits, table_bits, group_bits, step_bits,
+        )?;
+        let (read, written) = if kernel == "gather" {
+            (table, contiguous)
+        } else {
+            (contiguous, table)
+        };
+        stream.memset_zeros(written)?;
+        let count = read.len();
+        kernels.fill(stream, threads(1 << 20), read, count)
+    }
+
+    pub(crate) fn launch(&mut self, kernel: &str, count: usize) -> Result<()> {
+        let Arrays { table, indices, contiguous, kernels, stream } = self;
+        let (grid, count) = (threads(count), count as u32);
+        kernels.access(kernel, stream, grid, table, indices, contiguous, count)
+    }
+
+    /// Compares every element; what was scattered is gathered first.
+    pub(crate) fn check(
+        &mut self,
+        kernel: &str,
+        pick: &Pick,
+        count: usize,
+    ) -> Result<u64> {
+        if kernel == "scatter" {
+            self.stream.memset_zeros(&mut self.contiguous)?;
+            self.launch("gather", count)?;
+        }
+        let indices = self.stream.clone_dtoh(&self.indices.slice(..count))?;
+        let some = &indices[..count.min(100_003)];
+        every_element("indices", some, |i| pick.index(i as u32))?;
+        let got = self.stream.clone_dtoh(&self.contiguous.slice(..count))?;
+        let gathers = kernel == "gather";
+        every_element(kernel, &got, |i| {
+            value(if gathers { indices[i] as usize } else { i })
+        })
+    }
+}

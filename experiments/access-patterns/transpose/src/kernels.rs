@@ -1,0 +1,84 @@
+//! The kernels that take (in, out, width, height), and how they divide a matrix.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
+use lab::launch::{blocks, tiles};
+
+use crate::matrix::{Shape, Way};
+
+// SAFETY: every kernel stays within its matrices, whose shape it is told; `in_place` has
+// one of side * side elements. `idle` touches nothing.
+lab::kernels! { unsafe "transpose" {
+    fn transpose[
+        "read_coalesced", "write_coalesced", "tile", "tile_padded", "several",
+        "swizzled", "vectors", "downwards", "any_shape", "idle",
+    ](input: &CudaSlice<u32>, output: &mut CudaSlice<u32>, width: u32, height: u32);
+    fn in_place(matrix: &mut CudaSlice<u32>, side: u32);
+} }
+
+/// How a kernel divides a matrix among its blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks {
+    /// Width and height of a tile.
+    tile: (usize, usize),
+    threads: (u32, u32),
+    /// Whether neighbouring blocks take tiles below each other, not beside each other.
+    down: bool,
+}
+
+pub(crate) const SIMPLE: Blocks =
+    Blocks { tile: (32, 32), threads: (32, 32), down: false };
+const SEVERAL: Blocks = Blocks { threads: (32, 8), ..SIMPLE };
+/// SIDE in the kernel file; a thread moves 4 × 4 elements.
+const SIDE: usize = 64;
+const VECTORS: Blocks = Blocks {
+    tile: (SIDE, SIDE),
+    threads: ((SIDE * SIDE / 16) as u32, 1),
+    down: false,
+};
+pub(crate) const KERNELS: [(&str, Blocks); 9] = [
+    ("read_coalesced", SIMPLE),
+    ("write_coalesced", SIMPLE),
+    ("tile", SIMPLE),
+    ("tile_padded", SIMPLE),
+    ("several", SEVERAL),
+    ("swizzled", SEVERAL),
+    ("vectors", VECTORS),
+    ("downwards", Blocks { down: true, ..VECTORS }),
+    ("any_shape", Blocks { tile: (32, 64), threads: (32, 8), down: true }),
+];
+
+// ANCHOR: launch
+/// The kernel of this name as a way to transpose.
+pub(crate) fn way(
+    kernels: &Kernels,
+    stream: &Arc<CudaStream>,
+    name: &'static str,
+    blocks: Blocks,
+) -> Way {
+    let (kernels, stream) = (kernels.clone(), stream.clone());
+    let aligned = blocks.threads.1 == 1; // vectors of four elements
+    let transpose = move |shape: &Shape, input: &_, output: &mut _| {
+        let mut config = tiles((shape.width, shape.height), blocks.tile);
+        config.block_dim = (blocks.threads.0, blocks.threads.1, 1);
+        if blocks.down {
+            // Blocks are started in the order of the first number.
+            let (across, down, _) = config.grid_dim;
+            config.grid_dim = (down, across, 1);
+        }
+        let (width, height) = (shape.width as u32, shape.height as u32);
+        kernels.transpose(name, &stream, config, input, output, width, height)
+    };
+    Way { name, aligned, transpose: Box::new(transpose) }
+}
+// ANCHOR_END: launch
+
+/// The blocks that turn a square matrix in its own place, each two tiles.
+pub(crate) fn in_place(side: usize) -> LaunchConfig {
+    let tiles = side.div_ceil(SIDE) as u32;
+    LaunchConfig {
+        grid_dim: (tiles / 2 + 1, tiles, 1),
+        ..blocks(1, SIDE * SIDE / 16)
+    }
+}

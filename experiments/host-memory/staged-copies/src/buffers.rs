@@ -1,0 +1,63 @@
+//! Host memory to copy from and to, and copies of it.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use lab::check::value;
+use lab::{Case, Ceiling, Lab, Result};
+use staging::Staging;
+
+use crate::UP;
+
+/// Host memory, and as much on the device.
+pub(crate) struct Buffers<'a> {
+    /// Holds `value(i)` in word i.
+    pub(crate) source: &'a [u32],
+    pub(crate) target: &'a mut [u32],
+    pub(crate) device: CudaSlice<u32>,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+impl Buffers<'_> {
+    /// Times copies of `bytes` and returns their rate in bytes per second. Each turn takes
+    /// the next piece of host memory, so that the CPU's caches do not hold it from the
+    /// turn before.
+    pub(crate) fn copy(
+        &mut self,
+        lab: &mut Lab,
+        case: Case,
+        direction: &str,
+        bytes: usize,
+        staging: &mut Staging,
+    ) -> Result<f64> {
+        let Buffers { source, target, device, stream } = self;
+        let words = bytes / size_of::<u32>();
+        let (mut turn, mut piece) = (0, 0..words);
+        let mut next = || {
+            turn += 1;
+            let start = turn % (source.len() / words) * words;
+            piece = start..start + words;
+            piece.clone()
+        };
+        let case = case.with("direction", direction).ceiling(Ceiling::HostLink);
+        let timed = if direction == UP {
+            stream.memset_zeros(device)?;
+            let timed = case.writes(bytes).time_on_host(lab, || {
+                Ok(staging.copy_to_device(stream, &source[next()], device)?)
+            })?;
+            let got = device.slice(..words);
+            timed.check_device(stream, &got, |i| value(piece.start + i))?
+        } else {
+            stream.memcpy_htod(&source[..words], device)?;
+            target.fill(0);
+            let timed = case.reads(bytes).time_on_host(lab, || {
+                let device = &device.slice(..words);
+                Ok(staging.copy_to_host(stream, device, &mut target[next()])?)
+            })?;
+            timed.check(&target[piece], value)?
+        };
+        let rate = bytes as f64 / timed.samples.median();
+        timed.record(lab)?;
+        Ok(rate)
+    }
+}

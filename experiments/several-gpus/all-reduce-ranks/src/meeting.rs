@@ -1,0 +1,88 @@
+//! The meeting: rank 0 gathers the others, each shows what it has, and they follow.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use anyhow::{Error, anyhow, ensure};
+use cudarc::driver::CudaContext;
+use lab::emulator::Emulator;
+use lab::gpu::{self, Gpus};
+use lab::{CannotRun, Lab, Result, libraries, nccl};
+use ranks::{Card, Conductor, Follower, Launched, Place, patience};
+
+use crate::gone::leave;
+use crate::rank::Rank;
+
+/// The ranks meet; those that no launcher started are started here, one per GPU.
+pub(crate) fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
+    let patience = patience()?;
+    let (place, listener, launched) = match place {
+        Some(place) => {
+            (place.clone(), Conductor::listen(&place)?, Launched::default())
+        }
+        None => match gpu::probe() {
+            Gpus::Count(gpus @ 2..) => Launched::start(gpus, |command| {
+                command.env_remove(libraries::RESTARTED); // each finds its own
+            })?,
+            _ => {
+                let why = "it starts one process for each GPU, and CUDA sees one GPU (under \
+                           a launcher it runs with any number of ranks, one included)";
+                return Err(CannotRun(why.to_owned()).into());
+            }
+        },
+    };
+    let card = card_of(lab.context())?;
+    let team = Conductor::gather(&place, listener, launched, card, patience, leave)?;
+    let named = std::env::args().any(|a| a.starts_with("--machine"));
+    let nameless =
+        "a record of several hosts needs a name for all of them: --machine NAME";
+    ensure!(team.hosts() == 1 || named, nameless);
+    Ok(team)
+}
+
+/// What a rank shows: its GPU, which no other rank may have, and what all must have the
+/// same of.
+fn card_of(context: &CudaContext) -> Result<Card> {
+    let uuid =
+        context.uuid()?.bytes.map(|byte| format!("{:02x}", byte as u8)).concat();
+    let mut hash = DefaultHasher::new();
+    hash.write(&std::fs::read("/proc/self/exe")?);
+    let program =
+        format!("{} (build {:016x})", env!("CARGO_PKG_VERSION"), hash.finish());
+    let options: Vec<_> = std::env::args().skip(1).collect();
+    let same = [
+        ("program".to_owned(), program),
+        ("NCCL".to_owned(), nccl::available().unwrap_or("none".to_owned())),
+        ("set of options".to_owned(), format!("`{}`", options.join(" "))),
+    ];
+    Ok(Card { device: format!("GPU (UUID {uuid})"), same: same.into() })
+}
+
+/// Any other rank: shows its card, and does what rank 0 says.
+pub(crate) fn follow(place: &Place) -> Result<()> {
+    let patience = patience()?;
+    let (rank, local) = (place.rank, place.local_rank);
+    // A launcher that gives each process a GPU of its own calls it 0 in each.
+    let device = match gpu::probe() {
+        Gpus::None(why) => Err(anyhow!(why)),
+        Gpus::Count(1) => Ok(0),
+        Gpus::Count(n) if n > local => Ok(local),
+        Gpus::Count(n) => {
+            Err(anyhow!("its local rank is {local}, and it sees only {n} GPUs"))
+        }
+    };
+    let context = device.and_then(|device| Ok(CudaContext::new(device)?));
+    let words = |e: &Error| gpu::explain_all(e);
+    let card = context.as_ref().map_err(words);
+    let card = card.and_then(|context| card_of(context).map_err(|e| words(&e)));
+    let lost = move |why: &str| leave(&format!("rank {rank}: {why}"));
+    let follower = Follower::join(place, card, patience, lost)?;
+    let context = context?;
+    // SAFETY: this rank uses one stream, so nothing needs cudarc's events between streams.
+    unsafe { context.disable_event_tracking() };
+    let mut this = Rank::new(rank, place.ranks, context.new_stream()?);
+    follower.follow(|order| this.obey(order).map_err(|e| anyhow!(words(&e))))?;
+    if Emulator::loaded().is_none() {
+        nccl::available().map_err(CannotRun)?; // the reason for which there were no orders
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Uneven jobs, and what they work on.
+
+use lab::check::{repeated, value};
+use lab::{Case, Clock, Lab, Result};
+
+use crate::gpu::{FACTOR, Job};
+use crate::model::{bound, predict};
+use crate::ways::Team;
+use crate::{JOBS, WORDS};
+
+// ANCHOR: lengths
+/// How long jobs are, beside each other.
+pub(crate) fn lengths(load: &str, count: usize) -> Vec<f64> {
+    let length = |i: usize| match load {
+        "rising" => i as f64 + 0.5,
+        "every_8th" if i % 8 == 7 => 15.0,
+        "last" if i == count - 1 => 15.0,
+        _ => 1.0,
+    };
+    (0..count).map(length).collect()
+}
+// ANCHOR_END: lengths
+
+/// Steps for each job, so many in all.
+pub(crate) fn shares(lengths: &[f64], total: f64) -> Vec<u32> {
+    let sum: f64 = lengths.iter().sum();
+    lengths.iter().map(|length| (total * length / sum).max(1.0) as u32).collect()
+}
+
+/// What a job takes: something fixed, and so much for each step.
+pub(crate) struct Model {
+    pub(crate) fixed: f64,
+    pub(crate) each: f64,
+}
+
+/// What all jobs read, and where they write.
+pub(crate) struct List<'a> {
+    pub(crate) from: &'a [u32],
+    pub(crate) to: &'a mut [u32],
+}
+
+impl List<'_> {
+    /// Jobs of so many steps.
+    pub(crate) fn jobs(&mut self, steps: &[u32]) -> Vec<Job<'_>> {
+        let sum: f64 = steps.iter().copied().map(f64::from).sum();
+        let count = steps.len() as f64;
+        let pieces = self.from.chunks(WORDS).zip(self.to.chunks_mut(WORDS));
+        let jobs = pieces.zip(steps).enumerate().map(|(i, ((from, to), steps))| {
+            let long = f64::from(*steps) * count >= 2.0 * sum;
+            Job {
+                label: format!("{} {i}", if long { "long" } else { "job" }),
+                steps: *steps,
+                from,
+                to,
+            }
+        });
+        jobs.collect()
+    }
+
+    /// Times jobs of so many steps in one of the ways, beside what the model says.
+    pub(crate) fn schedule(
+        &mut self,
+        lab: &mut Lab,
+        team: &mut Team,
+        way: &str,
+        steps: &[u32],
+        model: &Model,
+        case: Case,
+    ) -> Result<()> {
+        let gpus = team.size();
+        let kernels = steps.iter().map(|steps| model.each * f64::from(*steps));
+        let kernels: Vec<_> = kernels.collect();
+        let jobs: Vec<_> =
+            kernels.iter().map(|kernel| model.fixed + kernel).collect();
+        let mut case = case.with("way", way).with("gpus", gpus);
+        case = case.model("bound_seconds", bound(&kernels, gpus));
+        if let Some(predicted) = predict(way, &jobs, gpus) {
+            case = case.model("predicted_seconds", predicted);
+        }
+        self.measure(lab, team, way, steps, case)?;
+        Ok(())
+    }
+
+    /// Times them, and compares every word of their results. Returns the median.
+    pub(crate) fn measure(
+        &mut self,
+        lab: &mut Lab,
+        team: &mut Team,
+        way: &str,
+        steps: &[u32],
+        case: Case,
+    ) -> Result<f64> {
+        self.to.fill(0);
+        let turn = || team.turn(way, self.jobs(steps));
+        let case = case.with("jobs", steps.len());
+        let mut timed = case.time_turns(lab, Clock::Host, turn)?;
+        for (i, (to, steps)) in self.to.chunks(WORDS).zip(steps).enumerate() {
+            let after = repeated(FACTOR, 1, *steps);
+            timed = timed.check(to, |word| after(value(i * WORDS + word)))?;
+        }
+        let median = timed.samples.median();
+        let drawn = steps.len() == JOBS;
+        if drawn { timed.spans() } else { timed }.record(lab)?;
+        Ok(median)
+    }
+}
