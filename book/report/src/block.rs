@@ -1,28 +1,18 @@
-//! What all blocks share: they are TOML, and some have an id.
+//! What all blocks share: they are TOML.
 
 use serde::de::DeserializeOwned;
 
-/// Reads TOML; the error is one line that says on which line of `toml` it is.
+/// Reads TOML; the error is one line that says on which line of `toml` it is, unless it is
+/// of the whole.
 pub fn parse<T: DeserializeOwned>(toml: &str) -> Result<T, String> {
     toml::from_str(toml).map_err(|e| {
         let message = e.message().replace('\n', "; ");
         match e.span() {
-            Some(span) => {
+            Some(span) if span != (0..0) => {
                 let line = toml[..span.start].matches('\n').count() + 1;
                 format!("line {line}: {message}")
             }
-            None => message,
+            _ => message,
         }
     })
-}
-
-/// Checks an id, which is also a file's name and part of an address.
-pub fn check_id(id: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if id.is_empty() || !id.chars().all(plain) {
-        return Err(format!(
-            "id `{id}`: take lower-case letters, digits and hyphens"
-        ));
-    }
-    Ok(())
 }

@@ -14,11 +14,11 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
 
 use crate::claims::Claims;
+use crate::expand::{self, Context};
 use crate::figure::Picture;
 use crate::includes;
 use crate::links;
-use crate::page::{Context, Page};
-use crate::records::Records;
+use crate::records::{Records, Unused};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub struct Built {
     pub removed: Vec<PathBuf>,
     /// The machine shown before the references, if it has any record.
     pub this_machine: Option<String>,
+    /// What was measured on the reference machines and is on no page.
+    pub unused: Vec<Unused>,
 }
 
 impl Options {
@@ -103,7 +105,7 @@ pub fn preprocess(
     output: impl Write,
 ) -> Result<()> {
     let (context, mut book) = mdbook_preprocessor::parse_input(input)?;
-    let expanded = expand(&mut book, &context.config, options)?;
+    let expanded = replace(&mut book, &context.config, options)?;
     fail("the book", expanded.problems)?;
     Ok(serde_json::to_writer(output, &book)?)
 }
@@ -121,7 +123,7 @@ impl Preprocessor for Workbook {
 
     /// Also stores the figures: mdBook copies them into the finished book after this.
     fn run(&self, context: &PreprocessorContext, mut book: Book) -> Result<Book> {
-        let mut expanded = expand(&mut book, &context.config, &self.options)?;
+        let mut expanded = replace(&mut book, &context.config, &self.options)?;
         let figures = Figures::compare(&expanded, &self.options.figures)?;
         if self.options.check {
             expanded.problems.extend(figures.problems());
@@ -130,11 +132,9 @@ impl Preprocessor for Workbook {
         if !self.options.check {
             figures.store()?;
         }
-        let mut built = self.built.borrow_mut();
-        built.pages = expanded.pages;
-        built.this_machine = expanded.this_machine;
-        built.stored = figures.changed.into_iter().map(|(path, _)| path).collect();
-        built.removed = figures.stale;
+        let stored = figures.changed.into_iter().map(|(path, _)| path).collect();
+        let removed = figures.stale;
+        *self.built.borrow_mut() = Built { stored, removed, ..expanded.built };
         Ok(book)
     }
 
@@ -149,16 +149,15 @@ pub fn supports(renderer: &str) -> bool {
 }
 
 struct Expanded {
-    pages: usize,
+    built: Built,
     pictures: Vec<Picture>,
     /// The machines that the pictures can be of.
     machines: BTreeSet<String>,
-    this_machine: Option<String>,
     problems: Vec<String>,
 }
 
 /// Replaces every directive of `book`.
-fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
+fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
     let results = Results::new(&options.results);
     let references = results.references()?;
     let records =
@@ -173,23 +172,28 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
     let with_own = records.with_own();
     let is_draft = |page: &str| options.drafts.contains(page);
     let records_of = |page: &str| if is_draft(page) { &with_own } else { &records };
-    let (mut pages, mut problems) = (vec![], vec![]);
+    let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
     for chapter in book.chapters() {
         if let Some(path) =
             chapter.source_path.as_ref().and_then(|path| path.to_str())
         {
-            let (text, records) = (&chapter.content, records_of(path));
-            let (page, found) =
-                Page::read(path, text, &src, records, is_draft(path));
+            let (page, text, found) = expand::read(
+                path,
+                &chapter.content,
+                &src,
+                records_of(path),
+                is_draft(path),
+            );
             pages.push(page);
+            texts.push(text);
             problems.extend(found);
         }
     }
     let mut ids = BTreeSet::new();
-    for page in &pages {
-        let repeated = page.named().filter(|id| !ids.insert(id.to_string()));
+    for text in &texts {
+        let repeated = text.named().filter(|id| !ids.insert(id.to_string()));
         problems.extend(
-            repeated.map(|id| format!("{}.md: {id}: the id is taken", page.stem)),
+            repeated.map(|id| format!("{}: {id}: the id is taken", text.path)),
         );
     }
     let (ledger, broken) = claims.judge(&pages);
@@ -197,20 +201,24 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
         broken.into_iter().map(|problem| format!("{claims_name}: {problem}")),
     );
 
-    let (mut texts, mut pictures) = (BTreeMap::new(), vec![]);
-    for page in &pages {
-        let path = format!("{}.md", page.stem);
-        let records = records_of(&path);
+    let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
+    for (page, text) in pages.iter().zip(&texts) {
+        let records = records_of(&text.path);
         let context = Context { records, ledger: &ledger, pages: &pages };
-        let (text, new, found) = page.expand(&context);
-        texts.insert(path, text);
+        let (new_text, new, found) = text.expand(page, &context);
+        expanded.insert(&text.path, new_text);
         pictures.extend(new);
         problems.extend(found);
+    }
+    // Only where all else is right is it known what is used.
+    if problems.is_empty() {
+        let both = pages.iter().zip(&texts);
+        problems.extend(both.flat_map(|(page, text)| text.unused(page)));
     }
     book.for_each_chapter_mut(|chapter| {
         let path = chapter.source_path.as_ref().and_then(|path| path.to_str());
         if let Some(path) = path
-            && let Some(text) = texts.remove(path)
+            && let Some(text) = expanded.remove(&path.to_owned())
         {
             let file = src.join(path);
             let folder = file.parent().unwrap_or(&src);
@@ -219,7 +227,9 @@ fn expand(book: &mut Book, config: &Config, options: &Options) -> Result<Expande
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
     let machines = references.into_iter().chain(this_machine.clone()).collect();
-    Ok(Expanded { pages: pages.len(), pictures, machines, this_machine, problems })
+    let (pages, unused) = (pages.len(), records.unused());
+    let built = Built { pages, this_machine, unused, ..Built::default() };
+    Ok(Expanded { built, pictures, machines, problems })
 }
 
 /// The figures folder against what it should be, for the machines of this build.

@@ -1,13 +1,14 @@
 //! The source's claims, their verdicts and the rules they must keep. A verdict is never
 //! written: it follows from a claim's tests and the quantities of its page.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use crate::block;
+use crate::expression::{Operand, evaluate};
 use crate::page::{Page, find};
-use crate::quantity::{Expression, Quantity};
+use crate::quantity::Quantity;
 use crate::records::Both;
 use crate::unit::Unit;
 
@@ -199,8 +200,10 @@ impl Recomputation {
     /// The result. It must be what the source prints, unless that is an erratum; then it
     /// must not be.
     fn checked(&self, is_erratum: bool) -> Result<f64, String> {
-        let value =
-            Expression::parse(&self.expression)?.value(&mut BTreeMap::new())?;
+        let value = evaluate(&self.expression, |operand| {
+            let (Operand::Name(what) | Operand::Query(what)) = operand;
+            Err(format!("there is no `{what}` to be computed with"))
+        })?;
         match (self.agrees(value), is_erratum) {
             (Some(true), true) => {
                 Err("gives what is printed, so it is no erratum".into())
@@ -312,7 +315,7 @@ impl Claim {
                 None => {
                     broken.push(format!("there is no page `{stem}.md` in the book"));
                 }
-                Some(page) if tested && !page.shows_verdict(&self.id) => {
+                Some(page) if tested && !page.verdicts.contains(&self.id) => {
                     let verdict = format!("{{{{verdict {}}}}}", self.id);
                     broken.push(format!("`{stem}.md` does not show `{verdict}`"));
                 }
@@ -322,7 +325,7 @@ impl Claim {
         if tested && (self.awaits.is_some() || self.outside.is_some()) {
             broken.push("has tests: drop `awaits` and `outside`".to_owned());
         }
-        if !pages.iter().any(|page| page.lists_section(&self.section)) {
+        if !pages.iter().any(|page| page.sections.contains(&self.section)) {
             broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));
         }
         for test in &self.tests {
@@ -343,15 +346,12 @@ impl Claim {
         }
         if !self.tests.is_empty() {
             let tests = self.tests.iter().zip(measured);
-            let verdicts: Both<Vec<Verdict>> = tests
-                .map(|(test, Quantity { unit, value })| {
-                    value.clone().map(|measured| test.verdict(measured, unit))
-                })
-                .collect();
+            let verdicts = tests.map(|(test, Quantity { unit, value })| {
+                value.clone().map(|measured| test.verdict(measured, unit))
+            });
+            let worst = verdicts.reduce(|a, b| a.and(b, Verdict::max));
             // No verdict at all means that the build fails with the reason.
-            let worst =
-                |v: Vec<Verdict>| v.into_iter().max().unwrap_or(Verdict::Refuted);
-            return verdicts.map(worst);
+            return worst.unwrap_or(Both::anywhere(Verdict::Refuted));
         }
         let mut arithmetic = self.recomputations.iter().zip(recomputed);
         Both::anywhere(if self.outside.is_some() {
@@ -369,7 +369,7 @@ impl Claim {
 impl Test {
     /// Its quantity on `page`, in its unit.
     fn quantity<'p>(&self, page: &'p Page) -> Result<&'p Quantity, String> {
-        let quantity = page.quantity(&self.quantity)?;
+        let quantity = page.quantities.get(&self.quantity)?;
         match quantity.unit.scale_of(&self.unit) {
             Some(_) => Ok(quantity),
             None => Err(format!(

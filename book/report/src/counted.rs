@@ -15,21 +15,23 @@
 
 use std::collections::BTreeMap;
 
-use record::{Measurement, Parameter, Record, units};
+use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::block;
 use crate::html::{escape, prose};
 use crate::names::{self, Names};
+use crate::page::Page;
 use crate::provenance;
-use crate::records::{self, Records};
+use crate::records::{self, Recorded, Records};
 use crate::select::{self, Filter};
 
 /// A `counted` block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    experiment: String,
+    /// Without, the page's.
+    experiment: Option<String>,
     #[serde(default, rename = "where")]
     filter: Filter,
     #[serde(default)]
@@ -52,7 +54,7 @@ pub struct Block {
 /// What a request of a warp takes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Count {
+pub(crate) enum Count {
     Loads,
     Stores,
     SharedLoads,
@@ -91,7 +93,7 @@ type Column<'b> = (&'static str, Box<dyn Fn(&Measurement) -> Option<String> + 'b
 /// A record, and the columns made from it.
 struct Part<'r> {
     head: String,
-    record: &'r Record,
+    record: &'r Recorded,
     chosen: Vec<&'r Measurement>,
     filter: Filter,
     columns: Vec<Column<'r>>,
@@ -111,13 +113,14 @@ impl Block {
     }
 
     /// The table as HTML.
-    pub fn expand(&self, records: &Records) -> Result<String, String> {
-        let emulated = records.emulated(&self.experiment)?;
+    pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
+        let experiment = page.experiment(&self.experiment)?;
+        let emulated = records.emulated(experiment)?;
         let references = records.references();
         let reference =
             |experiment: &str| records::recorded(&references, experiment, None);
-        let (machine, measured) = reference(&self.experiment)?;
-        let (_, profiled) = reference(&format!("{}-counters", self.experiment))?;
+        let (machine, measured) = reference(experiment)?;
+        let (_, profiled) = reference(&format!("{experiment}-counters"))?;
         let label = &machine.label;
         let counts = || self.counts.iter().map(|count| self.count(*count)).collect();
         let parts = [
@@ -169,7 +172,7 @@ impl Block {
     fn part<'r>(
         &self,
         head: &str,
-        record: &'r Record,
+        record: &'r Recorded,
         further: &Filter,
         columns: Vec<Column<'r>>,
     ) -> Result<Part<'r>, String> {

@@ -1,7 +1,7 @@
 //! Finds the directives of a page.
 //!
-//! Inline directives stand between double braces, blocks are fenced code whose whole
-//! info string names one. Nothing inside other code is a directive, and neither is
+//! Inline directives stand between double braces. Blocks are fenced code whose info string
+//! is a kind of block, with an id after it if it is a chart or a prediction. Nothing inside other code is a directive, and neither is
 //! `\{{…}}`.
 
 use std::ops::Range;
@@ -60,15 +60,6 @@ impl Directive {
         !matches!(self, Directive::Quantity(_) | Directive::Verdict(_))
     }
 
-    /// Its id, if it has one.
-    pub fn id(&self) -> Option<&str> {
-        match self {
-            Directive::Chart(block) => Some(&block.id),
-            Directive::Prediction(block) => Some(&block.id),
-            _ => None,
-        }
-    }
-
     fn inline(braced: &str) -> Result<Directive, String> {
         let text =
             braced.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
@@ -85,12 +76,19 @@ impl Directive {
         })
     }
 
-    fn block(kind: &str, toml: String) -> Result<Directive, String> {
+    fn block(kind: &str, id: &str, toml: String) -> Result<Directive, String> {
+        match kind {
+            "chart" | "prediction" => check_id(id)?,
+            _ if id.is_empty() => {}
+            _ => return Err(format!("what is `{id}` after `{kind}`?")),
+        }
         Ok(match kind {
-            "chart" => Directive::Chart(Box::new(figure::Block::parse(&toml)?)),
+            "chart" => Directive::Chart(Box::new(figure::Block::parse(id, &toml)?)),
             "table" => Directive::Table(table::Block::parse(&toml)?),
             "counted" => Directive::Counted(counted::Block::parse(&toml)?),
-            "prediction" => Directive::Prediction(prediction::Block::parse(&toml)?),
+            "prediction" => {
+                Directive::Prediction(prediction::Block::parse(id, &toml)?)
+            }
             "goals" => Directive::Goals(goals::Block::parse(&toml)?),
             _ => Directive::Quantities(toml),
         })
@@ -107,14 +105,16 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
         | Options::ENABLE_DEFINITION_LIST
         | Options::ENABLE_GFM;
     let (mut found, mut code) = (vec![], vec![]);
-    let mut block: Option<(String, String)> = None; // kind, TOML
+    let mut block: Option<(String, String)> = None; // info string, TOML
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Code(_) => code.push(range),
             Event::Start(Tag::CodeBlock(kind)) => {
                 code.push(range);
                 block = match kind {
-                    CodeBlockKind::Fenced(info) if BLOCKS.contains(&&*info) => {
+                    CodeBlockKind::Fenced(info)
+                        if BLOCKS.contains(&words(&info).0) =>
+                    {
                         Some((info.to_string(), String::new()))
                     }
                     _ => None,
@@ -126,17 +126,17 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
                 }
             }
             Event::End(TagEnd::CodeBlock) => {
-                if let Some((kind, toml)) = block.take() {
+                if let Some((info, toml)) = block.take() {
+                    let (kind, id) = words(&info);
                     let margin =
                         range.start == 0 || text[..range.start].ends_with('\n');
                     let what = match margin {
-                        true => Directive::block(&kind, toml),
+                        true => Directive::block(kind, id, toml),
                         false => Err("must stand at the left margin".to_owned()),
                     };
-                    let id = what.as_ref().ok().and_then(Directive::id);
                     let name = match id {
-                        Some(id) => format!("{kind} \"{id}\""),
-                        None => format!("`{kind}` block"),
+                        "" => format!("`{kind}` block"),
+                        id => format!("{kind} \"{id}\""),
                     };
                     found.push(Found { range, name, what });
                 }
@@ -156,6 +156,23 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
     }
     found.sort_by_key(|found| found.range.start);
     found
+}
+
+/// The kind of block that an info string names, and what follows.
+fn words(info: &str) -> (&str, &str) {
+    let (kind, rest) = info.split_once(' ').unwrap_or((info, ""));
+    (kind, rest.trim())
+}
+
+/// An id is also a file's name and part of an address.
+fn check_id(id: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match !id.is_empty() && id.chars().all(plain) {
+        true => Ok(()),
+        false => {
+            Err("needs an id: lower-case letters, digits and hyphens".to_owned())
+        }
+    }
 }
 
 /// Where `{{…}}` stands outside code. What mdBook expands itself, `{{#…}}`, is left out.

@@ -36,7 +36,7 @@ pub struct Block {
 /// One goal. In `ceiling` and `limit`, `{{name}}` is a quantity of the page.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Goal {
+pub(crate) struct Goal {
     /// What was to be reached.
     what: String,
     /// Stem of the page on which it is measured and explained.
@@ -118,7 +118,7 @@ impl Goal {
         pages: &[Page],
         root: &str,
     ) -> Result<(String, Both<bool>), String> {
-        let Quantity { unit, value } = page.quantity(&self.achieved)?;
+        let Quantity { unit, value } = page.quantities.get(&self.achieved)?;
         let scale = unit.scale_of(&self.unit).ok_or_else(|| {
             let (name, kept) = (&self.achieved, unit.symbol());
             format!("`{name}` is in `{kept}`, not `{}`", self.unit)
@@ -135,8 +135,8 @@ impl Goal {
             Here::Lacking | Here::Has(_) => Here::Lacking, // not judged
         };
         let verdict = Both { reference: met, from: value.from.clone(), here };
-        let ceiling = page.prose(&self.ceiling, records)?;
-        let limit = page.prose(&self.limit, records)?;
+        let ceiling = page.quantities.prose(&self.ceiling, records)?;
+        let limit = page.quantities.prose(&self.limit, records)?;
         let explained = find(pages, &self.page).ok_or_else(|| {
             format!("there is no page `{}.md` in the book", self.page)
         })?;
@@ -147,7 +147,7 @@ impl Goal {
              <p class=\"limit\">{limit}</p></td></tr>\n</tbody>\n",
             explained.html(),
             prose(&self.what),
-            page.value(&self.achieved, records, escape)?,
+            page.quantities.value(&self.achieved, records, escape)?,
             escape(&unit.print(required)),
             verdict.sentence(records, |met, _| badge(*met).to_owned()),
         );

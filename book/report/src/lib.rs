@@ -5,9 +5,10 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`mod@build`] | the one entry: load the book, expand it, store the figures, check the links |
-//! | [`page`] | one page: its quantities, its text with every directive replaced |
+//! | [`expand`] | the text of a page, with every directive replaced |
+//! | [`page`] | one page, as its blocks and the claims see it |
 //! | [`directive`] | where in a page the directives are |
-//! | [`block`] | what all blocks share: they are TOML, some have an id |
+//! | [`block`] | what all blocks share: they are TOML |
 //! | [`includes`] | every included file and anchor exists |
 //! | [`links`] | every link of the finished book leads somewhere |
 //! | **numbers** | |
@@ -17,14 +18,14 @@
 //! | [`query`] | a number of a machine's records, in the words of a page |
 //! | [`fit`] | the line *latency + bytes / bandwidth* through measured times |
 //! | [`mod@unit`] | what a number is of, and how it is printed |
+//! | [`expression`] | arithmetic on numbers, quantities and queries |
 //! | [`quantity`] | the named numbers of a page, measured or computed |
 //! | **what they become** | |
 //! | [`names`] | what parameters and their values are called, and in which order they stand |
 //! | [`table`] | `table` blocks |
 //! | [`counted`] | `counted` blocks: an emulated GPU's counts beside the reference's |
-//! | [`figure`] | `chart` blocks: what they say, and the figure on the page |
-//! | [`plot`] | which point of a chart lies where |
-//! | [`course`] | the same for timelines and memory over time |
+//! | [`figure`] | `chart` blocks: the figure on the page |
+//! | [`plot`] | each form of chart: what its block says, and which point lies where |
 //! | [`chart`] | a chart as SVG; knows nothing of records |
 //! | [`prediction`] | `prediction` blocks |
 //! | [`goals`] | `goals` blocks |
@@ -43,8 +44,9 @@ pub mod build;
 pub mod chart;
 pub mod claims;
 pub mod counted;
-pub mod course;
 pub mod directive;
+pub mod expand;
+pub mod expression;
 pub mod figure;
 pub mod fit;
 pub mod goals;
@@ -65,4 +67,8 @@ pub mod select;
 pub mod table;
 pub mod unit;
 
+#[cfg(test)]
+mod language;
+
 pub use build::{Built, Options, build, preprocess, supports};
+pub use records::Unused;

@@ -1,7 +1,7 @@
 //! The numbers of one measurement.
 
 use record::statistics::CONFIDENCE;
-use record::{Measurement, MemoryReading, Parameter, Record, Span, Statistics};
+use record::{Measurement, Parameter, Record, Span, Statistics};
 use serde::Deserialize;
 
 use crate::unit::Unit;
@@ -33,47 +33,15 @@ pub enum Metric {
     /// A swept parameter.
     Parameter(String),
     /// A time of a piece of work, given by lane and label.
-    Span(String, String, OfASpan),
+    Span(String, String, String),
     /// A reading of memory over time.
-    Memory(String, OfASeries),
+    Memory(String, String),
 }
 
-/// A time of a piece of work on a timeline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum OfASpan {
-    /// When it began.
-    Start,
-    /// When it was done.
-    End,
-    /// How long it took.
-    Duration,
-}
-
-/// One of a series of readings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum OfASeries {
-    /// The first.
-    First,
-    /// The last.
-    Last,
-    /// The largest.
-    Max,
-    /// The smallest.
-    Min,
-}
-
-const OF_A_SPAN: [(&str, OfASpan); 3] = [
-    ("start", OfASpan::Start),
-    ("end", OfASpan::End),
-    ("duration", OfASpan::Duration),
-];
-
-const OF_A_SERIES: [(&str, OfASeries); 4] = [
-    ("first", OfASeries::First),
-    ("last", OfASeries::Last),
-    ("max", OfASeries::Max),
-    ("min", OfASeries::Min),
-];
+/// The times of a piece of work on a timeline.
+const OF_A_SPAN: [&str; 3] = ["start", "end", "duration"];
+/// The readings of a series.
+const OF_A_SERIES: [&str; 4] = ["first", "last", "max", "min"];
 
 /// A number with the 95 % interval it is known in; both ends equal it where it is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,53 +62,19 @@ impl TryFrom<String> for Metric {
     }
 }
 
-impl OfASpan {
-    fn of(self, span: &Span) -> f64 {
-        match self {
-            OfASpan::Start => span.start_seconds,
-            OfASpan::End => span.end_seconds,
-            OfASpan::Duration => span.end_seconds - span.start_seconds,
-        }
-    }
-}
-
-impl OfASeries {
-    fn of(self, readings: &[MemoryReading]) -> Option<u64> {
-        let mut bytes = readings.iter().map(|reading| reading.bytes);
-        match self {
-            OfASeries::First => bytes.next(),
-            OfASeries::Last => bytes.next_back(),
-            OfASeries::Max => bytes.max(),
-            OfASeries::Min => bytes.min(),
-        }
-    }
-}
-
 /// `LANE.LABEL.WHAT`: the label may have dots.
 fn span(text: &str) -> Option<Metric> {
     let (piece, what) = text.rsplit_once('.')?;
     let (lane, label) = piece.split_once('.')?;
-    let what = value_in(&OF_A_SPAN, what)?;
-    Some(Metric::Span(lane.to_owned(), label.to_owned(), what))
+    let span = || Metric::Span(lane.to_owned(), label.to_owned(), what.to_owned());
+    OF_A_SPAN.contains(&what).then(span)
 }
 
 /// `SERIES.WHAT`.
 fn memory(text: &str) -> Option<Metric> {
     let (series, what) = text.rsplit_once('.')?;
-    Some(Metric::Memory(series.to_owned(), value_in(&OF_A_SERIES, what)?))
-}
-
-fn any<T>(table: &[(&str, T)]) -> String {
-    let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
-    names.join("|")
-}
-
-fn value_in<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
-    table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-}
-
-fn name_in<'t, T: PartialEq>(table: &[(&'t str, T)], value: &T) -> &'t str {
-    table.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
+    let memory = || Metric::Memory(series.to_owned(), what.to_owned());
+    OF_A_SERIES.contains(&what).then(memory)
 }
 
 const PLAIN: [(&str, Metric); 8] = [
@@ -165,17 +99,17 @@ impl Metric {
             Some(("counter", name)) => Ok(Metric::Counter(name.to_owned())),
             Some(("param", name)) => Ok(Metric::Parameter(name.to_owned())),
             Some(("span", of)) => span(of).ok_or_else(|| {
-                format!("`{text}` is not span.LANE.LABEL.{}", any(&OF_A_SPAN))
+                format!("`{text}` is not span.LANE.LABEL.{}", OF_A_SPAN.join("|"))
             }),
             Some(("memory", of)) => memory(of).ok_or_else(|| {
-                format!("`{text}` is not memory.SERIES.{}", any(&OF_A_SERIES))
+                format!("`{text}` is not memory.SERIES.{}", OF_A_SERIES.join("|"))
             }),
             _ => {
                 let names = PLAIN.map(|(name, _)| name).join(", ");
                 Err(format!(
                     "no metric `{text}`: there are {names}, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.{}, memory.SERIES.{}",
-                    any(&OF_A_SPAN),
-                    any(&OF_A_SERIES)
+                    OF_A_SPAN.join("|"),
+                    OF_A_SERIES.join("|")
                 ))
             }
         }
@@ -235,13 +169,24 @@ impl Metric {
                 .map(|integer| exact(integer as f64)),
             Metric::Span(lane, label, what) => {
                 let is = |span: &&Span| span.lane == *lane && span.label == *label;
-                m.spans.iter().find(is).map(|span| what.of(span)).map(exact)
+                m.spans.iter().find(is).map(|span| match what.as_str() {
+                    "start" => exact(span.start_seconds),
+                    "end" => exact(span.end_seconds),
+                    _ => exact(span.end_seconds - span.start_seconds),
+                })
             }
-            Metric::Memory(series, what) => m
-                .memory
-                .get(series)
-                .and_then(|readings| what.of(readings))
-                .map(|bytes| exact(bytes as f64)),
+            Metric::Memory(series, what) => {
+                m.memory.get(series).and_then(|series| {
+                    let mut bytes = series.iter().map(|reading| reading.bytes);
+                    let bytes = match what.as_str() {
+                        "first" => bytes.next(),
+                        "last" => bytes.next_back(),
+                        "max" => bytes.max(),
+                        _ => bytes.min(),
+                    };
+                    bytes.map(|bytes| exact(bytes as f64))
+                })
+            }
         };
         match found {
             Some((value, low, high))
@@ -260,13 +205,12 @@ impl Metric {
             Metric::Model(name) => format!("model.{name}"),
             Metric::Counter(name) => format!("counter.{name}"),
             Metric::Parameter(name) => format!("param.{name}"),
-            Metric::Span(lane, label, what) => {
-                format!("span.{lane}.{label}.{}", name_in(&OF_A_SPAN, what))
+            Metric::Span(lane, label, what) => format!("span.{lane}.{label}.{what}"),
+            Metric::Memory(series, what) => format!("memory.{series}.{what}"),
+            plain => {
+                let name = PLAIN.iter().find(|(_, known)| known == plain);
+                name.map_or("", |(name, _)| name).to_owned()
             }
-            Metric::Memory(series, what) => {
-                format!("memory.{series}.{}", name_in(&OF_A_SERIES, what))
-            }
-            plain => name_in(&PLAIN, plain).to_owned(),
         }
     }
 

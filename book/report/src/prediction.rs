@@ -14,39 +14,43 @@ use crate::records::Records;
 #[serde(deny_unknown_fields)]
 pub struct Block {
     /// Unique in the book.
-    pub id: String,
+    #[serde(skip)]
+    id: String,
     question: String,
-    unit: String,
+    /// `QUANTITY | UNIT`: the unit is that in which the reader answers.
     answer: String,
     chart: Option<String>,
     explain: String,
 }
 
 impl Block {
-    /// Parses a block and checks what its types cannot state.
-    pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = block::parse(toml)?;
-        block::check_id(&block.id)?;
-        Ok(block)
+    /// Parses the block called `id`.
+    pub fn parse(id: &str, toml: &str) -> Result<Block, String> {
+        Ok(Block { id: id.to_owned(), ..block::parse(toml)? })
     }
 
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
-        let Quantity { unit, value } = page.quantity(&self.answer)?;
-        let scale = unit.scale_of(&self.unit).ok_or_else(|| {
-            format!("the answer is in `{}`, not `{}`", unit.symbol(), self.unit)
+        let (name, typed) =
+            self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
+        let typed = typed.trim();
+        let Quantity { unit, value } = page.quantities.get(name.trim())?;
+        let scale = unit.scale_of(typed).ok_or_else(|| {
+            format!("the answer is in `{}`, not `{typed}`", unit.symbol())
         })?;
 
         let figure = match &self.chart {
             None => String::new(),
             Some(id) => {
-                let chart = page.chart(id)?;
-                let axis = chart.axis().map_err(|form| {
+                let axis = page.axes.get(id);
+                let axis =
+                    axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
+                let axis = axis.as_ref().map_err(|form| {
                     format!(
                         "the guess cannot be drawn on `{id}`: {form} has no axis for it"
                     )
                 })?;
-                if axis != *unit {
+                if axis != unit {
                     return Err(format!(
                         "the guess cannot be drawn on `{id}`: its values are in `{}`, \
                          the answer in `{}`",
@@ -74,7 +78,7 @@ impl Block {
              </section>\n",
             id = self.id,
             text = escape(&unit.print(answer)),
-            typed = escape(&self.unit),
+            typed = escape(typed),
             question = prose(&self.question),
             measured =
                 value.sentence(records, |value, _| escape(&unit.print(*value))),

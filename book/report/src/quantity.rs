@@ -1,37 +1,46 @@
-//! The named numbers of a page: each stands for one query, or is computed from others.
+//! The named numbers of a page: each is a query, or is computed from queries and others.
 //!
 //! ```toml
 //! experiment = "host-memory"
-//! [pinned]
-//! is = "host-memory copy kind=pinned direction=host_to_device bytes=1GiB : bandwidth"
-//! [speedup]
-//! expression = "pinned / pageable"
-//! unit = "×"
+//! copies = "[host-memory copy bytes=1GiB]"
+//! pinned = "copies kind=pinned : bandwidth"
+//! speedup = "pinned / [copies kind=pageable : bandwidth] | ×"
 //! ```
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fasteval::{Evaler, Parser, Slab};
-use serde::Deserialize;
-
-use crate::block;
+use crate::expression::{Operand, evaluate};
 use crate::query::Query;
 use crate::records::{self, Both, Machine, Records};
 use crate::unit::Unit;
+use crate::{block, html};
 
-/// The quantities of one page, before they are evaluated.
+/// The quantities of one page.
 #[derive(Clone, Debug, Default)]
-pub struct Definitions {
+pub struct Quantities {
     /// The page's experiment, if it names one.
     pub experiment: Option<String>,
+    /// The page's path in `src/`.
+    page: String,
     entries: BTreeMap<String, Entry>,
+    values: BTreeMap<String, Quantity>,
+    /// The quantities and families that something uses.
+    used: RefCell<BTreeSet<String>>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    is: Option<String>,
-    expression: Option<String>,
+/// What a line defines.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// `[SELECTOR]`: the words that other selectors begin with, under this name.
+    Family(String),
+    Number(Formula),
+}
+
+/// `EXPRESSION | UNIT`, or a query, which has a unit of its own.
+#[derive(Clone, Debug)]
+struct Formula {
+    expression: String,
     unit: Option<Unit>,
 }
 
@@ -44,22 +53,44 @@ pub struct Quantity {
     pub value: Both<f64>,
 }
 
-/// Names that mean something else in an expression or between double braces.
-const TAKEN: &str = "abs acos acosh asin asinh atan atanh ceil cos cosh e errata floor \
-    int log max min pi print provenance round sign sin sinh tan tanh";
+/// Names that mean something else between double braces.
+const TAKEN: [&str; 2] = ["errata", "provenance"];
 
-impl Definitions {
+impl Formula {
+    fn parse(text: &str) -> Result<Formula, String> {
+        let (what, unit) = match text.rsplit_once('|') {
+            Some((what, unit)) => (what.trim(), Some(Unit::parse(unit.trim())?)),
+            None => (text.trim(), None),
+        };
+        let expression = match what.contains(':') && !what.contains('[') {
+            true => format!("[{what}]"),
+            false => what.to_owned(),
+        };
+        Ok(Formula { expression, unit })
+    }
+
+    /// What stands between the brackets, if there is nothing else.
+    fn bracketed(&self) -> Option<&str> {
+        let inner = self.expression.strip_prefix('[')?.strip_suffix(']')?;
+        (!inner.contains(']')).then_some(inner)
+    }
+}
+
+impl Quantities {
+    /// Those of the page at `page` in `src/`, yet without any.
+    pub fn of(page: &str) -> Quantities {
+        Quantities { page: page.to_owned(), ..Quantities::default() }
+    }
+
     /// Adds a `quantities` block.
     pub fn add(&mut self, toml: &str) -> Result<(), String> {
-        let mut block: toml::Table = block::parse(toml)?;
-        match block.remove("experiment") {
-            None => {}
-            Some(toml::Value::String(name)) if self.experiment.is_none() => {
-                self.experiment = Some(name);
-            }
-            Some(_) => return Err("`experiment` must be one name, once".to_owned()),
+        let mut block: BTreeMap<String, String> = block::parse(toml)?;
+        if let Some(name) = block.remove("experiment")
+            && self.experiment.replace(name).is_some()
+        {
+            return Err("`experiment` is given twice on this page".to_owned());
         }
-        for (name, entry) in block {
+        for (name, text) in block {
             let plain =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if !name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -69,12 +100,17 @@ impl Definitions {
                     "`{name}`: take lower-case letters, digits and _"
                 ));
             }
-            if TAKEN.split_whitespace().any(|taken| taken == name) {
+            if TAKEN.contains(&&*name) {
                 return Err(format!("`{name}` means something else already"));
             }
-            let entry = entry.try_into().map_err(|e: toml::de::Error| {
-                format!("`{name}`: {}", e.message())
-            })?;
+            let formula =
+                Formula::parse(&text).map_err(|e| format!("`{name}`: {e}"))?;
+            let entry = match formula.bracketed() {
+                Some(words) if formula.unit.is_none() && !words.contains(':') => {
+                    Entry::Family(words.to_owned())
+                }
+                _ => Entry::Number(formula),
+            };
             if self.entries.insert(name.clone(), entry).is_some() {
                 return Err(format!("`{name}` is defined twice on this page"));
             }
@@ -82,52 +118,49 @@ impl Definitions {
         Ok(())
     }
 
-    /// Whether there is a quantity called `name`, with a value or without.
-    pub fn define(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
-    }
-
     /// The reference machines that queries name.
     pub fn machines(&self) -> BTreeSet<String> {
-        let queries = self.entries.values().filter_map(|entry| entry.is.as_ref());
-        let queries = queries.filter_map(|is| self.query(is).ok());
-        queries.filter_map(|query| Some(query.on()?.to_owned())).collect()
+        let mut machines = BTreeSet::new();
+        for formula in self.entries.values().filter_map(Entry::number) {
+            let _: Result<f64, String> = evaluate(&formula.expression, |operand| {
+                if let Operand::Query(text) = operand {
+                    machines.extend(self.query(text)?.on().map(str::to_owned));
+                }
+                Ok(1.0)
+            });
+        }
+        machines
     }
 
-    /// Every quantity that has a value on the reference machines, and why the others
-    /// have none.
-    pub fn evaluate(
-        &self,
-        records: &Records,
-    ) -> (BTreeMap<String, Quantity>, Vec<String>) {
-        let (mut quantities, mut problems) = (BTreeMap::new(), vec![]);
+    /// Gives a value to every quantity that has one on the reference machines; returns
+    /// why the others have none.
+    pub fn evaluate(&mut self, records: &Records) -> Vec<String> {
+        let (mut values, mut problems) = (BTreeMap::new(), vec![]);
         let reference = self.on(&records.references());
         let here = records.here.as_ref().map(|machine| self.on(&[machine]));
         let value_here = |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0);
         for (name, found) in &reference {
-            match (found, self.unit(name)) {
-                (Ok((value, from)), Ok(unit)) => {
+            let unit = self.entries[name].number().map(|formula| self.unit(formula));
+            match (found, &unit) {
+                (Ok((value, from)), Some(Ok(unit))) => {
                     let value =
                         records.beside(*value, from.clone(), |_| value_here(name));
-                    quantities.insert(name.clone(), Quantity { unit, value });
+                    let unit = unit.clone();
+                    values.insert(name.clone(), Quantity { unit, value });
                 }
-                (Err(Problem::Elsewhere), _) => {}
-                (Err(Problem::Here(problem)), _) => {
+                (Err(Problem::Here(problem)), _) | (Ok(_), Some(Err(problem))) => {
                     problems.push(format!("`{name}`: {problem}"));
                 }
-                (Ok(_), Err(problem)) => {
-                    problems.push(format!("`{name}`: {problem}"))
-                }
+                _ => {}
             }
         }
-        (quantities, problems)
+        self.values = values;
+        problems
     }
 
-    fn unit(&self, name: &str) -> Result<Unit, String> {
-        let Entry { is, unit, .. } = &self.entries[name];
-        let natural =
-            is.as_ref().map(|is| self.query(is)).transpose()?.map(|q| q.unit());
-        match (natural, unit) {
+    fn unit(&self, formula: &Formula) -> Result<Unit, String> {
+        let query = formula.bracketed().map(|text| self.query(text)).transpose()?;
+        match (query.map(|query| query.unit()), &formula.unit) {
             // A plain number may be given a word; a bandwidth stays a bandwidth.
             (Some(natural), Some(unit))
                 if natural != *unit && natural != Unit::Number =>
@@ -136,19 +169,29 @@ impl Definitions {
             }
             (_, Some(unit)) => Ok(unit.clone()),
             (Some(natural), None) => Ok(natural),
-            (None, None) => Err("an expression needs a `unit`".to_owned()),
+            (None, None) => Err("an expression needs a unit: `… | GB/s`".to_owned()),
         }
     }
 
-    fn query(&self, is: &str) -> Result<Query, String> {
-        Query::parse(is, self.experiment.as_deref())
+    /// The query that `text` writes, in which a family may stand for its words.
+    fn query(&self, text: &str) -> Result<Query, String> {
+        let family = |word: &str| match self.entries.get(word) {
+            Some(Entry::Family(words)) => {
+                self.used.borrow_mut().insert(word.to_owned());
+                Some(words.clone())
+            }
+            _ => None,
+        };
+        Query::parse(text, self.experiment.as_deref(), family)
     }
 
     /// Every quantity on one side, of `machines`.
     fn on(&self, machines: &[&Machine]) -> Values {
         let mut found = Values::new();
-        for name in self.entries.keys() {
-            self.find(name, machines, &mut vec![], &mut found);
+        for (name, entry) in &self.entries {
+            if let Entry::Number(formula) = entry {
+                self.find(name, formula, machines, &mut vec![], &mut found);
+            }
         }
         found
     }
@@ -158,6 +201,7 @@ impl Definitions {
     fn find(
         &self,
         name: &str,
+        formula: &Formula,
         machines: &[&Machine],
         asking: &mut Vec<String>,
         found: &mut Values,
@@ -165,51 +209,117 @@ impl Definitions {
         if found.contains_key(name) {
             return;
         }
-        let entry = &self.entries[name];
         asking.push(name.to_owned());
-        let value = match (&entry.is, &entry.expression) {
-            (Some(is), None) => self
-                .query(is)
-                .and_then(|query| query.value(machines))
-                .map(|(value, machine)| (value, records::from(machine)))
-                .map_err(Problem::Here),
-            (None, Some(expression)) => {
-                self.compute(expression, machines, asking, found)
-            }
-            _ => Err(Problem::Here("give either `is` or `expression`".to_owned())),
-        };
+        let mut all = BTreeSet::new();
+        let value = evaluate(&formula.expression, |operand| {
+            let (value, from) = match operand {
+                Operand::Query(text) => self.measured(text, machines)?,
+                Operand::Name(name) => {
+                    if let Some(start) = asking.iter().position(|a| *a == name) {
+                        let circle = asking[start..].join("` needs `");
+                        let problem = format!("`{circle}` needs `{name}`");
+                        return Err(format!("goes in a circle: {problem}").into());
+                    }
+                    let formula = self.entries.get(name).and_then(Entry::number);
+                    let formula = formula.ok_or_else(|| {
+                        format!("there is no quantity `{name}` on this page")
+                    })?;
+                    self.used.borrow_mut().insert(name.to_owned());
+                    self.find(name, formula, machines, asking, found);
+                    found[name].clone().map_err(|_| Problem::Elsewhere)?
+                }
+            };
+            all.extend(from);
+            Ok(value)
+        });
         asking.pop();
-        found.insert(name.to_owned(), value);
+        found.insert(name.to_owned(), value.map(|value| (value, all)));
     }
 
-    fn compute(
+    fn measured(&self, text: &str, machines: &[&Machine]) -> Result<Value, String> {
+        let (value, machine) = self.query(text)?.value(machines)?;
+        Ok((value, records::from(machine)))
+    }
+
+    /// Whether the page has a line for the number `name`.
+    pub fn defines(&self, name: &str) -> bool {
+        self.entries.get(name).and_then(Entry::number).is_some()
+    }
+
+    /// The quantity called `name`.
+    pub fn get(&self, name: &str) -> Result<&Quantity, String> {
+        self.used.borrow_mut().insert(name.to_owned());
+        self.values.get(name).ok_or_else(|| {
+            let page = &self.page;
+            match self.entries.get(name).and_then(Entry::number) {
+                Some(_) => {
+                    format!("`{name}` has no value, see the quantities of `{page}`")
+                }
+                None => format!("there is no quantity `{name}` on `{page}`"),
+            }
+        })
+    }
+
+    /// The number that `text` writes as in a `quantities` block, or that the quantity of
+    /// this name has, on `machine`; queries look on all `machines`.
+    pub fn number(
         &self,
-        expression: &str,
+        text: &str,
+        machine: &Machine,
         machines: &[&Machine],
-        asking: &mut Vec<String>,
-        found: &mut Values,
-    ) -> Result<Value, Problem> {
-        let expression = Expression::parse(expression).map_err(Problem::Here)?;
-        let (mut values, mut all) = (BTreeMap::new(), BTreeSet::new());
-        for name in expression.names() {
-            if let Some(start) = asking.iter().position(|asked| *asked == name) {
-                let circle = asking[start..].join("` needs `");
-                let problem = format!("goes in a circle: `{circle}` needs `{name}`");
-                return Err(Problem::Here(problem));
-            }
-            if !self.entries.contains_key(&name) {
-                let problem = format!("there is no quantity `{name}` on this page");
-                return Err(Problem::Here(problem));
-            }
-            self.find(&name, machines, asking, found);
-            let Ok((value, from)) = &found[&name] else {
-                return Err(Problem::Elsewhere);
-            };
-            values.insert(name, *value);
-            all.extend(from);
+    ) -> Result<(f64, Unit), String> {
+        let on = |quantity: &Quantity| {
+            let value = quantity.value.on(machine).copied();
+            value.ok_or_else(|| "this machine lacks it".to_owned())
+        };
+        let formula = Formula::parse(text)?;
+        let value = evaluate(&formula.expression, |operand| match operand {
+            Operand::Name(name) => on(self.get(name)?),
+            Operand::Query(text) => Ok(self.measured(text, machines)?.0),
+        })?;
+        match self.values.get(text) {
+            Some(quantity) => Ok((value, quantity.unit.clone())),
+            None => Ok((value, self.unit(&formula)?)),
         }
-        let value = expression.value(&mut values).map_err(Problem::Here)?;
-        Ok((value, all))
+    }
+
+    /// The quantity called `name` in a sentence; `safe` makes text safe there.
+    pub fn value(
+        &self,
+        name: &str,
+        records: &Records,
+        safe: fn(&str) -> String,
+    ) -> Result<String, String> {
+        let Quantity { unit, value } = self.get(name)?;
+        let value = value.sentence(records, |value, _| safe(&unit.print(*value)));
+        Ok(format!("<span class=\"value\">{value}</span>"))
+    }
+
+    /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
+    pub fn prose(&self, text: &str, records: &Records) -> Result<String, String> {
+        let mut parts = text.split("{{");
+        let mut out = html::prose(parts.next().unwrap_or_default());
+        for part in parts {
+            let (name, rest) = part.split_once("}}").ok_or("`{{` has no `}}`")?;
+            out += &self.value(name.trim(), records, html::escape)?;
+            out += &html::prose(rest);
+        }
+        Ok(out)
+    }
+
+    /// The quantities and families that nothing has used, once all is expanded.
+    pub fn unused(&self) -> Vec<String> {
+        let used = self.used.borrow();
+        self.entries.keys().filter(|name| !used.contains(*name)).cloned().collect()
+    }
+}
+
+impl Entry {
+    fn number(&self) -> Option<&Formula> {
+        match self {
+            Entry::Number(formula) => Some(formula),
+            Entry::Family(_) => None,
+        }
     }
 }
 
@@ -218,6 +328,7 @@ type Value = (f64, BTreeSet<usize>);
 type Values = BTreeMap<String, Result<Value, Problem>>;
 
 /// Why a quantity has no value.
+#[derive(Clone)]
 enum Problem {
     /// Its own fault.
     Here(String),
@@ -225,39 +336,8 @@ enum Problem {
     Elsewhere,
 }
 
-/// Arithmetic on named numbers.
-pub struct Expression {
-    text: String,
-    slab: Slab,
-    root: fasteval::ExpressionI,
-}
-
-impl Expression {
-    /// Parses `text`.
-    pub fn parse(text: &str) -> Result<Expression, String> {
-        let mut slab = Slab::new();
-        let root = Parser::new()
-            .parse(text, &mut slab.ps)
-            .map_err(|e| format!("`{text}`: {e}"))?;
-        Ok(Expression { text: text.to_owned(), slab, root })
-    }
-
-    /// The names it needs.
-    fn names(&self) -> BTreeSet<String> {
-        self.root.from(&self.slab.ps).var_names(&self.slab)
-    }
-
-    /// Its value, which is finite.
-    pub fn value(&self, names: &mut BTreeMap<String, f64>) -> Result<f64, String> {
-        let value = self
-            .root
-            .from(&self.slab.ps)
-            .eval(&self.slab, names)
-            .map_err(|e| format!("`{}`: {e}", self.text))?;
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(format!("`{}` is not a finite number", self.text))
-        }
+impl From<String> for Problem {
+    fn from(problem: String) -> Problem {
+        Problem::Here(problem)
     }
 }

@@ -6,6 +6,7 @@
 //! fit host-memory copy kind=pinned : latency               of the line through several
 //! machine : memory_peak                                    of the machine itself
 //! host-memory copy bytes=1GiB on h200-x2 : bandwidth       of one reference machine
+//! copies kind=pinned : bandwidth                           with the words of a family
 //! ```
 //!
 //! Without `on`, it is of the first reference machine that has a record of the experiment,
@@ -50,6 +51,9 @@ struct Named<F> {
 
 type OfAFit = Named<fn(&Fit) -> f64>;
 type OfAMachine = Named<fn(&Record) -> Option<f64>>;
+
+/// What may stand before a selector.
+const KINDS: [&str; 4] = ["fit", "max", "min", "machine"];
 
 static OF_A_FIT: [OfAFit; 3] = [
     Named { name: "latency", unit: Unit::Time, of: |fit| fit.latency },
@@ -111,24 +115,33 @@ fn named<F>(
 }
 
 impl Query {
-    /// Parses a query; `page` is the experiment whose machine `machine :` means.
-    pub fn parse(text: &str, page: Option<&str>) -> Result<Query, String> {
+    /// Parses a query; `page` is the experiment whose machine `machine :` means, `family`
+    /// gives the words that its first word stands for, if that is a family.
+    pub fn parse(
+        text: &str,
+        page: Option<&str>,
+        family: impl Fn(&str) -> Option<String>,
+    ) -> Result<Query, String> {
         let (selector, number) = text
             .split_once(':')
             .ok_or_else(|| format!("`{text}` has no ` : metric`"))?;
         let number = number.trim();
         let mut words: Vec<&str> = selector.split_whitespace().collect();
-        let on = match *words.as_slice() {
-            [.., "on", machine] => {
-                words.truncate(words.len() - 2);
-                Some(machine.to_owned())
+        let kind = words.first().filter(|w| KINDS.contains(w)).copied();
+        words.drain(..usize::from(kind.is_some()));
+        let of_family = words.first().and_then(|first| family(first));
+        if let Some(of_family) = &of_family {
+            words.splice(..1, of_family.split_whitespace());
+        }
+        let on = match words.iter().position(|word| *word == "on") {
+            Some(at) if at + 1 < words.len() => {
+                words.drain(at..at + 2).nth(1).map(str::to_owned)
             }
-            [.., "on"] => return Err("`on` which machine?".to_owned()),
-            _ => None,
+            Some(_) => return Err("`on` which machine?".to_owned()),
+            None => None,
         };
-        let mut words = words.into_iter().peekable();
-        let word = words.next_if(|w| ["fit", "max", "min", "machine"].contains(w));
-        let wanted = match word {
+        let mut words = words.into_iter();
+        let wanted = match kind {
             Some("max") => Wanted::Extreme(Metric::parse(number)?, f64::max),
             Some("min") => Wanted::Extreme(Metric::parse(number)?, f64::min),
             Some("fit") => Wanted::Fit(named("a fit", &OF_A_FIT, number)?),

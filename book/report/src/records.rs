@@ -1,10 +1,12 @@
 //! The records that a book is built from: those of the reference machines, which every
 //! page needs, and those of this machine, which are shown first where there are any.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use anyhow::{Context, Result};
-use record::{EMULATED, Gpu, Record, Results, Source};
+use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
 
 use crate::html;
 
@@ -17,7 +19,48 @@ pub struct Machine {
     pub label: String,
     /// Its place among the reference machines; none for the reader's own.
     place: Option<usize>,
-    records: BTreeMap<String, Record>,
+    records: BTreeMap<String, Recorded>,
+}
+
+/// A record, and which of its measurements the pages select.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    record: Record,
+    selected: RefCell<BTreeSet<usize>>,
+}
+
+impl Recorded {
+    fn new(record: Record) -> Recorded {
+        Recorded { record, selected: RefCell::default() }
+    }
+
+    /// Notes that a page selects these of its measurements.
+    pub fn select(&self, chosen: &[&Measurement]) {
+        let is_chosen =
+            |m: &Measurement| chosen.iter().any(|chosen| std::ptr::eq(*chosen, m));
+        let all = self.measurements.iter().enumerate();
+        let chosen = all.filter(|(_, m)| is_chosen(m)).map(|(place, _)| place);
+        self.selected.borrow_mut().extend(chosen);
+    }
+}
+
+impl Deref for Recorded {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.record
+    }
+}
+
+/// What no page shows of an experiment's reference records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The experiment.
+    pub experiment: String,
+    /// How many cases were measured.
+    pub measured: usize,
+    /// Those that nothing selects, as a page would.
+    pub cases: Vec<String>,
 }
 
 impl Machine {
@@ -28,11 +71,12 @@ impl Machine {
             if let Some(record) = results.read(name, &experiment)?
                 && record.source != Source::Emulated
             {
-                records.insert(experiment, record);
+                records.insert(experiment, Recorded::new(record));
             }
         }
+        let first = records.values().next();
         let label =
-            records.values().next().and_then(label).unwrap_or(name.to_owned());
+            first.and_then(|record| label(record)).unwrap_or(name.to_owned());
         Ok(Machine { name: name.to_owned(), label, place, records })
     }
 
@@ -42,7 +86,7 @@ impl Machine {
     }
 
     /// The record of `experiment`; the error says that there is none.
-    pub fn record(&self, experiment: &str) -> Result<&Record, String> {
+    pub fn record(&self, experiment: &str) -> Result<&Recorded, String> {
         self.records.get(experiment).ok_or_else(|| {
             format!("`{}` has no measured record of `{experiment}`", self.name)
         })
@@ -133,10 +177,11 @@ impl Records {
 
     /// What an emulated GPU counted of `experiment`: not among the machines, so that no
     /// block shows it as if it had been measured.
-    pub fn emulated(&self, experiment: &str) -> Result<Record, String> {
+    pub fn emulated(&self, experiment: &str) -> Result<Recorded, String> {
         let record = self.results.read(EMULATED, experiment);
         let record = record.map_err(|e| e.to_string())?;
-        record.filter(|record| record.source == Source::Emulated).ok_or_else(|| {
+        let record = record.filter(|record| record.source == Source::Emulated);
+        record.map(Recorded::new).ok_or_else(|| {
             format!(
                 "no emulated GPU has a record of it: cargo run --release -p {experiment} \
                  -- --emulate"
@@ -170,7 +215,7 @@ impl Records {
         &'r self,
         experiment: &str,
         on: Option<&str>,
-        of: impl Fn(&'r Machine, &'r Record) -> Result<T, String>,
+        of: impl Fn(&'r Machine, &'r Recorded) -> Result<T, String>,
     ) -> Result<Both<T>, String> {
         let (machine, record) = recorded(&self.references(), experiment, on)?;
         let here = |here| {
@@ -195,6 +240,38 @@ impl Records {
             _ => Here::Same,
         };
         Both { reference, from, here }
+    }
+
+    /// The cases of each experiment that no page shows, neither what was measured nor what
+    /// was counted of them, of those that the first machine with a record has.
+    pub fn unused(&self) -> Vec<Unused> {
+        let mut experiments: BTreeMap<&str, Vec<(String, bool)>> = BTreeMap::new();
+        let records = self.references.iter().flat_map(|machine| &machine.records);
+        for (name, record) in records {
+            let experiment = name.strip_suffix("-counters").unwrap_or(name);
+            let is_first = !experiments.contains_key(experiment);
+            let cases = experiments.entry(experiment).or_default();
+            for (place, m) in record.measurements.iter().enumerate() {
+                let words = m.parameters.iter().map(|(k, v)| format!(" {k}={v}"));
+                let case = m.case.clone() + &words.collect::<String>();
+                let is_used = record.selected.borrow().contains(&place);
+                match cases.iter_mut().find(|(known, _)| *known == case) {
+                    Some((_, used)) => *used |= is_used,
+                    None if is_first => cases.push((case, is_used)),
+                    None => {}
+                }
+            }
+        }
+        let unused = experiments.into_iter().map(|(experiment, cases)| Unused {
+            experiment: experiment.to_owned(),
+            measured: cases.len(),
+            cases: cases
+                .into_iter()
+                .filter(|(_, used)| !used)
+                .map(|(c, _)| c)
+                .collect(),
+        });
+        unused.filter(|unused| !unused.cases.is_empty()).collect()
     }
 
     /// The label of the reference machines at these places.
@@ -236,7 +313,7 @@ pub fn recorded<'m>(
     machines: &[&'m Machine],
     experiment: &str,
     on: Option<&str>,
-) -> Result<(&'m Machine, &'m Record), String> {
+) -> Result<(&'m Machine, &'m Recorded), String> {
     let machines = match on {
         Some(name) => &[named(machines, name)?],
         None => machines,
@@ -313,6 +390,22 @@ impl<T> Both<T> {
         }
     }
 
+    /// Both of two things in one, which this machine lacks if it lacks either.
+    pub fn and(self, other: Both<T>, f: impl Fn(T, T) -> T) -> Both<T>
+    where
+        T: Clone,
+    {
+        let here = match (self.here, other.here) {
+            (Here::Lacking, _) | (_, Here::Lacking) => Here::Lacking,
+            (Here::Same, Here::Same) => Here::Same,
+            (Here::Has(a), Here::Has(b)) => Here::Has(f(a, b)),
+            (Here::Has(a), Here::Same) => Here::Has(f(a, other.reference.clone())),
+            (Here::Same, Here::Has(b)) => Here::Has(f(self.reference.clone(), b)),
+        };
+        let from = self.from.into_iter().chain(other.from).collect();
+        Both { reference: f(self.reference, other.reference), from, here }
+    }
+
     /// In the middle of a sentence: this machine's first, the reference's beside it.
     /// `show` is told whether it stands beside.
     pub fn sentence(
@@ -343,32 +436,5 @@ impl<T> Both<T> {
             Here::Same | Here::Lacking => (&self.reference, None),
         };
         [(first, false)].into_iter().chain(second.map(|reference| (reference, true)))
-    }
-}
-
-impl<T: Clone> FromIterator<Both<T>> for Both<Vec<T>> {
-    /// This machine has all of them or is lacking.
-    fn from_iter<I: IntoIterator<Item = Both<T>>>(items: I) -> Both<Vec<T>> {
-        let mut all = Both::anywhere(vec![]);
-        for item in items {
-            all.here = match (all.here, item.here) {
-                (Here::Lacking, _) | (_, Here::Lacking) => Here::Lacking,
-                (Here::Same, Here::Same) => Here::Same,
-                (here, value) => {
-                    let mut values = match here {
-                        Here::Has(values) => values,
-                        _ => all.reference.clone(),
-                    };
-                    values.push(match value {
-                        Here::Has(value) => value,
-                        _ => item.reference.clone(),
-                    });
-                    Here::Has(values)
-                }
-            };
-            all.reference.push(item.reference);
-            all.from.extend(item.from);
-        }
-        all
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Measurement, Parameter, Record, Skipped};
 use serde::Deserialize;
 
+use crate::records::Recorded;
+
 /// Some of a record's measurements: those that have one of the listed values for each
 /// parameter. The case stands among the parameters as [`CASE`]. In blocks it is the
 /// table `where`: a value for each parameter, or a list of values.
@@ -51,7 +53,7 @@ impl Filter {
     /// The chosen measurements, in the record's order; at least one.
     pub fn all<'r>(
         &self,
-        record: &'r Record,
+        record: &'r Recorded,
     ) -> Result<Vec<&'r Measurement>, String> {
         let mut chosen: Vec<&Measurement> = record.measurements.iter().collect();
         // The case first: other parameters mean something within it.
@@ -76,6 +78,7 @@ impl Filter {
         if chosen.is_empty() {
             return Err("the record has no measurement".to_owned());
         }
+        record.select(&chosen);
         Ok(chosen)
     }
 
@@ -88,7 +91,7 @@ impl Filter {
     }
 
     /// The only chosen measurement.
-    pub fn one<'r>(&self, record: &'r Record) -> Result<&'r Measurement, String> {
+    pub fn one<'r>(&self, record: &'r Recorded) -> Result<&'r Measurement, String> {
         let chosen = self.all(record)?;
         only(&chosen)
             .map_err(|more| format!("matches {}: give also {more}", chosen.len()))

@@ -12,15 +12,17 @@ use crate::block;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::names::{self, Names};
+use crate::page::Page;
 use crate::provenance;
-use crate::records::{Machine, Records};
+use crate::records::{Machine, Recorded, Records};
 use crate::select::{self, Filter};
 
 /// A `table` block.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    experiment: String,
+    /// Without, the page's.
+    experiment: Option<String>,
     /// Which reference machine is shown; without, the first that has the record, and the
     /// reader's own.
     machine: Option<String>,
@@ -65,7 +67,7 @@ type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 /// One of the machines that a table compares, with its record.
 struct Compared<'r> {
     label: String,
-    found: Option<(&'r Record, Grid)>,
+    found: Option<(&'r Recorded, Grid)>,
 }
 
 /// What a cell shows, and its attributes in HTML.
@@ -153,12 +155,13 @@ impl Block {
     }
 
     /// The table as HTML.
-    pub fn expand(&self, records: &Records) -> Result<String, String> {
+    pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
+        let experiment = page.experiment(&self.experiment)?;
         if !self.machines.is_empty() {
-            return self.compare(records);
+            return self.compare(records, experiment);
         }
         let on = self.machine.as_deref();
-        let grids = records.both(&self.experiment, on, |machine, record| {
+        let grids = records.both(experiment, on, |machine, record| {
             if machine.is_reference() {
                 self.names().check(&self.filter.all(record)?)?;
             }
@@ -171,14 +174,18 @@ impl Block {
     }
 
     /// The machines in one table: the reader's own first, unless it is among them.
-    fn compare(&self, records: &Records) -> Result<String, String> {
+    fn compare(
+        &self,
+        records: &Records,
+        experiment: &str,
+    ) -> Result<String, String> {
         let mut one = Block { columns_by: None, ..self.clone() };
         one.rows.retain(|key| key != MACHINE);
         let (mut compared, mut measured) = (vec![], vec![]);
         let own =
             records.here.as_ref().filter(|own| !self.machines.contains(&own.name));
         if let Some(own) = own
-            && let Ok(record) = own.record(&self.experiment)
+            && let Ok(record) = own.record(experiment)
             && let Ok(grid) = one.grid(own, record)
         {
             let label = format!("{} (this machine)", own.label);
@@ -187,20 +194,19 @@ impl Block {
         for name in &self.machines {
             let machine = records.named(name)?;
             let mut found = None;
-            if let Ok(record) = machine.record(&self.experiment) {
+            if let Ok(record) = machine.record(experiment) {
                 measured.extend(self.filter.all(record)?);
                 found = Some((record, one.grid(machine, record)?));
             }
             compared.push(Compared { label: machine.label.clone(), found });
         }
         if measured.is_empty() {
-            let experiment = &self.experiment;
             return Err(format!(
                 "no machine has a measured record of `{experiment}`"
             ));
         }
         self.names().check(&measured)?;
-        let shown: Vec<&Record> =
+        let shown: Vec<&Recorded> =
             compared.iter().filter_map(|c| Some(c.found.as_ref()?.0)).collect();
         let grid = match self.columns_by {
             None => self.stacked(compared),
@@ -284,7 +290,7 @@ impl Block {
         self.headings.get(key).cloned().unwrap_or(usual)
     }
 
-    fn grid(&self, machine: &Machine, record: &Record) -> Result<Grid, String> {
+    fn grid(&self, machine: &Machine, record: &Recorded) -> Result<Grid, String> {
         let chosen = self.filter.all(record)?;
         let names = self.names();
         let timed = self.metrics.iter().any(Metric::is_timed);
@@ -367,7 +373,7 @@ impl Block {
         Ok(rows)
     }
 
-    fn html(&self, shown: &[&Record], grid: &Grid, beside: bool) -> String {
+    fn html(&self, shown: &[&Recorded], grid: &Grid, beside: bool) -> String {
         let class = if beside { "table beside" } else { "table" };
         let machines: Vec<_> =
             shown.iter().map(|record| escape(&record.machine.name)).collect();

@@ -4,6 +4,8 @@
 
 mod fixture;
 
+use std::path::PathBuf;
+
 use fixture::{CLAIMS, COPY, Fixture, PEERS, SCORECARD, peers, record};
 use mdbook_preprocessor::PreprocessorContext;
 use mdbook_preprocessor::book::{Book, Chapter};
@@ -88,8 +90,7 @@ fn here() -> Fixture {
         pinned.seconds = pageable.seconds;
     }
     record.measurements.retain(|m| m.bytes() != 1 << 15);
-    fixture.record(&record);
-    fixture.results().set_this_machine("laptop").unwrap();
+    fixture.here(&record);
     fixture
 }
 
@@ -102,8 +103,7 @@ fn every_directive_on_several_reference_machines() {
 /// The book of several GPUs, last recorded on a machine of two others.
 fn here_of_two() -> Fixture {
     let fixture = Fixture::of_several();
-    fixture.record(&peers("laptop", "NVIDIA GeForce RTX 4090", 2));
-    fixture.results().set_this_machine("laptop").unwrap();
+    fixture.here(&peers("laptop", "NVIDIA GeForce RTX 4090", 2));
     fixture
 }
 
@@ -112,17 +112,11 @@ fn figures_lie_with_the_machine_that_was_measured() {
     let fixture = here_of_two();
     let built = fixture.build().unwrap();
     let folder = fixture.path("book/src/figures");
-    let stored = built.stored.iter().map(|path| path.strip_prefix(&folder).unwrap());
-    let stored: Vec<_> = stored.map(|path| path.to_str().unwrap()).collect();
-    let wide: Vec<_> =
-        stored.iter().filter(|path| !path.contains("narrow")).collect();
-    let expected = [
-        "h200/copies.svg",
-        "h200-x2/peers-of-two.svg",
-        "h200-x4/peers.svg",
-        "laptop/peers.svg",
-    ];
-    assert_eq!(wide, expected.iter().collect::<Vec<_>>());
+    let is_wide = |path: &&PathBuf| !path.to_string_lossy().contains("narrow");
+    let wide: Vec<_> = built.stored.iter().filter(is_wide).cloned().collect();
+    let expected =
+        ["h200/copies", "h200-x2/peers-of-two", "h200-x4/peers", "laptop/peers"];
+    assert_eq!(wide, expected.map(|stem| folder.join(format!("{stem}.svg"))));
     // What no chart makes is stale on every reference machine.
     fixture.write("book/src/figures/h200-x8/old.svg", "of a chart that is gone");
     let built = fixture.build().unwrap();
@@ -136,7 +130,7 @@ fn figures_lie_with_the_machine_that_was_measured() {
 fn this_machine_may_be_a_reference_machine() {
     let fixture = Fixture::of_several();
     let alone = expanded(&fixture, "copy");
-    fixture.results().set_this_machine("h200").unwrap();
+    fixture.set_this_machine("h200");
     assert_eq!(expanded(&fixture, "copy"), alone);
     let page = expanded(&fixture, "peers");
     for part in [
@@ -146,7 +140,7 @@ fn this_machine_may_be_a_reference_machine() {
     ] {
         assert!(page.contains(part), "{part}\nis not in\n{page}");
     }
-    fixture.results().set_this_machine("h200-x2").unwrap();
+    fixture.set_this_machine("h200-x2");
     let page = expanded(&fixture, "peers");
     for part in [
         "<span class=\"value\">57.0 GB/s <span class=\"beside\">(H200 ×4: 114 GB/s)</span></span>",
@@ -160,74 +154,26 @@ fn this_machine_may_be_a_reference_machine() {
         1
     );
     assert!(!page.contains("(this machine)"), "{page}");
-    assert_eq!(fixture.build().unwrap().removed, Vec::<std::path::PathBuf>::new());
+    assert_eq!(fixture.build().unwrap().removed, Vec::<PathBuf>::new());
 }
 
 #[test]
 fn reference_machines_that_cannot_be_shown() {
-    let cases = [
-        (
-            "bytes=1MiB on h200-x2",
-            "bytes=1MiB on h200-x8",
-            "`quantities` block: `peer_of_two`: `h200-x8` has no measured record of `peer-copy`",
-        ),
-        (
-            "bytes=1MiB on h200-x2",
-            "bytes=1MiB on h100",
-            "`quantities` block: `peer_of_two`: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
-        ),
-        (
-            "bytes=1MiB on h200-x2",
-            "bytes=1MiB on",
-            "`quantities` block: `peer_of_two`: `on` which machine?",
-        ),
-        (
-            "[peer]\nis = \"peer-copy",
-            "[peer]\nis = \"peer-reads",
-            "`quantities` block: `peer`: none of `h200`, `h200-x4`, `h200-x2`, `h200-x8` has a measured record of `peer-reads`",
-        ),
-        (
-            "machine = \"h200-x2\"\ntitle",
-            "machine = \"h200-x8\"\ntitle",
-            "chart \"peers-of-two\": `h200-x8` has no measured record of `peer-copy`",
-        ),
-        (
-            "machine = \"h200-x2\"\nwhere",
-            "machine = \"h100\"\nwhere",
-            "`table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
-        ),
-        (
-            "machine = \"h200-x2\"\nwhere",
-            "machine = \"h200-x2\"\nmachines = [\"h200-x4\"]\nwhere",
-            "`table` block: take `machine` or `machines`",
-        ),
-        (
-            "[\"h200-x2\", \"h200-x4\", \"h200-x8\"]",
-            "[\"h200-x2\", \"h100\"]",
-            "`table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`",
-        ),
-        (
-            "[\"h200-x2\", \"h200-x4\", \"h200-x8\"]",
-            "[\"h200-x8\"]",
-            "`table` block: no machine has a measured record of `peer-copy`",
-        ),
-        (
-            "[\"h200-x2\", \"h200-x4\", \"h200-x8\"]",
-            "[]",
-            "`table` block: say in `machines` which are compared",
-        ),
-        (
-            "rows = [\"machine\", \"kind\"]",
-            "rows = [\"kind\", \"machine\"]",
-            "`table` block: with `machines`, `machine` is the first of `rows`, without `columns_by`, or is `columns_by`",
-        ),
-        (
-            "rows = [\"machine\", \"kind\"]",
-            "rows = [\"machine\", \"size\"]",
-            "`table` block: rows: a measurement has no `size`",
-        ),
-    ];
-    for (from, to, expected) in cases {
+    let cases = r#"
+        bytes=1MiB on h200-x2 => bytes=1MiB on h200-x8 => `quantities` block: `peer_of_two`: `h200-x8` has no measured record of `peer-copy`
+        bytes=1MiB on h200-x2 => bytes=1MiB on h100 => `quantities` block: `peer_of_two`: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        bytes=1MiB on h200-x2 => bytes=1MiB on => `quantities` block: `peer_of_two`: `on` which machine?
+        \npeer = "peer-copy => \npeer = "peer-reads => `quantities` block: `peer`: none of `h200`, `h200-x4`, `h200-x2`, `h200-x8` has a measured record of `peer-reads`
+        machine = "h200-x2"\ntitle => machine = "h200-x8"\ntitle => chart "peers-of-two": `h200-x8` has no measured record of `peer-copy`
+        machine = "h200-x2"\nwhere => machine = "h100"\nwhere => `table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        machine = "h200-x2"\nwhere => machine = "h200-x2"\nmachines = ["h200-x4"]\nwhere => `table` block: take `machine` or `machines`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x2", "h100"] => `table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x8"] => `table` block: no machine has a measured record of `peer-copy`
+        ["h200-x2", "h200-x4", "h200-x8"] => [] => `table` block: say in `machines` which are compared
+        rows = ["machine", "kind"] => rows = ["kind", "machine"] => `table` block: with `machines`, `machine` is the first of `rows`, without `columns_by`, or is `columns_by`
+        rows = ["machine", "kind"] => rows = ["machine", "size"] => `table` block: rows: a measurement has no `size`
+    "#;
+    for [from, to, expected] in &table(cases) {
         let fixture = Fixture::of_several();
         assert!(PEERS.contains(from), "{from}");
         let page = PEERS.replacen(from, to, 1);
@@ -263,7 +209,7 @@ fn what_this_machine_lacks_is_shown_from_the_reference() {
 fn a_machine_without_measurements_is_not_shown() {
     let reference = expanded(&Fixture::new(), "copy");
     let fixture = Fixture::new();
-    fixture.results().set_this_machine("laptop").unwrap();
+    fixture.set_this_machine("laptop");
     assert_eq!(expanded(&fixture, "copy"), reference);
 
     let mut emulated = record("laptop", "Emulated", 1.0);
@@ -279,8 +225,7 @@ fn a_machine_without_measurements_is_not_shown() {
 #[test]
 fn two_machines_with_one_kind_of_gpu_are_told_apart() {
     let fixture = Fixture::new();
-    fixture.record(&record("lab", "NVIDIA H200", 2.0));
-    fixture.results().set_this_machine("lab").unwrap();
+    fixture.here(&record("lab", "NVIDIA H200", 2.0));
     let page = expanded(&fixture, "copy");
     assert!(
         page.contains("<span class=\"beside\">(h200: 28.5 GB/s)</span>"),
@@ -312,17 +257,16 @@ fn nothing_in_a_record_is_markup() {
         m.parameters.insert("kind".to_owned(), kind.as_str().into());
         m.parameters.insert(hostile(), 1u64.into());
     }
-    fixture.record(&record);
-    fixture.results().set_this_machine("laptop").unwrap();
+    fixture.here(&record);
     // As this machine, and as the label that stands beside.
     check_harmless(&fixture);
     fixture.write("results/references.json", "[\"laptop\"]");
     fixture.write("book/claims.toml", "");
     fixture.pages(&[(
         "copy",
-        "```quantities\n[peak]\nis = \"machine host-memory : memory_peak\"\n```\n\n{{peak}}\n",
+        "```quantities\npeak = \"machine host-memory : memory_peak\"\n```\n\n{{peak}}\n",
     )]);
-    fixture.results().set_this_machine("h200").unwrap();
+    fixture.set_this_machine("h200");
     check_harmless(&fixture);
 }
 
@@ -357,8 +301,7 @@ proptest! {
         record.measurements.retain(|m| seen.insert((m.case.clone(), m.parameters.clone())));
         fixture.record(&record);
         record.experiment = "peer-copy".to_owned();
-        fixture.record(&record);
-        fixture.results().set_this_machine("laptop").unwrap();
+        fixture.here(&record);
         expanded(&fixture, "copy");
         expanded(&fixture, "peers");
     }
@@ -389,19 +332,14 @@ fn the_same_records_give_the_same_bytes() {
     let (first, second) = (here(), here());
     let (a, b) = (first.build().unwrap(), second.build().unwrap());
     assert_eq!((a.pages, a.this_machine.as_deref()), (2, Some("laptop")));
-    let stored: Vec<_> = a
-        .stored
-        .iter()
-        .map(|path| path.strip_prefix(first.path("book/src/figures")).unwrap())
-        .collect();
-    let names = ["copies-narrow.svg", "copies.svg"];
-    let expected: Vec<_> = ["h200", "laptop"]
-        .iter()
-        .flat_map(|machine| {
-            names.map(|name| std::path::Path::new(machine).join(name))
-        })
-        .collect();
-    assert_eq!(stored, expected);
+    let figures = first.path("book/src/figures");
+    let expected = [
+        "h200/copies-narrow",
+        "h200/copies",
+        "laptop/copies-narrow",
+        "laptop/copies",
+    ];
+    assert_eq!(a.stored, expected.map(|stem| figures.join(format!("{stem}.svg"))));
     assert_eq!(first.files("book"), second.files("book"));
     assert_eq!(a.stored.len(), b.stored.len());
     let again = first.build().unwrap();
@@ -451,8 +389,8 @@ fn figures_are_kept_or_checked() {
 fn bars_stand_in_groups() {
     let chart = |lines: &str| {
         format!(
-            "```chart\nid = \"bars\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
-             description = \"D.\"\nform = \"bars\"\ny = \"time\"\ny_label = \"Time\"\n\
+            "```chart bars\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+             description = \"D.\"\nform = \"bars\"\ny = {{ of = \"time\", label = \"Time\" }}\n\
              bar = \"kind\"\n{lines}\n```\n"
         )
     };
@@ -467,11 +405,9 @@ fn bars_stand_in_groups() {
         &["page.md:1: chart \"bars\": there is nothing to draw"],
     );
 
-    let fixture = Fixture::new();
-    fixture.write("book/claims.toml", "");
     let lines = "group = \"bytes\"\norder = [\"pinned\"]\n\
                  where = { bytes = [\"1MiB\", \"1KiB\"] }\nlabels = { \"1KiB\" = \"small\" }";
-    fixture.pages(&[("page", &chart(lines))]);
+    let fixture = Fixture::page(&chart(lines));
     fixture.build().unwrap();
     let svg = fixture.read("book/src/figures/h200/bars.svg");
     let hovers: Vec<&str> = svg
@@ -486,25 +422,24 @@ fn bars_stand_in_groups() {
 /// A heat map of the fixture's record with these lines added.
 fn heatmap(lines: &str) -> String {
     format!(
-        "```chart\nid = \"map\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
-         description = \"D.\"\nform = \"heatmap\"\ny_label = \"Time\"\n\
-         column = \"bytes\"\ncolumn_label = \"Size\"\nrow = \"kind\"\n\
-         row_label = \"Memory\"\n{lines}\n```\n"
+        "```chart map\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+         description = \"D.\"\nform = \"heatmap\"\n\
+         column = {{ of = \"bytes\", label = \"Size\" }}\n\
+         row = {{ of = \"kind\", label = \"Memory\" }}\n{lines}\n```\n"
     )
 }
 
-const RATIO: &str = "y = \"time\"\nwhere = { kind = \"pinned\" }\n\
-    over = { kind = \"pageable\" }\nbelow = \"faster\"\nabove = \"slower\"";
+const RATIO: &str = "y = { of = \"time\", label = \"Time\" }\n\
+    where = { kind = \"pinned\" }\n\
+    over = { where = { kind = \"pageable\" }, below = \"faster\", above = \"slower\" }";
 
 #[test]
 fn heat_maps_show_a_number_or_how_it_compares() {
     let hovers = |lines: &str, record: Option<&record::Record>| {
-        let fixture = Fixture::new();
-        fixture.write("book/claims.toml", "");
+        let fixture = Fixture::page(&heatmap(lines));
         if let Some(record) = record {
             fixture.record(record);
         }
-        fixture.pages(&[("page", &heatmap(lines))]);
         fixture.build().unwrap();
         let svg = fixture.read("book/src/figures/h200/map.svg");
         let titles = svg.split("<title>").skip(1);
@@ -522,7 +457,7 @@ fn heat_maps_show_a_number_or_how_it_compares() {
     // Six cells of a table of which one was not measured.
     let mut lacking = record("h200", "NVIDIA H200", 1.0);
     lacking.measurements.remove(0);
-    let lines = "y = \"bandwidth\"\nempty = \"not tried\"\norder = [\"pinned\"]";
+    let lines = "y = { of = \"bandwidth\", label = \"B\" }\nempty = \"not tried\"\norder = [\"pinned\"]";
     let hovers = hovers(lines, Some(&lacking));
     assert_eq!(hovers.len(), 6);
     assert!(
@@ -569,26 +504,24 @@ fn with_courses(machine: &str) -> record::Record {
 /// A chart of the course of copies of 1 MiB.
 fn course(form: &str, lines: &str) -> String {
     format!(
-        "```chart\nid = \"course\"\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
+        "```chart course\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
          description = \"D.\"\nform = \"{form}\"\nwhere = {{ bytes = \"1MiB\" }}\n{lines}\n```\n"
     )
 }
 
-const KINDS: &str = "[[panel]]\nlabel = \"Pageable memory\"\nwhere = { kind = \"pageable\" }\n\
-    [[panel]]\nlabel = \"Pinned memory\"\nwhere = { kind = \"pinned\" }\n";
+const KINDS: &str = "panels = [\n\
+    { label = \"Pageable memory\", where = { kind = \"pageable\" } },\n\
+    { label = \"Pinned memory\", where = { kind = \"pinned\" } },\n]\n";
 
 /// The chart's hovers, on a page with these lines; the reference's, then this machine's.
 fn course_hovers(page: &str, here: bool) -> [Vec<String>; 2] {
-    let fixture = Fixture::new();
-    fixture.write("book/claims.toml", "");
+    let fixture = Fixture::page(page);
     fixture.record(&with_courses("h200"));
     if here {
         let mut here = with_courses("laptop");
         here.measurements.iter_mut().take(3).for_each(|m| m.spans.clear());
-        fixture.record(&here);
-        fixture.results().set_this_machine("laptop").unwrap();
+        fixture.here(&here);
     }
-    fixture.pages(&[("page", page)]);
     fixture.build().unwrap();
     ["h200", "laptop"].map(|machine| {
         let path = format!("book/src/figures/{machine}/course.svg");
@@ -605,7 +538,7 @@ fn course_hovers(page: &str, here: bool) -> [Vec<String>; 2] {
 
 #[test]
 fn timelines_show_what_ran_when() {
-    let labels = "labels = { wait = \"waiting\", stream_2 = \"second stream\" }\ny = \"time\"\n";
+    let labels = "labels = { wait = \"waiting\", stream_2 = \"second stream\" }\nnote = \"time\"\n";
     let lanes = "lanes = [\"stream_2\", \"host\"]\n";
     let page = course("timeline", &format!("{labels}{lanes}{KINDS}"));
     let of_pinned = [
@@ -628,7 +561,7 @@ fn timelines_show_what_ran_when() {
 fn memory_is_shown_over_time() {
     let lines = "y_label = \"Memory\"\nlabels = { pool_used = \"the pool\" }\n\
                  readings = [\"pool_used\"]\n";
-    let cap = "[[reference]]\nlabel = \"Cap\"\nkind = \"peak\"\nvalue = 2097152.0\n";
+    let cap = "references = [{ kind = \"peak\", label = \"Cap\", is = \"2097152 | bytes\" }]\n";
     let page = course("memory", &format!("{lines}{KINDS}{cap}"));
     let [hovers, _] = course_hovers(&page, false);
     // Of each panel, the readings where something changes.
@@ -639,54 +572,30 @@ fn memory_is_shown_over_time() {
 
 #[test]
 fn courses_that_cannot_be_drawn() {
-    let kinds = |of: &str| format!("{of}\n{KINDS}");
-    let timeline = |lines: &str| course("timeline", lines);
-    let memory = |lines: &str| course("memory", lines);
-    let cases = [
-        (
-            timeline("y_label = \"Time\""),
-            "`chart` block: a timeline has no `y_label`",
-        ),
-        (memory(""), "`chart` block: a chart of memory needs `y_label`"),
-        (
-            memory("y_label = \"Memory\"\nlanes = []"),
-            "`chart` block: a chart of memory has no `lanes`",
-        ),
-        (timeline(""), "chart \"course\": matches 2: give also `kind`"),
-        (
-            timeline(&KINDS.replace("\"pinned\"", "\"none\"")),
-            "chart \"course\": panel \"Pinned memory\": matches none on `h200`: `kind` is `pageable`, `pinned`",
-        ),
-        (
-            timeline(
-                &KINDS
-                    .replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024"),
-            ),
-            "chart \"course\": panel \"Pinned memory\": the measurement has no timeline",
-        ),
-        (
-            memory(&format!(
-                "y_label = \"Memory\"\n{}",
-                KINDS
-                    .replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024")
-            )),
-            "chart \"course\": panel \"Pinned memory\": the measurement has no memory over time",
-        ),
-        (
-            timeline(&kinds("lanes = [\"host\", \"hots\"]")),
-            "chart \"course\": lanes: no span lies in `hots`",
-        ),
-        (
-            memory(&kinds("y_label = \"Memory\"\nreadings = [\"pool\"]")),
-            "chart \"course\": readings: there are none of `pool`",
-        ),
-        (
-            timeline(&kinds("labels = { launch = \"call\", weit = \"wait\" }")),
-            "chart \"course\": labels: nothing that is drawn is called `weit`",
-        ),
-    ];
-    for (page, expected) in cases {
-        check_course(&page, expected);
+    let cases = r#"
+        timeline => y_label = "Time" => unknown field `y_label`, expected one of `panels`, `lanes`, `own_axes`, `x_label`, `note`
+        memory =>  => missing field `y_label`
+        memory => y_label = "Memory"\nlanes = [] => unknown field `lanes`, expected one of `panels`, `readings`, `y_label`, `references`
+        timeline =>  => matches 2: give also `kind`
+        timeline => NONE => panel "Pinned memory": matches none on `h200`: `kind` is `pageable`, `pinned`
+        timeline => SMALL => panel "Pinned memory": the measurement has no timeline
+        memory => y_label = "Memory"\nSMALL => panel "Pinned memory": the measurement has no memory over time
+        timeline => lanes = ["host", "hots"]\nKINDS => lanes: no span lies in `hots`
+        memory => y_label = "Memory"\nreadings = ["pool"]\nKINDS => readings: there are none of `pool`
+        timeline => labels = { launch = "call", weit = "wait" }\nKINDS => labels: nothing that is drawn is called `weit`
+    "#;
+    let small =
+        KINDS.replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024");
+    for [form, lines, expected] in &table(cases) {
+        let lines = lines
+            .replace("NONE", &KINDS.replace("\"pinned\"", "\"none\""))
+            .replace("SMALL", &small)
+            .replace("KINDS", KINDS);
+        let page = course(form, &lines);
+        let fixture = Fixture::page(&page);
+        fixture.record(&with_courses("h200"));
+        let expected = format!("page.md:1: chart \"course\": {expected}");
+        check_problems(&fixture, &page, &[&expected]);
     }
     // A seventh colour would be the first again.
     let mut many = with_courses("h200");
@@ -696,60 +605,39 @@ fn courses_that_cannot_be_drawn() {
         ["b 1", "c 1", "d 1", "e 1"]
             .map(|label| record::Span { label: label.to_owned(), ..other.clone() }),
     );
-    let fixture = Fixture::new();
+    let page = course("timeline", KINDS);
+    let fixture = Fixture::page(&page);
     fixture.record(&many);
-    fixture.write("book/claims.toml", "");
-    let page = timeline(KINDS);
-    fixture.pages(&[("page", &page)]);
     let expected = "page.md:1: chart \"course\": more than 6 kinds of work: launch, wait, copy, other, b, c, d, e; draw fewer `lanes`, or give labels that begin with the same word";
     check_problems(&fixture, &page, &[expected]);
-}
-
-#[track_caller]
-fn check_course(page: &str, expected: &str) {
-    let fixture = Fixture::new();
-    fixture.record(&with_courses("h200"));
-    fixture.write("book/claims.toml", "");
-    fixture.pages(&[("page", page)]);
-    check_problems(&fixture, page, &[&format!("page.md:1: {expected}")]);
 }
 
 #[test]
 fn times_and_readings_are_quantities() {
     let of = "host-memory copy kind=pinned bytes=1MiB";
-    let cases = [
-        ("span.stream 1.copy 1.start", "6.00 µs"),
-        ("span.stream 1.copy 1.end", "18.4 µs"),
-        ("span.host.wait.duration", "32.8 µs"),
-        ("memory.pool_used.max", "1 MiB"),
-        ("memory.pool_used.min", "0 B"),
-        ("memory.pool_used.first", "0 B"),
-        ("memory.pool_used.last", "512 KiB"),
-    ];
-    for (metric, expected) in cases {
-        let fixture = Fixture::new();
+    let cases = "
+        span.stream 1.copy 1.start => 6.00 µs
+        span.stream 1.copy 1.end => 18.4 µs
+        span.host.wait.duration => 32.8 µs
+        memory.pool_used.max => 1 MiB
+        memory.pool_used.min => 0 B
+        memory.pool_used.first => 0 B
+        memory.pool_used.last => 512 KiB";
+    for [metric, expected] in &table(cases) {
+        let fixture = Fixture::page(&format!(
+            "```quantities\na = \"{of} : {metric}\"\n```\n\nIt is {{{{a}}}}.\n"
+        ));
         fixture.record(&with_courses("h200"));
-        fixture.write("book/claims.toml", "");
-        let page = format!(
-            "```quantities\n[a]\nis = \"{of} : {metric}\"\n```\n\nIt is {{{{a}}}}.\n"
-        );
-        fixture.pages(&[("page", &page)]);
         fixture.build().unwrap();
         let html = fixture.read("book/book/page.html");
         assert!(html.contains(expected), "{metric}: {html}");
     }
-    for (metric, problem) in [
-        (
-            "span.host.start",
-            "`span.host.start` is not span.LANE.LABEL.start|end|duration",
-        ),
-        (
-            "memory.pool_used",
-            "`memory.pool_used` is not memory.SERIES.first|last|max|min",
-        ),
-        ("span.host.wait.end", "this measurement has no `span.host.wait.end`"),
-        ("memory.pool.max", "this measurement has no `memory.pool.max`"),
-    ] {
+    let cases = "
+        span.host.start => `span.host.start` is not span.LANE.LABEL.start|end|duration
+        memory.pool_used => `memory.pool_used` is not memory.SERIES.first|last|max|min
+        span.host.wait.end => this measurement has no `span.host.wait.end`
+        memory.pool.max => this measurement has no `memory.pool.max`";
+    for [metric, problem] in &table(cases) {
         check_quantity(&format!("{of} : {metric}"), problem);
     }
 }
@@ -770,8 +658,8 @@ fn the_finished_book_can_go_elsewhere() {
 fn a_page_in_a_folder_finds_the_scorecard() {
     let fixture = Fixture::new();
     let deep = COPY
-        .replace("\"copies\"", "\"deep\"")
-        .replace("id = \"pinned\"", "id = \"deep\"");
+        .replace("chart copies", "chart deep")
+        .replace("prediction pinned", "prediction deep");
     fixture.pages(&[("copy", COPY), ("part/deep", &deep), ("scorecard", SCORECARD)]);
     fixture.build().unwrap(); // dead links would be refused
     let page = fixture.read("book/book/part/deep.html");
@@ -785,6 +673,15 @@ fn only_html_is_made() {
 
 // What is refused. Each case lists every problem, so none may hide another.
 
+/// The lines of a table, whose columns `=>` divides.
+fn table<const N: usize>(lines: &str) -> Vec<[String; N]> {
+    let cells = |line: &str| {
+        let cells = line.trim().split(" => ").map(|cell| cell.replace("\\n", "\n"));
+        cells.collect::<Vec<_>>().try_into().expect(line)
+    };
+    lines.trim().lines().map(cells).collect()
+}
+
 #[track_caller]
 fn check_problems(fixture: &Fixture, what: &str, expected: &[&str]) {
     let root = fixture.path("").display().to_string();
@@ -796,17 +693,15 @@ fn check_problems(fixture: &Fixture, what: &str, expected: &[&str]) {
 /// A book of one page, `page.md`, with no claims.
 #[track_caller]
 fn check_page(text: &str, expected: &[&str]) {
-    let fixture = Fixture::new();
-    fixture.write("book/claims.toml", "");
+    let fixture = Fixture::page(text);
     fixture.write("book/src/code.rs", "fn main() {}\n// ANCHOR: open\n// ANCHOR: a-b\nlet a;\n// ANCHOR_END: a-b\n");
-    fixture.pages(&[("page", text)]);
     check_problems(&fixture, text, expected);
 }
 
 /// A page with one quantity.
 #[track_caller]
 fn check_quantity(is: &str, expected: &str) {
-    let text = format!("```quantities\n[value]\nis = \"{is}\"\n```\n");
+    let text = format!("```quantities\nvalue = \"{is}\"\n```\n");
     check_page(
         &text,
         &[&format!("page.md:1: `quantities` block: `value`: {expected}")],
@@ -815,42 +710,21 @@ fn check_quantity(is: &str, expected: &str) {
 
 #[test]
 fn directives_that_are_none() {
-    check_page(
-        "a\n\n{{nothing}} b",
-        &["page.md:3: {{nothing}}: there is no quantity `nothing` on `page.md`"],
-    );
-    check_page(
-        "{{draw a chart}}",
-        &["page.md:1: {{draw a chart}}: there is no such directive"],
-    );
-    check_page(
-        "{{open\n}}",
-        &["page.md:1: {{open: has no closing braces on its line"],
-    );
-    check_page(
-        "{{verdict C9}}",
-        &["page.md:1: {{verdict C9}}: there is no claim `C9`"],
-    );
-    check_page("{{claim C9}}", &["page.md:1: {{claim C9}}: there is no claim `C9`"]);
-    check_page(
-        "so {{errata}}",
-        &["page.md:1: {{errata}}: must stand alone on its line"],
-    );
-    check_page("{{errata}}", &["page.md:1: {{errata}}: there are no errata"]);
-    check_page(
-        "{{scorecard 8.9}}",
-        &["page.md:1: {{scorecard 8.9}}: no claim is of this section"],
-    );
-    check_page(
-        "{{provenance}}",
-        &[
-            "page.md:1: {{provenance}}: name the page's `experiment` in its `quantities` block",
-        ],
-    );
-    check_page(
-        "- ```table\n  rows = []\n  ```",
-        &["page.md:1: `table` block: must stand at the left margin"],
-    );
+    let cases = "
+        {{nothing}} b => {{nothing}}: there is no quantity `nothing` on `page.md`
+        {{draw a chart}} => {{draw a chart}}: there is no such directive
+        {{open\\n}} => {{open: has no closing braces on its line
+        {{verdict C9}} => {{verdict C9}}: there is no claim `C9`
+        {{claim C9}} => {{claim C9}}: there is no claim `C9`
+        so {{errata}} => {{errata}}: must stand alone on its line
+        {{errata}} => {{errata}}: there are no errata
+        {{scorecard 8.9}} => {{scorecard 8.9}}: no claim is of this section
+        {{provenance}} => {{provenance}}: name the page's `experiment` in its `quantities` block
+        - ```table\\n  rows = []\\n  ``` => `table` block: must stand at the left margin
+        ```table of\\n``` => table \"of\": what is `of` after `table`?";
+    for [text, expected] in &table(cases) {
+        check_page(&format!("a\n\n{text}"), &[&format!("page.md:3: {expected}")]);
+    }
     check_page(
         "{{a}} {{b}}",
         &[
@@ -862,124 +736,99 @@ fn directives_that_are_none() {
 
 #[test]
 fn queries_that_mean_nothing_or_too_much() {
-    let cases = [
-        ("host-memory copy", "`host-memory copy` has no ` : metric`"),
-        (": time", "`: time` names no experiment"),
-        (
-            "host-memory copy : speed",
-            "no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min",
-        ),
-        ("copies copy : time", "`h200` has no measured record of `copies`"),
-        ("host-memory move : time", "matches none on `h200`: `case` is `copy`"),
-        (
-            "host-memory copy size=1 : time",
-            "matches none on `h200`: there is no parameter `size`",
-        ),
-        (
-            "host-memory copy bytes=2KiB : time",
-            "matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`",
-        ),
-        (
-            "host-memory copy kind=registered bytes=1KiB : time",
-            "matches none on `h200`: `kind` is `pageable`, `pinned`; skipped: this driver cannot register memory",
-        ),
-        ("host-memory copy kind=pinned : time", "matches 3: give also `bytes`"),
-        ("host-memory copy : time", "matches 6: give also `bytes`, `kind`"),
-        ("host-memory copy copy : time", "`case` is given twice"),
-        (
-            "host-memory copy kind=pinned bytes=1KiB : model.speed",
-            "this measurement has no `model.speed`",
-        ),
-        (
-            "host-memory copy kind=pinned bytes=1KiB : param.kind",
-            "this measurement has no `param.kind`",
-        ),
-        (
-            "max host-memory copy kind=pinned bytes=1KiB : time",
-            "matches only one: drop `max` or `min`",
-        ),
-        (
-            "fit host-memory copy bytes=1KiB : latency",
-            "a fit needs at least three measured sizes, here are 2",
-        ),
-        (
-            "fit host-memory copy kind=pinned : slope",
-            "a fit has no `slope`: there are latency, bandwidth, residual",
-        ),
-        (
-            "machine : memory_peak",
-            "of which experiment's machine? The page names none",
-        ),
-        (
-            "machine host-memory : colour",
-            "a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, gpus, l2_bytes, memory_bytes, multiprocessors",
-        ),
-        ("machine host-memory copy : l2_bytes", "`copy` does not select a machine"),
-    ];
-    for (is, expected) in cases {
+    let cases = r#"
+        [host-memory copy] | => `host-memory copy` has no ` : metric`
+        : time => `: time` names no experiment
+        host-memory copy : speed => no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
+        copies copy : time => `h200` has no measured record of `copies`
+        host-memory move : time => matches none on `h200`: `case` is `copy`
+        host-memory copy size=1 : time => matches none on `h200`: there is no parameter `size`
+        host-memory copy bytes=2KiB : time => matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`
+        host-memory copy kind=registered bytes=1KiB : time => matches none on `h200`: `kind` is `pageable`, `pinned`; skipped: this driver cannot register memory
+        host-memory copy kind=pinned : time => matches 3: give also `bytes`
+        host-memory copy : time => matches 6: give also `bytes`, `kind`
+        host-memory copy copy : time => `case` is given twice
+        host-memory copy kind=pinned bytes=1KiB : model.speed => this measurement has no `model.speed`
+        host-memory copy kind=pinned bytes=1KiB : param.kind => this measurement has no `param.kind`
+        max host-memory copy kind=pinned bytes=1KiB : time => matches only one: drop `max` or `min`
+        fit host-memory copy bytes=1KiB : latency => a fit needs at least three measured sizes, here are 2
+        fit host-memory copy kind=pinned : slope => a fit has no `slope`: there are latency, bandwidth, residual
+        machine : memory_peak => of which experiment's machine? The page names none
+        machine host-memory : colour => a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, gpus, l2_bytes, memory_bytes, multiprocessors
+        machine host-memory copy : l2_bytes => `copy` does not select a machine
+    "#;
+    for [is, expected] in &table(cases) {
         check_quantity(is, expected);
     }
 }
 
 #[test]
 fn quantities_without_a_value() {
-    let cases = [
-        ("[a]\nexpression = \"1\"", "`a`: an expression needs a `unit`"),
-        ("[a]\nunit = \"\"", "`a`: give either `is` or `expression`"),
-        (
-            "[a]\nexpression = \"1\"\nis = \"x\"",
-            "`a`: give either `is` or `expression`",
-        ),
-        (
-            "[a]\nexpression = \"1 / 0\"\nunit = \"\"",
-            "`a`: `1 / 0` is not a finite number",
-        ),
-        (
-            "[a]\nexpression = \"b + 1\"\nunit = \"\"",
-            "`a`: there is no quantity `b` on this page",
-        ),
-        (
-            "[a]\nexpression = \"a\"\nunit = \"\"",
-            "`a`: goes in a circle: `a` needs `a`",
-        ),
-        (
-            "[a]\nexpression = \"b\"\nunit = \"\"\n[b]\nexpression = \"c\"\nunit = \"\"\n[c]\nexpression = \"b\"\nunit = \"\"",
-            "`c`: goes in a circle: `b` needs `c` needs `b`",
-        ),
-        (
-            "[a]\nexpression = \"1 +\"\nunit = \"\"",
-            "`a`: `1 +`: EofWhileParsing(\"value\")",
-        ),
-        (
-            "[a]\nexpression = \"1\"\nunit = \"ms\"",
-            "`a`: unit `ms`: write `s`; the scale is chosen when it is printed",
-        ),
-        (
-            "[a]\nis = \"machine host-memory : l2_bytes\"\nunit = \"GB/s\"",
-            "`a`: is in `bytes`, not `GB/s`",
-        ),
-        (
-            "[a]\nequals = \"1\"",
-            "`a`: unknown field `equals`, expected one of `is`, `expression`, `unit`",
-        ),
-        (
-            "[a-b]\nexpression = \"1\"",
-            "`a-b`: take lower-case letters, digits and _",
-        ),
-        ("[pi]\nexpression = \"1\"", "`pi` means something else already"),
-        ("experiment = 1", "`experiment` must be one name, once"),
-        ("[a", "line 1: unclosed table, expected `]`"),
-    ];
-    for (toml, expected) in cases {
+    let cases = r#"
+        a = "1" => `a`: an expression needs a unit: `… | GB/s`
+        a = "1 / 0 |" => `a`: `1 / 0` is not a finite number
+        a = "b + 1 |" => `a`: there is no quantity `b` on this page
+        a = "a |" => `a`: goes in a circle: `a` needs `a`
+        a = "b |"\nb = "c |"\nc = "b |" => `c`: goes in a circle: `b` needs `c` needs `b`
+        a = "1 + |" => `a`: `1 +` lacks a number
+        a = "1 | ms" => `a`: unit `ms`: write `s`; the scale is chosen when it is printed
+        a = "machine host-memory : l2_bytes | GB/s" => `a`: is in `bytes`, not `GB/s`
+        copies = "[host-memory copy kind=pinned]"\na = "copies kind=pinned : time" => `a`: `kind` is given twice
+        copies = "[host-memory copy]"\na = "copies + 1 |" => `a`: there is no quantity `copies` on this page
+        [a]\nis = "1" => line 1: invalid type: map, expected a string
+        a-b = "1 |" => `a-b`: take lower-case letters, digits and _
+        errata = "1 |" => `errata` means something else already
+        experiment = 1 => line 1: invalid type: integer `1`, expected a string
+        [a => line 1: unclosed table, expected `]`
+    "#;
+    for [toml, expected] in &table(cases) {
         check_page(
             &format!("```quantities\n{toml}\n```\n"),
             &[&format!("page.md:1: `quantities` block: {expected}")],
         );
     }
-    let block = "```quantities\n[a]\nexpression = \"1\"\nunit = \"\"\n```\n";
+    for (line, expected) in [
+        ("a = \"1 |\"", "`a` is defined twice on this page"),
+        ("experiment = \"b\"", "`experiment` is given twice on this page"),
+    ] {
+        let block = format!("```quantities\n{line}\n```\n");
+        check_page(
+            &format!("{block}\n{block}"),
+            &[&format!("page.md:5: `quantities` block: {expected}")],
+        );
+    }
+}
+
+#[test]
+fn quantities_that_nothing_uses() {
+    let of = "[host-memory copy bytes=1MiB]";
     check_page(
-        &format!("{block}\n{block}"),
-        &["page.md:7: `quantities` block: `a` is defined twice on this page"],
+        &format!(
+            "# Head\n\n```quantities\na = \"{of}\"\nb = \"a kind=pinned : time\"\n\
+             c = \"{of}\"\nd = \"1 |\"\ne = \"2 * d |\"\n```\n\n{{{{b}}}}\n"
+        ),
+        &[
+            "page.md:3: `quantities` block: `c`: nothing uses it",
+            "page.md:3: `quantities` block: `e`: nothing uses it",
+        ],
+    );
+}
+
+#[test]
+fn measurements_on_no_page_are_told() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.build().unwrap().unused, []);
+    let page = "```quantities\na = \"max host-memory copy bytes=1MiB : time\"\n```\n\n{{a}}\n";
+    let unused = Fixture::page(page).build().unwrap().unused.remove(0);
+    assert_eq!((unused.experiment.as_str(), unused.measured), ("host-memory", 6));
+    assert_eq!(
+        unused.cases,
+        [
+            "copy bytes=1024 kind=pageable",
+            "copy bytes=32768 kind=pageable",
+            "copy bytes=1024 kind=pinned",
+            "copy bytes=32768 kind=pinned",
+        ]
     );
 }
 
@@ -1013,151 +862,47 @@ fn check_block(kind: &str, from: &str, to: &str, expected: &str) {
 
 #[test]
 fn charts_that_cannot_be_drawn() {
-    let cases = [
-        (
-            "id = \"copies\"",
-            "id = \"../copies\"",
-            "`chart` block: id `../copies`: take lower-case letters, digits and hyphens",
-        ),
-        (
-            "form = \"lines\"",
-            "form = \"pie\"",
-            "`chart` block: line 5: unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`, `timeline`, `memory`",
-        ),
-        ("x = \"bytes\"", "", "`chart` block: a chart of lines needs `x`"),
-        (
-            "form = \"lines\"",
-            "form = \"bars\"\nbar = \"kind\"",
-            "`chart` block: a chart of bars has no `x`",
-        ),
-        (
-            "x = \"bytes\"",
-            "x = \"bytes\"\nbar = \"kind\"",
-            "`chart` block: a chart of lines has no `bar`",
-        ),
-        (
-            "x = \"bytes\"",
-            "x = \"bytes\"\nz = 1",
-            "`chart` block: line 8: unknown field `z`, expected one of `id`, `experiment`, `machine`, `title`, `description`, `form`, `where`, `x`, `x_label`, `x_scale`, `x_unit`, `y`, `y_label`, `y_scale`, `series`, `group`, `bar`, `column`, `column_label`, `row`, `row_label`, `over`, `below`, `above`, `empty`, `panel`, `lanes`, `own_axes`, `readings`, `labels`, `order`, `reference`, `model`, `mark`",
-        ),
-        (
-            "y = \"bandwidth\"",
-            "y = \"speed\"",
-            "`chart` block: line 10: no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min",
-        ),
-        (
-            "experiment = \"host-memory\"",
-            "experiment = \"transpose\"",
-            "chart \"copies\": `h200` has no measured record of `transpose`",
-        ),
-        (
-            "case = \"copy\"",
-            "case = \"move\"",
-            "chart \"copies\": matches none on `h200`: `case` is `copy`",
-        ),
-        (
-            "x = \"bytes\"",
-            "x = \"kind\"",
-            "chart \"copies\": x: a measurement has no number `kind`",
-        ),
-        (
-            "series = \"kind\"",
-            "",
-            "chart \"copies\": 2 measurements stand at bytes = 1024; add `kind` to `where`",
-        ),
-        (
-            "pinned = \"page-locked\"",
-            "pined = \"page-locked\"",
-            "chart \"copies\": labels: no measurement has the value `pined`",
-        ),
-        (
-            "order = [\"pinned\"]",
-            "order = [\"pined\"]",
-            "chart \"copies\": order: no measurement has the value `pined`",
-        ),
-        (
-            "is = \"machine : link_peak\"",
-            "is = \"machine : l2_bytes\"",
-            "chart \"copies\": reference \"Link peak\": is in `bytes`, the axis in `GB/s`",
-        ),
-        (
-            "is = \"machine : link_peak\"",
-            "quantity = \"speedup\"",
-            "chart \"copies\": reference \"Link peak\": is in `×`, the axis in `GB/s`",
-        ),
-        (
-            "is = \"machine : link_peak\"",
-            "value = 12e9\n[[mark]]\nlabel = \"L2 cache\"\nis = \"machine : link_peak\"",
-            "chart \"copies\": mark \"L2 cache\": is in `GB/s`, the axis in `bytes`",
-        ),
-        (
-            "is = \"machine : link_peak\"",
-            "quantity = \"none\"",
-            "chart \"copies\": reference \"Link peak\": there is no quantity `none` on `page.md`",
-        ),
-        (
-            "is = \"machine : link_peak\"",
-            "",
-            "chart \"copies\": reference \"Link peak\": give one of `is`, `value`, `quantity`",
-        ),
-        (
-            "value = 12e9",
-            "value = 0.0",
-            "chart \"copies\": reference \"The chapter: 12 GB/s\": 0 has no place on the axis",
-        ),
-        (
-            "fit = \"bandwidth\"",
-            "fit = \"time\"",
-            "chart \"copies\": model \"latency + bytes / bandwidth\": `fit` must be what `y` is",
-        ),
-        (
-            "fit = \"bandwidth\"",
-            "metric = \"model.sectors_per_request\"",
-            "chart \"copies\": model \"latency + bytes / bandwidth\": is in ``, the axis in `GB/s`",
-        ),
-        (
-            "fit = \"bandwidth\"",
-            "",
-            "chart \"copies\": model \"latency + bytes / bandwidth\": give either `metric` or `fit`",
-        ),
-    ];
-    for (from, to, expected) in cases {
-        check_block("chart", from, to, expected);
+    let cases = r#"
+        copies\ntitle => ../copies\ntitle => needs an id: lower-case letters, digits and hyphens
+        form = "lines" => form = "pie" => unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`, `timeline`, `memory`
+        x = { => # { => missing field `x`
+        title => titel => missing field `title`
+        series = => bar = => unknown field `bar`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
+        series = => machines = "h200"\nseries = => unknown field `machines`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
+        of = "bandwidth" => of = "speed" => no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
+        title = => experiment = "transpose"\ntitle = => `h200` has no measured record of `transpose`
+        case = "copy" => case = "move" => matches none on `h200`: `case` is `copy`
+        of = "bytes" => of = "kind" => x: a measurement has no number `kind`
+        series = "kind" =>  => 2 measurements stand at bytes = 1024; add `kind` to `where`
+        pinned = "page-locked" => pined = "page-locked" => labels: no measurement has the value `pined`
+        order = ["pinned"] => order = ["pined"] => order: no measurement has the value `pined`
+        "machine : link_peak" => "machine : l2_bytes" => reference "Link peak": is in `bytes`, the axis in `GB/s`
+        "machine : link_peak" => "speedup" => reference "Link peak": is in `×`, the axis in `GB/s`
+        models = => marks = [{ label = "L2 cache", is = "machine : link_peak" }]\nmodels = => mark "L2 cache": is in `GB/s`, the axis in `bytes`
+        "machine : link_peak" => "none" => reference "Link peak": there is no quantity `none` on `page.md`
+        12e9 | GB/s => 12e9 => reference "The chapter: 12 GB/s": an expression needs a unit: `… | GB/s`
+        12e9 | GB/s => 0 | GB/s => reference "The chapter: 12 GB/s": 0 has no place on the axis
+        fit = "bandwidth" => fit = "time" => model "latency + bytes / bandwidth": `fit` must be what `y` is
+        fit = "bandwidth" => metric = "model.sectors_per_request" => model "latency + bytes / bandwidth": is in ``, the axis in `GB/s`
+        fit = "bandwidth",  =>  => model "latency + bytes / bandwidth": give either `metric` or `fit`
+    "#;
+    for [from, to, expected] in &table(cases) {
+        let id = if to.starts_with("..") { "../copies" } else { "copies" };
+        check_block("chart", from, to, &format!("chart \"{id}\": {expected}"));
     }
 }
 
 #[test]
 fn heat_maps_that_cannot_be_drawn() {
-    let cases = [
-        ("column = \"bytes\"", "", "`chart` block: a heat map needs `column`"),
-        ("above = \"slower\"", "", "`chart` block: a heat map needs `above`"),
-        (
-            "above = \"slower\"",
-            "above = \"slower\"\nx = \"bytes\"",
-            "`chart` block: a heat map has no `x`",
-        ),
-        (
-            "above = \"slower\"",
-            "above = \"slower\"\n[[reference]]\nlabel = \"\"\nkind = \"peak\"",
-            "`chart` block: a heat map has no `reference`",
-        ),
-        (
-            "column = \"bytes\"",
-            "column = \"stride\"",
-            "chart \"map\": column: no measurement has this parameter",
-        ),
-        (
-            "row = \"kind\"",
-            "row = \"case\"\n#",
-            "chart \"map\": at Memory copy, Size 1 KiB: 2 measurements; add `kind` to `where`",
-        ),
-        (
-            "{ kind = \"pageable\" }",
-            "{ case = \"read\" }",
-            "chart \"map\": at Memory pinned, Size 1 KiB: over: matches none on `h200`: `case` is `copy`",
-        ),
-    ];
-    for (from, to, expected) in cases {
+    let cases = r#"
+        column = => # => missing field `column`
+        , above = "slower" =>  => missing field `above`
+        row = => x = => unknown field `x`, expected one of `column`, `row`, `y`, `order`, `over`, `empty`
+        of = "bytes" => of = "stride" => column: no measurement has this parameter
+        of = "kind" => of = "case" => at Memory copy, Size 1 KiB: 2 measurements; add `kind` to `where`
+        { kind = "pageable" } => { case = "read" } => at Memory pinned, Size 1 KiB: over: matches none on `h200`: `case` is `copy`
+    "#;
+    for [from, to, expected] in &table(cases) {
         let ratio = match expected.contains("2 measurements") {
             true => RATIO.replace("where = { kind = \"pinned\" }", ""),
             false => RATIO.to_owned(),
@@ -1166,158 +911,72 @@ fn heat_maps_that_cannot_be_drawn() {
         assert!(block.contains(from), "{from}");
         check_page(
             &block.replacen(from, to, 1),
-            &[&format!("page.md:1: {expected}")],
+            &[&format!("page.md:1: chart \"map\": {expected}")],
         );
     }
     // Of the two kinds, one has one size.
-    let lines = "y = \"time\"\nwhere = { kind = [\"pinned\", \"pageable\"] }";
-    let fixture = Fixture::new();
+    let lines = "y = { of = \"time\", label = \"T\" }\nwhere = { kind = [\"pinned\", \"pageable\"] }";
     let mut lacking = record("h200", "NVIDIA H200", 1.0);
     lacking.measurements.remove(0);
-    fixture.record(&lacking);
-    fixture.write("book/claims.toml", "");
-    let guess = "```prediction\nid = \"guess\"\nquestion = \"Q?\"\nunit = \"µs\"\n\
-         answer = \"time\"\nchart = \"map\"\nexplain = \"E.\"\n```\n\
-         ```quantities\n[time]\nis = \"host-memory copy kind=pinned bytes=1MiB : time\"\n```\n";
+    let guess = "```prediction guess\nquestion = \"Q?\"\nanswer = \"time | µs\"\nchart = \"map\"\nexplain = \"E.\"\n```\n\
+         ```quantities\ntime = \"host-memory copy kind=pinned bytes=1MiB : time\"\n```\n";
     let page = heatmap(lines) + guess;
-    fixture.pages(&[("page", &page)]);
+    let fixture = Fixture::page(&page);
+    fixture.record(&lacking);
     check_problems(
         &fixture,
         &page,
         &[
             "page.md:1: chart \"map\": at Memory pageable, Size 1 KiB: there is no measurement; say why in `empty`",
-            "page.md:15: prediction \"guess\": the guess cannot be drawn on `map`: a heat map has no axis for it",
+            "page.md:11: prediction \"guess\": the guess cannot be drawn on `map`: a heat map has no axis for it",
         ],
     );
 }
 
 #[test]
 fn tables_and_predictions_that_cannot_be_made() {
-    let tables = [
-        (
-            "metrics = [",
-            "metrics = []\nextra = [",
-            "`table` block: line 5: unknown field `extra`, expected one of `experiment`, `machine`, `machines`, `where`, `rows`, `columns_by`, `metrics`, `labels`, `order`, `headings`, `caption`",
-        ),
-        (
-            "rows = [\"kind\"]",
-            "rows = []",
-            "`table` block: `rows` and `metrics` must not be empty",
-        ),
-        (
-            "rows = [\"kind\"]",
-            "rows = [\"kind\"]\ncolumns_by = \"bytes\"",
-            "`table` block: with `columns_by` there is one metric",
-        ),
-        (
-            "rows = [\"kind\"]",
-            "rows = [\"size\"]\n#",
-            "`table` block: headings: there is no column `kind`",
-        ),
-        (
-            "headings = { kind = ",
-            "headings = { case = ",
-            "`table` block: headings: there is no column `case`",
-        ),
-        (
-            "bytes = \"1MiB\"",
-            "bytes = \"2MiB\"",
-            "`table` block: matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`",
-        ),
-        (
-            ", bytes = \"1MiB\"",
-            "",
-            "`table` block: 3 measurements are in the row \"pageable\"; add `bytes` to `where` or `rows`",
-        ),
-        (
-            "\"share_of_peak\"",
-            "\"model.speed\"",
-            "`table` block: this measurement has no `model.speed`",
-        ),
-    ];
-    for (from, to, expected) in tables {
+    let tables = r#"
+        metrics = [ => metrics = []\nextra = [ => `table` block: line 4: unknown field `extra`, expected one of `experiment`, `machine`, `machines`, `where`, `rows`, `columns_by`, `metrics`, `labels`, `order`, `headings`, `caption`
+        rows = ["kind"] => rows = [] => `table` block: `rows` and `metrics` must not be empty
+        rows = ["kind"] => rows = ["kind"]\ncolumns_by = "bytes" => `table` block: with `columns_by` there is one metric
+        rows = ["kind"] => rows = ["size"]\n# => `table` block: headings: there is no column `kind`
+        headings = { kind =  => headings = { case =  => `table` block: headings: there is no column `case`
+        bytes = "1MiB" => bytes = "2MiB" => `table` block: matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`
+        , bytes = "1MiB" =>  => `table` block: 3 measurements are in the row "pageable"; add `bytes` to `where` or `rows`
+        "share_of_peak" => "model.speed" => `table` block: this measurement has no `model.speed`
+    "#;
+    for [from, to, expected] in &table(tables) {
         check_block("table", from, to, expected);
     }
-    let predictions = [
-        (
-            "answer = \"speedup\"",
-            "answer = \"none\"",
-            "prediction \"pinned\": there is no quantity `none` on `page.md`",
-        ),
-        (
-            "unit = \"×\"",
-            "unit = \"%\"",
-            "prediction \"pinned\": the answer is in `×`, not `%`",
-        ),
-        (
-            "explain = ",
-            "explains = ",
-            "`prediction` block: line 5: unknown field `explains`, expected one of `id`, `question`, `unit`, `answer`, `chart`, `explain`",
-        ),
-        (
-            "answer",
-            "chart = \"none\"\nanswer",
-            "prediction \"pinned\": this page has no chart `none`",
-        ),
-        (
-            "answer",
-            "chart = \"copies\"\nanswer",
-            "prediction \"pinned\": the guess cannot be drawn on `copies`: its values are in `GB/s`, the answer in `×`",
-        ),
-    ];
-    for (from, to, expected) in predictions {
-        check_block("prediction", from, to, expected);
+    let predictions = r#"
+        "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
+        "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
+        | × => | % => the answer is in `×`, not `%`
+        explain =  => explains =  => line 3: unknown field `explains`, expected one of `question`, `answer`, `chart`, `explain`
+        answer => chart = "none"\nanswer => this page has no chart `none`
+        answer => chart = "copies"\nanswer => the guess cannot be drawn on `copies`: its values are in `GB/s`, the answer in `×`
+    "#;
+    for [from, to, expected] in &table(predictions) {
+        let expected = format!("prediction \"pinned\": {expected}");
+        check_block("prediction", from, to, &expected);
     }
 }
 
 #[test]
 fn goals_that_cannot_be_judged() {
-    let three = "goal \"Pinned memory is three times as fast\"";
-    let cases = [
-        (
-            "[[goal]]",
-            "[[aim]]",
-            "`goals` block: line 1: unknown field `aim`, expected `goal`".to_owned(),
-        ),
-        (
-            "limit = ",
-            "limits = ",
-            "`goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`".to_owned(),
-        ),
-        (
-            "at_least = 3.0",
-            "at_least = 0.0",
-            format!("`goals` block: {three}: `at_least` and `at_most` must be more than 0"),
-        ),
-        (
-            "at_least = 3.0",
-            "at_least = 3.0\nat_most = 4.0",
-            format!("`goals` block: {three}: takes one of `at_least` and `at_most`"),
-        ),
-        (
-            "achieved = \"speedup\"",
-            "achieved = \"none\"",
-            format!("`goals` block: {three}: there is no quantity `none` on `page.md`"),
-        ),
-        (
-            "unit = \"×\"",
-            "unit = \"%\"",
-            format!("`goals` block: {three}: `speedup` is in `×`, not `%`"),
-        ),
-        (
-            "page = \"copy\"",
-            "page = \"none\"",
-            format!("`goals` block: {three}: there is no page `none.md` in the book"),
-        ),
-        (
-            "{{peak}}",
-            "{{none}}",
-            format!("`goals` block: {three}: there is no quantity `none` on `page.md`"),
-        ),
-        ("{{peak}}", "{{peak", format!("`goals` block: {three}: `{{{{` has no `}}}}`")),
-    ];
-    for (from, to, expected) in cases {
-        check_block("goals", from, to, &expected);
+    let cases = r#"
+        [[goal]] => [[aim]] => `goals` block: line 1: unknown field `aim`, expected `goal`
+        limit =  => limits =  => `goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`
+        at_least = 3.0 => at_least = 0.0 => `goals` block: goal "Pinned memory is three times as fast": `at_least` and `at_most` must be more than 0
+        at_least = 3.0 => at_least = 3.0\nat_most = 4.0 => `goals` block: goal "Pinned memory is three times as fast": takes one of `at_least` and `at_most`
+        achieved = "speedup" => achieved = "none" => `goals` block: goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
+        unit = "×" => unit = "%" => `goals` block: goal "Pinned memory is three times as fast": `speedup` is in `×`, not `%`
+        page = "copy" => page = "none" => `goals` block: goal "Pinned memory is three times as fast": there is no page `none.md` in the book
+        {{peak}} => {{none}} => `goals` block: goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
+        {{peak}} => {{peak => `goals` block: goal "Pinned memory is three times as fast": `{{` has no `}}`
+    "#;
+    for [from, to, expected] in &table(cases) {
+        check_block("goals", from, to, expected);
     }
 }
 
@@ -1372,63 +1031,23 @@ fn an_id_twice_in_the_book() {
 
 #[test]
 fn claims_that_break_a_rule() {
-    let cases = [
-        ("page = \"copy\"", "", "C1: has tests but no `page`"),
-        (
-            "page = \"copy\"",
-            "page = \"none\"",
-            "C1: there is no page `none.md` in the book",
-        ),
-        (
-            "page = \"copy\"",
-            "page = \"copy\"\nawaits = \"x\"",
-            "C1: has tests: drop `awaits` and `outside`",
-        ),
-        ("id = \"C2\"", "id = \"C1\"", "C1: the id stands here twice"),
-        ("id = \"W1\"", "id = \"C1\"", "C1: the id stands here twice"),
-        ("id = \"C2\"", "id = \"C 2\"", "C 2: an id is letters and digits"),
-        (
-            "section = \"8.2\"",
-            "section = \"8.1\"",
-            "C1: no page has `{{scorecard 8.1}}`",
-        ),
-        (
-            "claimed = 4.0",
-            "claimed = 0.0",
-            "C1: test \"pinned over pageable\": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone",
-        ),
-        (
-            "tolerance = 0.2",
-            "tolerance = nan",
-            "C1: test \"pinned over pageable\": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone",
-        ),
-        (
-            "quantity = \"speedup\"",
-            "quantity = \"none\"",
-            "C1: test \"pinned over pageable\": there is no quantity `none` on `copy.md`",
-        ),
-        (
-            "unit = \"×\"",
-            "unit = \"GB/s\"",
-            "C1: test \"pinned over pageable\": `speedup` is in `×`, not `GB/s`",
-        ),
-        (
-            "printed = 45.0",
-            "printed = 89.0",
-            "C3: recomputing \"both directions counted\": gives what is printed, so it is no erratum",
-        ),
-        (
-            "erratum = \"It reads *and* writes.\"",
-            "",
-            "C3: recomputing \"both directions counted\": gives 89.5, not what is printed; say in `erratum` what is right",
-        ),
-        (
-            "expression = \"2 *",
-            "expression = \"x *",
-            "C3: recomputing \"both directions counted\": `x * 4096^2 * 4 / 1.5e-3 / 1e9`: Undefined(\"x\")",
-        ),
-    ];
-    for (from, to, expected) in cases {
+    let cases = r#"
+        page = "copy" =>  => C1: has tests but no `page`
+        page = "copy" => page = "none" => C1: there is no page `none.md` in the book
+        page = "copy" => page = "copy"\nawaits = "x" => C1: has tests: drop `awaits` and `outside`
+        id = "C2" => id = "C1" => C1: the id stands here twice
+        id = "W1" => id = "C1" => C1: the id stands here twice
+        id = "C2" => id = "C 2" => C 2: an id is letters and digits
+        section = "8.2" => section = "8.1" => C1: no page has `{{scorecard 8.1}}`
+        claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
+        tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
+        quantity = "speedup" => quantity = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`
+        unit = "×" => unit = "GB/s" => C1: test "pinned over pageable": `speedup` is in `×`, not `GB/s`
+        printed = 45.0 => printed = 89.0 => C3: recomputing "both directions counted": gives what is printed, so it is no erratum
+        erratum = "It reads *and* writes." =>  => C3: recomputing "both directions counted": gives 89.5, not what is printed; say in `erratum` what is right
+        expression = "2 * => expression = "x * => C3: recomputing "both directions counted": there is no `x` to be computed with
+    "#;
+    for [from, to, expected] in &table(cases) {
         assert!(CLAIMS.contains(from), "{from}");
         let fixture = Fixture::new();
         fixture.write("book/claims.toml", &CLAIMS.replacen(from, to, 1));
@@ -1442,24 +1061,19 @@ fn a_verdict_follows_from_the_numbers() {
         "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"\ntolerance = 0.2\n";
     assert!(CLAIMS.contains(TEST));
     // The measured ratio is 3.67×, the largest share 45.2 %.
-    let cases = [
-        ("speedup", "×", "claimed = 4.0", "reproduced"),
-        ("speedup", "×", "claimed = 5.0", "same-direction"),
-        ("speedup", "×", "claimed = 0.5", "refuted"),
-        (
-            "speedup",
-            "×",
-            "claimed = 0.5\nabout = \"PCIe 3.0\"",
-            "depends-on-the-machine",
-        ),
-        ("speedup", "×", "more_than = 1.0", "reproduced"),
-        ("speedup", "×", "more_than = 4.0", "same-direction"),
-        ("best", "%", "claimed = 50.0", "reproduced"),
-        ("best", "%", "claimed = 90.0", "same-direction"),
-        ("best", "%", "more_than = 40.0", "reproduced"),
-        ("best", "%", "more_than = 50.0", "refuted"),
-    ];
-    for (quantity, unit, claimed, class) in cases {
+    let cases = r#"
+        speedup => × => claimed = 4.0 => reproduced
+        speedup => × => claimed = 5.0 => same-direction
+        speedup => × => claimed = 0.5 => refuted
+        speedup => × => claimed = 0.5\nabout = "PCIe 3.0" => depends-on-the-machine
+        speedup => × => more_than = 1.0 => reproduced
+        speedup => × => more_than = 4.0 => same-direction
+        best => % => claimed = 50.0 => reproduced
+        best => % => claimed = 90.0 => same-direction
+        best => % => more_than = 40.0 => reproduced
+        best => % => more_than = 50.0 => refuted
+    "#;
+    for [quantity, unit, claimed, class] in &table(cases) {
         let fixture = Fixture::new();
         let tolerance = match claimed.starts_with("more_than") {
             true => "",
@@ -1530,12 +1144,14 @@ fn the_reference_must_have_every_measurement() {
             "copy.md:3: `quantities` block: `pinned`: matches none on `h200`: `kind` is `pageable`",
             "copy.md:3: `quantities` block: `samples`: matches none on `h200`: `kind` is `pageable`",
             "claims.toml: C1: test \"pinned over pageable\": `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:24: {{speedup}}: `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:24: {{pinned}}: `pinned` has no value, see the quantities of `copy.md`",
-            "copy.md:24: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
-            "copy.md:31: prediction \"pinned\": `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:39: chart \"copies\": model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
-            "copy.md:86: `goals` block: goal \"Pinned memory is three times as fast\": `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:16: {{speedup}}: `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:16: {{pinned}}: `pinned` has no value, see the quantities of `copy.md`",
+            "copy.md:16: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
+            "copy.md:17: {{best}}: `best` has no value, see the quantities of `copy.md`",
+            "copy.md:17: {{samples}}: `samples` has no value, see the quantities of `copy.md`",
+            "copy.md:23: prediction \"pinned\": `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:29: chart \"copies\": model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
+            "copy.md:62: `goals` block: goal \"Pinned memory is three times as fast\": `speedup` has no value, see the quantities of `copy.md`",
         ],
     );
 }

@@ -38,9 +38,7 @@ fn counters(machine: &str, source: Source, sectors: u64) -> Record {
 }
 
 fn fixture(block: &str) -> Fixture {
-    let fixture = Fixture::new();
-    fixture.write("book/claims.toml", "");
-    fixture.pages(&[("page", block)]);
+    let fixture = Fixture::page(block);
     fixture.record(&counters("h200", Source::Profiled, 4));
     fixture.record(&counters(EMULATED, Source::Emulated, 8));
     fixture

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use lab::lessons;
 use record::Results;
+use report::Unused;
 
 /// Options of `cargo workbook build`.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -19,6 +20,9 @@ pub(crate) struct Arguments {
     /// Fail if a committed figure is not what the records give, instead of writing it
     #[arg(long)]
     check: bool,
+    /// List the measured cases of the reference records that no page shows
+    #[arg(long)]
+    unused: bool,
 }
 
 /// What mdBook asks of a preprocessor.
@@ -63,6 +67,12 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     }
     for path in &built.removed {
         anstream::println!("removed: {}", shown(root, path));
+    }
+    for Unused { experiment, measured, cases } in &built.unused {
+        if arguments.unused {
+            anstream::println!("{experiment}: {} of {measured} cases", cases.len());
+            cases.iter().for_each(|case| anstream::println!("    {case}"));
+        }
     }
     anstream::println!("the book: {}", built.html.join("index.html").display());
     Ok(built.html)

@@ -683,8 +683,8 @@ fn the_preprocessor_gives_mdbook_the_expanded_chapters_and_nothing_else() {
     checkout.write("book/claims.toml", ""); // the book has one page, it would miss others
     let figures = contents(&checkout.path("book/src/figures"));
     let content = "# A page\n\nIt reaches {{peak}}. `{{peak}}` is how to say so.\n\n\
-        ```quantities\nexperiment = \"coalescing\"\n[peak]\n\
-        is = \"machine coalescing : memory_peak\"\n```\n\n{{provenance}}\n";
+        ```quantities\nexperiment = \"coalescing\"\n\
+        peak = \"machine coalescing : memory_peak\"\n```\n\n{{provenance}}\n";
     let ended = preprocess(&checkout, &sent_by_mdbook(&checkout, content));
     let book: Value = serde_json::from_str(ended.succeeds())
         .unwrap_or_else(|e| panic!("not JSON: {e}: {ended}"));

@@ -39,6 +39,8 @@ mod tests;
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
+
 use scale::Span;
 use text::{SIZE, escape};
 
@@ -292,9 +294,11 @@ pub struct Axis {
 }
 
 /// How values are spaced on an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Evenly.
+    #[default]
     Linear,
     /// By their logarithm; ticks at powers of two.
     Log2,
@@ -333,7 +337,8 @@ pub struct Reference {
 }
 
 /// What a reference stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReferenceKind {
     /// What the hardware can do at most: a thin line.
     Peak,

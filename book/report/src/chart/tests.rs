@@ -632,18 +632,12 @@ fn no_finite_number_panics() {
             for unit in units {
                 let references =
                     vec![reference("Reference", b, ReferenceKind::Peak)];
-                let (x, y) = (axis(scale, unit), axis(scale, unit));
                 let series = vec![series("series", &[(a, b), (b, a)])];
-                let form = Lines {
-                    x,
-                    y,
-                    series,
-                    models: vec![],
-                    references,
-                    marks: vec![],
-                    steps: false,
-                };
-                svg(&figure(Form::Lines(form)), Width::Narrow);
+                let mut chart = lines(scale, series, vec![], references);
+                if let Form::Lines(lines) = &mut chart.form {
+                    (lines.x, lines.y) = (axis(scale, unit), axis(scale, unit));
+                }
+                svg(&chart, Width::Narrow);
             }
             let mut chart = bars(&["a", "b"], &[a, b], vec![]);
             if let Form::Bars(bars) = &mut chart.form {

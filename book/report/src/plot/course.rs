@@ -1,15 +1,61 @@
-//! The course of an operation: what ran when, and memory over time, from a `chart` block
-//! with one machine's record.
+//! The course of an operation: what ran when, and memory over time.
 
 use record::{Measurement, MemoryReading, Span};
+use serde::Deserialize;
 
+use super::{Plot, ReferenceLine};
 use crate::chart::{
-    Axis, Kind, Lane, Lines, Memory, MemoryPanel, Panel, Piece, Point, Scale,
-    Series, Timeline, Unit as AxisUnit,
+    self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series,
+    Unit as AxisUnit,
 };
-use crate::figure;
-use crate::plot::Plot;
+use crate::metric::Metric;
+use crate::select::Filter;
 use crate::unit::Unit;
+
+/// What a timeline says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timeline {
+    /// The measurements, from the top down; without, the only one that is chosen.
+    #[serde(default)]
+    panels: Vec<Panel>,
+    /// The lanes that are drawn, in order; without, all.
+    lanes: Option<Vec<String>>,
+    /// Each panel has a time axis of its own.
+    #[serde(default)]
+    own_axes: bool,
+    /// The time axis in words.
+    x_label: Option<String>,
+    /// What is written at the end of each panel's heading.
+    note: Option<Metric>,
+}
+
+/// What a chart of memory over time says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// The measurements, from the top down; without, the only one that is chosen.
+    #[serde(default)]
+    panels: Vec<Panel>,
+    /// The series of readings that are drawn, in order; without, all.
+    readings: Option<Vec<String>>,
+    /// The axis of memory in words.
+    pub y_label: String,
+    /// Straight lines to compare with.
+    #[serde(default)]
+    references: Vec<ReferenceLine>,
+}
+
+/// One measurement of a timeline or of memory over time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// The heading.
+    label: String,
+    /// Which measurement, of those that the block chooses.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+}
 
 /// Kinds of work and their colours, the same in the whole book; none stands for waiting.
 const KINDS: [(&str, Option<usize>); 8] = [
@@ -25,21 +71,20 @@ const KINDS: [(&str, Option<usize>); 8] = [
 /// As many as there are colours.
 const MOST_KINDS: usize = 6;
 
-impl Plot<'_> {
-    /// A timeline.
-    pub fn timeline(&self) -> Result<Timeline, String> {
-        let block = self.block;
-        let chosen = self.panels(|m| match m.spans.is_empty() {
+impl Timeline {
+    /// The chart.
+    pub fn draw(&self, plot: &Plot) -> Result<chart::Timeline, String> {
+        let chosen = plot.panels(&self.panels, |m| match m.spans.is_empty() {
             true => Err("the measurement has no timeline".to_owned()),
             false => Ok(()),
         })?;
         let spans = || chosen.iter().flat_map(|(_, m)| &m.spans);
         let there = distinct(spans().map(|span| span.lane.as_str()));
         let lanes =
-            self.those(&there, block.lanes.as_deref(), "lanes: no span lies in")?;
+            plot.those(&there, self.lanes.as_deref(), "lanes: no span lies in")?;
         let drawn = || spans().filter(|span| lanes.contains(&span.lane.as_str()));
         let kinds = kinds(&distinct(drawn().map(kind)))?;
-        self.check_labels(|name| {
+        plot.check_labels(|name| {
             kinds.iter().any(|(kind, _)| *kind == name) || lanes.contains(&name)
         })?;
 
@@ -49,7 +94,7 @@ impl Plot<'_> {
             let took = Unit::Time.print(end - start);
             let hover = format!(
                 "{}, {label}: {took}, from {from} to {to}",
-                block.called(lane)
+                plot.called(lane)
             );
             let known = kinds.iter().find(|(name, _)| *name == kind(span));
             let color = known.and_then(|(_, color)| *color);
@@ -58,52 +103,50 @@ impl Plot<'_> {
         let lane = |m: &Measurement, lane: &&str| {
             let here = m.spans.iter().filter(|span| span.lane == *lane);
             let pieces: Vec<Piece> = here.map(piece).collect();
-            let label = block.called(lane);
+            let label = plot.called(lane);
             (!pieces.is_empty()).then_some(Lane { label, pieces })
         };
         let mut panels = vec![];
         for (panel, m) in &chosen {
-            let note = match &block.y {
-                None => None,
-                Some(metric) => self.or_left_out(metric.of(self.record, m))?,
-            };
-            let note = note.map(|estimate| block.unit().print(estimate.value));
-            panels.push(Panel {
+            let mut note = String::new();
+            if let Some(metric) = &self.note {
+                let found = plot.or_left_out(metric.of(plot.record, m))?;
+                note.extend(found.map(|found| metric.unit().print(found.value)));
+            }
+            panels.push(chart::Panel {
                 label: panel.label.clone(),
-                note: note.unwrap_or_default(),
+                note,
                 lanes: lanes.iter().filter_map(|name| lane(m, name)).collect(),
             });
         }
         let kinds = kinds
             .iter()
-            .map(|&(name, color)| Kind { label: block.called(name), color });
-        Ok(Timeline {
-            time: self.time(),
-            shared: block.own_axes != Some(true),
+            .map(|&(name, color)| Kind { label: plot.called(name), color });
+        Ok(chart::Timeline {
+            time: time(&self.x_label),
+            shared: !self.own_axes,
             kinds: kinds.collect(),
             panels,
         })
     }
+}
 
-    /// Memory over time.
-    pub fn memory(&self) -> Result<Memory, String> {
-        let block = self.block;
-        let chosen = self.panels(|m| match m.memory.is_empty() {
+impl Memory {
+    /// The chart.
+    pub fn draw(&self, plot: &Plot) -> Result<chart::Memory, String> {
+        let chosen = plot.panels(&self.panels, |m| match m.memory.is_empty() {
             true => Err("the measurement has no memory over time".to_owned()),
             false => Ok(()),
         })?;
         let names =
             chosen.iter().flat_map(|(_, m)| m.memory.keys().map(String::as_str));
         let there = distinct(names);
-        let drawn = self.those(
-            &there,
-            block.readings.as_deref(),
-            "readings: there are none of",
-        )?;
-        self.check_labels(|name| drawn.contains(&name))?;
+        let wanted = self.readings.as_deref();
+        let drawn = plot.those(&there, wanted, "readings: there are none of")?;
+        plot.check_labels(|name| drawn.contains(&name))?;
 
         let series = |m: &Measurement, name: &&str| {
-            let label = block.called(name);
+            let label = plot.called(name);
             let readings = m.memory.get(*name).map_or(&[][..], Vec::as_slice);
             let points =
                 changes(readings).map(|&MemoryReading { seconds, bytes }| {
@@ -117,33 +160,37 @@ impl Plot<'_> {
         };
         let mut panels = vec![];
         for (panel, m) in &chosen {
+            let (label, unit) = (self.y_label.clone(), AxisUnit::Bytes);
+            let (scale, references) = (Scale::Linear, &self.references);
             let lines = Lines {
-                x: self.time(),
-                y: self.values(),
+                x: time(&None),
+                y: Axis { label, scale, unit },
                 series: drawn.iter().map(|name| series(m, name)).collect(),
                 models: vec![],
-                references: self.references()?,
+                references: plot.references(references, &Unit::Bytes, scale)?,
                 marks: vec![],
                 steps: true,
             };
             panels.push(MemoryPanel { label: panel.label.clone(), lines });
         }
-        Ok(Memory { panels })
+        Ok(chart::Memory { panels })
     }
+}
 
+impl Plot<'_> {
     /// The measurement of each panel that has what is to be drawn of it.
     fn panels(
         &self,
+        panels: &[Panel],
         check: impl Fn(&Measurement) -> Result<(), String>,
-    ) -> Result<Vec<(figure::Panel, &Measurement)>, String> {
-        let block = self.block;
-        let mut panels = block.panels.clone();
+    ) -> Result<Vec<(Panel, &Measurement)>, String> {
+        let mut panels = panels.to_vec();
         if panels.is_empty() {
-            panels.push(figure::Panel::default());
+            panels.push(Panel::default());
         }
         let mut chosen = vec![];
         for panel in panels {
-            let found = block.filter.and(&panel.filter).one(self.record);
+            let found = self.common.filter.and(&panel.filter).one(self.record);
             let found = found.and_then(|m| check(m).map(|()| m));
             let found = found.map_err(|e| match panel.label.as_str() {
                 "" => e,
@@ -176,17 +223,23 @@ impl Plot<'_> {
 
     /// A label of what is not drawn would be silent.
     fn check_labels(&self, drawn: impl Fn(&str) -> bool) -> Result<(), String> {
-        let unknown = self.block.labelled().find(|name| !drawn(name));
+        let unknown = self.common.labels.keys().find(|name| !drawn(name));
         let unknown = unknown.map_or(Ok(()), |name| {
             Err(format!("labels: nothing that is drawn is called `{name}`"))
         });
         self.or_left_out(unknown).map(|_| ())
     }
 
-    fn time(&self) -> Axis {
-        let label = self.block.x_label.clone().unwrap_or_else(|| "Time".to_owned());
-        Axis { label, scale: Scale::Linear, unit: AxisUnit::Time }
+    /// What a lane, a kind of work or a series of readings is called.
+    fn called(&self, name: &str) -> String {
+        let label = self.common.labels.get(name).cloned();
+        label.unwrap_or_else(|| name.replace('_', " "))
     }
+}
+
+fn time(label: &Option<String>) -> Axis {
+    let label = label.clone().unwrap_or_else(|| "Time".to_owned());
+    Axis { label, scale: Scale::Linear, unit: AxisUnit::Time }
 }
 
 /// The kind of work that a piece is: the first word of its label.

@@ -1,0 +1,254 @@
+//! A page's text, with every directive replaced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::claims::Ledger;
+use crate::directive::{self, Directive, Found};
+use crate::figure::Picture;
+use crate::page::Page;
+use crate::quantity::Quantities;
+use crate::records::Records;
+use crate::{html, includes, provenance, scorecard};
+
+/// The text of a page, and where in it the directives are.
+#[derive(Debug)]
+pub struct Text {
+    /// Its path in `src/`.
+    pub path: String,
+    text: String,
+    directives: Vec<Found<Directive>>,
+    /// It says that it is a draft.
+    draft: bool,
+    /// It is one of an experiment that has no record.
+    unrecorded: bool,
+}
+
+/// What a draft says below its title.
+const DRAFT: &str = "\n<p class=\"draft\">This page is a draft: no reference machine has \
+    recorded its experiment yet.</p>\n\n";
+/// In place of what is not recorded yet, in a sentence and as a block.
+const PENDING: &str = "<span class=\"value\">not recorded yet</span>";
+const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
+
+/// Everything that a page is expanded with.
+pub struct Context<'a> {
+    /// The records of all machines.
+    pub records: &'a Records,
+    /// The judged claims.
+    pub ledger: &'a Ledger,
+    /// Every page of the book.
+    pub pages: &'a [Page],
+}
+
+/// Finds the directives of `text` and evaluates its quantities; also what is wrong with
+/// them. `path` is the page's path in `src`. A `draft` has no problem where its experiment
+/// has no record.
+pub fn read(
+    path: &str,
+    text: &str,
+    src: &Path,
+    records: &Records,
+    draft: bool,
+) -> (Page, Text, Vec<String>) {
+    let mut problems = Problems { path, text, found: vec![] };
+    let folder = src.join(path);
+    for (start, name, problem) in
+        includes::check(text, folder.parent().unwrap_or(src))
+    {
+        problems.at(start, &name, &problem);
+    }
+    let mut page = Page {
+        stem: path.trim_end_matches(".md").to_owned(),
+        quantities: Quantities::of(path),
+        axes: BTreeMap::new(),
+        verdicts: BTreeSet::new(),
+        sections: BTreeSet::new(),
+    };
+    let mut directives = vec![];
+    let mut first = None; // the first block of quantities
+    for Found { range, name, what } in directive::find(text) {
+        let what = what.and_then(|what| {
+            match &what {
+                Directive::Quantities(toml) => {
+                    first.get_or_insert(range.start);
+                    page.quantities.add(toml)?;
+                }
+                Directive::Chart(block) => {
+                    page.axes.insert(block.id.clone(), block.axis());
+                }
+                Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
+                Directive::Scorecard(section) => {
+                    page.sections.insert(section.clone());
+                }
+                _ => {}
+            }
+            Ok(what)
+        });
+        match what {
+            Ok(what) => directives.push(Found { range, name, what }),
+            Err(problem) => problems.at(range.start, &name, &problem),
+        }
+    }
+    let without_value = page.quantities.evaluate(records);
+    let experiment = page.quantities.experiment.as_deref().unwrap_or_default();
+    let unrecorded = draft && records.both(experiment, None, |_, _| Ok(())).is_err();
+    for problem in without_value.iter().filter(|_| !unrecorded) {
+        problems.at(first.unwrap_or(0), "`quantities` block", problem);
+    }
+    let found = problems.found;
+    let (path, text) = (path.to_owned(), text.to_owned());
+    (page, Text { path, text, directives, draft, unrecorded }, found)
+}
+
+impl Text {
+    /// The text of `page` with every directive replaced, its figures, and what is wrong
+    /// with it.
+    pub fn expand(
+        &self,
+        page: &Page,
+        context: &Context,
+    ) -> (String, Vec<Picture>, Vec<String>) {
+        let Text { path, text, directives, .. } = self;
+        let mut problems = Problems { path, text, found: vec![] };
+        let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
+        for Found { range, name, what } in directives {
+            out += &text[end..range.start];
+            match self.replace(what, page, context, &mut pictures) {
+                // HTML ends with a line break; with the directive's own that makes the
+                // blank line after which Markdown goes on.
+                Ok(html) => out += &html,
+                Err(_) if self.unrecorded && needs_records(what, page) => {
+                    out += if what.is_block() { PENDING_BLOCK } else { PENDING };
+                }
+                Err(problem) => problems.at(range.start, name, &problem),
+            }
+            end = range.end;
+        }
+        out += &text[end..];
+        if self.draft {
+            let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
+            out.insert_str(below_the_title, DRAFT);
+        }
+        (out, pictures, problems.found)
+    }
+
+    fn replace(
+        &self,
+        directive: &Directive,
+        page: &Page,
+        context: &Context,
+        pictures: &mut Vec<Picture>,
+    ) -> Result<String, String> {
+        let Context { records, ledger, pages } = context;
+        let root = "../".repeat(page.stem.matches('/').count());
+        Ok(match directive {
+            Directive::Quantities(_) => String::new(),
+            Directive::Quantity(name) => {
+                page.quantities.value(name, records, html::inline)?
+            }
+            Directive::Verdict(id) => {
+                scorecard::badge(ledger.entry(id)?, records, &root)
+            }
+            Directive::Claim(id) => {
+                scorecard::quotation(&ledger.entry(id)?.claim, &root)
+            }
+            Directive::Scorecard(section) => {
+                scorecard::section(section, ledger, records, pages, &root)?
+            }
+            Directive::Errata => scorecard::errata(ledger, &root)?,
+            Directive::Provenance => self.provenance(page, records)?,
+            Directive::Chart(block) => {
+                let (html, new) = block.expand(records, page)?;
+                pictures.extend(new);
+                html
+            }
+            Directive::Table(block) => block.expand(records, page)?,
+            Directive::Counted(block) => block.expand(records, page)?,
+            Directive::Prediction(block) => block.expand(records, page)?,
+            Directive::Goals(block) => block.expand(records, page, pages, &root)?,
+        })
+    }
+
+    /// Where the page's numbers come from: the reader's machine, the reference machine, and
+    /// those that the page names besides.
+    fn provenance(&self, page: &Page, records: &Records) -> Result<String, String> {
+        let experiment = page.experiment(&None)?;
+        let both = records.both(experiment, None, |_, record| Ok(record))?;
+        let mut shown: Vec<_> =
+            both.each().map(|(record, beside)| (*record, beside)).collect();
+        let mut names = page.quantities.machines();
+        for found in &self.directives {
+            match &found.what {
+                Directive::Chart(block) => {
+                    names.extend(block.common.machine.clone())
+                }
+                Directive::Table(block) => names.extend(block.machines().cloned()),
+                _ => {}
+            }
+        }
+        for name in names {
+            let is_shown =
+                shown.iter().any(|(record, _)| record.machine.name == name);
+            if let (false, Ok(record)) =
+                (is_shown, records.named(&name)?.record(experiment))
+            {
+                shown.push((record, true));
+            }
+        }
+        let lists = shown.into_iter();
+        Ok(lists.map(|(record, beside)| provenance::full(record, beside)).collect())
+    }
+
+    /// Its charts and predictions, as errors call them: each must be the only one of its
+    /// name in the book.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        let is_named = |what: &Directive| {
+            matches!(what, Directive::Chart(_) | Directive::Prediction(_))
+        };
+        let named =
+            self.directives.iter().filter(move |found| is_named(&found.what));
+        named.map(|found| found.name.as_str())
+    }
+
+    /// The quantities that nothing uses, as problems.
+    pub fn unused(&self, page: &Page) -> Vec<String> {
+        let Text { path, text, directives, .. } = self;
+        let mut problems = Problems { path, text, found: vec![] };
+        let is_first =
+            |f: &&Found<Directive>| matches!(f.what, Directive::Quantities(_));
+        let first = directives.iter().find(is_first).map_or(0, |f| f.range.start);
+        for name in page.quantities.unused() {
+            let problem = format!("`{name}`: nothing uses it");
+            problems.at(first, "`quantities` block", &problem);
+        }
+        problems.found
+    }
+}
+
+/// Whether a directive shows what was recorded. A quantity has to be defined, though.
+fn needs_records(directive: &Directive, page: &Page) -> bool {
+    match directive {
+        Directive::Quantity(name) => page.quantities.defines(name),
+        Directive::Provenance
+        | Directive::Chart(_)
+        | Directive::Table(_)
+        | Directive::Counted(_)
+        | Directive::Prediction(_) => true,
+        _ => false,
+    }
+}
+
+/// Problems of one page, each with the line and the directive.
+struct Problems<'a> {
+    path: &'a str,
+    text: &'a str,
+    found: Vec<String>,
+}
+
+impl Problems<'_> {
+    fn at(&mut self, start: usize, directive: &str, problem: &str) {
+        let line = self.text[..start].matches('\n').count() + 1;
+        self.found.push(format!("{}:{line}: {directive}: {problem}", self.path));
+    }
+}

@@ -1,0 +1,70 @@
+//! Bars, in groups.
+
+use record::Parameter;
+use serde::Deserialize;
+
+use super::{Plot, ReferenceLine, Values};
+use crate::chart::{Bar, Bars, Group};
+use crate::metric::Estimate;
+use crate::select;
+
+/// What a chart of bars says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// The parameter that tells one bar of a group from the other.
+    bar: String,
+    /// The parameter that tells one group from the other.
+    group: Option<String>,
+    /// The axis of values.
+    pub y: Values,
+    #[serde(default)]
+    order: Vec<Parameter>,
+    /// Straight lines to compare with.
+    #[serde(default)]
+    references: Vec<ReferenceLine>,
+}
+
+impl Block {
+    /// The chart.
+    pub fn draw(&self, plot: &Plot) -> Result<Bars, String> {
+        let (chosen, names) = plot.chosen(&self.order)?;
+        // The same bar has the same colour in every group.
+        let colors = names.groups(&chosen, Some(&self.bar));
+        if colors.is_empty() {
+            return Err("bar: no measurement has this parameter".to_owned());
+        }
+        let mut groups = vec![];
+        for (label, measurements) in names.groups(&chosen, self.group.as_deref()) {
+            let mut bars = vec![];
+            for (color, (name, _)) in colors.iter().enumerate() {
+                let here = names.groups(&measurements, Some(&self.bar));
+                let Some((_, here)) = here.iter().find(|(label, _)| label == name)
+                else {
+                    continue; // not every group has every bar
+                };
+                let m = select::only(here).map_err(|keys| {
+                    let count = here.len();
+                    format!(
+                        "{count} measurements are \"{name}\"; add {keys} to `where`"
+                    )
+                })?;
+                let Some((estimate, words)) =
+                    plot.or_left_out(self.y.value(plot, m))?
+                else {
+                    continue;
+                };
+                let Estimate { value, low, high } = estimate;
+                let (label, hover) = (name.clone(), format!("{name}: {words}"));
+                bars.push(Bar { label, value, low, high, hover, color });
+            }
+            groups.push(Group { label, bars });
+        }
+        if groups.iter().all(|group| group.bars.is_empty()) {
+            return Err("there is nothing to draw".to_owned());
+        }
+        let Values { of, scale, .. } = &self.y;
+        let references = plot.references(&self.references, &of.unit(), *scale)?;
+        Ok(Bars { value: self.y.axis(), groups, references })
+    }
+}

@@ -1,0 +1,224 @@
+//! Lines: curves over a swept parameter, beside models of them.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Parameter, Record};
+use serde::Deserialize;
+
+use super::{Plot, ReferenceLine, Values, on_scale, same_unit};
+use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
+use crate::fit::Fit;
+use crate::metric::{Estimate, Metric};
+use crate::names::Names;
+use crate::query;
+use crate::select::{self, Filter};
+use crate::unit::Unit;
+
+/// What a chart of lines says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// The axis that values are plotted over.
+    pub x: Along,
+    /// The axis of values.
+    pub y: Values,
+    /// The parameter that tells one line from the other.
+    series: Option<String>,
+    #[serde(default)]
+    order: Vec<Parameter>,
+    /// Straight lines to compare with.
+    #[serde(default)]
+    references: Vec<ReferenceLine>,
+    /// Curves that a model gives.
+    #[serde(default)]
+    models: Vec<Model>,
+    /// Places on the x axis that matter.
+    #[serde(default)]
+    marks: Vec<MarkLine>,
+}
+
+/// The axis that values are plotted over.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Along {
+    /// A parameter; its name tells the unit.
+    of: String,
+    /// The axis in words.
+    pub label: String,
+    /// Its scale.
+    #[serde(default)]
+    scale: Scale,
+}
+
+/// A place on the x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkLine {
+    /// What is there.
+    label: String,
+    /// The place: what a quantity can be, or a quantity's name.
+    is: String,
+}
+
+/// A curve that a model gives: a value stored with each measurement, or a fit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// What it is called.
+    label: String,
+    /// The stored value.
+    metric: Option<Metric>,
+    /// What is fitted: the chart's own metric.
+    fit: Option<Metric>,
+    /// Of which measurements.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+}
+
+impl Block {
+    /// The chart.
+    pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {
+        let (chosen, names) = plot.chosen(&self.order)?;
+        let mut series = vec![];
+        for (label, measurements) in names.groups(&chosen, self.series.as_deref()) {
+            let of = |m: &Measurement| self.y.value(plot, m);
+            let points = self.points(plot, &label, &measurements, of)?;
+            series.push(Series { label, points });
+        }
+        if series.iter().all(|series| series.points.is_empty()) {
+            return Err("there is nothing to draw".to_owned());
+        }
+        let mut models = vec![];
+        for model in &self.models {
+            let curves = self.model(plot, &names, model);
+            let curves =
+                curves.map_err(|e| format!("model \"{}\": {e}", model.label));
+            models.extend(plot.or_left_out(curves)?.into_iter().flatten());
+        }
+        let Along { label, scale, .. } = &self.x;
+        let unit = self.x_unit().on_axis();
+        let x = Axis { label: label.clone(), scale: *scale, unit };
+        let Values { of, scale, .. } = &self.y;
+        let references = plot.references(&self.references, &of.unit(), *scale)?;
+        let (y, marks) = (self.y.axis(), self.marks(plot)?);
+        Ok(Lines { x, y, series, models, references, marks, steps: false })
+    }
+
+    fn x_unit(&self) -> Unit {
+        Unit::of_name(&self.x.of)
+    }
+
+    /// One line's points, by rising x.
+    fn points(
+        &self,
+        plot: &Plot,
+        label: &str,
+        measurements: &[&Measurement],
+        of: impl Fn(&Measurement) -> Result<(Estimate, String), String>,
+    ) -> Result<Vec<Point>, String> {
+        let key = &self.x.of;
+        let mut at: BTreeMap<u64, Vec<&Measurement>> = BTreeMap::new();
+        for m in measurements {
+            let x = select::parameter(m, key).and_then(|x| x.integer());
+            at.entry(
+                x.ok_or_else(|| format!("x: a measurement has no number `{key}`"))?,
+            )
+            .or_default()
+            .push(m);
+        }
+        let mut points = vec![];
+        for (x, here) in at {
+            let m = select::only(&here).map_err(|keys| {
+                let count = here.len();
+                format!("{count} measurements stand at {key} = {x}; add {keys} to `where`")
+            })?;
+            let found = on_scale(x as f64, self.x.scale)
+                .and_then(|x| Ok((x, of(m)?)))
+                .map_err(|e| format!("at {key} = {x}: {e}"));
+            if let Some((x, (estimate, words))) = plot.or_left_out(found)? {
+                let comma = if label.is_empty() { "" } else { ", " };
+                let hover =
+                    format!("{label}{comma}{}: {words}", self.x_unit().print(x));
+                let Estimate { value, low, high } = estimate;
+                points.push(Point { x, y: value, low, high, hover });
+            }
+        }
+        Ok(points)
+    }
+
+    /// A model's curves: one for each line that it speaks of.
+    fn model(
+        &self,
+        plot: &Plot,
+        names: &Names,
+        model: &Model,
+    ) -> Result<Vec<Series>, String> {
+        let chosen = plot.common.filter.and(&model.filter).all(plot.record)?;
+        let unit = self.y.of.unit();
+        let curve = match (&model.metric, &model.fit) {
+            (Some(metric), None) => {
+                same_unit(&metric.unit(), &unit)?;
+                Curve::Metric(metric)
+            }
+            (None, Some(metric)) if *metric != self.y.of => {
+                return Err("`fit` must be what `y` is".to_owned());
+            }
+            (None, Some(Metric::Time)) => Curve::Time(query::fit(&chosen)?),
+            (None, Some(Metric::Bandwidth)) => {
+                Curve::Bandwidth(query::fit(&chosen)?)
+            }
+            (None, Some(_)) => {
+                return Err("a fit gives time or bandwidth".to_owned());
+            }
+            _ => return Err("give either `metric` or `fit`".to_owned()),
+        };
+        let lines = names.groups(&chosen, self.series.as_deref());
+        let several = lines.len() > 1;
+        let series = lines.into_iter().map(|(line, measurements)| {
+            let label = match several {
+                true => format!("{}, {line}", model.label),
+                false => model.label.clone(),
+            };
+            let points = self.points(plot, &label, &measurements, |m| {
+                let value = on_scale(curve.value(plot.record, m)?, self.y.scale)?;
+                let exact = Estimate { value, low: value, high: value };
+                Ok((exact, unit.print(value)))
+            })?;
+            Ok(Series { label, points })
+        });
+        series.collect()
+    }
+
+    fn marks(&self, plot: &Plot) -> Result<Vec<Mark>, String> {
+        let mut marks = vec![];
+        for MarkLine { label, is } in &self.marks {
+            let x = plot.place(is, &self.x_unit(), self.x.scale);
+            let x = x.map_err(|e| format!("mark \"{label}\": {e}"));
+            if let Some(x) = plot.or_left_out(x)? {
+                marks.push(Mark { label: label.clone(), x });
+            }
+        }
+        Ok(marks)
+    }
+}
+
+/// Where a model's curve comes from.
+enum Curve<'a> {
+    /// The experiment's model, stored with each measurement.
+    Metric(&'a Metric),
+    /// The time that a fitted line gives.
+    Time(Fit),
+    /// The bandwidth that a fitted line gives.
+    Bandwidth(Fit),
+}
+
+impl Curve<'_> {
+    fn value(&self, record: &Record, m: &Measurement) -> Result<f64, String> {
+        let bytes = m.bytes() as f64;
+        match self {
+            Curve::Metric(metric) => Ok(metric.of(record, m)?.value),
+            Curve::Time(fit) => Ok(fit.seconds(bytes)),
+            Curve::Bandwidth(fit) => Ok(bytes / fit.seconds(bytes)),
+        }
+    }
+}

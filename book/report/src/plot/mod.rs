@@ -1,0 +1,173 @@
+//! Which point lies where: each form of `chart` block, with one machine's record, becomes
+//! a chart. A reference machine must give everything that the block asks for. What another
+//! machine lacks is left out of its chart.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Parameter};
+use serde::Deserialize;
+
+use crate::chart::{Axis, Reference, ReferenceKind, Scale};
+use crate::metric::{Estimate, Metric};
+use crate::names::Names;
+use crate::quantity::Quantities;
+use crate::records::{Machine, Recorded};
+use crate::select::Filter;
+use crate::unit::Unit;
+
+pub mod bars;
+pub mod course;
+pub mod heatmap;
+pub mod lines;
+
+/// What every chart says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Common {
+    /// Whose record is drawn; without, that of the page's experiment.
+    pub experiment: Option<String>,
+    /// Which reference machine is drawn; without, the first that has the record, and the
+    /// reader's own.
+    pub machine: Option<String>,
+    /// A sentence: what the chart shows.
+    pub title: String,
+    /// For screen readers.
+    pub description: String,
+    /// Which measurements are drawn.
+    #[serde(default, rename = "where")]
+    pub filter: Filter,
+    /// What values, lanes, kinds of work and series of readings are called.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The axis of values.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Values {
+    /// What is drawn of each measurement.
+    pub of: Metric,
+    /// The axis in words.
+    pub label: String,
+    /// Its scale.
+    #[serde(default)]
+    pub scale: Scale,
+}
+
+impl Values {
+    /// The axis.
+    pub fn axis(&self) -> Axis {
+        let Values { of, label, scale } = self;
+        Axis { label: label.clone(), scale: *scale, unit: of.unit().on_axis() }
+    }
+
+    /// What is drawn of `m`, and the same in words.
+    fn value(
+        &self,
+        plot: &Plot,
+        m: &Measurement,
+    ) -> Result<(Estimate, String), String> {
+        let estimate = self.of.of(plot.record, m)?;
+        on_scale(estimate.low, self.scale)?;
+        Ok((estimate, self.of.in_words(m, &estimate)))
+    }
+}
+
+/// A straight line to compare with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceLine {
+    /// What it means.
+    pub kind: ReferenceKind,
+    /// What it is called.
+    pub label: String,
+    /// Where it is: what a quantity can be, or a quantity's name.
+    pub is: String,
+}
+
+/// A chart with one machine's record.
+pub struct Plot<'a> {
+    /// What the block says, whatever its form.
+    pub common: &'a Common,
+    /// Whose chart it is.
+    pub machine: &'a Machine,
+    /// What is drawn.
+    pub record: &'a Recorded,
+    /// Where queries look: on this machine, and for a reference on the others after it.
+    pub machines: Vec<&'a Machine>,
+    /// Those of the page.
+    pub quantities: &'a Quantities,
+}
+
+impl Plot<'_> {
+    /// The measurements that the block chooses, and what their values are called in the
+    /// given order.
+    fn chosen<'p>(
+        &'p self,
+        order: &'p [Parameter],
+    ) -> Result<(Vec<&'p Measurement>, Names<'p>), String> {
+        let chosen = self.common.filter.all(self.record)?;
+        let names = Names { labels: &self.common.labels, order };
+        if self.machine.is_reference() {
+            names.check(&chosen)?;
+        }
+        Ok((chosen, names))
+    }
+
+    fn references(
+        &self,
+        lines: &[ReferenceLine],
+        unit: &Unit,
+        scale: Scale,
+    ) -> Result<Vec<Reference>, String> {
+        let mut references = vec![];
+        for ReferenceLine { kind, label, is } in lines {
+            let value = self.place(is, unit, scale);
+            let value = value.map_err(|e| format!("reference \"{label}\": {e}"));
+            if let Some(value) = self.or_left_out(value)? {
+                references.push(Reference {
+                    label: label.clone(),
+                    value,
+                    kind: *kind,
+                });
+            }
+        }
+        Ok(references)
+    }
+
+    /// The number that `is` writes, which must be in the unit of the axis that it is drawn
+    /// on, and have a place there.
+    fn place(&self, is: &str, axis: &Unit, scale: Scale) -> Result<f64, String> {
+        let (value, unit) =
+            self.quantities.number(is, self.machine, &self.machines)?;
+        same_unit(&unit, axis)?;
+        on_scale(value, scale)
+    }
+
+    /// What the reference machine lacks is an error, what another lacks is left out.
+    fn or_left_out<T>(&self, found: Result<T, String>) -> Result<Option<T>, String> {
+        match found {
+            Err(problem) if self.machine.is_reference() => Err(problem),
+            found => Ok(found.ok()),
+        }
+    }
+}
+
+fn same_unit(unit: &Unit, axis: &Unit) -> Result<(), String> {
+    match axis == unit {
+        true => Ok(()),
+        false => Err(format!(
+            "is in `{}`, the axis in `{}`",
+            unit.symbol(),
+            axis.symbol()
+        )),
+    }
+}
+
+/// `value`, if an axis of this scale has a place for it.
+fn on_scale(value: f64, scale: Scale) -> Result<f64, String> {
+    if !value.is_finite() || (value <= 0.0 && !matches!(scale, Scale::Linear)) {
+        return Err(format!("{value} has no place on the axis"));
+    }
+    Ok(value)
+}
