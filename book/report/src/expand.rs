@@ -211,9 +211,13 @@ impl Text {
         named.map(|found| found.name.as_str())
     }
 
-    /// The quantities that nothing uses, as problems.
+    /// The quantities that nothing uses, as problems. Where no record gives them a value,
+    /// nobody can tell.
     pub fn unused(&self, page: &Page) -> Vec<String> {
         let Text { path, text, directives, .. } = self;
+        if self.unrecorded {
+            return vec![];
+        }
         let mut problems = Problems { path, text, found: vec![] };
         let is_first =
             |f: &&Found<Directive>| matches!(f.what, Directive::Quantities(_));

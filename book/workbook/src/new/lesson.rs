@@ -1,6 +1,8 @@
 //! # Does twice as much take twice as long?
 //!
-//! TODO(author): your question, in one line above, and here what a reader has to know to
+//! Page: `book/src/FOLDER/NAME.md`, which shows this file whole.
+//!
+//! TODO(author): your question, in the title above, and here what a reader has to know to
 //! understand it. This one copies an array on the GPU, and another that is twice as
 //! large. Both are too large for the L2 cache.
 //!
@@ -8,14 +10,15 @@
 
 use std::process::ExitCode;
 
-use cudarc::driver::{LaunchConfig, PushKernelArg};
-use lab::{Case, Ceiling, Kernel, Lab, Result, check};
+use cudarc::driver::CudaSlice;
+use lab::check::value;
+use lab::launch::threads;
+use lab::{Case, Ceiling, Lab, Result};
 
-const KERNEL: Kernel = Kernel {
-    name: "NAME",
-    source: include_str!("../../../../kernels/NAME.cu"),
-    ptx: include_str!("../../../../kernels/ptx/NAME.ptx"),
-};
+// SAFETY: threads at or past `count` do nothing; others use element i of both.
+lab::kernels! { unsafe "NAME" {
+    fn copy(input: &CudaSlice<u32>, output: &mut CudaSlice<u32>, count: usize);
+} }
 
 fn main() -> ExitCode {
     let question = "Does twice as much take twice as long?";
@@ -24,48 +27,30 @@ fn main() -> ExitCode {
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Stream and kernel.
-    let stream = lab.context().new_stream()?;
-    let copy = lab.module()?.load_function("copy")?;
+    let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
 
     // 2. Input: elements of 4 bytes, all different; once is four times the L2 cache.
     let once = lab.l2_bytes();
-    let value = |i: usize| (i as u32).wrapping_mul(2_654_435_761);
     let input: Vec<u32> = (0..2 * once).map(value).collect();
     let input = stream.clone_htod(&input)?;
     let mut output = stream.alloc_zeros::<u32>(2 * once)?;
 
     // 3. The sweep, with a size that no block divides.
     for (case, count) in [("once", once), ("twice", 2 * once), ("ragged", once - 1)] {
-        // 4. Launch and time.
+        // 4. Clear what the kernel writes; time it, compare every element, record.
         stream.memset_zeros(&mut output)?;
-        let samples = lab.time_on_gpu(&stream, |_| {
-            let mut launch = stream.launch_builder(&copy);
-            launch.arg(&input).arg(&mut output).arg(&count);
-            let config = LaunchConfig {
-                grid_dim: (count.div_ceil(256) as u32, 1, 1),
-                block_dim: (256, 1, 1),
-                shared_mem_bytes: 0,
-            };
-            // SAFETY: the kernel takes (in, out, count); both buffers hold as many.
-            unsafe { launch.launch(config) }?;
-            Ok(())
-        })?;
-
-        // 5. Check.
-        let got = stream.clone_dtoh(&output.slice(..count))?;
-        let checked = check::every_element(case, &got, value)?;
-
-        // 6. Record.
         let bytes = count * size_of::<u32>();
-        let case = Case::new(case)
+        Case::new(case)
             .with("elements", count)
             .reads(bytes)
             .writes(bytes)
             .ceiling(Ceiling::DeviceMemory)
             .footprint(2 * bytes, lab.l2_bytes())
-            .checked(checked)
-            .samples(samples);
-        lab.record(case)?;
+            .time_on_gpu(lab, &stream, |_| {
+                kernels.copy(&stream, threads(count), &input, &mut output, count)
+            })?
+            .check_device(&stream, &output.slice(..count), value)?
+            .record(lab)?;
     }
     Ok(())
 }

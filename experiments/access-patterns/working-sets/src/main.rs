@@ -1,6 +1,7 @@
 //! # How much faster is data that a cache holds?
 //!
-//! Page: `book/src/access-patterns/working-sets.md`.
+//! Page: `book/src/access-patterns/working-sets.md`, whose section *The experiment* shows
+//! `measure`.
 //!
 //! Each multiprocessor has an L1 cache, all share the L2 cache, and the memory stands
 //! behind that. The four operations of `device-bandwidth` are run over *working sets*
@@ -12,13 +13,13 @@
 //! one that fits only into the L2 cache, and that at least twice as fast as one that fits
 //! into neither.
 
-use std::process::ExitCode;
-
-use cudarc::driver::CudaSlice;
 use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as SHARED_MEMORY;
+use cudarc::driver::{CudaSlice, CudaStream};
 use lab::check::value;
 use lab::launch::{blocks, threads};
 use lab::{Case, Ceiling, Lab, Result};
+use std::process::ExitCode;
+use std::sync::Arc;
 
 // SAFETY: the kernels use the first `count` elements of each array, of 16 bytes. `read`
 // writes a word for each thread; its threads are fewer than the words of an array.
@@ -45,14 +46,23 @@ const QUICK_TRAFFIC: usize = 128 << 20;
 const FACTOR: u32 = 2_654_435_761;
 const FACTOR_OF_B: u32 = 2_246_822_519;
 const FACTOR_OF_TRIAD: u32 = FACTOR.wrapping_add(FACTOR_OF_B.wrapping_mul(3));
-/// The operations: how many arrays each reads and writes, the factor of what it writes,
-/// and the shares that are tried.
-const OPERATIONS: [(&str, usize, usize, u32, &[&str]); 4] = [
-    ("read", 1, 0, 0, &["own", "next"]),
-    ("write", 0, 1, FACTOR, &["own"]),
-    ("copy", 1, 1, FACTOR, &["own"]),
-    ("triad", 2, 1, FACTOR_OF_TRIAD, &["own"]),
+/// The operations: how many arrays each reads and writes, and the factor of what it writes.
+const OPERATIONS: [(&str, usize, usize, u32); 4] = [
+    ("read", 1, 0, 0),
+    ("write", 0, 1, FACTOR),
+    ("copy", 1, 1, FACTOR),
+    ("triad", 2, 1, FACTOR_OF_TRIAD),
 ];
+
+/// The arrays, the kernels, and how many blocks run: one on each multiprocessor.
+struct Gpu {
+    stream: Arc<CudaStream>,
+    kernels: Kernels,
+    a: CudaSlice<u32>,
+    b: CudaSlice<u32>,
+    out: CudaSlice<u32>,
+    blocks: usize,
+}
 
 fn main() -> ExitCode {
     let question = "How much faster is data that a cache holds?";
@@ -65,75 +75,92 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let l2_bytes = lab.l2_bytes();
     let most = (16 * l2_bytes).min(lab.free_bytes()? / 4) / ELEMENT_BYTES;
     let new_array = || stream.alloc_zeros(most * WORDS);
-    let (mut a, mut b, mut out) = (new_array()?, new_array()?, new_array()?);
+    let (mut a, mut b, out) = (new_array()?, new_array()?, new_array()?);
     for (array, factor) in [(&mut a, FACTOR), (&mut b, FACTOR_OF_B)] {
         let (name, grid) = ("write_16x4", threads(most.div_ceil(LOADS)));
         kernels.walk(name, &stream, grid, &out, &out, array, factor, most, 1, 0)?;
     }
+    let mut gpu = Gpu { stream, kernels, a, b, out, blocks: lab.multiprocessors() };
 
-    // 2. One block for each multiprocessor. The L1 cache has at least the room that
-    //    shared memory could take from it.
-    let multiprocessors = lab.multiprocessors();
-    let l1_bytes =
-        multiprocessors * lab.context().attribute(SHARED_MEMORY)? as usize;
-    let grid = blocks(multiprocessors, THREADS);
-    let traffic = if lab.quick() { QUICK_TRAFFIC } else { TRAFFIC };
+    let largest_tiles = if lab.quick() { 8 } else { usize::MAX };
 
-    // ANCHOR: sets
-    for (name, reads, writes, factor, shares) in OPERATIONS {
-        let (kernel, name) = (format!("{name}_16x4"), format!("{name}_again"));
-        for tiles in TILES {
-            let count = tiles * multiprocessors * LOADS * THREADS;
-            let set = count * ELEMENT_BYTES * (reads + writes);
-            if count > most || set > 16 * l2_bytes || lab.quick() && tiles > 8 {
-                continue;
-            }
-            let passes = (traffic / set).max(2);
-            let moved = count * ELEMENT_BYTES * passes;
-            // What a cache serves may be faster than the memory.
-            let cold = set >= 4 * l2_bytes;
-            let ceiling = if cold { Ceiling::DeviceMemory } else { Ceiling::None };
-            for &share in shares {
-                // 3. In each pass a block takes the share of the one `shift` further on.
-                let shift = usize::from(share == "next");
-                stream.memset_zeros(&mut out)?;
-                let timed = Case::new(&name)
-                    .with("share", share)
-                    .with("bytes", set)
-                    .reads(reads * moved)
-                    .writes(writes * moved)
-                    .ceiling(ceiling)
-                    .footprint(set, l2_bytes)
-                    .model("l1_bytes", l1_bytes as f64)
-                    .time_on_gpu(lab, &stream, |_| {
-                        let (passes, shift) = (passes as u32, shift as u32);
-                        kernels.walk(
-                            &kernel, &stream, grid, &a, &b, &mut out, FACTOR, count,
-                            passes, shift,
-                        )
-                    })?;
-
-                // 4. Every word must be what the operation makes of `a` and `b`; where it
-                //    only reads, every thread must have added up what it has read.
-                let once =
-                    if writes == 0 { sums(tiles, multiprocessors) } else { vec![] };
-                let of_pass =
-                    |i, pass| once[(i + pass * shift * THREADS) % once.len()];
-                let expected = |i: usize| match writes {
-                    0 => (0..passes).fold(0, |sum: u32, pass| {
-                        sum.wrapping_add(of_pass(i, pass))
-                    }),
-                    _ => (i as u32).wrapping_mul(factor),
-                };
-                let words = if writes == 0 { once.len() } else { count * WORDS };
-                timed
-                    .check_device(&stream, &out.slice(..words), expected)?
-                    .record(lab)?;
+    // 2. Every operation on sets of every size; reads of the next block's share, too.
+    for operation in OPERATIONS {
+        let (name, reads, writes, _) = operation;
+        for tiles in TILES.into_iter().filter(|tiles| *tiles <= largest_tiles) {
+            let count = tiles * gpu.blocks * LOADS * THREADS;
+            let set_bytes = count * ELEMENT_BYTES * (reads + writes);
+            if count <= most && set_bytes <= 16 * l2_bytes {
+                measure(lab, &mut gpu, operation, tiles, 0)?;
+                if name == "read" {
+                    measure(lab, &mut gpu, operation, tiles, 1)?;
+                }
             }
         }
     }
-    // ANCHOR_END: sets
     Ok(())
+}
+
+// ANCHOR: measure
+/// Goes over a set again and again. In each pass a block takes the share of the one that is
+/// `shift` further on.
+fn measure(
+    lab: &mut Lab,
+    gpu: &mut Gpu,
+    (name, reads, writes, factor): (&str, usize, usize, u32),
+    tiles: usize,
+    shift: usize,
+) -> Result<()> {
+    let Gpu { stream, kernels, a, b, out, blocks: multiprocessors } = gpu;
+    let count = tiles * *multiprocessors * LOADS * THREADS;
+    let set_bytes = count * ELEMENT_BYTES * (reads + writes);
+    let traffic = if lab.quick() { QUICK_TRAFFIC } else { TRAFFIC };
+    let passes = (traffic / set_bytes).max(2);
+    let moved = count * ELEMENT_BYTES * passes;
+    stream.memset_zeros(out)?;
+    let timed = Case::new(&format!("{name}_again"))
+        .with("share", if shift == 0 { "own" } else { "next" })
+        .with("bytes", set_bytes)
+        .reads(reads * moved)
+        .writes(writes * moved)
+        .ceiling(ceiling(lab, set_bytes))
+        .footprint(set_bytes, lab.l2_bytes())
+        .model("l1_bytes", l1_bytes(lab)? as f64)
+        .time_on_gpu(lab, stream, |_| {
+            let (kernel, grid) =
+                (format!("{name}_16x4"), blocks(*multiprocessors, THREADS));
+            let (passes, shift) = (passes as u32, shift as u32);
+            kernels
+                .walk(&kernel, stream, grid, a, b, out, FACTOR, count, passes, shift)
+        })?;
+
+    // Every word must be what the operation makes of `a` and `b`; where it only reads,
+    // every thread must have added up what it has read.
+    let words = if writes > 0 { count * WORDS } else { *multiprocessors * THREADS };
+    let sums = if writes > 0 { vec![] } else { sums(tiles, *multiprocessors) };
+    let expected = |i: usize| match writes {
+        0 => (0..passes)
+            .map(|pass| sums[(i + pass * shift * THREADS) % sums.len()])
+            .fold(0, u32::wrapping_add),
+        _ => (i as u32).wrapping_mul(factor),
+    };
+    timed.check_device(stream, &out.slice(..words), expected)?.record(lab)
+}
+// ANCHOR_END: measure
+
+/// What bounds the bandwidth: a cache may deliver a small set faster than the memory.
+fn ceiling(lab: &Lab, set_bytes: usize) -> Ceiling {
+    if set_bytes >= 4 * lab.l2_bytes() {
+        Ceiling::DeviceMemory
+    } else {
+        Ceiling::None
+    }
+}
+
+/// Of all multiprocessors together. The L1 cache has at least the room that shared memory
+/// could take from it.
+fn l1_bytes(lab: &Lab) -> Result<usize> {
+    Ok(lab.multiprocessors() * lab.context().attribute(SHARED_MEMORY)? as usize)
 }
 
 /// What each thread adds up in its block's own share of so many tiles.
