@@ -125,7 +125,7 @@ extern "C" __global__ void ring_step(const float *input, float *output, float *n
 // ANCHOR_END: step
 
 // ANCHOR: flags
-// A flag is a number that only grows. Who sees it sees all that was written before it, by
+// A flag is a number that only grows. A thread that sees it sees all writes before it, by
 // this thread and, if a barrier is between, by its block.
 __device__ void raise(unsigned long long *flag, unsigned long long number)
 {
@@ -134,7 +134,7 @@ __device__ void raise(unsigned long long *flag, unsigned long long number)
 }
 
 // Waits until a flag is at least `number`, and returns it; or 0 after `patience` cycles:
-// a kernel that waits for ever for another GPU cannot be stopped.
+// a kernel that waits forever for another GPU cannot be stopped.
 __device__ unsigned long long wait(const unsigned long long *flag,
                                    unsigned long long number, long long patience,
                                    unsigned *stuck)
@@ -278,7 +278,7 @@ extern "C" __global__ void direct(OnEach inputs, OnEach outputs, OnEach flags,
 // ANCHOR_END: direct
 
 // ANCHOR: tagged
-// For few elements: each brings its own flag along, in one store of 8 bytes, which
+// For few elements: each carries its own flag with it, in one store of 8 bytes, which
 // arrives whole or not at all. No fence, no barrier, one way over the link. All GPUs add
 // in the same order, so that all get the same bits. A GPU can be one launch ahead of
 // another, not two: so there are two inboxes.

@@ -11,7 +11,7 @@ __device__ unsigned int total(uint4 v) { return v.x + v.y + v.z + v.w; }
 // Lane l of every warp reads the elements start[l], start[l] + 1, … start[l] + 31 of
 // the tile, and does so `rounds` times. If start[l] is the beginning of row l, that is
 // a column at a time. `step` is 0; the compiler cannot know that, so it has to read
-// anew in each round.
+// again in each round.
 template <class Element>
 __device__ void read(const unsigned int *start, unsigned int *out,
                      unsigned int rounds, unsigned int step)

@@ -1,28 +1,28 @@
-// Strided accesses: thread i uses element i * stride + offset of the array `apart`, and
-// element i of the array `dense`.
+// Strided accesses: thread i uses element i * stride + offset of the array `strided`, and
+// element i of the array `contiguous`.
 //
 // The elements are integers where the chapter has floats: they move the same bytes, and
 // only integers stay distinct over billions of elements, which the check of the result
 // needs.
 
 // ANCHOR: gather
-// Reads apart, writes densely.
+// Strided reads, contiguous writes.
 template <class T>
-__device__ void gather(const T *apart, T *dense, size_t count, size_t stride,
+__device__ void gather(const T *strided, T *contiguous, size_t count, size_t stride,
                        size_t offset)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count)
-        dense[i] = apart[i * stride + offset];
+        contiguous[i] = strided[i * stride + offset];
 }
 // ANCHOR_END: gather
 
 // One kernel for each width of an element. Each reads its element with one instruction.
 #define GATHER(BYTES, T)                                                                \
-    extern "C" __global__ void gather##BYTES(const T *apart, T *dense, size_t count,    \
-                                             size_t stride, size_t offset)              \
+    extern "C" __global__ void gather##BYTES(const T *strided, T *contiguous,           \
+                                             size_t count, size_t stride, size_t offset)\
     {                                                                                   \
-        gather(apart, dense, count, stride, offset);                                    \
+        gather(strided, contiguous, count, stride, offset);                             \
     }
 GATHER(1, unsigned char)
 GATHER(2, unsigned short)
@@ -38,51 +38,52 @@ __device__ unsigned int pattern(size_t i)
 }
 
 // ANCHOR: others
-// Writes apart, reads densely.
-extern "C" __global__ void scatter4(unsigned int *apart, const unsigned int *dense,
-                                    size_t count, size_t stride, size_t offset)
+// Strided writes, contiguous reads.
+extern "C" __global__ void scatter4(unsigned int *strided,
+                                    const unsigned int *contiguous, size_t count,
+                                    size_t stride, size_t offset)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count)
-        apart[i * stride + offset] = dense[i];
+        strided[i * stride + offset] = contiguous[i];
 }
 
-// Only reads, and marks what is not as it must be: nothing, if all is right. A load whose
-// result nobody could ever see would be dropped by the compiler.
-extern "C" __global__ void read4(const unsigned int *apart, unsigned int *dense,
+// Only reads, and marks what is wrong: nothing, if all is right. The compiler would drop
+// a load whose result nobody could ever see.
+extern "C" __global__ void read4(const unsigned int *strided, unsigned int *contiguous,
                                  size_t count, size_t stride, size_t offset)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count && apart[i * stride + offset] != pattern(i * stride + offset))
-        dense[i] = 1;
+    if (i < count && strided[i * stride + offset] != pattern(i * stride + offset))
+        contiguous[i] = 1;
 }
 
 // Only writes.
-extern "C" __global__ void write4(unsigned int *apart, const unsigned int *,
+extern "C" __global__ void write4(unsigned int *strided, const unsigned int *,
                                   size_t count, size_t stride, size_t offset)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count)
-        apart[i * stride + offset] = pattern(i);
+        strided[i * stride + offset] = pattern(i);
 }
 // ANCHOR_END: others
 
 // ANCHOR: resident
-// gather4 with as many threads as the GPU holds at once, each of which takes element
-// after element, one load at a time. So no thread has to be started during the work.
-extern "C" __global__ void gather4_resident(const unsigned int *apart,
-                                            unsigned int *dense, size_t count,
+// gather4 with persistent threads, as many as the GPU holds at once. Each takes element
+// after element, one load at a time. So no thread has to be launched during the work.
+extern "C" __global__ void gather4_resident(const unsigned int *strided,
+                                            unsigned int *contiguous, size_t count,
                                             size_t stride, size_t offset)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 #pragma unroll 1
     for (; i < count; i += step)
-        dense[i] = apart[i * stride + offset];
+        contiguous[i] = strided[i * stride + offset];
 }
 // ANCHOR_END: resident
 
-// Nothing: what the starting of the threads takes.
+// Does nothing: the launch cost of the threads.
 extern "C" __global__ void idle(const unsigned int *, unsigned int *, size_t, size_t,
                                 size_t)
 {

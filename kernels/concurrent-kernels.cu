@@ -15,7 +15,7 @@ __device__ unsigned long long now(void)
 
 // ANCHOR: chase
 // Waits for memory: each load says where the next one goes. All threads of a block go
-// the same way, so that a warp asks for one sector, and past the L1 cache.
+// the same way, so that a warp asks for one sector; the loads bypass the L1 cache.
 extern "C" __global__ void chase(const unsigned int *next, unsigned int *out,
                                  unsigned int steps, unsigned long long *times)
 {
@@ -32,7 +32,7 @@ extern "C" __global__ void chase(const unsigned int *next, unsigned int *out,
 // ANCHOR_END: chase
 
 // ANCHOR: compute
-// Computes: eight products under way in each thread, so that one block of 256 threads
+// Computes: eight products in flight in each thread, so that one block of 256 threads
 // keeps a multiprocessor's arithmetic units busy.
 extern "C" __global__ void compute(const unsigned int *next, unsigned int *out,
                                    unsigned int steps, unsigned long long *times)

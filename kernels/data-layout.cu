@@ -2,8 +2,8 @@
 // first USED fields of element i.
 
 // ANCHOR: place
-// Where field f of element i lies, in words. Elements come in tiles of 2^shift; within a
-// tile, equal fields lie side by side. A tile of one element is an array of structures,
+// Where field f of element i is, in words. Elements come in tiles of 2^shift; within a
+// tile, equal fields are contiguous. A tile of one element is an array of structures,
 // a tile of all elements is a structure of arrays.
 __device__ size_t place(unsigned int i, unsigned int f, unsigned int fields,
                         unsigned int shift)

@@ -1,4 +1,4 @@
-// Work that takes as long as it is told to, and little of the GPU: a few blocks. Look at
+// Work that takes as long as it is told to on little of the GPU: a single block. Look at
 // the loop: each step needs the one before, so no thread can hurry.
 
 // ANCHOR: chain

@@ -1,7 +1,7 @@
 // compute: 8.0
 // The copy and the triad of device-bandwidth.cu, one element of 16 bytes for each thread,
-// with a wish: that the L2 cache keeps what was read longer than what was written. GPUs
-// from compute capability 8.0 on take such wishes.
+// with an eviction hint: the L2 cache is to keep what was read longer than what was
+// written. GPUs of compute capability 8.0 or higher support eviction hints.
 
 // ANCHOR: keep
 typedef unsigned int u32;

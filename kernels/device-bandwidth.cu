@@ -1,5 +1,5 @@
 // Reading, writing, copying, and a triad, over arrays that are divided into tiles. A
-// block moves one tile at a time: N elements for each of its threads, which lie
+// block moves one tile at a time: N elements for each of its threads, which are
 // `blockDim.x` apart, so that neighbouring threads always have neighbouring elements.
 //
 // A launch may start a block for every tile, or fewer blocks, each of which takes every
@@ -27,7 +27,7 @@ __device__ uint4 a_plus_3b(uint4 a, uint4 b)
 
 // ANCHOR: tile
 // The part of a tile that this thread moves. All loads are issued before the first
-// is waited for: N elements are on their way at once.
+// is waited for: N elements are in flight at once.
 template <class Element, int N>
 __device__ void load(Element (&v)[N], const Element *in, size_t first, size_t count)
 {

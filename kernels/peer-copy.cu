@@ -2,7 +2,7 @@
 // pointers say.
 
 // ANCHOR: copy
-// Each thread moves 16 bytes at a time, and has one load on the way at most: the store
+// Each thread moves 16 bytes at a time, and has at most one load in flight: the store
 // needs what the load brings, and the next load comes after it.
 extern "C" __global__ void copy16(const uint4 *from, uint4 *to, size_t count)
 {

@@ -1,6 +1,6 @@
 // Work that takes as long as it is told to. Look at the loop: each step needs the one
 // before, so no thread can hurry, and the host can compute the same in one step
-// (see `check` in main.rs).
+// (see `check` in gpu.rs).
 
 // ANCHOR: chain
 extern "C" __global__ void chain(const unsigned int *in, unsigned int *out, size_t count,

@@ -1,4 +1,4 @@
-// Two ordinary kernels, to be timed rightly and wrongly.
+// Two ordinary kernels, to be timed correctly and wrongly.
 
 // ANCHOR: sum
 // Reads `count` vectors of 16 bytes, `passes` times over. Each thread keeps the sum of

@@ -1,4 +1,4 @@
-// Chases through memory, an answer to the host, and nothing at all.
+// Chases through memory, an answer to the host, and an empty kernel.
 
 // ANCHOR: chase
 // One thread walks through memory, from line to line of 128 bytes. The first word of a
@@ -38,8 +38,8 @@ extern "C" __global__ void add_one(unsigned int *value)
     *value += 1;
 }
 
-// The same for a kernel that stays. It asks the host's memory over and over whether the
-// next question is there, and writes its answer there too. If none comes within
+// The same for a persistent kernel. It polls the host's memory for the next question,
+// and writes its answer there too. If none comes within
 // `patience` looks it ends, so that a host that went away leaves no kernel behind.
 extern "C" __global__ void answer(volatile unsigned int *question,
                                   volatile unsigned int *reply, unsigned int questions,

@@ -2,10 +2,10 @@
 //
 // A transpose by bulk tensor copies: one thread asks for a whole tile, and the copy unit
 // of the multiprocessor (NVIDIA's Tensor Memory Accelerator) moves it, computes the
-// addresses, leaves out what lies beyond the matrix, and swizzles it on the way.
+// addresses, leaves out what is beyond the matrix, and swizzles what it moves.
 
 // ANCHOR: instructions
-// The instructions, which CUDA C has no names for without its headers.
+// The instructions, for which CUDA C has no names without its headers.
 struct __align__(64) TensorMap { unsigned long long opaque[16]; };
 
 __device__ unsigned int shared(const void *pointer)

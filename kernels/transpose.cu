@@ -128,7 +128,7 @@ __device__ void read(uint4 v[4], const unsigned int *in, unsigned int width,
 }
 
 // It turns them in its registers and puts them where they belong in the turned tile:
-// as vector `row` of the rows 4 * column to 4 * column + 3. There this vector stands at
+// as vector `row` of the rows 4 * column to 4 * column + 3. There this vector is at
 // place row ^ (column % 8), so that neither eight threads that write a column of
 // vectors nor eight that read a row of them meet in a bank.
 __device__ void turn(uint4 tile[SIDE][VECTORS], const uint4 v[4])
@@ -197,8 +197,8 @@ extern "C" __global__ void any_shape(const unsigned int *in, unsigned int *out,
 
 // ANCHOR: in_place
 // A square matrix in its own place: a block holds a tile and its mirror image before
-// it writes either. Row i of n tiles takes the columns that follow it, up to half way
-// round a circle. So each pair is taken once, but those half way from each other twice.
+// it writes either. Row i of n tiles takes the columns that follow it, cyclically, up to
+// half way round. So each pair is taken once, but those half way from each other twice.
 extern "C" __global__ void in_place(unsigned int *matrix, unsigned int side)
 {
     __shared__ uint4 tiles[2][SIDE][VECTORS];

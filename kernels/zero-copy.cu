@@ -1,10 +1,10 @@
-// Reads and writes of an array that may lie in device memory or in the host's: the
+// Reads and writes of an array that may be in device memory or in the host's: the
 // kernels are given an address and cannot tell.
 //
 // `words` is the array's length, `count` the number of threads that do something.
-// Neighbouring threads stand `step` words apart and go round at the array's end. A step
+// Neighbouring threads are `step` words apart and wrap around at the array's end. A step
 // that has no factor in common with the length leaves no word out. (`words * step` must
-// be below 2^32, so that the product does not go round by itself.)
+// be below 2^32, so that the product does not overflow.)
 
 // ANCHOR: read
 // Each thread reads `reads` words, `jump` apart, one after the other, and writes their

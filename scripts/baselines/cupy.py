@@ -160,7 +160,7 @@ def transposes(lab: Lab, stream: cp.cuda.Stream) -> None:
 
 def allocations(lab: Lab) -> None:
     """Allocate and give back: an array from CuPy's pool, the pool's memory alone, and an
-    array past the pool. The cases `pair` of `allocation`.
+    array without the pool. The cases `pair` of `allocation`.
     """
     pool = cp.get_default_memory_pool()
     for size in lab.allocations:

@@ -396,7 +396,7 @@ def label(case: str, parameters: Parameters) -> str:
 
 
 def command(arguments: list[str]) -> str:
-    """The command line without `--results`, whose folder is nobody's business."""
+    """The command line without `--results`, whose folder is left out."""
     words, skip = [], False
     for word in arguments:
         if not skip and not word.startswith("--results"):
@@ -471,7 +471,7 @@ THROTTLE_REASONS = {
 
 def gpu_state(machine: dict[str, Any]) -> dict[str, Any]:
     """Clocks, temperature, power and throttling at this moment, as far as `nvidia-smi`
-    tells. Among several GPUs it may count otherwise than CUDA, so then it is not asked.
+    reports them. It may number several GPUs differently from CUDA, so then it is not asked.
     """
     state: dict[str, Any] = {
         "sm_clock_khz": None,
@@ -504,7 +504,7 @@ def gpu_state(machine: dict[str, Any]) -> dict[str, Any]:
         try:
             state[key] = read(text)
         except ValueError:
-            pass  # `[N/A]`: this machine does not tell
+            pass  # `[N/A]`: this machine does not report it
     return state
 
 

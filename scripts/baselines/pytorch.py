@@ -150,7 +150,7 @@ def transposes(lab: Lab) -> None:
 
 
 def allocations(lab: Lab) -> None:
-    """Allocate and give back, from PyTorch's pool and past it: the cases `pair` of
+    """Allocate and give back, with PyTorch's pool and without it: the cases `pair` of
     `allocation`.
     """
     for size in lab.allocations:

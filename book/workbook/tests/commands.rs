@@ -1060,7 +1060,7 @@ fn serve_builds_again_on_every_change_and_tells_the_pages() {
     changed("a page was edited");
     let page = server.get(&format!("/{HTML}")).body;
     assert!(page.contains("A sentence that was not there."));
-    assert!(page.contains("/changed?since=1'"), "it would load for ever");
+    assert!(page.contains("/changed?since=1'"), "it would load forever");
 
     edit_record(&checkout, RECORD, |record| {
         record["machine"]["gpus"][0]["name"] = json!("NVIDIA H300");

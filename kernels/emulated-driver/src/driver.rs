@@ -342,7 +342,7 @@ impl Session {
         self.queues.end(queue);
     }
 
-    /// A panic must not leave the queue as if its work went on: who waits would wait for ever.
+    /// A panic must not leave the queue as if its work went on: a thread that waits for it would wait forever.
     fn perform_whatever_happens(&mut self, work: Work) -> Result<(), Failure> {
         let done = catch_unwind(AssertUnwindSafe(|| self.perform(work)));
         done.unwrap_or_else(|_| {

@@ -473,7 +473,7 @@ impl<'a> Machine<'a> {
         self.executed += now;
         self.stalled += now;
         if self.memory.is_void() {
-            // What was read was nothing: it could go on for ever.
+            // What was read was nothing: it could go on forever.
             return Err(self.no_progress(std::slice::from_ref(warp)));
         }
         if self.executed > self.options.budget {

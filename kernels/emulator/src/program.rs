@@ -89,7 +89,7 @@ pub(crate) enum Op {
     Atomic(Box<Atomic>),
     CopyAsync(Box<CopyAsync>),
     CommitCopies,
-    /// Waits until at most so many groups of copies are on their way.
+    /// Waits until at most so many groups of copies are in flight.
     WaitForCopies(u32),
     Branch(u32),
     BranchTable(Slot, Box<[u32]>),

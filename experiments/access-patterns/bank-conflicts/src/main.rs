@@ -10,7 +10,7 @@
 //! | [`reads`] | | the kernels, the launch, the check |
 //! | [`sharing`] | Sharing | what if lanes read the same element? |
 //!
-//! Shared memory lies in 32 *banks*. Word w, of 4 bytes, is in bank w mod 32, and in one
+//! Shared memory has 32 *banks*. Word w, of 4 bytes, is in bank w mod 32, and in one
 //! pass each bank can give one word. The hardware serves a warp's read in as many passes
 //! as it takes; such a pass is called a *wavefront*. Threads that want the same word
 //! share it. Below, a tile of 32 columns and one of 33, with the bank of each element:
@@ -21,7 +21,7 @@
 //!            row 2:  0  1  2 … 31                 row 2:  2  3  4 …  1  2
 //! ```
 //!
-//! A column of the first lies in one bank: 32 wavefronts. A column of the second touches
+//! A column of the first is in one bank: 32 wavefronts. A column of the second touches
 //! every bank once: 1 wavefront. The function [`model::wavefronts`] counts them for any
 //! pattern.
 //!

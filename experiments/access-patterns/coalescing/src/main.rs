@@ -9,7 +9,7 @@
 //! | [`model`] | The model | how many bytes have to move? |
 //! | [`arrays`] | | the two arrays, the kernels, the check |
 //! | [`fetches`] | Fetches | is it the bytes that the L2 cache fetches? |
-//! | [`widths`] | Bytes in flight | what do wider elements change, and threads that stay? |
+//! | [`widths`] | Bytes in flight | what do wider elements change, and persistent threads? |
 //! | [`offsets`] | Offsets | what does a shifted warp cost? |
 //! | [`skipping`] | The trap | how does a benchmark of strides lie? |
 //!
@@ -92,7 +92,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         measure(lab, &mut arrays, case, shape)?;
     }
 
-    // 4. Starting the threads: as many as at stride 1, which do nothing.
+    // 4. The launch cost: as many threads as at stride 1, which do nothing.
     let shape = arrays.plain("idle");
     let stream = arrays.stream.clone();
     Case::new("idle")

@@ -39,7 +39,7 @@ impl Shape {
     }
 
     // ANCHOR: model
-    /// How many sectors the 32 threads of a warp touch with one access. An element lies
+    /// How many sectors the 32 threads of a warp touch with one access. An element is
     /// within one sector, because its width divides 32.
     fn sectors_per_request(&self) -> usize {
         let address = |lane| (lane * self.stride + self.offset) * self.access_bytes;

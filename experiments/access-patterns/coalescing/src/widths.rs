@@ -1,5 +1,5 @@
 //! Bytes in flight: each thread loads one element and waits for it. What do wider elements
-//! change, and threads that stay?
+//! change, and persistent threads?
 
 use lab::Case;
 

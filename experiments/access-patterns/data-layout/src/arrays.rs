@@ -53,7 +53,7 @@ impl Arrays {
         kernels.access(kernel, stream, grid, elements, sums, count, fields, shift)
     }
 
-    /// Writes all fields and compares where they lie; reads them and compares the sums.
+    /// Writes all fields and compares where they are; reads them and compares the sums.
     pub(crate) fn check_places(&mut self, layout: &Layout) -> Result<u64> {
         self.launch(&layout.kernel("write"), layout)?;
         let got = self.stream.clone_dtoh(&self.elements)?;

@@ -6,12 +6,12 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | some and all fields, in all layouts |
-//! | [`model`] | The model | where does a field lie, and how many bytes move for it? |
+//! | [`model`] | The model | where is a field, and how many bytes move for it? |
 //! | [`arrays`] | | the elements, the kernels, the check |
 //!
 //! A particle has eight fields of 4 bytes: position, velocity, mass, charge. An *array of
-//! structures* keeps the fields of one particle side by side, a *structure of arrays*
-//! keeps equal fields of all particles side by side. In between, *tiles* are structures
+//! structures* keeps the fields of one particle contiguous, a *structure of arrays*
+//! keeps equal fields of all particles contiguous. In between, *tiles* are structures
 //! of arrays for a few particles each. Thread i works on particle i. Digits are the
 //! threads of a warp that read the first field, a box is a sector of 32 bytes:
 //!
@@ -25,7 +25,7 @@
 //! field of eight and writes its result moves 32 + 4 bytes for each particle out of an
 //! array of structures, and 4 + 4 out of a structure of arrays, which is therefore
 //! 36/8 = 4.5 times as fast. A kernel that reads all eight moves the same either way, and
-//! is equally fast. Tiles of 16 are enough: then 64 bytes of one field lie together,
+//! is equally fast. Tiles of 16 are enough: then 64 bytes of one field are contiguous,
 //! which is what the L2 cache fetches.
 
 mod arrays;
@@ -64,7 +64,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         |shift, fields, used| Layout { count, shift, fields, used, suffix: "" };
     let vectors = Layout { suffix: "_vectors", ..layout(0, 8, 8) };
 
-    // 3. A number of elements that no block and no tile divides: every field lies where
+    // 3. A number of elements that no block and no tile divides: every field is where
     //    the layout says, and every sum is right.
     let count = count.min(100_003);
     for shape in

@@ -1,4 +1,4 @@
-//! The model: where a field lies, how many sectors a warp touches with one of its
+//! The model: where a field is, how many sectors a warp touches with one of its
 //! accesses, and how many bytes have to move.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ const SECTOR_BYTES: usize = 32;
 pub(crate) const WORD_BYTES: usize = 4;
 const LINE_BYTES: usize = 128;
 
-/// `count` elements of so many `fields`, of which the first few are `used`, in tiles of
+/// `count` elements of several `fields`, of which the first few are `used`, in tiles of
 /// 2^`shift` elements. The `suffix` names a variant of the kernel.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
@@ -28,7 +28,7 @@ impl Layout {
     }
 
     // ANCHOR: model
-    /// Where field `f` of element `i` lies, in words, as in the kernel.
+    /// Where field `f` of element `i` is, in words, as in the kernel.
     pub(crate) fn place(&self, i: u32, f: u32) -> usize {
         let (tile, rest) = (i >> self.shift, i & ((1 << self.shift) - 1));
         (((tile * self.fields + f) as usize) << self.shift) + rest as usize

@@ -20,7 +20,7 @@ pub(crate) fn measure(lab: &mut Lab, arrays: &mut Arrays) -> Result<()> {
     {
         let case = arrays.case(name, reads, 1);
         let Some(module) = &module else {
-            lab.skip(case, "this GPU's L2 cache takes no eviction hints");
+            lab.skip(case, "this GPU does not support eviction hints");
             continue;
         };
         let kernels = Kernels::of(module)?;

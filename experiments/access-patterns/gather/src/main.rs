@@ -10,7 +10,7 @@
 //! | [`arrays`] | | the table, the indices, the kernels, the check |
 //!
 //! Thread i reads `table[indices[i]]` and writes element i. Indices and results are
-//! contiguous; the table is where it hurts. Every case has as many indices, spread evenly
+//! contiguous; access to the table is not. Every case has as many indices, spread evenly
 //! over the table. Only their order differs:
 //!
 //! ```text
@@ -24,7 +24,7 @@
 //! fetches 64 bytes for each. From a table that is much larger than the cache, an element
 //! moves 64 bytes, and 4 for its index and 4 for the result: so the 12 useful bytes reach
 //! 12/72 = 17 % of the memory's peak, whatever the table's size. Sorting saves what
-//! neighbours share: nothing if the indices lie more than 64 bytes apart, and with one
+//! neighbours share: nothing if the indices are more than 64 bytes apart, and with one
 //! index for every 4 bytes it makes a random read a contiguous one.
 
 mod arrays;
@@ -116,7 +116,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             }
         }
 
-        // 5. Time it, on indices that are made anew, with what is written cleared.
+        // 5. Time it, on new indices, with what is written cleared.
         arrays.prepare(kernel, &pick)?;
         let stream = arrays.stream.clone();
         let timed =

@@ -13,7 +13,7 @@
 //!
 //! A transpose computes nothing: it reads every element once and writes it once, as a
 //! copy does. So a copy is its ceiling. But rows become columns, so of the two accesses
-//! one runs along memory and the other jumps by a whole row. A ladder, each rung for one
+//! one is contiguous and the other has a stride of a whole row. A ladder, each rung for one
 //! reason:
 //!
 //! ```text
@@ -30,8 +30,8 @@
 //! in_place          without a second matrix
 //! ```
 //!
-//! **Prediction:** a jumping access moves 32 bytes for each 4 that are used. If nothing
-//! helped, a naive transpose would move (4 + 32) bytes an element where the copy moves
+//! **Prediction:** a strided access moves 32 bytes for each 4 that are used. If nothing
+//! helped, a naive transpose would move (4 + 32) bytes per element where the copy moves
 //! 8, and reach 8/36 = 22 % of the copy. The padded tile reaches the copy, and leaves
 //! nothing to the rungs above it.
 
@@ -53,7 +53,7 @@ use matrix::{Shape, Way};
 /// Sides of the square matrices. The chapter has the first; the others are there
 /// because a GPU's L2 cache may hold much of it.
 const SIDES: [usize; 3] = [4096, 8192, 16384];
-/// Width and height of matrices that are not square; the last is for no vectors.
+/// Width and height of matrices that are not square; the last does not suit vectors.
 const RECTANGLES: [(usize, usize); 3] = [(2048, 8192), (8192, 2048), (8193, 8191)];
 /// What is timed on those.
 const ON_RECTANGLES: [&str; 4] = ["downwards", "any_shape", "bulk", "cublas"];
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. The kernels and, where they are to be had, bulk copies and cuBLAS.
+    // 1. The kernels and, where available, bulk copies and cuBLAS.
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
     let way = |(name, blocks)| kernels::way(&kernels, &stream, name, blocks);
     let mut ways: Vec<Way> = KERNELS.into_iter().map(way).collect();
@@ -170,13 +170,13 @@ fn measure(
         return Ok(());
     }
 
-    // 7. Starting the threads of the simple kernels: one that does nothing.
+    // 7. The launch cost of the simple kernels: one that does nothing.
     let idle = kernels::way(kernels, stream, "idle", SIMPLE).transpose;
     let turns =
         |turn| idle(shape, &inputs[turn % pairs], &mut outputs[turn % pairs]);
     shape.case("idle").time_on_gpu(lab, stream, turns)?.record(lab)?;
 
-    // 8. In place, on all the buffers. Two transposes are none, so a buffer that was
+    // 8. In place, on all the buffers. Two transposes cancel out, so a buffer that was
     //    turned an even number of times is turned once more before it is compared.
     for output in &mut outputs {
         stream.memcpy_htod(&host, output)?;

@@ -5,7 +5,7 @@ use lab::{Case, Lab, Result};
 use crate::memory::{HostMemory, KINDS};
 
 /// Registering starts from a Vec that is already there; the others start from nothing.
-/// Of pageable memory a small block would cost nothing: the allocator keeps it, pages and
+/// A small block of pageable memory would cost nothing: the allocator keeps it, pages and
 /// all, instead of asking the system each time.
 pub(crate) fn measure(lab: &mut Lab, largest: usize) -> Result<()> {
     let context = lab.context().clone();

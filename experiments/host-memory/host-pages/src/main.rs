@@ -21,7 +21,7 @@
 //! **Prediction:** a fault costs half a microsecond and zeros come at 10 GB/s. So 256 MiB
 //! in small pages take 60 ms to touch, in huge ones 27 ms. A copy to an untouched target
 //! takes that long in addition, and a copy from an untouched source takes the faults
-//! only. To pin huge pages is 512 times less work, and takes no time worth mentioning.
+//! only. Pinning huge pages is 512 times less work, and takes almost no time.
 
 mod pages;
 mod pinning;

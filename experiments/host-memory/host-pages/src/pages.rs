@@ -1,4 +1,4 @@
-//! Memory in pages of a size, and how many of them there are.
+//! Memory in pages of one size, and how many of them there are.
 
 use lab::Result;
 use memmap2::{Advice, MmapMut};

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use lab::check::every_element;
 use lab::{Case, Lab, Result};
-use staging::{Options, copy_past_caches};
+use staging::{Options, copy_non_temporal};
 
 use crate::UP;
 use crate::buffers::Buffers;
@@ -33,7 +33,7 @@ pub(crate) fn measure(
         UP => &[("plain", |slot, from, _| slot.copy_from_slice(from))],
         _ => &[
             ("plain", |slot, _, to| _ = to.write_copy_of_slice(slot)),
-            ("past_caches", |slot, _, to| copy_past_caches(slot, to)),
+            ("past_caches", |slot, _, to| copy_non_temporal(slot, to)),
         ],
     };
     for (stores, carry) in ways {

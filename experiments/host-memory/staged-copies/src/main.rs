@@ -100,7 +100,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             copy(&mut pageable, "staged", &mut staged)?;
         }
 
-        // 4. What one thread carries, and what becomes of more and more of them.
+        // 4. What one thread carries, and what more and more of them carry.
         let carried = carry::measure(lab, &mut pageable, direction, options)?;
         for threads in THREADS.into_iter().filter(|threads| *threads <= cores) {
             let bound = link.min(threads as f64 * carried);

@@ -11,11 +11,11 @@
 //! | [`sparse`] | Why | how much does one fault move? |
 //! | [`advice`] | Advice | what does the driver make of it? |
 //! | [`oversubscribe`] | More than the GPU has | what if the driver has to make room? |
-//! | [`ping_pong`] | The trap | what if the same pages go to and fro? |
+//! | [`ping_pong`] | The trap | what if the same pages move back and forth? |
 //!
-//! *Managed memory* has one address for the host and the GPU. A page of it lies in one
-//! of the two memories at a time. Who touches a page that lies in the other one faults: the
-//! thread stops, the driver moves the page, changes both page tables, and lets it go on.
+//! *Managed memory* has one address for the host and the GPU. A page of it is in one
+//! of the two memories at a time. A thread that touches a page in the other one faults: it
+//! stops, the driver moves the page, changes both page tables, and lets it go on.
 //!
 //! ```text
 //! explicit      copy engine brings all bytes ──► kernel reads device memory

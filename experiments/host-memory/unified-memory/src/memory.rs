@@ -18,7 +18,7 @@ pub(crate) fn device(stream: &CudaStream) -> sys::CUmemLocation {
 }
 
 // ANCHOR: managed
-/// New managed memory with advice, which the host then writes: so it lies there.
+/// New managed memory with advice, which the host then writes, so that it is there.
 pub(crate) fn managed(
     stream: &Arc<CudaStream>,
     words: usize,
@@ -35,7 +35,7 @@ pub(crate) fn managed(
     if let Some((advice, place)) = advice {
         let (start, _ordered) = memory.device_ptr(stream);
         let bytes = memory.num_bytes();
-        // SAFETY: the memory is managed, and has so many bytes.
+        // SAFETY: the memory is managed, and has this many bytes.
         unsafe { result::mem_advise(start, bytes, advice, place) }?;
     }
     (0..).zip(memory.as_mut_slice()?).for_each(|(i, word)| *word = value(i));
@@ -50,7 +50,7 @@ pub(crate) fn prefetch(
 ) -> Result<()> {
     let (start, _ordered) = memory.device_ptr(stream);
     let bytes = memory.num_bytes();
-    // SAFETY: the memory is managed, and has so many bytes.
+    // SAFETY: the memory is managed, and has this many bytes.
     unsafe { result::mem_prefetch_async(start, bytes, place, stream.cu_stream()) }?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The trap: the same pages to and fro. The host writes to them, the kernel reads, the host
-//! writes.
+//! The trap: the same pages back and forth. The host writes to them, the kernel reads, the
+//! host writes.
 
 use std::cell::RefCell;
 

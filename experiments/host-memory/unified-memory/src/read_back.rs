@@ -1,4 +1,4 @@
-//! On the way back: until the host has read what a kernel wrote.
+//! Back to the host: until it has read what a kernel wrote.
 
 use cudarc::driver::UnifiedSlice;
 use lab::check::every_element;

@@ -20,10 +20,10 @@
 //! ```text
 //! direct          cuMemAlloc, cuMemFree
 //! returning_pool  cuMemAllocAsync, cuMemFreeAsync, release threshold 0 (the default)
-//! keeping_pool    the same, and the threshold is as high as it gets
+//! keeping_pool    the same, the threshold as high as possible
 //! chapter_pool    the chapter's map from a size to free buffers of that size
 //! workbook_pool   the crate `pool`: size classes, safe among streams
-//! kept            one buffer all the time: what nobody can beat
+//! kept            one buffer all the time: what none can beat
 //! ```
 //!
 //! **Prediction:** `direct` takes 50 µs or more, because it changes the GPU's page tables;
@@ -80,7 +80,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             time(source.kind(), source)?;
         }
         if bytes <= 16 << 20 {
-            // SAFETY: nobody reads the neighbour.
+            // SAFETY: nothing reads the neighbour.
             let _neighbour = unsafe { keeper.alloc::<u8>(stream, bytes) }?;
             time("direct_beside", Source::Direct)?;
         }
@@ -105,7 +105,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     rounds::chapters_loop(lab, &user)?;
 
-    // 3. Two streams take turns, so that the memory wanders between them.
+    // 3. Two streams take turns, so that the memory moves between them.
     let other = lab.context().new_stream()?;
     for mut source in sources(stream)?.into_iter().filter(Source::can_be_emptied) {
         let case = Case::new("two_streams").with("kind", source.kind());

@@ -108,7 +108,7 @@ impl Source {
         Ok(stream.synchronize()?)
     }
 
-    /// Bytes of the GPU's memory that are taken, though nobody uses them.
+    /// Bytes of the GPU's memory that are taken, though nothing uses them.
     pub(crate) fn held_bytes(&self) -> Result<usize> {
         Ok(match self {
             Source::Direct | Source::Kept(_) => 0,

@@ -1,4 +1,4 @@
-//! The driver's two ways to device memory: for all streams at once, and in the order of a
+//! The driver's two ways to get device memory: for all streams at once, and in the order of a
 //! stream.
 
 use cudarc::driver::sys::CUdeviceptr;
@@ -19,7 +19,7 @@ impl Allocator {
         stream: &CudaStream,
     ) -> Result<CUdeviceptr> {
         Ok(match self {
-            // SAFETY: nobody reads the buffer before the work has written it.
+            // SAFETY: nothing reads the buffer before the work has written it.
             Allocator::MemAlloc => unsafe { result::malloc_sync(bytes) }?,
             Allocator::Pool(pool) => pool.alloc(bytes, stream)?,
         })

@@ -5,7 +5,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | allocator, schedule and clock in all combinations |
-//! | [`allocator`] | The experiment | the driver's two ways to device memory |
+//! | [`allocator`] | The experiment | the driver's two ways to get device memory |
 //! | [`rounds`] | The experiment | what is timed, and its check |
 //! | [`clean_memory`] | Clean memory runs out | and without a rest? |
 //! | [`free`] | Why | what do the kernel and `cuMemFree` take alone? |

@@ -63,7 +63,7 @@ impl Bench {
         let buffer = unsafe { result::malloc_sync(bytes) }?;
         let stream = &bench.streams[0];
         let once = lab.time_on_gpu(stream, |_| bench.work(stream, buffer))?;
-        // SAFETY: the buffer came from `malloc_sync`, and nobody uses it any more.
+        // SAFETY: the buffer came from `malloc_sync`, and nothing uses it any more.
         unsafe { result::free_sync(buffer) }?;
         // Under a profiler nothing is timed, and one pass will do.
         let seconds = once.seconds.first().unwrap_or(&WORK_SECONDS);

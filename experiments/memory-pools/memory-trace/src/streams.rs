@@ -13,7 +13,7 @@ use crate::bench::{Bench, PAUSE, STREAMS, Turn};
 const TIMES: usize = 2;
 
 // ANCHOR: pool
-/// A pool of the driver's that holds at most so many bytes.
+/// A pool of the driver's that holds at most this many bytes.
 pub(crate) fn pool(lab: &Lab, most_bytes: usize, kind: &str) -> Result<DriverPool> {
     let properties = Properties { maxSize: most_bytes, ..properties(lab.context()) };
     let pool = DriverPool::new(&properties)?;

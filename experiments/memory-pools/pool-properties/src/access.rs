@@ -1,4 +1,4 @@
-//! Who may touch the memory of a pool, if nothing is said about it.
+//! Who may access the memory of a pool by default.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | what is accepted, one field after the other? |
 //! | [`memory`] | | memory of a pool, and without |
-//! | [`access`] | Measured: the fields | who may touch the memory of a pool? |
+//! | [`access`] | Measured: the fields | who may access the memory of a pool? |
 //! | [`maximum`] | Measured: the maximum | how much does a pool give, and to whom? |
 //! | [`counters`] | Measured: the counters | what do they say after each step? |
 //! | [`second_process`] | Measured: a second process | how does it open a pool? |

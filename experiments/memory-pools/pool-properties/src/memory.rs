@@ -12,7 +12,7 @@ pub(crate) fn memory(
     words: usize,
 ) -> Result<CudaSlice<u32>, DriverError> {
     let address = pool.alloc(words * size_of::<u32>(), stream)?;
-    // SAFETY: so many words are there. All that uses them is in the stream, and writes
+    // SAFETY: that many words are there. All that uses them is in the stream, and writes
     // before it reads.
     Ok(unsafe { stream.upgrade_device_ptr(address, words) })
 }
@@ -22,11 +22,11 @@ pub(crate) struct Unpooled(sys::CUdeviceptr);
 
 impl Unpooled {
     pub(crate) fn new(bytes: usize) -> Result<Unpooled, DriverError> {
-        // SAFETY: nobody reads it.
+        // SAFETY: nothing reads it.
         Ok(Unpooled(unsafe { result::malloc_sync(bytes) }?))
     }
 
-    /// The same for memory of a pool, whose order in a stream nobody counts on.
+    /// The same for memory of a pool, whose order in a stream nothing relies on.
     pub(crate) fn from(memory: CudaSlice<u32>) -> Unpooled {
         Unpooled(memory.leak())
     }

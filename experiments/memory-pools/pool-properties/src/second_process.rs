@@ -121,7 +121,7 @@ fn open(what: &str) -> Result<String> {
     let pool = DriverPool::import(&descriptor)?;
     let address = pool.import_address(exported)?;
     let seconds = start.elapsed().as_secs_f64();
-    // SAFETY: the first process has exported so many words.
+    // SAFETY: the first process has exported that many words.
     let mut memory = unsafe { stream.upgrade_device_ptr(address, WORDS) };
 
     let seen = stream.clone_dtoh(&memory)?;

@@ -13,7 +13,7 @@ pub(crate) fn ended(outcome: Result<()>) -> ExitCode {
     ExitCode::from(if e.is::<CannotRun>() { CANNOT_RUN } else { FAILED })
 }
 
-/// Ends this process at once: another rank is gone, and the GPU may wait for it for ever.
+/// Ends this process at once: another rank is gone, and the GPU may wait for it forever.
 pub(crate) fn leave(why: &str) {
     complain(why);
     libraries::tidy();

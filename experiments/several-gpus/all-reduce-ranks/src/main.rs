@@ -117,7 +117,7 @@ fn measure(lab: &mut Lab, team: &mut Conductor) -> Result<()> {
                 .ceiling(Ceiling::NvLink) // what each link has to carry, one way
                 .footprint(2 * bytes, l2_bytes)
         };
-        // 5. By the GPU's clock. Rank 0's stream stands still while the operations
+        // 5. By the GPU's clock. Rank 0's stream is held while the operations
         //    are queued, and an order ends when all ranks have queued theirs. So no
         //    GPU waits for a host while the clock runs.
         case("queued")

@@ -184,8 +184,9 @@ fn all_ranks_must_have_the_same_options() {
         let (code, said) = end(child);
         assert_eq!(code, 1, "{said}");
         let named = said.contains("rank 1 (process ")
-            && said.contains(" has another set of options than rank 0 (process ")
-            && said.contains(" --samples 3`, and not `--emulate ");
+            && said
+                .contains(" has a different set of options from rank 0 (process ")
+            && said.contains(" --samples 3`, not `--emulate ");
         assert!(named, "{said}");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtr, LaunchConfig,
@@ -48,7 +47,7 @@ lab::kernels! { unsafe "all-reduce" {
     );
 } }
 
-/// Threads of a block. A multiprocessor has room for so many at least.
+/// Threads of a block. A multiprocessor has room for at least this many.
 pub(crate) const THREADS: u32 = 512;
 /// Bytes that the host adds, at most.
 const MOST_STAGED: usize = 256 << 20;
@@ -92,8 +91,6 @@ impl Gpus {
         count: usize,
     ) -> Result<Gpus> {
         let staged = count.min(MOST_STAGED / size_of::<f32>());
-        let multiprocessors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        let blocks = lab.context().attribute(multiprocessors)? as u32;
         let mut gpus = Gpus {
             each: vec![],
             comms: vec![],
@@ -102,7 +99,7 @@ impl Gpus {
             outputs: [0; MOST_GPUS],
             flags: [0; MOST_GPUS],
             inboxes: [0; MOST_GPUS],
-            blocks: blocks.min(MOST_BLOCKS as u32),
+            blocks: lab.multiprocessors().min(MOST_BLOCKS) as u32,
             slice: 16 << 10,
             launches: 0,
         };
@@ -119,7 +116,7 @@ impl Gpus {
                 stream,
             };
             let Gpu { kernels, stream, input, .. } = &mut gpu;
-            kernels.fill(stream, grid(blocks), input, count, rank as u32)?;
+            kernels.fill(stream, grid(gpus.blocks), input, count, rank as u32)?;
             gpus.inputs[rank] = gpu.input.device_ptr(&gpu.stream).0;
             gpus.outputs[rank] = gpu.output.device_ptr(&gpu.stream).0;
             gpus.flags[rank] = gpu.flags.device_ptr(&gpu.stream).0;
@@ -171,7 +168,7 @@ impl Gpus {
     }
 }
 
-/// So many blocks.
+/// A grid of this many blocks.
 pub(crate) fn grid(blocks: u32) -> LaunchConfig {
     lab::launch::blocks(blocks as usize, THREADS as usize)
 }

@@ -1,7 +1,5 @@
 //! # How fast can several GPUs add up what each of them has?
 //!
-//! Page: `book/src/several-gpus/all-reduce.md`.
-//!
 //! Page: `book/src/several-gpus/all-reduce.md`. The files:
 //!
 //! | file | section | question |
@@ -17,7 +15,7 @@
 //!
 //! In a *ring* each GPU sends to the next one only. A vector is cut into as many chunks as
 //! there are GPUs. A chunk goes round and is added to on each GPU; then its sum goes round.
-//! With four GPUs, the way of the chunk that GPU 0 sends first:
+//! With four GPUs, the path of the chunk that GPU 0 sends first:
 //!
 //! ```text
 //! step      0       1       2       3       4       5

@@ -11,7 +11,7 @@ use crate::gpus::{Gpus, MOST_TAGGED, THREADS, grid};
 /// A way to do it.
 pub(crate) struct Way {
     pub(crate) method: &'static str,
-    /// Queues it on all GPUs, for so many elements.
+    /// Queues it on all GPUs, for this many elements.
     pub(crate) queue: fn(&mut Gpus, usize) -> Result<()>,
     /// Bytes that it can take.
     pub(crate) most: usize,
@@ -76,7 +76,7 @@ impl Gpus {
         Ok(())
     }
 
-    /// Blocks for so many threads, but no more than are resident at once.
+    /// Blocks for this many threads, but no more than are resident at once.
     fn grid_for(&self, threads: usize) -> LaunchConfig {
         grid(self.blocks.min(threads.div_ceil(THREADS as usize) as u32))
     }
@@ -134,7 +134,7 @@ impl Gpus {
     }
 
     // ANCHOR: nccl
-    /// NCCL's. The calls of one thread for several GPUs belong between two others.
+    /// NCCL's. One thread's calls for several GPUs go between a group's start and end.
     pub(crate) fn nccl(&mut self, count: usize) -> Result<()> {
         nccl::check("begin a group", group_start())?;
         for (gpu, comm) in self.each.iter_mut().zip(&self.comms) {

@@ -16,7 +16,7 @@ use crate::choose::choose;
 use crate::gpu::{FACTOR, Gpu};
 use crate::look::look;
 
-/// Steps of a kernel that plays the work of a program.
+/// Steps of a kernel that stands in for a program's work.
 const STEPS: u32 = 100_000;
 
 /// A GPU with words for a kernel that fills it for some milliseconds.

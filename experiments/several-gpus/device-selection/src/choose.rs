@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::look::Facts;
 
 // ANCHOR: choose
-/// The GPU for work that needs so much memory, if one has it: the least busy, to ten
+/// The GPU for work that needs `bytes` of memory, if one has it: the least busy, to ten
 /// percent; among equals the one with more multiprocessors, then with the faster link,
 /// then with more free memory.
 pub(crate) fn choose(gpus: &[Facts], bytes: u64) -> Option<usize> {

@@ -18,7 +18,7 @@ lab::kernels! { unsafe "stream-overlap" {
     );
 } }
 
-/// A piece of work: so many steps for every word of `from`.
+/// A piece of work: `steps` steps for every word of `from`.
 pub(crate) struct Job<'a> {
     pub(crate) label: String,
     pub(crate) steps: u32,
@@ -54,7 +54,7 @@ impl Gpu {
     }
 
     // ANCHOR: job
-    /// Does a job: there, the kernel, and back. The calls go to this GPU, whichever
+    /// Does a job: copy in, kernel, copy out. The calls go to this GPU, whichever
     /// thread makes them: cudarc makes its context current in that thread.
     pub(crate) fn run(&mut self, job: Job) -> Result<()> {
         let Gpu { stream, input, output, .. } = self;

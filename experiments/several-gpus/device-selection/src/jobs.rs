@@ -9,7 +9,7 @@ use crate::ways::Team;
 use crate::{JOBS, WORDS};
 
 // ANCHOR: lengths
-/// How long jobs are, beside each other.
+/// How long jobs are, relative to each other.
 pub(crate) fn lengths(load: &str, count: usize) -> Vec<f64> {
     let length = |i: usize| match load {
         "rising" => i as f64 + 0.5,
@@ -21,13 +21,13 @@ pub(crate) fn lengths(load: &str, count: usize) -> Vec<f64> {
 }
 // ANCHOR_END: lengths
 
-/// Steps for each job, so many in all.
+/// Steps for each job, `total` in all.
 pub(crate) fn shares(lengths: &[f64], total: f64) -> Vec<u32> {
     let sum: f64 = lengths.iter().sum();
     lengths.iter().map(|length| (total * length / sum).max(1.0) as u32).collect()
 }
 
-/// What a job takes: something fixed, and so much for each step.
+/// What a job takes: a fixed time, and a time for each step.
 pub(crate) struct Model {
     pub(crate) fixed: f64,
     pub(crate) each: f64,
@@ -40,7 +40,7 @@ pub(crate) struct List<'a> {
 }
 
 impl List<'_> {
-    /// Jobs of so many steps.
+    /// Jobs of these numbers of steps.
     pub(crate) fn jobs(&mut self, steps: &[u32]) -> Vec<Job<'_>> {
         let sum: f64 = steps.iter().copied().map(f64::from).sum();
         let count = steps.len() as f64;
@@ -57,7 +57,7 @@ impl List<'_> {
         jobs.collect()
     }
 
-    /// Times jobs of so many steps in one of the ways, beside what the model says.
+    /// Times jobs of these numbers of steps in one of the ways, beside what the model says.
     pub(crate) fn schedule(
         &mut self,
         lab: &mut Lab,

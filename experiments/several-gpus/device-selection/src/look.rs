@@ -1,4 +1,4 @@
-//! Choosing: what there is to know of a GPU before work is given to it.
+//! Choosing: what there is to know about a GPU before work is given to it.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) fn look(
 }
 
 /// NVML's handle of a context's GPU, by its PCI address: CUDA_VISIBLE_DEVICES changes
-/// CUDA's numbers, and NVML does not know of it.
+/// CUDA's numbers, and NVML does not know.
 fn same_gpu<'a>(nvml: &'a Nvml, context: &CudaContext) -> Option<Device<'a>> {
     let mut text = [0; 32];
     let length = text.len() as i32;
@@ -74,7 +74,7 @@ pub(crate) fn open_context(lab: &mut Lab, nvml: Option<&Nvml>) -> Result<()> {
     lab.record(case)
 }
 
-/// What is known of each GPU, and how long asking takes. `when` is before or after a
+/// What is known about each GPU, and how long asking takes. `when` is before or after a
 /// rest.
 pub(crate) fn compare(
     lab: &mut Lab,

@@ -4,12 +4,12 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | [`look`] | Choosing | what is there to know of a GPU? |
+//! | [`look`] | Choosing | what is there to know about a GPU? |
 //! | [`choose`] | Choosing | which one to take? |
 //! | [`beside`] | Choosing | what is that worth, while somebody uses the first? |
 //! | [`gpu`] | Sharing out | a job |
 //! | [`jobs`] | Sharing out | jobs of uneven lengths |
-//! | [`ways`] | Sharing out | who does which? |
+//! | [`ways`] | Sharing out | which GPU does which job? |
 //! | [`model`] | Sharing out | how long should it take? |
 //! | `main.rs` | Measured | all ways on all lists; the same work, cut finer |
 //!

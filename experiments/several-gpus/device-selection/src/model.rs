@@ -20,7 +20,7 @@ fn piece(total: usize, gpus: usize, gpu: usize) -> Range<usize> {
 // ANCHOR_END: place
 
 // ANCHOR: model
-/// When the last GPU is done, if the jobs take so long. `None` for ways in which the
+/// When the last GPU is done, if the jobs take this long. `None` for ways in which the
 /// order depends on chance.
 pub(crate) fn predict(way: &str, seconds: &[f64], gpus: usize) -> Option<f64> {
     let mut done = vec![0.0f64; gpus];

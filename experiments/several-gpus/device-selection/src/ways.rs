@@ -49,7 +49,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Each thread works off its own list, or all of them the only one.
+    /// Each thread works off its own list, or all share the only one.
     fn serve(&self, lists: Vec<Vec<Job>>) -> Result<()> {
         let lists: Vec<_> =
             lists.into_iter().map(|list| Mutex::new(list.into_iter())).collect();
@@ -75,7 +75,7 @@ impl<'a> Team<'a> {
     }
     // ANCHOR_END: ways
 
-    /// Does a job on a thread's own GPU, which nobody else uses.
+    /// Does a job on a thread's own GPU, which nothing else uses.
     fn on(&self, thread: usize, job: Job) -> Result<()> {
         self.gpus[thread].lock().unwrap_or_else(PoisonError::into_inner).run(job)
     }

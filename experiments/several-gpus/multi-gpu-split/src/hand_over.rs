@@ -1,4 +1,4 @@
-//! What a thread costs: threads that only pass so much time, without any GPU.
+//! What a thread costs: threads that only spin for some time, without any GPU.
 
 use std::time::{Duration, Instant};
 

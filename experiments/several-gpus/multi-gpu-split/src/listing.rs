@@ -1,4 +1,4 @@
-//! The chapter's listing, with cudarc's names of today.
+//! The chapter's listing, with today's names of cudarc.
 
 use std::ops::Range;
 

@@ -5,7 +5,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the same array for more and more GPUs |
-//! | [`worker`] | The experiment | a GPU's piece, and who calls for it |
+//! | [`worker`] | The experiment | a GPU's piece, and who issues its work |
 //! | [`team`] | The experiment | a task on one GPU, two, three and so on |
 //! | [`listing`] | The chapter's listing | how fast is it, and what does it lose? |
 //! | [`hand_over`] | Why | what does it cost to wake host threads up? |
@@ -97,7 +97,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
         // ANCHOR: cases
         // 3. The same array for more and more GPUs, with either kernel; and one host
-        //    thread that calls for everything.
+        //    thread that issues everything.
         let copies = data != "resident";
         let (up, steps, down) = (copies, Some(LIGHT), copies);
         let light = Task { up, steps, down, every_size: true, one_thread: false };

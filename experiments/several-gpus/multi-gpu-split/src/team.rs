@@ -26,7 +26,7 @@ impl Team {
         (1..=all).filter(|gpus| every || *gpus == 1 || *gpus == all).collect()
     }
 
-    /// A case of so many of the GPUs.
+    /// A case of this many of the GPUs.
     pub(crate) fn sized(&self, case: Case, gpus: usize) -> Case {
         let team = match gpus {
             1 => "one",

@@ -20,14 +20,14 @@ lab::kernels! { unsafe "stream-overlap" {
 /// Of each step of the kernel.
 pub(crate) const FACTOR: u32 = 1_664_525;
 
-/// What is to be done with each piece, who calls for it, and on how many GPUs.
+/// What is to be done with each piece, who issues it, and on how many GPUs.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Task {
     pub(crate) up: bool,
     /// Steps of the kernel for each word; without, there is no kernel.
     pub(crate) steps: Option<u32>,
     pub(crate) down: bool,
-    /// One host thread calls for everything, instead of one for each GPU.
+    /// One host thread issues everything, instead of one for each GPU.
     pub(crate) one_thread: bool,
     /// On one GPU, two, three and so on, instead of one and all.
     pub(crate) every_size: bool,
@@ -55,7 +55,7 @@ impl Worker {
     }
 
     // ANCHOR: queue
-    /// Calls for the work on a piece. Only pageable memory keeps the caller waiting.
+    /// Issues the work on a piece. Only pageable memory blocks the caller.
     fn queue(&mut self, task: Task, from: &[u32], to: &mut [u32]) -> Result<()> {
         let (stream, words) = (&self.stream, from.len());
         if task.up {

@@ -39,7 +39,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
     }
     for (gpu, address) in [(a, source), (b, target)] {
         gpu.context.bind_to_thread()?;
-        // SAFETY: it came from `malloc_sync`, and nobody uses it any more.
+        // SAFETY: it came from `malloc_sync`, and nothing uses it any more.
         unsafe { result::free_sync(address) }?;
     }
     Ok(refused)

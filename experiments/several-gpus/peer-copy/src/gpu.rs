@@ -91,7 +91,7 @@ impl Gpu {
         blocks(threads.div_ceil(block) as usize, block as usize)
     }
 
-    /// Fills memory as this GPU's source is.
+    /// Fills memory like this GPU's source.
     pub(crate) fn fill(&self, memory: CUdeviceptr, bytes: usize) -> Result<()> {
         let (words, first) = (bytes / WORD, self.first());
         let (stream, grid) = (&self.stream, self.grid(self.threads));

@@ -1,4 +1,4 @@
-//! One load at a time, from the own memory and from the other's: a pointer chase.
+//! One load at a time, from a GPU's own memory and from another's: a pointer chase.
 
 use cudarc::driver::sys::CUdeviceptr;
 use lab::launch::blocks;
@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 const LINE: usize = 128;
 
 /// In as many bytes as an L1 cache can hold, an L2 cache, and none. Returns the seconds of
-/// a hop in the most bytes: in the own memory, and in the other's.
+/// a hop in the most bytes: in the GPU's own memory, and in the other's.
 pub(crate) fn cases(lab: &mut Lab, gpu: &Gpu, other: &Gpu) -> Result<[f64; 2]> {
     let mut latency = [f64::NAN; 2];
     let l2 = lab.l2_bytes().next_power_of_two() / 16;

@@ -53,8 +53,8 @@ fn send(from: &Gpu, to: &Gpu, slots: &mut [Slot], bytes: usize) -> Result<()> {
 fn download(from: &Gpu, memory: &mut [u32], offset: usize) -> Result<()> {
     from.context.bind_to_thread()?;
     let queue = from.stream.cu_stream();
-    // SAFETY: the source has so many bytes from there on, and events, or a wait for the
-    // end of the stream's work, keep everybody else away from the buffer.
+    // SAFETY: the source has that many bytes from there on, and events, or a wait for the
+    // end of the stream's work, keep everything else away from the buffer.
     unsafe {
         result::memcpy_dtoh_async(memory, from.source + offset as u64, queue)
     }?;

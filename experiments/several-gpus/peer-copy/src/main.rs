@@ -8,7 +8,7 @@
 //! | [`gpu`], [`transfer`] | The code | what goes from one to another, and its check |
 //! | [`access`] | Access; Whose engine | what does a copy without access cost? |
 //! | [`host`] | Through the host | what do two links give, without the driver's help? |
-//! | [`hops`] | One load | how long does it take, if nothing else hides it? |
+//! | [`hops`] | One load | how long does it take, if nothing hides it? |
 //! | [`threads`] | Why | how many threads does the link need? |
 //! | [`at_once`] | Several at the same time | both directions, a ring, all to one |
 //!
@@ -61,8 +61,8 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Every GPU with a source and a target. Each source is different in every word,
-    //    from every other's too.
+    // 1. Every GPU with a source and a target. All words of all sources
+    //    differ.
     let contexts = lab.gpus(LEAST)?;
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
     let mut largest = most;
@@ -105,7 +105,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ragged.check(bytes)?;
     }
 
-    // 5. Access in one direction is enough for a copy; which of the two is it better?
+    // 5. Access in one direction is enough for a copy; which of the two is better?
     access::one_way(lab, a, b)?;
 
     // 6. Every ordered pair, by a copy engine.

@@ -9,8 +9,8 @@ use crate::transfer::{Transfer, Way, one};
 /// Threads on each multiprocessor that copy.
 const THREADS: [u32; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 
-/// From `a` to `b`. A load takes `latency` seconds, from the own memory and from the
-/// other's, and a copy engine carries `engine` bytes per second.
+/// From `a` to `b`. A load takes `latency` seconds, from a GPU's own memory and from
+/// the other's, and a copy engine carries `engine` bytes per second.
 pub(crate) fn cases(
     lab: &mut Lab,
     a: &Gpu,

@@ -13,7 +13,7 @@ pub(crate) enum Way {
     SendersStream,
     /// The same in a stream of the receiver.
     ReceiversStream,
-    /// A kernel of the receiver, with so many threads, reads the sender's memory.
+    /// A kernel of the receiver, with this many threads, reads the sender's memory.
     Read { threads: u32 },
     /// A kernel of the sender writes the receiver's memory.
     Write { threads: u32 },
@@ -63,11 +63,11 @@ impl<'a> Transfer<'a> {
         Ok(stream.clone_dtoh(&wrong)?[0] as usize)
     }
 
-    /// Clears what will be received, and sees to it that the check would notice.
+    /// Clears what will be received, and makes sure that the check would notice.
     pub(crate) fn clear(&self, bytes: usize) -> Result<()> {
         self.to.context.bind_to_thread()?;
         let queue = self.to.stream.cu_stream();
-        // SAFETY: so many bytes are there, and nobody else uses them now.
+        // SAFETY: that many bytes are there, and nothing else uses them now.
         unsafe { result::memset_d8_async(self.target, 0, bytes, queue) }?;
         let wrong = self.differ(bytes)?;
         check::every_element("cleared words", &[wrong], |_| bytes / WORD)?;
@@ -92,7 +92,7 @@ impl<'a> Transfer<'a> {
             Way::SendersStream | Way::ReceiversStream => {
                 let (from, to) = (&self.from.context, &self.to.context);
                 worker.context.bind_to_thread()?;
-                // SAFETY: so many bytes are there on both sides, and nobody else uses
+                // SAFETY: that many bytes are there on both sides, and nothing else uses
                 // the target before the end of the turn.
                 unsafe {
                     result::memcpy_peer_async(

@@ -31,7 +31,7 @@ pub fn value(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }
 
-/// 0 to `count` - 1 in an order of chance, the same in each run.
+/// 0 to `count` - 1 in a random order, the same in each run.
 pub fn shuffled(count: u32) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

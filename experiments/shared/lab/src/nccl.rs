@@ -34,7 +34,7 @@ pub fn available() -> Result<String, String> {
 /// An error of NCCL in its own words; `what` was to be done. cudarc's has none.
 pub fn check<T>(what: &str, result: Result<T, result::NcclError>) -> Result<T> {
     result.map_err(|result::NcclError(code)| {
-        // SAFETY: NCCL gives a string that lives for ever, for any code.
+        // SAFETY: NCCL gives a string that lives forever, for any code.
         let (words, last) = unsafe {
             let words = CStr::from_ptr(sys::ncclGetErrorString(code));
             let last = sys::ncclGetLastError(std::ptr::null_mut());

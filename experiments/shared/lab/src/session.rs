@@ -227,8 +227,7 @@ impl Lab {
     /// Threads that the GPU can hold at once, on all multiprocessors together.
     pub fn resident_threads(&self) -> Result<usize> {
         let each = sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
-        Ok(self.context.attribute(each)? as usize
-            * self.multiprocessors())
+        Ok(self.context.attribute(each)? as usize * self.multiprocessors())
     }
 
     /// Theoretical peak of the GPU's memory in bytes per second, if the driver tells.

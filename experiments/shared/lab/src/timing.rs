@@ -273,7 +273,7 @@ pub fn by_turns<T>(
     Ok((Samples::of(clock, 1, seconds), median))
 }
 
-/// Set under a profiler, which would wait at a closed gate for ever.
+/// Set under a profiler, which would wait at a closed gate forever.
 pub(crate) const UNGATED: &str = "WORKBOOK_UNGATED";
 /// A gate that nobody opens within this time opens by itself: whoever queues the work
 /// is waiting for the GPU, which is waiting for the gate.

@@ -60,7 +60,7 @@ impl DriverPool {
 
     /// Allocates in the order of the stream, by `cuMemAllocFromPoolAsync`.
     pub fn alloc(&self, bytes: usize, stream: &CudaStream) -> Answer<CUdeviceptr> {
-        // SAFETY: pool and stream live, and nobody reads an address.
+        // SAFETY: pool and stream live, and nothing reads an address.
         unsafe { mem_pool::alloc_async(self.0, bytes, stream.cu_stream()) }
     }
 
@@ -133,7 +133,7 @@ impl DriverPool {
         Ok(value)
     }
 
-    /// What whoever is at `place` may do with the pool's memory.
+    /// What access `place` has to the pool's memory.
     pub fn access(&self, mut place: Location) -> Answer<Flags> {
         let mut flags = Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
         // SAFETY: the pool lives; the driver writes the flags.

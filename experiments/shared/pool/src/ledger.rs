@@ -71,7 +71,7 @@ pub enum Error<E> {
         cap: usize,
     },
     /// No GPU has this much memory.
-    #[error("no GPU has memory for so many elements")]
+    #[error("no GPU has memory for this many elements")]
     TooLarge,
     /// The stream cannot be used with the pool, for this reason.
     #[error("{0}")]

@@ -42,13 +42,13 @@
 //!
 //! # Threads
 //!
-//! A pool can be used by several threads. One mutex guards it: taking and leaving it is a
+//! A pool can be used by several threads. One mutex guards it: taking and releasing it is a
 //! good part of what an allocation costs, but without it no buffer could be dropped on
 //! another thread. A thread that asks the driver for memory, or waits to give some back,
 //! holds it meanwhile.
 //!
 //! A buffer borrows its pool. One that has to live beside its pool in a structure needs a
-//! pool that lives for ever, such as a leaked box or a static.
+//! pool that lives forever, such as a leaked box or a static.
 //!
 //! # What it does not do
 //!
@@ -150,7 +150,7 @@ impl Pool {
     }
 
     /// A thread that panicked has left nothing half done. The ledger does not panic; cudarc
-    /// does if it gets no event for a block, which then counts as in use for ever.
+    /// does if it gets no event for a block, which then counts as in use forever.
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)

@@ -132,7 +132,7 @@ fn out_of_memory_leaves_the_pool_usable() {
         let pool = Pool::new(&context, Options::default());
         let some = unset(&pool, &stream, 4 * MIB);
         drop(unset(&pool, &other, 2 * MIB));
-        // SAFETY: nobody reads it.
+        // SAFETY: nothing reads it.
         let none = unsafe { pool.alloc::<u8>(&stream, 5 * MIB) };
         assert!(matches!(none, Err(Error::Device(_))), "{none:?}");
         drop(some);

@@ -105,7 +105,7 @@ fn play(actions: Vec<Action>, cap: usize, memory: usize) {
                 let Stats { in_use_bytes: in_use, lost, .. } = ledger.stats();
                 let whole = bytes.next_multiple_of(GRANULE).max(GRANULE);
                 let needed = Class::of(bytes).unwrap().bytes();
-                // If the device failed on the way, now or before, it may be refused.
+                // If the device failed, now or before, it may be refused.
                 let failed = world.failures.get() > failures || lost > 0;
                 match taken {
                     Ok(block) => {

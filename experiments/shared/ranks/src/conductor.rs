@@ -1,4 +1,4 @@
-//! Rank 0: gathers the ranks, says what all do next, and keeps an ear on each.
+//! Rank 0: gathers the ranks, says what all do next, and listens to each.
 
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
@@ -102,7 +102,7 @@ impl Conductor {
             .and_then(|()| compare(&me, &card, came.iter().flatten()));
         if let Err(error) = failed {
             for arrival in came.into_iter().flatten() {
-                // Who cannot hear it finds out by the closed connection.
+                // A rank that cannot hear it sees the closed connection.
                 let _ = say(
                     &Mutex::new(arrival.stream),
                     &ToFollower::Stop(error.0.clone()),
@@ -229,7 +229,7 @@ impl Team {
 
     fn stop(&self, why: &str) {
         for member in &self.followers {
-            // Who cannot hear it is the one that is gone.
+            // The one that cannot hear it is the one that is gone.
             let _ = say(&member.stream, &ToFollower::Stop(why.to_owned()));
         }
     }
@@ -278,7 +278,7 @@ impl Team {
         }
     }
 
-    /// The thread that tells the others that rank 0 lives, and notices when it stands still.
+    /// The thread that tells the others that rank 0 lives, and notices when it hangs.
     fn beat(&self) {
         while !self.over.load(Ordering::Acquire) {
             if self.tell_all(&ToFollower::Beat).is_err() {
@@ -294,7 +294,7 @@ impl Team {
         }
     }
 
-    /// Every process lives, and nothing goes on.
+    /// Every process is alive, but nothing happens.
     fn standstill(&self, time: Duration) -> String {
         let orders = self.orders.load(Ordering::Relaxed);
         let waiting = |m: &&Member| m.answered.load(Ordering::Relaxed) < orders;
@@ -311,7 +311,7 @@ impl Team {
                 waiting.join(", ")
             ),
         };
-        format!("nothing went on for {} s on rank 0; {behind}", time.as_secs())
+        format!("nothing happened for {} s on rank 0; {behind}", time.as_secs())
     }
 }
 
@@ -445,7 +445,7 @@ fn admit(
     refused.map_or(Ok(()), |why| Err(Error::new(why)))
 }
 
-/// Who has not come.
+/// The ranks that have not come.
 fn absent(came: &[Option<Arrival>], place: &Place, patience: Duration) -> Error {
     let absent: Vec<_> = (1..place.ranks)
         .filter(|rank| came[rank - 1].is_none())
@@ -479,7 +479,7 @@ fn compare<'a>(
             let (theirs, ours) = (of(card), of(mine));
             if theirs != ours {
                 return Err(Error::new(format!(
-                    "{who} has another {name} than {me}: {theirs}, and not {ours}"
+                    "{who} has a different {name} from {me}: {theirs}, not {ours}"
                 )));
             }
         }

@@ -13,7 +13,7 @@ pub enum PlaceError {
     Missing {
         /// The variable's name, or its names.
         variable: &'static str,
-        /// Who started this program, by the other variables.
+        /// What started this program, by the other variables.
         launcher: Launcher,
     },
     /// A variable that should be a number.
@@ -45,7 +45,7 @@ pub enum PlaceError {
          on which of them rank 0 is"
     )]
     NoMaster {
-        /// Who started this program.
+        /// What started this program.
         launcher: Launcher,
     },
 }

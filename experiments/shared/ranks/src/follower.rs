@@ -1,4 +1,4 @@
-//! The other ranks: do what rank 0 says, and keep an ear on it.
+//! The other ranks: do what rank 0 says, and listen to it.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -13,7 +13,7 @@
 //! | a rank never comes | rank 0 | the time-out of [`Conductor::gather`] |
 //! | other program, other versions, same GPU | rank 0 | comparing the [`Card`]s |
 //! | a process dies | whoever is connected to it | the closed connection |
-//! | a host or a process stands still | whoever is connected to it | the missing beats |
+//! | a host or a process hangs | whoever is connected to it | the missing beats |
 //! | a rank does not finish what it was told | rank 0 | the missing answer |
 //!
 //! Whoever notices first tells rank 0, which tells everybody; so every rank ends with an

@@ -2,7 +2,7 @@
 
 use crate::error::PlaceError;
 
-/// Who started this program.
+/// What started this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
     /// `torchrun`, or anybody who sets `RANK`, `WORLD_SIZE` and `LOCAL_RANK`.

@@ -118,15 +118,18 @@ fn another_version_is_told_with_its_rank() {
         cards.iter().enumerate().map(|(rank, same)| (rank, Ok(card(rank, same))));
     for told in meet(3, cards.collect()) {
         assert!(told.starts_with("rank 2 (process "), "{told}");
-        assert!(told.contains(" has another NCCL than rank 0 (process "), "{told}");
-        assert!(told.ends_with(": 2.30.4, and not 2.28.3"), "{told}");
+        assert!(
+            told.contains(" has a different NCCL from rank 0 (process "),
+            "{told}"
+        );
+        assert!(told.ends_with(": 2.30.4, not 2.28.3"), "{told}");
     }
     let none = vec![
         (0, Ok(card(0, &[("NCCL", "2.28.3")]))),
         (1, Ok(card(1, &[("other", "1")]))),
     ];
     for told in meet(2, none) {
-        assert!(told.ends_with(": none, and not 2.28.3"), "{told}");
+        assert!(told.ends_with(": none, not 2.28.3"), "{told}");
     }
 }
 
@@ -355,7 +358,7 @@ fn a_rank_that_does_not_finish_is_named_after_the_time_out() {
         );
     }
     for words in Team::start("stuck collective", 2, SHORT).last_words([0, 1, 2]) {
-        let still = "lost: nothing went on for 3 s on rank 0; these have not finished what \
+        let still = "lost: nothing happened for 3 s on rank 0; these have not finished what \
                      they were told: rank 2 (process ";
         assert!(words.starts_with(still), "{words}");
     }

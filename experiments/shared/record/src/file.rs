@@ -246,7 +246,7 @@ pub fn read(path: &Path) -> Result<Record, Error> {
     let io = |cause| Error::Io { path: path.to_owned(), cause };
     let metadata = std::fs::metadata(path).map_err(io)?;
     if !metadata.is_file() {
-        // A device or a pipe tells no size, and may never end.
+        // A device or a pipe has no size, and may never end.
         return Err(io(std::io::Error::other("not a regular file")));
     }
     let bytes = metadata.len();
@@ -347,7 +347,7 @@ fn check(record: &Record) -> Result<(), (String, String)> {
     for (i, m) in record.measurements.iter().enumerate() {
         let at = |field: &str| format!("measurements[{i}].{field}");
         if !seen.insert((&m.case, &m.parameters)) {
-            let problem = "the same case and parameters stand here twice".to_owned();
+            let problem = "the same case and parameters are here twice".to_owned();
             return Err((at("case"), problem));
         }
         if m.operations_per_sample == 0 {
@@ -426,7 +426,7 @@ fn check_course(m: &Measurement) -> Result<(), (String, String)> {
             return Err((format!("spans[{i}].end_seconds"), problem));
         }
         if !seen.insert((&span.lane, &span.label)) {
-            let problem = "the same lane and label stand here twice".to_owned();
+            let problem = "the same lane and label are here twice".to_owned();
             return Err((format!("spans[{i}].label"), problem));
         }
     }

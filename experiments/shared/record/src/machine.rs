@@ -16,9 +16,9 @@ pub struct Machine {
     pub cpu: Cpu,
     /// The host's memory at the start of the run (a virtual machine's may grow later).
     pub host_memory_bytes: u64,
-    /// NUMA nodes of the host; `None` where the system does not tell.
+    /// NUMA nodes of the host; `None` where the system does not say.
     pub numa_nodes: Option<u32>,
-    /// Whether the host is a virtual machine; `None` where the system does not tell.
+    /// Whether the host is a virtual machine; `None` where the system does not say.
     pub virtualised: Option<bool>,
 }
 
@@ -44,7 +44,7 @@ pub struct Gpu {
     pub memory_bus_bits: u32,
     /// Whether memory is error-corrected.
     pub ecc: Option<bool>,
-    /// The link to the host; `None` where the machine does not tell.
+    /// The link to the host; `None` where the machine does not say.
     pub pcie: Option<Pcie>,
     /// Links to other GPUs; `None` if there are none.
     pub nvlink: Option<NvLink>,
@@ -134,7 +134,7 @@ impl Gpu {
 
 impl NvLink {
     /// Theoretical peak in one direction: all links together. `None` if the machine
-    /// does not tell their rate.
+    /// does not report their rate.
     pub fn peak_bytes_per_second(&self) -> Option<f64> {
         Some(f64::from(self.links) * self.link_bytes_per_second? as f64)
     }

@@ -1,7 +1,7 @@
 //! The types of a record. `results/README.md` tells the same, field by field, for
 //! people who read the JSON; a test keeps the two lists of fields equal.
 //!
-//! Units stand in the field names. Only what was observed is stored: medians,
+//! Field names carry their units. Only what was observed is stored: medians,
 //! bandwidths and shares of a peak are computed when a record is read.
 
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ pub enum KernelOrigin {
     CompiledAtRunTime,
 }
 
-/// What the GPU said of itself at one moment. `None`: this machine does not tell.
+/// What the GPU reported at one moment. `None`: this machine does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuState {
@@ -273,7 +273,7 @@ pub struct Skipped {
 
 impl Record {
     /// Theoretical peak of `ceiling` on this record's measured GPU, in bytes per second.
-    /// `None` if there is no such peak or the machine does not tell it.
+    /// `None` if there is no such peak or the machine does not report it.
     pub fn peak_bytes_per_second(&self, ceiling: Ceiling) -> Option<f64> {
         let gpu = self.machine.measured_gpu()?;
         let link = || gpu.pcie.as_ref().and_then(|p| p.peak_bytes_per_second());

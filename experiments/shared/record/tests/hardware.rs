@@ -66,7 +66,7 @@ fn the_measured_gpu_is_part_of_the_hardware() {
     assert!(!same_hardware(&two, &second));
 }
 
-/// Where a machine does not tell the best that a link can do, what it does counts.
+/// Where a machine does not report the best that a link can do, what it does counts.
 #[test]
 fn a_link_without_a_maximum_counts_as_it_is() {
     let mut told = machine();

@@ -331,7 +331,7 @@ fn names_that_could_leave_the_folder() {
             assert!(error.to_string().starts_with(&start), "{error}");
         }
 
-        // In a file, and on the way into one.
+        // In a file, and when it is written.
         let places =
             [("/experiment", "experiment"), ("/machine/name", "machine.name")];
         for (place, field) in places {

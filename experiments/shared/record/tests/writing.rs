@@ -1,4 +1,4 @@
-//! Writing is all or nothing: whatever happens on the way, the place of a record holds
+//! Writing is all or nothing: whatever happens meanwhile, the place of a record holds
 //! the whole old one or the whole new one.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
@@ -123,7 +123,7 @@ fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
     let results = Results::new(std::env::var_os(FOLDER).unwrap());
     match task.as_str() {
-        "write for ever" => {
+        "write forever" => {
             let (short, long) = (example(0), example(2000));
             loop {
                 results.write(&long).unwrap();
@@ -176,8 +176,8 @@ fn a_process_killed_while_it_writes() {
     let mut seen = [0; 2];
     let mut midway = 0;
     for round in 0..ROUNDS {
-        let mut child = spawn_child("write for ever", folder.path(), "");
-        // Until its next file stands beside the record, and a little longer each time.
+        let mut child = spawn_child("write forever", folder.path(), "");
+        // Until its next file is beside the record, and a little longer each time.
         while fs::read_dir(folder.path().join("h200")).unwrap().count() < 2 {
             let ended = child.try_wait().unwrap();
             assert!(ended.is_none(), "the child has not written: {ended:?}");

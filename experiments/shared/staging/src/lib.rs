@@ -35,7 +35,7 @@
 //! made in a slot, by a thread of its own, while the GPU works on what was made before.
 
 mod loader;
-mod past_caches;
+mod non_temporal;
 mod ring;
 
 use std::mem::MaybeUninit;
@@ -50,7 +50,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 pub use loader::{LoadError, Loader};
-pub use past_caches::copy_past_caches;
+pub use non_temporal::copy_non_temporal;
 use ring::Ring;
 
 /// What a [`Staging`] is made of. It holds `threads × slots × chunk_bytes` of pinned
@@ -236,7 +236,7 @@ impl Drop for Settled<'_> {
     }
 }
 
-/// Waits for a stream, also if there is an error to return: it may be one that cudarc has
+/// Waits for a stream, even if there is an error to return: it may be one that cudarc has
 /// kept from an earlier call, and then the first try has not waited.
 fn settle(stream: &CudaStream) -> Result<(), DriverError> {
     stream.synchronize().inspect_err(|_| _ = stream.synchronize())

@@ -175,7 +175,7 @@ impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
     ) -> Result<(), DriverError> {
         let batch = &self.memory.as_slice()?[..count];
         let (device, _written) = target.device_ptr_mut(stream);
-        // SAFETY: there is room for the batch at `device`, and nobody touches the slot
+        // SAFETY: there is room for the batch at `device`, and nothing touches the slot
         // before `done`.
         unsafe { result::memcpy_htod_async(device, batch, stream.cu_stream()) }?;
         self.done.record(stream)

@@ -9,7 +9,7 @@ use cudarc::driver::{
     ValidAsZeroBits, result, sys,
 };
 
-use crate::copy_past_caches;
+use crate::copy_non_temporal;
 
 /// Pinned buffers of one size.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Ring {
             slot.done.synchronize()?; // its last chunk has been sent
             let staged = slot.bytes(chunk.len())?;
             staged.copy_from_slice(chunk);
-            // SAFETY: there is room for the chunk at `device`, and nobody touches the
+            // SAFETY: there is room for the chunk at `device`, and nothing touches the
             // slot before `done`.
             unsafe {
                 result::memcpy_htod_async(device, staged, stream.cu_stream())
@@ -88,7 +88,7 @@ impl Ring {
             while let Some(slot) = free.pop_front() {
                 let Some((chunk, device)) = next(queue) else { break };
                 let staged = slot.bytes(chunk.len())?;
-                // SAFETY: the chunk's bytes are at `device`, and nobody touches the
+                // SAFETY: the chunk's bytes are at `device`, and nothing touches the
                 // slot before `done`.
                 unsafe {
                     result::memcpy_dtoh_async(staged, device, stream.cu_stream())
@@ -101,7 +101,7 @@ impl Ring {
             slot.done.synchronize()?;
             let staged = slot.bytes(chunk.len())?;
             // SAFETY: the copy engine has written all of them.
-            copy_past_caches(unsafe { staged.assume_init_ref() }, chunk);
+            copy_non_temporal(unsafe { staged.assume_init_ref() }, chunk);
             free.push_back(slot);
         }
     }
@@ -114,7 +114,7 @@ impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
         context: &Arc<CudaContext>,
         count: usize,
     ) -> Result<Slot<T>, DriverError> {
-        // Not write-combined: the CPU reads a slot on the way to the host.
+        // Not write-combined: the CPU reads the slots of copies to the host.
         // SAFETY: nothing reads the memory before it is zeroed.
         let mut memory = unsafe { context.alloc_pinned_with_flags::<T>(count, 0) }?;
         // SAFETY: that many elements, and zeros are valid ones.

@@ -31,7 +31,7 @@ struct Gpu {
     bytes: CudaSlice<u8>,
 }
 
-/// What stands around a copy's target, and must stay.
+/// What surrounds a copy's target, and must stay.
 const MARGIN: u8 = 0xA5;
 
 impl Gpu {
@@ -323,7 +323,7 @@ fn fails_at_most_once(code: sys::CUresult) {
     };
     for _ in 0..4 {
         let sent = check(staging.copy_to_device(&stream, &source, &mut device));
-        // Nothing is on its way any more, error or not.
+        // Nothing is in flight any more, error or not.
         let (Ok(before), Ok(())) = (seen(&device), stream.synchronize()) else {
             return;
         };

@@ -50,8 +50,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut pinned = pinned(lab.context(), words, value)?;
     let host = [&mut pageable[..], pinned.as_mut_slice()?];
 
-    // 2. Calls in a stream of the program's own and in the default stream, where the
-    //    plain ones are, which name none.
+    // 2. Calls in a stream of the program's own and in the default stream, which also
+    //    gets the plain calls: they name no stream.
     let calls = [
         ("launch", 4 * WORDS, "both"),
         ("upload_pinned", large, "both"),

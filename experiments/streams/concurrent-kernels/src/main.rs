@@ -10,7 +10,7 @@
 //! Kernels in two streams may run side by side. But a *multiprocessor* holds only so many
 //! threads, 2,048 on most GPUs, and a block that has started stays until it is done. Two
 //! grids run side by side as far as there is room for the blocks of both; what has no
-//! room waits. And room is not all: blocks that share a multiprocessor share its
+//! room waits. Room is not all: blocks that share a multiprocessor share its
 //! arithmetic units.
 //!
 //! ```text

@@ -3,7 +3,7 @@
 //! Page: `book/src/streams/concurrent-products.md`.
 //!
 //! The chapter's example of streams: in each of two, CuPy multiplies a matrix of side 1000
-//! by itself. Here cuBLAS does the same, on which CuPy's product rests, with matrices of
+//! by itself. Here cuBLAS, on which CuPy's product rests, does the same with matrices of
 //! several sides. CuPy's `randn` makes elements of 64 bits, so those are timed as well as
 //! floats of 32 bits.
 //!
@@ -130,7 +130,7 @@ fn entry(i: usize, k: usize) -> u8 {
     small(0, i) * small(1, k) + small(2, i) * small(3, k)
 }
 
-/// 0 to 3, in an order without a pattern.
+/// 0 to 3, without a pattern.
 fn small(which: usize, i: usize) -> u8 {
     (check::value(4 * i + which) >> 30) as u8
 }

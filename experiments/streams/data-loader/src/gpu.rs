@@ -145,7 +145,7 @@ impl Gpu {
         every_element("results", &got, |i| forms[kind(i / self.words)](i))
     }
 
-    /// Chooses so many rounds that a kernel takes about `seconds`, and returns what one
+    /// Chooses the rounds so that a kernel takes about `seconds`, and returns what one
     /// takes.
     pub(crate) fn tune(&mut self, seconds: f64) -> Result<f64> {
         let mut once = seconds;

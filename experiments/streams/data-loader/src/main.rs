@@ -42,7 +42,7 @@ use gpu::{BATCHES, Epoch, Gpu};
 use maker::{Maker, after, kind};
 use model::bound;
 
-/// How long the kernel takes, in times that one thread takes to make a batch; how much
+/// How long the kernel takes, relative to one thread's making of a batch; how much
 /// there is to make; and the numbers of slots to try.
 const LOADS: [(&str, f64, [u32; 2], &[usize]); 4] = [
     ("slow_producer", 0.25, EVEN, &[2]),

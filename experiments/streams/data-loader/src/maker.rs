@@ -58,7 +58,7 @@ pub(crate) fn kind(batch: usize) -> usize {
     usize::from(batch % 8 == 7)
 }
 
-/// What word i of all batches is after so many rounds.
+/// What word i of all batches is after this many rounds.
 pub(crate) fn after(rounds: u32) -> impl Fn(usize) -> u32 {
     let after = repeated(A, B, rounds);
     move |i| after(value(i))

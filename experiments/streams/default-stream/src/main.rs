@@ -3,7 +3,7 @@
 //! Page: `book/src/streams/default-stream.md`.
 //!
 //! What is in one stream runs in order. What is in two streams may run at the same time,
-//! but for one exception. The *legacy default stream* is a barrier: it waits for what was
+//! with one exception. The *legacy default stream* is a barrier: it waits for what was
 //! put into any *blocking* stream before, and what is put into one after waits for it.
 //! *Non-blocking* streams, which are what cudarc makes, take no part in this. A program
 //! can choose *per-thread* default streams instead, one for each host thread, which are

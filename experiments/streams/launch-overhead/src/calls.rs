@@ -19,7 +19,7 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
 
     for nodes in [10, 1000] {
         let case = |name| Case::new(name).with("nodes", nodes as usize);
-        // 5. A call that launches a graph of so many kernels.
+        // 5. A call that launches a graph of this many kernels.
         let mut vector = Vector::new(lab.module()?, stream, BLOCK)?;
         let make = |vector: &mut Vector| vector.capture(nodes, |v, _| v.launch(1));
         let graph = make(&mut vector)?;

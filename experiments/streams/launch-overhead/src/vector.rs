@@ -54,7 +54,7 @@ impl<'a> Vector<'a> {
     // ANCHOR_END: launch
 
     // ANCHOR: graph
-    /// A graph of so many launches, which are recorded and not run; and its steps.
+    /// A graph of this many launches, recorded but not run; and its steps.
     pub(crate) fn capture(
         &mut self,
         launches: u32,

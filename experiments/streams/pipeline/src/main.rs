@@ -28,7 +28,7 @@
 //! sets the pace, and the other two are waited for once: N batches take the sum of the
 //! three steps and N - 1 times the longest. With equal steps that is 32 instead of 90, so
 //! three streams are 2.81 times as fast as one, and more streams do not help. Two streams
-//! have no batch for the third engine: 1.96 times. From pageable memory the host carries
+//! have no batch for the third engine: 1.96 times. From pageable memory the host copies
 //! the bytes itself and waits, so nothing overlaps: 1.0 times. And the order in which the
 //! host queues the steps does not matter.
 
@@ -92,7 +92,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     steps::measure(lab, gpu, &plan, "no_kernel", &[0, 2])?;
 
     for (load, copies) in LOADS {
-        // 4. A kernel that is so many copies long, alone.
+        // 4. A kernel as long as this load asks for, alone.
         let rounds = steps::rounds_for(gpu, &plan, copies * upload)?;
         let plan = Plan { rounds, ..plan };
         let kernel = steps::measure(lab, gpu, &plan, load, &[1])?;

@@ -1,5 +1,5 @@
-//! How large a batch: the same bytes in fewer or more batches. In the model a step takes
-//! time by its bytes and nothing else.
+//! How large a batch: the same bytes in fewer or more batches. In the model a
+//! step's time depends only on its bytes.
 
 use lab::{Case, Lab, Result};
 

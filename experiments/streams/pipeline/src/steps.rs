@@ -1,4 +1,4 @@
-//! Steps that wait for nothing but their engine, each kind in a stream of its own: how
+//! Steps that wait only for their engine, each kind in a stream of its own: how
 //! long each takes by itself, and beside the others.
 
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub(crate) fn measure(
     Ok(seconds)
 }
 
-/// So many rounds that the kernel takes about `seconds` for a batch.
+/// Rounds for which the kernel takes about `seconds` for a batch.
 pub(crate) fn rounds_for(
     gpu: &mut Pipeline,
     plan: &Plan,

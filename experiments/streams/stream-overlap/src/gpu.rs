@@ -60,7 +60,7 @@ impl Gpu {
         self.kernels.chain(stream, grid, input, out, words, steps, FACTOR)
     }
 
-    /// Calls for the copy of an array.
+    /// Issues the copy of an array.
     pub(crate) fn copy(
         &self,
         array: usize,

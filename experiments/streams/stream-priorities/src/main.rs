@@ -8,7 +8,7 @@
 //! | [`grid`] | The kernels | a grid, what it writes, and when it ran |
 //!
 //! A large grid keeps the GPU full: when one of its blocks ends, the next takes its place.
-//! A small kernel that comes now, in a stream of its own, needs a place too. A stream has a
+//! A small kernel that arrives now, in a stream of its own, needs a place too. A stream has a
 //! *priority*, which decides whose blocks go first when there is room. It does not stop a
 //! block that runs.
 //!
@@ -24,7 +24,7 @@
 //!
 //! **Prediction:** with equal priority the small kernel waits until the large grid has
 //! started its last block. With high priority it waits until a block ends: half of a
-//! block's time, as it comes at any time, and twice as long behind blocks of twice the time.
+//! block's time, as it arrives at any time, and twice as long behind blocks of twice the time.
 //! Then it runs as fast as alone.
 
 mod grid;
@@ -45,7 +45,7 @@ const KINDS: [(&str, u32); 2] = [("chase", 1 << 7), ("compute", 1 << 10)];
 const WAVES: [u32; 3] = [128, 32, 8];
 /// Steps of the small kernel.
 const SMALL: u32 = 1 << 8;
-/// The small kernel comes at so many different times after the start of a wave.
+/// The small kernel arrives at this many different times after the start of a wave.
 const PHASES: u32 = 8;
 
 fn main() -> ExitCode {
@@ -144,7 +144,7 @@ fn seconds(from: &CudaEvent, to: &CudaEvent) -> Result<f64> {
     Ok(f64::from(from.elapsed_ms(to)?) * 1e-3)
 }
 
-/// Keeps the host busy for so many seconds.
+/// Keeps the host busy for this many seconds.
 fn pause(seconds: f64) {
     let start = Instant::now();
     let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::kernels::{Kernels, filled, sum_of};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
-    // As many buffers, each half of the L2 cache, as make up four of it.
+    // Buffers of half the L2 cache each, and four times the L2 cache in all.
     let resident = lab.resident_threads()?;
     let vectors = lab.l2_bytes() / 2 / 16;
     let (words, bytes) = (4 * vectors, 16 * vectors);

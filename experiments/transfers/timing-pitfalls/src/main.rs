@@ -17,8 +17,8 @@
 //!
 //! The chapter times a copy of 1,000,000 floats to the GPU and back. Here the same copy
 //! and two kernels are timed as they should be, and then as they are commonly mistimed.
-//! The work is the same each time, and checked where it is timed rightly. What differs is
-//! what lies between the two readings of the clock.
+//! The work is the same each time, and checked where it is timed correctly. What differs
+//! is what the clock encloses.
 //!
 //! **Prediction:** the chapter's listing, which clones, allocates and faults pages in
 //! while the clock runs, gives at least twice the true time each way. A clock that stops
@@ -90,7 +90,7 @@ struct Buffers {
 }
 
 // ANCHOR: right
-/// All buffers are there, nothing else is under way, a few copies went before, and the
+/// All buffers are there, nothing else is in flight, a few copies have run before, and the
 /// clock stops when the copy is done.
 fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
     let Buffers { stream, data, back, pinned_data, pinned_back, device } = buffers;

@@ -1,4 +1,4 @@
-//! 1\. What happens once in a process. Each sample has to make it anew: a process for the
+//! 1\. What happens once in a process. Each sample has to repeat it: a process for the
 //! chapter's listing, a module for a kernel's first launch.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! 4\. The clock stops when the call returns. 5\. The clock starts while older work is
-//! still under way.
+//! still in flight.
 
 use lab::{Lab, Result};
 

@@ -11,7 +11,7 @@ use lab::{Case, Lab, Result, check};
 
 use crate::{Kernels, LINE, WORD};
 
-/// Questions that the host asks a kernel that stays, for one sample.
+/// Questions that the host asks a persistent kernel, for one sample.
 const QUESTIONS: u32 = 1000;
 /// How often that kernel looks for a question before it gives up: about a second.
 const PATIENCE: u32 = 1 << 20;
@@ -50,10 +50,10 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
         .checked(1)
         .record(lab)?;
 
-    // 3. A kernel that stays, and looks for questions in the host's memory.
+    // 3. A persistent kernel, which polls for questions in the host's memory.
     let mut desk = mapped(lab.context(), 2 * LINE / WORD, 0, |_| 0u32)?;
     let words = desk.host.as_mut_ptr()?;
-    // SAFETY: both words lie in `desk`, which outlives the kernel, and are only read and
+    // SAFETY: both words are in `desk`, which outlives the kernel, and are only read and
     // written whole.
     let (question, reply) = unsafe {
         (AtomicU32::from_ptr(words), AtomicU32::from_ptr(words.add(LINE / WORD)))

@@ -37,7 +37,7 @@ use lab::launch::{blocks, threads};
 use lab::memory::mapped;
 use lab::{Case, Lab, Result, check};
 
-// SAFETY: `tie` writes a word to each of `count` lines, `distance` lines apart, which lie
+// SAFETY: `tie` writes a word to each of `count` lines, `distance` lines apart, which are
 // in memory that outlives it; `chase` stays on these lines. `add_one` and `answer` use
 // one word at each address, and `answer` ends by itself.
 lab::kernels! { unsafe "transfer-latency" {
@@ -82,7 +82,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             hops(lab, &stream, "device", address, bytes, bytes / LINE)?;
         }
     }
-    // 2. The same number of lines, further and further apart: the cache can hold them, but
+    // 2. The same number of lines, at growing distances: the cache can hold them, but
     //    the GPU has to find more and more pages.
     for bytes in sizes(FEW * LINE, largest, fast) {
         hops(lab, &stream, "device_sparse", address, bytes, FEW)?;
@@ -104,8 +104,8 @@ fn sizes(first: usize, last: usize, factor: usize) -> impl Iterator<Item = usize
 }
 
 // ANCHOR: hops
-/// Times one hop in a cycle through `lines` lines, which lie evenly in the `bytes` from
-/// `address` on and follow each other in a random permutation.
+/// Times one hop in a cycle through `lines` lines, spread evenly over the `bytes` from
+/// `address` on and linked in a random permutation.
 fn hops(
     lab: &mut Lab,
     stream: &Arc<CudaStream>,

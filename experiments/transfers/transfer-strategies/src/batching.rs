@@ -12,7 +12,7 @@ const TOTAL: usize = 4 * MIB;
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
-    // The pieces lie scattered: between two of them is room for a third. Each turn takes
+    // The pieces are scattered: between two of them is room for a third. Each turn takes
     // the next 8 MiB, so that the CPU's caches do not hold the pieces from the turn before.
     let turns = if lab.quick() { 8 } else { 64 };
     let pinned_pool = pinned(lab.context(), turns * 2 * TOTAL / WORD_BYTES, value)?;
@@ -78,7 +78,7 @@ fn separate<'a>(
 // ANCHOR_END: separate
 
 // ANCHOR: gathered
-/// All pieces with one copy, when a CPU core has put them together.
+/// All pieces with one copy, after a CPU core has gathered them.
 fn gathered<'a>(
     stream: &Arc<CudaStream>,
     pieces: impl Iterator<Item = &'a [f32]>,

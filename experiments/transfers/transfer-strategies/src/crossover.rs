@@ -1,4 +1,4 @@
-//! Where transfers stop to matter: how much must a kernel do to take as long as the copy?
+//! Where transfers stop mattering: how much must a kernel do to take as long as the copy?
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use lab::launch::threads;
@@ -44,11 +44,9 @@ pub(crate) fn bound_seconds(
         (7, _) | (8, 0) => 64.0,
         _ => 128.0,
     };
-    let multiprocessors =
-        context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let clock_khz = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
     let multiply_adds =
-        lanes * f64::from(multiprocessors) * f64::from(clock_khz) * 1e3;
+        lanes * lab.multiprocessors() as f64 * f64::from(clock_khz) * 1e3;
     let computing = rounds as f64 * words as f64 / multiply_adds;
     Ok(lab.memory_peak().map(|memory_peak| {
         let memory = 2.0 * (words * WORD_BYTES) as f64 / memory_peak;

@@ -11,11 +11,11 @@
 //! | [`batching`] | Batching | one copy of 4 MiB, or up to 1024 copies of pieces? |
 //! | [`overlap`] | Overlap | the copy beside a kernel, or before it? |
 //! | | Pinned memory | (the experiment `host-memory`) |
-//! | [`crossover`] | Where transfers stop to matter | when does a kernel take as long as the copy? |
+//! | [`crossover`] | Where transfers stop mattering | when does a kernel take as long as the copy? |
 //! | [`small_jobs`] | When the CPU wins | is the host done before the data is back? |
 //!
-//! **Prediction:** a copy costs latency + bytes / bandwidth (transfer-bandwidth), so all
-//! follows by arithmetic. k kernels with one round trip save 1 - 1/k of the transfers: 90 %
+//! **Prediction:** a copy costs latency + bytes / bandwidth (transfer-bandwidth); the
+//! rest is arithmetic. k kernels with one round trip save 1 - 1/k of the transfers: 90 %
 //! from k = 10 on. 1024 copies cost 1023 latencies more than one: at 2.5 µs each, 30 times
 //! the one copy. A copy beside a kernel that lasts as long is hidden in full, which saves
 //! half of the time and no more. And the kernel lasts as long as the copy at 1200 FLOP per

@@ -25,7 +25,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
                 |name| Case::new(name).with("bytes", bytes).with("rounds", rounds);
 
             // ANCHOR: gpu
-            // There, computed, and back.
+            // To the GPU, the kernel, and back.
             output.fill(0.0);
             case("gpu")
                 .time_on_host(lab, || {
@@ -71,8 +71,8 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
 }
 
 // ANCHOR: on_the_host
-/// The kernel's work by a CPU core, 32 elements abreast, so that vector instructions
-/// are at hand and none waits for the one before.
+/// The kernel's work by a CPU core, 32 elements at a time, so that the compiler can use
+/// vector instructions and none waits for the one before.
 #[inline(never)]
 fn on_the_host(input: &[f32], output: &mut [f32], rounds: usize, a: f32, b: f32) {
     for (input, output) in input.chunks(32).zip(output.chunks_mut(32)) {

@@ -240,7 +240,7 @@ api! {
         config.set(0)?;
     }
 
-    /// A wish that hardware may ignore.
+    /// A hint that hardware may ignore.
     fn cuCtxSetCacheConfig(session, config: c_uint) {
         session.context()?;
         if config > 3 {

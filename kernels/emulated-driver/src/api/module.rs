@@ -226,7 +226,7 @@ api! {
         }
     }
 
-    /// A wish that hardware may ignore.
+    /// A hint that hardware may ignore.
     fn cuFuncSetCacheConfig(session, function: usize, config: c_uint) {
         session.function(function)?;
         if config > 3 {

@@ -1,5 +1,5 @@
-//! Asynchronous copies to shared memory that are on their way. Their bytes arrive when
-//! the thread waits for them, as late as they may: who forgets to wait reads old data.
+//! Asynchronous copies to shared memory in flight. Their bytes arrive when the thread waits
+//! for them, as late as they may: a thread that forgets to wait reads old data.
 
 use crate::WARP;
 use crate::access::{active, sectors_of};
@@ -54,7 +54,7 @@ impl Copies {
     }
 
     /// The copies that must have arrived when lanes go on while at most `left` groups are
-    /// on their way.
+    /// in flight.
     pub(crate) fn arrive(&mut self, lanes: u32, left: u32) -> Vec<Pending> {
         let committed = self.committed;
         let due = |copy: &Pending| {

@@ -3,7 +3,7 @@
 //! Lanes at different places form groups. The group with the lowest place always runs,
 //! and when it comes to where another is, the two become one. A compiler lays code out so
 //! that for loops and conditions the lanes meet again as soon as they can. But a lane that
-//! waits in a loop for another, which is further on, would wait for ever; so a group that
+//! waits in a loop for another, which is further on, would wait forever; so a group that
 //! goes back very often while others could run lets one of them run for a while.
 
 use crate::WARP;

@@ -1,4 +1,4 @@
-//! Copying past the CPU's caches.
+//! Copying with non-temporal stores, which bypass the CPU's caches.
 
 use std::mem::MaybeUninit;
 
@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 /// # Panics
 ///
 /// If the slices differ in length.
-pub fn copy_past_caches(from: &[u8], to: &mut [MaybeUninit<u8>]) {
+pub fn copy_non_temporal(from: &[u8], to: &mut [MaybeUninit<u8>]) {
     assert_eq!(from.len(), to.len(), "both must have the same length");
     #[cfg(target_arch = "x86_64")]
     x86_64::copy(from, to);
@@ -64,7 +64,7 @@ mod x86_64 {
 mod tests {
     use std::mem::MaybeUninit;
 
-    use super::copy_past_caches;
+    use super::copy_non_temporal;
 
     #[test]
     fn every_size_and_alignment_arrives() {
@@ -73,7 +73,7 @@ mod tests {
             for to in 0..65 {
                 for count in (0..70).chain([127, 128, 129, 400]) {
                     let mut target = vec![MaybeUninit::new(0xA5); 600];
-                    copy_past_caches(
+                    copy_non_temporal(
                         &source[from..from + count],
                         &mut target[to..to + count],
                     );
