@@ -291,10 +291,10 @@ impl Claims {
             let page = claim.page.as_ref().and_then(|stem| find(pages, stem));
             let mut measured = vec![];
             for test in &claim.tests {
-                match page.map(|page| test.quantity(page)) {
-                    Some(Ok(quantity)) => measured.push(quantity.clone()),
-                    Some(Err(e)) => problem(format!("test \"{}\": {e}", test.what)),
-                    None => {} // the missing page is reported
+                let Some(page) = page else { continue }; // its lack is reported
+                match page.quantities.in_unit(&test.quantity, &test.unit) {
+                    Ok((quantity, _)) => measured.push(quantity.clone()),
+                    Err(e) => problem(format!("test \"{}\": {e}", test.what)),
                 }
             }
             let verdict = claim.verdict(&measured, &recomputed);
@@ -363,21 +363,5 @@ impl Claim {
         } else {
             Verdict::NotYetMeasured
         })
-    }
-}
-
-impl Test {
-    /// Its quantity on `page`, in its unit.
-    fn quantity<'p>(&self, page: &'p Page) -> Result<&'p Quantity, String> {
-        let quantity = page.quantities.get(&self.quantity)?;
-        match quantity.unit.scale_of(&self.unit) {
-            Some(_) => Ok(quantity),
-            None => Err(format!(
-                "`{}` is in `{}`, not `{}`",
-                self.quantity,
-                quantity.unit.symbol(),
-                self.unit
-            )),
-        }
     }
 }

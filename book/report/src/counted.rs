@@ -19,12 +19,12 @@ use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::block;
-use crate::html::{escape, prose};
-use crate::names::{self, Names};
+use crate::html::escape;
+use crate::names::{self, Names, OfARow};
 use crate::page::Page;
-use crate::provenance;
 use crate::records::{self, Recorded, Records};
 use crate::select::{self, Filter};
+use crate::table::{self, Cell, Row};
 
 /// A `counted` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -62,41 +62,58 @@ pub(crate) enum Count {
 }
 
 impl Count {
-    fn heading(self) -> &'static str {
+    /// Its heading, and the counters of requests and of the pieces that they take.
+    fn names(self) -> [&'static str; 3] {
         match self {
-            Count::Loads => "Load",
-            Count::Stores => "Store",
-            Count::SharedLoads => "Shared load",
-            Count::SharedStores => "Shared store",
+            Count::Loads => ["Load", "global_load_requests", "global_load_sectors"],
+            Count::Stores => {
+                ["Store", "global_store_requests", "global_store_sectors"]
+            }
+            Count::SharedLoads => {
+                ["Shared load", "shared_load_requests", "shared_load_wavefronts"]
+            }
+            Count::SharedStores => {
+                ["Shared store", "shared_store_requests", "shared_store_wavefronts"]
+            }
         }
     }
 
-    /// Sectors or passes of a request in the mean; none without a request.
-    fn of(self, m: &Measurement) -> Option<f64> {
-        let (requests, pieces) = match self {
-            Count::Loads => ("global_load_requests", "global_load_sectors"),
-            Count::Stores => ("global_store_requests", "global_store_sectors"),
-            Count::SharedLoads => ("shared_load_requests", "shared_load_wavefronts"),
-            Count::SharedStores => {
-                ("shared_store_requests", "shared_store_wavefronts")
-            }
+    /// Its column: sectors or passes of a request in the mean; none without a request.
+    fn column(self) -> Column {
+        let [heading, requests, pieces] = self.names();
+        let show = move |m: &Measurement| {
+            let count = |name| m.counters.get(name).map(|count| *count as f64);
+            let requests = count(requests).filter(|requests| *requests > 0.0)?;
+            Some(units::number(count(pieces)? / requests))
         };
-        let count = |name| m.counters.get(name).map(|count| *count as f64);
-        let requests = count(requests).filter(|requests| *requests > 0.0)?;
-        Some(count(pieces)? / requests)
+        (heading, Box::new(show))
     }
 }
 
 /// A column that stands in each row: its head, and what it shows of a measurement.
-type Column<'b> = (&'static str, Box<dyn Fn(&Measurement) -> Option<String> + 'b>);
+type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
 /// A record, and the columns made from it.
 struct Part<'r> {
     head: String,
     record: &'r Recorded,
-    chosen: Vec<&'r Measurement>,
     filter: Filter,
-    columns: Vec<Column<'r>>,
+    rows: Vec<OfARow<'r>>,
+    columns: Vec<Column>,
+}
+
+impl Part<'_> {
+    /// Its cells in the row that these values make.
+    fn cells(&self, row: &[Parameter]) -> Result<Vec<Cell>, String> {
+        let here = self.rows.iter().find(|(keys, _)| keys == row);
+        let found = here.map(|(_, here)| select::only(here)).transpose();
+        let found = found.map_err(|keys| {
+            let head = &self.head;
+            format!("\"{head}\" has several measurements in a row: give also {keys}")
+        })?;
+        let shown = self.columns.iter().map(|(_, show)| found.and_then(show));
+        Ok(shown.map(|text| text.map_or_else(Cell::lacking, Cell::number)).collect())
+    }
 }
 
 impl Block {
@@ -106,10 +123,8 @@ impl Block {
         if block.rows.is_empty() || block.counts.is_empty() {
             return Err("`rows` and `counts` must not be empty".to_owned());
         }
-        match block.headings.keys().find(|key| !block.rows.contains(key)) {
-            Some(key) => Err(format!("headings: there is no column `{key}`")),
-            None => Ok(block),
-        }
+        table::check_headings(&block.headings, block.rows.iter().cloned())?;
+        Ok(block)
     }
 
     /// The table as HTML.
@@ -121,107 +136,37 @@ impl Block {
             |experiment: &str| records::recorded(&references, experiment, None);
         let (machine, measured) = reference(experiment)?;
         let (_, profiled) = reference(&format!("{experiment}-counters"))?;
-        let label = &machine.label;
-        let counts = || self.counts.iter().map(|count| self.count(*count)).collect();
-        let parts = [
-            self.part("Emulated GPU counts", &emulated, &self.emulated, counts())?,
-            self.part(
-                &format!("{label} counts"),
-                profiled,
-                &self.profiled,
-                counts(),
-            )?,
-            self.part(
-                &format!("{label} measures"),
-                measured,
-                &self.measured,
-                vec![("Bandwidth", Box::new(bandwidth))],
-            )?,
-        ];
-        let [first, ..] = &parts;
         let names = Names { labels: &self.labels, order: &self.order };
-        names.check(&first.chosen)?;
-        let mut rows = first
-            .chosen
-            .iter()
-            .map(|m| self.keys(m))
-            .collect::<Result<Vec<_>, _>>()?;
-        rows.sort_by_key(|keys| {
-            keys.iter().map(|key| names.place(key)).collect::<Vec<_>>()
-        });
-        let mut html = self.head(&parts);
-        for keys in &rows {
-            html += "<tr>";
-            for (name, key) in self.rows.iter().zip(keys) {
-                let label = escape(&names.value(name, key));
-                html += &format!("<th scope=\"row\">{label}</th>");
-            }
-            for part in &parts {
-                html += &self.cells(part, keys)?;
-            }
-            html += "</tr>\n";
-        }
-        Ok(html + "</tbody>\n</table>\n</div>\n")
-    }
-
-    fn count<'b>(&self, count: Count) -> Column<'b> {
-        let show = move |m: &Measurement| count.of(m).map(units::number);
-        (count.heading(), Box::new(show))
-    }
-
-    fn part<'r>(
-        &self,
-        head: &str,
-        record: &'r Recorded,
-        further: &Filter,
-        columns: Vec<Column<'r>>,
-    ) -> Result<Part<'r>, String> {
-        let filter = self.filter.and(further);
-        let chosen = filter.all(record)?;
-        Ok(Part { head: head.to_owned(), record, chosen, filter, columns })
-    }
-
-    /// The values that make the row of a measurement.
-    fn keys(&self, m: &Measurement) -> Result<Vec<Parameter>, String> {
-        let value = |key: &String| {
-            select::parameter(m, key)
-                .ok_or_else(|| format!("rows: a measurement has no `{key}`"))
+        names.check(&self.filter.and(&self.emulated).all(&emulated)?)?;
+        let label = &machine.label;
+        let counts = || self.counts.iter().map(|count| count.column()).collect();
+        let bandwidth: Vec<Column> = vec![("Bandwidth", Box::new(bandwidth))];
+        let part = |head: String, record, further, columns| {
+            let filter = self.filter.and(further);
+            let rows = names.rows(&filter.all(record)?, &self.rows)?;
+            Ok(Part { head, record, filter, rows, columns })
         };
-        self.rows.iter().map(value).collect()
-    }
-
-    fn cells(&self, part: &Part, row: &[Parameter]) -> Result<String, String> {
-        let chosen = part.chosen.iter().copied();
-        let here: Vec<&Measurement> =
-            chosen.filter(|m| self.keys(m).is_ok_and(|keys| keys == row)).collect();
-        let found = match here.as_slice() {
-            [] => None,
-            several => Some(select::only(several).map_err(|keys| {
-                format!(
-                    "\"{}\" has several measurements in a row: give also {keys}",
-                    part.head
-                )
-            })?),
+        let counted = "Emulated GPU counts".to_owned();
+        let parts = [
+            part(counted, &emulated, &self.emulated, counts()),
+            part(format!("{label} counts"), profiled, &self.profiled, counts()),
+            part(format!("{label} measures"), measured, &self.measured, bandwidth),
+        ];
+        let parts = parts.into_iter().collect::<Result<Vec<Part>, String>>()?;
+        let row = |(keys, _): &OfARow| {
+            let cells = parts.iter().map(|part| part.cells(keys));
+            let cells: Result<Vec<Vec<Cell>>, String> = cells.collect();
+            let (labels, keys) = (names.values(&self.rows, keys), keys.clone());
+            Ok(Row { keys, labels, cells: cells?.concat() })
         };
-        let cells = part.columns.iter().map(|(_, show)| {
-            let text = found.and_then(show).unwrap_or("–".to_owned());
-            format!("<td class=\"number\">{}</td>", escape(&text))
-        });
-        Ok(cells.collect())
+        let rows: Result<Vec<Row>, String> = parts[0].rows.iter().map(row).collect();
+        Ok(self.head(&parts) + &table::body(&rows?))
     }
 
-    /// All that stands before the rows.
+    /// The two rows of heads, and all that stands before them.
     fn head(&self, parts: &[Part]) -> String {
-        let machines = parts.iter().map(|part| escape(&part.record.machine.name));
-        let lines =
-            parts.iter().map(|part| provenance::line(part.record, &part.filter));
-        let mut html = format!(
-            "<div class=\"table\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
-             <thead><tr>",
-            machines.collect::<Vec<_>>().join(" "),
-            prose(&self.caption),
-            lines.collect::<Vec<_>>().join(" ")
-        );
+        let shown = parts.iter().map(|part| (part.record, &part.filter));
+        let mut html = table::top(false, shown, &self.caption);
         for key in &self.rows {
             let usual = || names::of_parameter(key);
             let head = self.headings.get(key).cloned().unwrap_or_else(usual);
@@ -239,7 +184,7 @@ impl Block {
         for (head, _) in parts.iter().flat_map(|part| &part.columns) {
             html += &format!("<th scope=\"col\" class=\"number\">{head}</th>");
         }
-        html + "</tr></thead>\n<tbody>\n"
+        html
     }
 }
 

@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn the_residual_is_the_worst_point() {
-        let fit =
-            Fit::of(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.4)]).unwrap();
-        let worst = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.4)]
-            .map(|(n, t): (f64, f64)| (fit.seconds(n) / t - 1.0).abs())
+        let points = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.4)];
+        let fit = Fit::of(&points).unwrap();
+        let worst = points
+            .map(|(n, t)| (fit.seconds(n) / t - 1.0f64).abs())
             .into_iter()
             .fold(0.0, f64::max);
         assert_eq!(fit.residual, worst);

@@ -118,11 +118,8 @@ impl Goal {
         pages: &[Page],
         root: &str,
     ) -> Result<(String, Both<bool>), String> {
-        let Quantity { unit, value } = page.quantities.get(&self.achieved)?;
-        let scale = unit.scale_of(&self.unit).ok_or_else(|| {
-            let (name, kept) = (&self.achieved, unit.symbol());
-            format!("`{name}` is in `{kept}`, not `{}`", self.unit)
-        })?;
+        let (Quantity { unit, value }, scale) =
+            page.quantities.in_unit(&self.achieved, &self.unit)?;
         let (bound, least) = self.bound()?;
         let required = bound * scale;
         let met = match least {

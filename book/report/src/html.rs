@@ -3,11 +3,9 @@
 //! Records come from strangers, and what this crate writes is read three times more: as
 //! Markdown, by mdBook's own `{{#include}}` directives, and as HTML.
 
-/// `text` for an HTML block or attribute. Braces are written as entities too: mdBook
-/// looks for `{{#include …}}` in what this crate has written, and a GPU's name must not
-/// be able to include a file. Line breaks become spaces: a blank line ends HTML in
-/// Markdown.
-pub fn escape(text: &str) -> String {
+/// `text` as XML character data or attribute value: markup escaped, line breaks and other
+/// control characters, which XML 1.0 forbids, made spaces.
+pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -15,13 +13,20 @@ pub fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '{' => out.push_str("&#123;"),
-            c if c.is_control() => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                out.push(' ')
+            }
             c => out.push(c),
         }
     }
     out
+}
+
+/// `text` for an HTML block or attribute. Braces are written as entities too: mdBook
+/// looks for `{{#include …}}` in what this crate has written, and a GPU's name must not
+/// be able to include a file. Line breaks are spaces: a blank line ends HTML in Markdown.
+pub fn escape(text: &str) -> String {
+    xml(text).replace('\'', "&#39;").replace('{', "&#123;")
 }
 
 /// `text` for the middle of a paragraph, where Markdown is read around it.
@@ -80,6 +85,7 @@ mod tests {
                 "&#123;&#123;#include /etc/passwd}}",
             ),
             (escape("a\n\nb"), "a  b"),
+            (xml("a<b> & \"c\"\n\0'"), "a&lt;b&gt; &amp; &quot;c&quot;  '"),
             (inline("[x](y) *z*"), "&#91;x&#93;&#40;y&#41; &#42;z&#42;"),
             (
                 prose("run `a < b`, see https://x.org/?a&b."),

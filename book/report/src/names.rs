@@ -19,6 +19,9 @@ pub struct Names<'a> {
     pub order: &'a [Parameter],
 }
 
+/// The values that make a row, and the measurements in it.
+pub type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
+
 impl Names<'_> {
     /// What `value` of parameter `key` is called.
     pub fn value(&self, key: &str, value: &Parameter) -> String {
@@ -40,6 +43,11 @@ impl Names<'_> {
         self.order.iter().position(is).unwrap_or(usize::MAX)
     }
 
+    /// What the values that make a row are called; `keys` are their parameters.
+    pub fn values(&self, keys: &[String], row: &[Parameter]) -> Vec<String> {
+        keys.iter().zip(row).map(|(key, value)| self.value(key, value)).collect()
+    }
+
     /// The measurements of each value of `key`, under what the value is called, in order.
     /// Without a key all of them, under no name.
     pub fn groups<'r>(
@@ -58,6 +66,30 @@ impl Names<'_> {
             measurements.iter().copied().filter(has).collect()
         };
         values.iter().map(|value| (self.value(key, value), with(value))).collect()
+    }
+
+    /// The measurements of each row, under the values of `keys` that make it, in order.
+    pub fn rows<'r>(
+        &self,
+        measurements: &[&'r Measurement],
+        keys: &[String],
+    ) -> Result<Vec<OfARow<'r>>, String> {
+        let mut rows: Vec<OfARow> = vec![];
+        for m in measurements {
+            let value = |key: &String| {
+                select::parameter(m, key)
+                    .ok_or_else(|| format!("rows: a measurement has no `{key}`"))
+            };
+            let values = keys.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+            match rows.iter_mut().find(|(row, _)| *row == values) {
+                Some((_, here)) => here.push(m),
+                None => rows.push((values, vec![*m])),
+            }
+        }
+        rows.sort_by_key(|(values, _)| {
+            values.iter().map(|value| self.place(value)).collect::<Vec<_>>()
+        });
+        Ok(rows)
     }
 
     /// Labels and places must be of values that occur: a misspelt one would be silent.

@@ -57,9 +57,10 @@ pub fn full(record: &Record, beside: bool) -> String {
 fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let machine = &record.machine;
     let mut facts = vec![];
+    let in_words =
+        |peak: Option<f64>| peak.map_or("unknown peak".to_owned(), units::bandwidth);
     if let Some(gpu) = machine.measured_gpu() {
-        let peak = gpu.memory_peak_bytes_per_second();
-        let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+        let peak = in_words(gpu.memory_peak_bytes_per_second());
         facts.push((
             "GPU",
             format!(
@@ -72,8 +73,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             ),
         ));
         if let Some(pcie) = &gpu.pcie {
-            let peak = pcie.peak_bytes_per_second();
-            let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+            let peak = in_words(pcie.peak_bytes_per_second());
             let link = format!(
                 "PCIe {}.0 x{} ({peak} each way)",
                 pcie.generation, pcie.width
@@ -81,8 +81,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             facts.push(("Link to the host", link));
         }
         if let Some(nvlink) = &gpu.nvlink {
-            let peak = nvlink.peak_bytes_per_second();
-            let peak = peak.map_or("unknown peak".to_owned(), units::bandwidth);
+            let peak = in_words(nvlink.peak_bytes_per_second());
             let link = format!("NVLink, {} links ({peak} each way)", nvlink.links);
             facts.push(("Links to other GPUs", link));
         }

@@ -260,6 +260,20 @@ impl Quantities {
         })
     }
 
+    /// The quantity called `name`, and what a number in `unit` is multiplied by to be
+    /// compared with it.
+    pub fn in_unit(
+        &self,
+        name: &str,
+        unit: &str,
+    ) -> Result<(&Quantity, f64), String> {
+        let quantity = self.get(name)?;
+        let scale = quantity.unit.scale_of(unit).ok_or_else(|| {
+            format!("`{name}` is in `{}`, not `{unit}`", quantity.unit.symbol())
+        })?;
+        Ok((quantity, scale))
+    }
+
     /// The number that `text` writes as in a `quantities` block, or that the quantity of
     /// this name has, on `machine`; queries look on all `machines`.
     pub fn number(

@@ -12,7 +12,8 @@
 //! Without `on`, it is of the first reference machine that has a record of the experiment,
 //! and of the reader's own.
 
-use record::{Ceiling, Measurement, Record};
+use record::Ceiling::{DeviceMemory, HostLink, NvLink};
+use record::{Gpu, Measurement, Record};
 
 use crate::fit::Fit;
 use crate::metric::Metric;
@@ -42,13 +43,8 @@ enum Wanted {
     Machine(&'static OfAMachine),
 }
 
-/// A number that needs no metric.
-struct Named<F> {
-    name: &'static str,
-    unit: Unit,
-    of: F,
-}
-
+/// A number that needs no metric: its name, its unit, and how it is found.
+type Named<F> = (&'static str, Unit, F);
 type OfAFit = Named<fn(&Fit) -> f64>;
 type OfAMachine = Named<fn(&Record) -> Option<f64>>;
 
@@ -56,60 +52,34 @@ type OfAMachine = Named<fn(&Record) -> Option<f64>>;
 const KINDS: [&str; 4] = ["fit", "max", "min", "machine"];
 
 static OF_A_FIT: [OfAFit; 3] = [
-    Named { name: "latency", unit: Unit::Time, of: |fit| fit.latency },
-    Named { name: "bandwidth", unit: Unit::Bandwidth, of: |fit| fit.bandwidth },
-    Named { name: "residual", unit: Unit::Share, of: |fit| fit.residual },
+    ("latency", Unit::Time, |fit| fit.latency),
+    ("bandwidth", Unit::Bandwidth, |fit| fit.bandwidth),
+    ("residual", Unit::Share, |fit| fit.residual),
 ];
 
 static OF_A_MACHINE: [OfAMachine; 7] = [
-    Named {
-        name: "memory_peak",
-        unit: Unit::Bandwidth,
-        of: |record| record.peak_bytes_per_second(Ceiling::DeviceMemory),
-    },
-    Named {
-        name: "link_peak",
-        unit: Unit::Bandwidth,
-        of: |record| record.peak_bytes_per_second(Ceiling::HostLink),
-    },
-    Named {
-        name: "nvlink_peak",
-        unit: Unit::Bandwidth,
-        of: |record| record.peak_bytes_per_second(Ceiling::NvLink),
-    },
-    Named {
-        name: "gpus",
-        unit: Unit::Number,
-        of: |record| Some(record.machine.gpus.len() as f64),
-    },
-    Named {
-        name: "l2_bytes",
-        unit: Unit::Bytes,
-        of: |record| record.machine.measured_gpu().map(|gpu| gpu.l2_bytes as f64),
-    },
-    Named {
-        name: "memory_bytes",
-        unit: Unit::Bytes,
-        of: |record| {
-            record.machine.measured_gpu().map(|gpu| gpu.memory_bytes as f64)
-        },
-    },
-    Named {
-        name: "multiprocessors",
-        unit: Unit::Number,
-        of: |record| {
-            record.machine.measured_gpu().map(|gpu| gpu.multiprocessors.into())
-        },
-    },
+    ("memory_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(DeviceMemory)),
+    ("link_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(HostLink)),
+    ("nvlink_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(NvLink)),
+    ("gpus", Unit::Number, |of| Some(of.machine.gpus.len() as f64)),
+    ("l2_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.l2_bytes as f64)),
+    ("memory_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.memory_bytes as f64)),
+    ("multiprocessors", Unit::Number, |of| {
+        of_gpu(of, |gpu| gpu.multiprocessors.into())
+    }),
 ];
+
+fn of_gpu(record: &Record, number: fn(&Gpu) -> f64) -> Option<f64> {
+    record.machine.measured_gpu().map(number)
+}
 
 fn named<F>(
     what: &str,
     table: &'static [Named<F>],
     name: &str,
 ) -> Result<&'static Named<F>, String> {
-    table.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let names: Vec<&str> = table.iter().map(|entry| entry.name).collect();
+    table.iter().find(|(known, ..)| *known == name).ok_or_else(|| {
+        let names: Vec<&str> = table.iter().map(|(name, ..)| *name).collect();
         format!("{what} has no `{name}`: there are {}", names.join(", "))
     })
 }
@@ -173,8 +143,9 @@ impl Query {
     pub fn unit(&self) -> Unit {
         match &self.wanted {
             Wanted::One(metric) | Wanted::Extreme(metric, _) => metric.unit(),
-            Wanted::Fit(number) => number.unit.clone(),
-            Wanted::Machine(number) => number.unit.clone(),
+            Wanted::Fit((_, unit, _)) | Wanted::Machine((_, unit, _)) => {
+                unit.clone()
+            }
         }
     }
 
@@ -203,8 +174,8 @@ impl Query {
                 let values: Vec<f64> = values.collect::<Result<_, String>>()?;
                 values.into_iter().reduce(pick).unwrap_or(f64::NAN)
             }
-            Wanted::Fit(number) => (number.of)(&fit(&self.filter.all(record)?)?),
-            Wanted::Machine(number) => (number.of)(record)
+            Wanted::Fit((.., of)) => of(&fit(&self.filter.all(record)?)?),
+            Wanted::Machine((.., of)) => of(record)
                 .ok_or_else(|| format!("`{}` does not tell", machine.name))?,
         };
         match value.is_finite() {

@@ -53,16 +53,14 @@ struct Grid {
     rows: Vec<Row>,
 }
 
-struct Row {
+/// A row of a table.
+pub(crate) struct Row {
     /// The values that make it.
-    keys: Vec<Parameter>,
+    pub(crate) keys: Vec<Parameter>,
     /// What they are called.
-    labels: Vec<String>,
-    cells: Vec<Cell>,
+    pub(crate) labels: Vec<String>,
+    pub(crate) cells: Vec<Cell>,
 }
-
-/// The values that make a row, and the measurements in it.
-type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 
 /// One of the machines that a table compares, with its record.
 struct Compared<'r> {
@@ -71,7 +69,8 @@ struct Compared<'r> {
 }
 
 /// What a cell shows, and its attributes in HTML.
-struct Cell {
+#[derive(Clone)]
+pub(crate) struct Cell {
     text: String,
     attributes: String,
 }
@@ -91,11 +90,11 @@ impl Cell {
         Ok(cell)
     }
 
-    fn number(text: String) -> Cell {
+    pub(crate) fn number(text: String) -> Cell {
         Cell { text, attributes: " class=\"number\"".to_owned() }
     }
 
-    fn lacking() -> Cell {
+    pub(crate) fn lacking() -> Cell {
         Cell::number("–".to_owned())
     }
 
@@ -121,11 +120,8 @@ impl Block {
         }
         let metrics = block.metrics.iter().map(Metric::name);
         let parameters = block.rows.iter().chain(&block.columns_by).cloned();
-        let columns: Vec<String> = parameters.chain(metrics).collect();
-        match block.headings.keys().find(|key| !columns.contains(key)) {
-            Some(key) => Err(format!("headings: there is no column `{key}`")),
-            None => block.check_machines().map(|()| block),
-        }
+        check_headings(&block.headings, parameters.chain(metrics))?;
+        block.check_machines().map(|()| block)
     }
 
     fn check_machines(&self) -> Result<(), String> {
@@ -309,10 +305,8 @@ impl Block {
         }
 
         let mut rows = vec![];
-        for (keys, measurements) in self.rows(&chosen)? {
-            let labels = self.rows.iter().zip(&keys);
-            let labels: Vec<String> =
-                labels.map(|(k, v)| names.value(k, v)).collect();
+        for (keys, measurements) in names.rows(&chosen, &self.rows)? {
+            let labels = names.values(&self.rows, &keys);
             let mut cells = vec![];
             let groups = names.groups(&measurements, self.columns_by.as_deref());
             for column in &columns {
@@ -349,60 +343,63 @@ impl Block {
         Ok(Grid { head, rows })
     }
 
-    /// The measurements of each row, under the values that make the row, in order.
-    fn rows<'r>(
-        &self,
-        chosen: &[&'r Measurement],
-    ) -> Result<Vec<OfARow<'r>>, String> {
-        let mut rows: Vec<OfARow> = vec![];
-        for m in chosen {
-            let value = |key: &String| {
-                select::parameter(m, key)
-                    .ok_or_else(|| format!("rows: a measurement has no `{key}`"))
-            };
-            let keys = self.rows.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-            match rows.iter_mut().find(|(row, _)| *row == keys) {
-                Some((_, measurements)) => measurements.push(m),
-                None => rows.push((keys, vec![*m])),
-            }
-        }
-        let names = self.names();
-        rows.sort_by_key(|(keys, _)| {
-            keys.iter().map(|value| names.place(value)).collect::<Vec<_>>()
-        });
-        Ok(rows)
-    }
-
     fn html(&self, shown: &[&Recorded], grid: &Grid, beside: bool) -> String {
-        let class = if beside { "table beside" } else { "table" };
-        let machines: Vec<_> =
-            shown.iter().map(|record| escape(&record.machine.name)).collect();
-        let lines =
-            shown.iter().map(|record| provenance::line(record, &self.filter));
-        let mut html = format!(
-            "<div class=\"{class}\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
-             <thead><tr>",
-            machines.join(" "),
-            prose(&self.caption),
-            lines.collect::<Vec<_>>().join(" ")
-        );
+        let shown = shown.iter().map(|record| (*record, &self.filter));
+        let mut html = top(beside, shown, &self.caption);
         for (i, head) in grid.head.iter().enumerate() {
             let class = if i < self.rows.len() { "" } else { " class=\"number\"" };
             html += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
         }
-        html += "</tr></thead>\n<tbody>\n";
-        for Row { labels, cells, .. } in &grid.rows {
-            html += "<tr>";
-            for label in labels {
-                html += &format!("<th scope=\"row\">{}</th>", escape(label));
-            }
-            for Cell { text, attributes } in cells {
-                html += &format!("<td{attributes}>{}</td>", escape(text));
-            }
-            html += "</tr>\n";
-        }
-        html + "</tbody>\n</table>\n</div>\n"
+        html + &body(&grid.rows)
     }
+}
+
+/// Headings must be of columns.
+pub(crate) fn check_headings(
+    headings: &BTreeMap<String, String>,
+    columns: impl Iterator<Item = String>,
+) -> Result<(), String> {
+    let columns: Vec<String> = columns.collect();
+    match headings.keys().find(|key| !columns.contains(key)) {
+        Some(key) => Err(format!("headings: there is no column `{key}`")),
+        None => Ok(()),
+    }
+}
+
+/// All that stands before the heads of a table, which shows what a filter chooses of each
+/// record.
+pub(crate) fn top<'r>(
+    beside: bool,
+    shown: impl Iterator<Item = (&'r Recorded, &'r Filter)>,
+    caption: &str,
+) -> String {
+    let class = if beside { "table beside" } else { "table" };
+    let (machines, lines): (Vec<_>, Vec<_>) = shown
+        .map(|(of, filter)| (escape(&of.machine.name), provenance::line(of, filter)))
+        .unzip();
+    format!(
+        "<div class=\"{class}\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
+         <thead><tr>",
+        machines.join(" "),
+        prose(caption),
+        lines.join(" ")
+    )
+}
+
+/// All that stands after the heads of a table.
+pub(crate) fn body(rows: &[Row]) -> String {
+    let mut html = "</tr></thead>\n<tbody>\n".to_owned();
+    for Row { labels, cells, .. } in rows {
+        html += "<tr>";
+        for label in labels {
+            html += &format!("<th scope=\"row\">{}</th>", escape(label));
+        }
+        for Cell { text, attributes } in cells {
+            html += &format!("<td{attributes}>{}</td>", escape(text));
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody>\n</table>\n</div>\n"
 }
 
 /// Half the 95 % interval of the median, as a share of it.

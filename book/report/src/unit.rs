@@ -2,13 +2,9 @@
 //! as fractions of one; scaling happens only when they are printed.
 
 use record::units;
-use serde::Deserialize;
-
-use crate::chart;
 
 /// The unit of a quantity.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Number,
@@ -24,14 +20,6 @@ pub enum Unit {
     Bytes,
     /// A number of things, such as `sectors`.
     Things(String),
-}
-
-impl TryFrom<String> for Unit {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Unit, String> {
-        Unit::parse(&text)
-    }
 }
 
 /// Units that a number is entered in but never kept in, and what is kept instead.
@@ -117,18 +105,6 @@ impl Unit {
         let scaled =
             SCALED.iter().find(|(name, _, kept)| *name == text && kept == self);
         scaled.map(|(_, scale, _)| *scale)
-    }
-
-    /// The same for an axis.
-    pub fn on_axis(&self) -> chart::Unit {
-        match self {
-            Unit::Number | Unit::Things(_) => chart::Unit::Number,
-            Unit::Ratio => chart::Unit::Ratio,
-            Unit::Share => chart::Unit::Share,
-            Unit::Bandwidth => chart::Unit::Bandwidth,
-            Unit::Time => chart::Unit::Time,
-            Unit::Bytes => chart::Unit::Bytes,
-        }
     }
 
     /// The unit that a name with its unit in it promises: `bytes`, `l2_bytes`,

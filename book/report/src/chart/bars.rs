@@ -40,10 +40,7 @@ struct Layout<'a> {
 }
 
 pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
-    let (width, label_limit) = match width {
-        Width::Wide => (640.0, 170.0),
-        Width::Narrow => (360.0, 106.0),
-    };
+    let (width, label_limit) = width.pick((640.0, 170.0), (360.0, 106.0));
     let shown = |bar: &&Bar| bar.value.is_finite();
     let all = || bars.groups.iter().flat_map(|group| &group.bars).filter(shown);
     let values = all().flat_map(|bar| [bar.value, bar.low, bar.high]);
@@ -139,7 +136,7 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
     foot(sheet, value, &layout.ticks, &bars.value.label, *plot);
     layout.key.draw(sheet);
     if layout.rows.is_empty() {
-        nothing(sheet, *plot);
+        nothing(sheet, plot.middle());
     }
     for row in &layout.rows {
         let middle = (row.top + row.bottom) / 2.0;

@@ -6,7 +6,7 @@
 
 use plotters::prelude::ShapeStyle;
 
-use super::legend::{FOOT, Key, nothing};
+use super::legend::{FOOT, Key, Sample, nothing};
 use super::place::Area;
 use super::scale::Span;
 use super::style::{Anchor, Pen, Sheet, sheet};
@@ -44,10 +44,7 @@ struct Layout<'a> {
 }
 
 pub(super) fn draw(map: &Heatmap, width: Width) -> Picture {
-    let (width, limit) = match width {
-        Width::Wide => (640.0, 170.0),
-        Width::Narrow => (360.0, 90.0),
-    };
+    let (width, limit) = width.pick((640.0, 170.0), (360.0, 90.0));
     let layout = settle(map, width, limit);
     let size = (width, layout.height);
     let body = sheet(size.0, size.1, |sheet| paint(sheet, &layout));
@@ -61,11 +58,11 @@ fn settle(map: &Heatmap, width: f64, limit: f64) -> Layout<'_> {
     let printed = Span::of_values(&axis, &values);
 
     let mut key = Key::default();
-    key.add_text(&printed.title(&map.value.label));
+    key.add(Sample::Nothing, Pen::MUTED, &printed.title(&map.value.label));
     if let Tones::Around { below, above } = &map.tones {
-        key.add_fill(BELOW, OPACITY.1, below);
-        key.add_fill(ABOVE, OPACITY.1, above);
-        key.add(Pen::INK, "break-even");
+        key.add(Sample::Fill(OPACITY.1), BELOW, below);
+        key.add(Sample::Fill(OPACITY.1), ABOVE, above);
+        key.add(Sample::Line, Pen::INK, "break-even");
     }
     let labels = map.rows.names.iter();
     let labels: Vec<String> = labels.map(|name| text::cut(name, limit)).collect();
@@ -96,11 +93,11 @@ fn paint(sheet: &mut Sheet, layout: &Layout) {
     layout.key.draw(sheet);
     let above = plot.top - LINE / 2.0 - 2.0;
     sheet.text(0.0, above, Anchor::Start, Pen::MUTED, &map.rows.label);
-    let middle = (plot.left + plot.right) / 2.0;
+    let middle = plot.middle().0;
     let below = layout.height - LINE / 2.0 - 1.0;
     sheet.text(middle, below, Anchor::Middle, Pen::MUTED, &map.columns.label);
     if layout.values.is_empty() {
-        return nothing(sheet, *plot);
+        return nothing(sheet, plot.middle());
     }
     for (y, label) in layout.labels.iter().enumerate() {
         let y = plot.top + (y as f64 + 0.5) * ROW;
@@ -119,8 +116,7 @@ fn paint(sheet: &mut Sheet, layout: &Layout) {
         for (x, cell) in row.iter().enumerate() {
             let area = layout.area(y, x);
             sheet.hover_area(&area, &cell.hover);
-            let (x, y) =
-                ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+            let (x, y) = area.middle();
             if !cell.value.is_finite() {
                 sheet.text(x, y, Anchor::Middle, Pen::MUTED, "–");
                 continue;

@@ -1,10 +1,11 @@
 //! What several forms share: references, the key, the axis below the plot.
 
 use super::place::{self, Area};
-use super::scale::{Span, quantity};
+use super::scale::Span;
 use super::style::{Anchor, Pen, Sheet};
 use super::text::{self, LINE};
-use super::{Axis, Reference, ReferenceKind, Scale, Unit};
+use super::{Axis, Reference, ReferenceKind, Scale};
+use crate::unit::Unit;
 
 /// How far beyond the data a linear axis still extends to a reference.
 const REACH: f64 = 6.0;
@@ -33,7 +34,7 @@ pub(super) fn measure(
         let value = reference.value;
         let linear = axis.scale == Scale::Linear;
         let beyond = linear && high > 0.0 && value > REACH * high;
-        let label = label(reference, axis.unit);
+        let label = label(reference, &axis.unit);
         let label = if beyond { format!("{label} {arrow}") } else { label };
         let pen = match reference.kind {
             ReferenceKind::Peak => Pen::PEAK,
@@ -48,8 +49,8 @@ pub(super) fn measure(
 }
 
 /// A claim is quoted as it stands; other labels are followed by their value.
-fn label(reference: &Reference, unit: Unit) -> String {
-    let value = quantity(unit, reference.value);
+fn label(reference: &Reference, unit: &Unit) -> String {
+    let value = unit.print(reference.value);
     match reference.kind {
         ReferenceKind::Peak | ReferenceKind::Model
             if !reference.label.is_empty() && !reference.label.contains(&value) =>
@@ -74,7 +75,7 @@ struct Entry {
 
 /// What stands before a label.
 #[derive(Clone, Copy, PartialEq)]
-enum Sample {
+pub(super) enum Sample {
     Nothing,
     Line,
     /// A fill of this opacity.
@@ -90,28 +91,16 @@ impl Sample {
 impl Key {
     const ROW: f64 = LINE + 3.0;
 
-    pub(super) fn add(&mut self, pen: Pen, label: &str) {
-        self.enter(pen, label, Sample::Line);
-    }
-
-    pub(super) fn add_fill(&mut self, pen: Pen, opacity: f64, label: &str) {
-        self.enter(pen, label, Sample::Fill(opacity));
-    }
-
-    pub(super) fn add_text(&mut self, label: &str) {
-        self.enter(Pen::MUTED, label, Sample::Nothing);
-    }
-
-    fn enter(&mut self, pen: Pen, label: &str, sample: Sample) {
+    /// Adds an entry, unless it has no label.
+    pub(super) fn add(&mut self, sample: Sample, pen: Pen, label: &str) {
         if !label.is_empty() {
             self.entries.push(Entry { pen, label: label.to_owned(), sample });
         }
     }
 
     pub(super) fn add_mark(&mut self, mark: &Mark) {
-        let Mark { pen, label, .. } = mark;
         let sample = if mark.beyond { Sample::Nothing } else { Sample::Line };
-        self.enter(*pen, label, sample);
+        self.add(sample, mark.pen, &mark.label);
     }
 
     /// Of each entry: its label as it fits, where it begins and its row.
@@ -172,13 +161,11 @@ pub(super) fn foot(
         let x = axis.position(*value);
         sheet.text(x, plot.bottom + 14.0, Anchor::Middle, Pen::MUTED, label);
     }
-    let (middle, y) =
-        ((plot.left + plot.right) / 2.0, plot.bottom + 14.0 + LINE + 1.0);
-    sheet.text(middle, y, Anchor::Middle, Pen::MUTED, &axis.title(title));
+    let y = plot.bottom + 14.0 + LINE + 1.0;
+    sheet.text(plot.middle().0, y, Anchor::Middle, Pen::MUTED, &axis.title(title));
 }
 
-/// What an empty plot says.
-pub(super) fn nothing(sheet: &mut Sheet, plot: Area) {
-    let middle = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
-    sheet.text(middle.0, middle.1, Anchor::Middle, Pen::MUTED, "No measurements");
+/// What an empty plot says in its middle.
+pub(super) fn nothing(sheet: &mut Sheet, (x, y): (f64, f64)) {
+    sheet.text(x, y, Anchor::Middle, Pen::MUTED, "No measurements");
 }

@@ -6,9 +6,9 @@
 
 use plotters::prelude::*;
 
-use super::legend::{FOOT, Key, Mark, foot, measure, nothing};
+use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
 use super::place::{self, Area};
-use super::scale::{Span, quantity};
+use super::scale::Span;
 use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
 use super::text::{self, LINE};
 use super::{Lines, Picture, Point, Reading, Width};
@@ -45,10 +45,7 @@ struct Layout {
 }
 
 pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
-    let size = match width {
-        Width::Wide => (640.0, 400.0),
-        Width::Narrow => (360.0, 380.0),
-    };
+    let size = width.pick((640.0, 400.0), (360.0, 380.0));
     panel(lines, &[lines], size, width)
 }
 
@@ -118,24 +115,23 @@ fn settle(
     size: (f64, f64),
     width: Width,
 ) -> Layout {
-    let (limit, most) = match width {
-        Width::Wide => (150.0, 3),
-        Width::Narrow => (78.0, 2),
-    };
+    let (limit, most) = width.pick((150.0, 3), (78.0, 2));
     let wrapped = curves.iter().map(|curve| text::wrap(curve.label, limit, most));
     let mut labels: Option<Vec<Vec<String>>> = wrapped.collect();
     let mut in_key = vec![false; marks.len()];
     loop {
         let mut key = Key::default();
         if labels.is_none() {
-            curves.iter().for_each(|curve| key.add(curve.pen, curve.label));
+            curves
+                .iter()
+                .for_each(|curve| key.add(Sample::Line, curve.pen, curve.label));
         }
         for (mark, _) in marks.iter().zip(&in_key).filter(|(_, in_key)| **in_key) {
             key.add_mark(mark);
         }
         for (mark, pen) in uprights(lines, &x) {
-            let place = quantity(lines.x.unit, mark.x);
-            key.add(pen, &format!("{}: {place}", mark.label));
+            let place = lines.x.unit.print(mark.x);
+            key.add(Sample::Line, pen, &format!("{}: {place}", mark.label));
         }
 
         let right = labels.iter().flatten().flatten().map(|line| text::width(line));
@@ -267,29 +263,33 @@ fn paint(
             sheet.line(&[(plot.left, y), (plot.right, y)], stroke);
         }
         if let Some((label, area)) = label {
-            let middle = (area.top + area.bottom) / 2.0;
-            sheet.text(area.left, middle, Anchor::Start, mark.pen, label);
+            sheet.text(area.left, area.middle().1, Anchor::Start, mark.pen, label);
         }
     }
     if curves.is_empty() {
-        nothing(sheet, *plot);
+        nothing(sheet, plot.middle());
     }
-    let chart = sheet.plot(x, y);
+    let grid = |places: Vec<(f64, f64)>| -> Vec<(i32, i32)> {
+        places.into_iter().map(|(a, b)| (x.on_grid(a), y.on_grid(b))).collect()
+    };
     for curve in curves.iter().filter(|curve| curve.measured && !curve.steps) {
-        let band = Polygon::new(curve.band(), curve.pen.fill(0.18));
-        chart.draw(&band).expect(INFALLIBLE);
+        let outline = grid(curve.band());
+        let band = Polygon::new(outline.clone(), curve.pen.fill(0.18));
+        sheet.area.draw(&band).expect(INFALLIBLE);
         if curve.points.len() == 1 {
-            let whisker = PathElement::new(curve.band(), curve.pen.stroke(1.0));
-            chart.draw(&whisker).expect(INFALLIBLE);
+            let whisker = PathElement::new(outline, curve.pen.stroke(1.0));
+            sheet.area.draw(&whisker).expect(INFALLIBLE);
         }
     }
     for curve in curves {
         let stroke = curve.pen.stroke(curve.pen.width());
-        chart.draw(&PathElement::new(curve.path(), stroke)).expect(INFALLIBLE);
+        let path = PathElement::new(grid(curve.path()), stroke);
+        sheet.area.draw(&path).expect(INFALLIBLE);
         for point in curve.points.iter().filter(|_| curve.measured) {
             if !curve.steps {
-                let dot = Circle::new((point.x, point.y), 9, curve.pen.fill(1.0));
-                chart.draw(&dot).expect(INFALLIBLE);
+                let place = (x.on_grid(point.x), y.on_grid(point.y));
+                let dot = Circle::new(place, 9, curve.pen.fill(1.0));
+                sheet.area.draw(&dot).expect(INFALLIBLE);
             }
             sheet.hover_point(
                 (x.position(point.x), y.position(point.y)),

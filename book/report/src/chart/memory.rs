@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use super::style::{Anchor, Pen, sheet, short};
+use super::legend::nothing;
+use super::style::{sheet, short};
 use super::text::{self, LINE};
 use super::{Lines, Memory, Picture, Width, lines};
 
@@ -14,10 +15,7 @@ const HEADING: f64 = LINE + 6.0;
 const BETWEEN: f64 = 14.0;
 
 pub(super) fn draw(memory: &Memory, width: Width) -> Picture {
-    let size = match width {
-        Width::Wide => (640.0, 270.0),
-        Width::Narrow => (360.0, 270.0),
-    };
+    let size = width.pick((640.0, 270.0), (360.0, 270.0));
     let all: Vec<&Lines> = memory.panels.iter().map(|panel| &panel.lines).collect();
     let (mut body, mut top) = (String::new(), 0.0);
     for panel in &memory.panels {
@@ -35,8 +33,7 @@ pub(super) fn draw(memory: &Memory, width: Width) -> Picture {
     }
     if memory.panels.is_empty() {
         body = sheet(size.0, size.1, |sheet| {
-            let (x, y) = (size.0 / 2.0, size.1 / 2.0);
-            sheet.text(x, y, Anchor::Middle, Pen::MUTED, "No measurements");
+            nothing(sheet, (size.0 / 2.0, size.1 / 2.0));
         });
         top = size.1 + BETWEEN;
     }

@@ -14,7 +14,7 @@
 //! | `place` | where labels go, so that none overlaps another |
 //! | `scale` | axes: values to pixels, ticks |
 //! | `style` | pens, theme colours, the sheet drawn on |
-//! | `text` | text widths, wrapping, escaping |
+//! | `text` | text widths, wrapping |
 //!
 //! Colours are CSS variables with fallbacks, set by the book's theme: `--chart-ink`,
 //! `--chart-muted`, `--chart-grid`, `--chart-paper`, `--chart-peak`, `--chart-claim`,
@@ -41,8 +41,10 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use crate::html::xml;
+use crate::unit::Unit;
 use scale::Span;
-use text::{SIZE, escape};
+use text::SIZE;
 
 /// A chart.
 #[derive(Clone, Debug)]
@@ -306,23 +308,6 @@ pub enum Scale {
     Log10,
 }
 
-/// The unit of values on an axis, and how they are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A plain number.
-    Number,
-    /// Bytes, printed in KiB, MiB, GiB.
-    Bytes,
-    /// Bytes per second, printed in GB/s.
-    Bandwidth,
-    /// Seconds, printed in ns, µs, ms, s.
-    Time,
-    /// A share of 1, printed in %.
-    Share,
-    /// How many times as much.
-    Ratio,
-}
-
 /// A straight line across the plot at one value. A linear axis extends to include it
 /// unless it is more than six times beyond the data; then a note with an arrow stands
 /// at the axis' end.
@@ -355,6 +340,16 @@ pub enum Width {
     Wide,
     /// A phone: 360 pixels.
     Narrow,
+}
+
+impl Width {
+    /// What belongs to it.
+    fn pick<T>(self, wide: T, narrow: T) -> T {
+        match self {
+            Width::Wide => wide,
+            Width::Narrow => narrow,
+        }
+    }
 }
 
 /// A drawn form, to be framed.
@@ -412,11 +407,8 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         Form::Memory(memory) => memory::draw(memory, width),
     };
     let Picture { size, body, reading } = picture;
-    let class = match width {
-        Width::Wide => "wide",
-        Width::Narrow => "narrow",
-    };
-    let id = format!("chart-{}-{class}", escape(&figure.id));
+    let class = width.pick("wide", "narrow");
+    let id = format!("chart-{}-{class}", xml(&figure.id));
     let px = style::short;
     let mut out = String::new();
     let _ = writeln!(
@@ -428,12 +420,8 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         px(size.1),
         reading.map_or_else(String::new, |reading| reading.attributes()),
     );
+    let _ = writeln!(out, "<title id=\"{id}-title\">{}</title>", xml(&figure.title));
     let _ =
-        writeln!(out, "<title id=\"{id}-title\">{}</title>", escape(&figure.title));
-    let _ = writeln!(
-        out,
-        "<desc id=\"{id}-desc\">{}</desc>",
-        escape(&figure.description)
-    );
+        writeln!(out, "<desc id=\"{id}-desc\">{}</desc>", xml(&figure.description));
     out + &body + "</svg>\n"
 }

@@ -26,6 +26,11 @@ impl Area {
         Area { left, top, right: right - margin, bottom: bottom - margin }
     }
 
+    /// The place in its middle.
+    pub(super) fn middle(&self) -> (f64, f64) {
+        ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
+    }
+
     /// Overlaps another area.
     pub(super) fn meets(&self, other: &Area) -> bool {
         self.left < other.right

@@ -9,13 +9,11 @@
 //! What cannot be shown is drawn at the nearer end of the axis: a value of 0 on a
 //! logarithmic axis, a reference far beyond the data on a linear one.
 
-use std::ops::Range;
-
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
-use plotters::prelude::Ranged;
 use record::units;
 
-use super::{Axis, Scale, Unit};
+use super::style::quarter;
+use super::{Axis, Scale};
+use crate::unit::Unit;
 
 /// The drawn part of an axis, and where on the sheet it lies.
 #[derive(Clone, Debug)]
@@ -72,7 +70,7 @@ impl Span {
     }
 
     fn new(axis: &Axis, values: &[f64]) -> Span {
-        let Axis { scale, unit, .. } = *axis;
+        let Axis { scale, unit, .. } = axis.clone();
         let shown = values.iter().filter(|&&v| scale == Scale::Linear || v > 0.0);
         let (min, max) = shown
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| {
@@ -81,7 +79,7 @@ impl Span {
         let (min, max) = if min <= max { (min, max) } else { (1.0, 1.0) };
         let binary = |power: i32| 1024f64.powi(-power);
         let (factor, printed) = match unit {
-            Unit::Number | Unit::Ratio => (1.0, ""),
+            Unit::Number | Unit::Ratio | Unit::Things(_) => (1.0, ""),
             Unit::Share => (100.0, ""),
             Unit::Bandwidth if max < 0.1e9 => (1e-6, "MB/s"),
             Unit::Bandwidth => (1e-9, "GB/s"),
@@ -138,6 +136,12 @@ impl Span {
             (self.warp(value.max(self.min).min(self.max)) - low) / (high - low);
         let part = if part.is_finite() { part } else { 0.0 };
         self.start + part * (self.end - self.start)
+    }
+
+    /// The same on the grid that shapes are drawn on, between the axis' ends on it.
+    pub(super) fn on_grid(&self, value: f64) -> i32 {
+        let [start, end] = [self.start, self.end].map(|end| quarter(end).into());
+        self.clone().between(start, end).position(value).round() as i32
     }
 
     /// The smallest 1-2-5 step that divides the axis into at most `most` parts.
@@ -202,7 +206,7 @@ impl Span {
 
     /// A tick's number, as short as it can be.
     fn tick(&self, value: f64) -> String {
-        match (self.unit, self.printed) {
+        match (&self.unit, self.printed) {
             (Unit::Bytes, "") if value >= 1.0 => units::bytes(value as u64),
             (Unit::Time, "") => trimmed(&units::time(value)),
             (Unit::Share, _) => format!("{} %", plain(value * self.factor)),
@@ -213,9 +217,9 @@ impl Span {
 
     /// A value's number with its digits, in the unit of the axis.
     pub(super) fn number(&self, value: f64) -> String {
-        match (self.unit, self.printed) {
+        match (&self.unit, self.printed) {
             _ if value == 0.0 => "0".to_owned(),
-            (_, "") => quantity(self.unit, value),
+            (unit, "") => unit.print(value),
             _ => units::number(value * self.factor),
         }
     }
@@ -234,19 +238,6 @@ impl Span {
             "" => label.to_owned(),
             unit => format!("{label} ({unit})").trim_start().to_owned(),
         }
-    }
-}
-
-/// A value with its unit, as the pages print it.
-pub(super) fn quantity(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::Number if value.fract() == 0.0 => plain(value),
-        Unit::Number => units::number(value),
-        Unit::Bytes => units::bytes(value as u64),
-        Unit::Bandwidth => units::bandwidth(value),
-        Unit::Time => units::time(value),
-        Unit::Share => units::percent(value),
-        Unit::Ratio => units::ratio(value),
     }
 }
 
@@ -277,24 +268,6 @@ fn trimmed(text: &str) -> String {
             format!("{number} {unit}")
         }
         _ => text.to_owned(),
-    }
-}
-
-impl Ranged for Span {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
-        let quarters = self.clone().between(f64::from(start), f64::from(end));
-        quarters.position(*value).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks(|_| 0.0).into_iter().map(|(value, _)| value).collect()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.min..self.max
     }
 }
 
@@ -341,7 +314,7 @@ mod tests {
             (Log10, Unit::Number, &[0.0, 7.0], "5; 10"),
         ];
         for (scale, unit, values, want) in cases {
-            let span = Span::of_values(&axis(scale, unit), values);
+            let span = Span::of_values(&axis(scale, unit.clone()), values);
             let ticks = span.between(400.0, 0.0).ticks(|_| 60.0);
             let labels: Vec<String> =
                 ticks.into_iter().map(|(_, label)| label).collect();
@@ -355,7 +328,7 @@ mod tests {
         let span = Span::of_values(&log, &[1.0, 100.0]).between(300.0, 100.0);
         let places = [0.0, 1.0, 10.0, 100.0, 1e9].map(|value| span.position(value));
         assert_eq!(places.map(f64::round), [300.0, 300.0, 200.0, 100.0, 100.0]);
-        assert_eq!(span.map(&10.0, (1200, 400)), 800);
+        assert_eq!(span.on_grid(10.0), 800);
         let across = Span::across(&axis(Scale::Linear, Unit::Number), &[7.0]);
         assert!(across.min < 7.0 && across.max > 7.0);
     }

@@ -12,13 +12,10 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::place::Area;
-use super::scale::Span;
-use super::text::{self, SIZE, escape};
+use super::text::{self, SIZE};
+use crate::html::xml;
 
-/// The sheet in the coordinates of two axes; shapes drawn on it are drawn on the sheet.
-pub(super) type Plot<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<Span, Span>>;
-
-/// Why drawing on a plot cannot fail.
+/// Why drawing on a sheet cannot fail.
 pub(super) const INFALLIBLE: &str = "a string takes every shape";
 
 /// A colour with its dash pattern.
@@ -111,7 +108,8 @@ pub(super) enum Anchor {
 /// A chart being drawn: lengths and places in pixels from the upper left.
 pub(super) struct Sheet<'a> {
     pub(super) width: f64,
-    area: DrawingArea<SVGBackend<'a>, Shift>,
+    /// For shapes of plotters, on the grid of quarter pixels.
+    pub(super) area: DrawingArea<SVGBackend<'a>, Shift>,
     texts: String,
     hovers: String,
     written: Vec<Area>,
@@ -168,14 +166,7 @@ fn themed(svg: &str) -> String {
     out
 }
 
-impl<'a> Sheet<'a> {
-    /// The sheet in the coordinates of two axes.
-    pub(super) fn plot(&self, x: &Span, y: &Span) -> Plot<'a> {
-        let pixels = |axis: &Span| quarter(axis.start)..quarter(axis.end);
-        let ranges = (pixels(x), pixels(y));
-        self.area.apply_coord_spec(Cartesian2d::new(x.clone(), y.clone(), ranges))
-    }
-
+impl Sheet<'_> {
     /// Draws straight lines through these places.
     pub(super) fn line(&self, places: &[(f64, f64)], stroke: ShapeStyle) {
         let places: Vec<_> =
@@ -268,13 +259,13 @@ impl<'a> Sheet<'a> {
             short(x),
             short(y),
             pen.css(),
-            escape(&text)
+            xml(&text)
         );
     }
 
     /// An invisible disc that shows `title` when pointed at.
     pub(super) fn hover_point(&mut self, (x, y): (f64, f64), title: &str) {
-        let (x, y, title) = (short(x), short(y), escape(title));
+        let (x, y, title) = (short(x), short(y), xml(title));
         let _ = writeln!(
             self.hovers,
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"8\"><title>{title}</title></circle>",
@@ -290,7 +281,7 @@ impl<'a> Sheet<'a> {
             short(area.top),
             short(area.right - area.left),
             short(area.bottom - area.top),
-            escape(title)
+            xml(title)
         );
     }
 
@@ -302,7 +293,7 @@ impl<'a> Sheet<'a> {
             short(top),
             short(self.width),
             short(bottom - top),
-            escape(title)
+            xml(title)
         );
     }
 }

@@ -3,8 +3,8 @@
 use super::place::Area;
 use super::*;
 
-fn axis(scale: Scale, unit: Unit) -> Axis {
-    Axis { label: "Effective bandwidth".to_owned(), scale, unit }
+fn axis(label: &str, scale: Scale, unit: Unit) -> Axis {
+    Axis { label: label.to_owned(), scale, unit }
 }
 
 fn reference(label: &str, value: f64, kind: ReferenceKind) -> Reference {
@@ -34,12 +34,9 @@ fn lines(
     models: Vec<Series>,
     references: Vec<Reference>,
 ) -> Figure {
-    let x =
-        Axis { label: "Bytes".to_owned(), scale: Scale::Log2, unit: Unit::Bytes };
-    let y = axis(y, Unit::Bandwidth);
     figure(Form::Lines(Lines {
-        x,
-        y,
+        x: axis("Bytes", Scale::Log2, Unit::Bytes),
+        y: axis("Effective bandwidth", y, Unit::Bandwidth),
         series,
         models,
         references,
@@ -60,7 +57,7 @@ fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
     let bars = labels.iter().zip(values).enumerate().map(bar).collect();
     let group = |label: &str, bars| Group { label: label.to_owned(), bars };
     let groups = vec![group("4,096²", bars), group("", Vec::new())];
-    let value = axis(Scale::Linear, Unit::Bandwidth);
+    let value = axis("Effective bandwidth", Scale::Linear, Unit::Bandwidth);
     figure(Form::Bars(Bars { value, groups, references }))
 }
 
@@ -81,7 +78,7 @@ fn heatmap(
     figure(Form::Heatmap(Heatmap {
         columns: side("Size of the array", columns),
         rows: side("Reads of each byte", rows),
-        value: axis(Scale::Linear, unit),
+        value: axis("Effective bandwidth", Scale::Linear, unit),
         tones,
         cells: (0..rows.len()).map(row).collect(),
     }))
@@ -140,8 +137,7 @@ fn panel(label: &str, lanes: &[(&str, &[Part])]) -> Panel {
 }
 
 fn timeline(shared: bool, kinds: &[&str], panels: Vec<Panel>) -> Figure {
-    let time =
-        Axis { label: "Time".to_owned(), scale: Scale::Linear, unit: Unit::Time };
+    let time = axis("Time", Scale::Linear, Unit::Time);
     let kind = |(n, label): (usize, &&str)| Kind {
         label: (*label).to_owned(),
         color: n.checked_sub(1),
@@ -166,16 +162,11 @@ fn overlap(shared: bool) -> Figure {
 
 /// Panels of one curve or two each, with a cap.
 fn memory(panels: &[&str], readings: &[(f64, f64)]) -> Figure {
-    let axis = |label: &str, unit| Axis {
-        label: label.to_owned(),
-        scale: Scale::Linear,
-        unit,
-    };
     let panel = |label: &&str| MemoryPanel {
         label: (*label).to_owned(),
         lines: Lines {
-            x: axis("Time", Unit::Time),
-            y: axis("Memory", Unit::Bytes),
+            x: axis("Time", Scale::Linear, Unit::Time),
+            y: axis("Memory", Scale::Linear, Unit::Bytes),
             series: vec![
                 series("used", readings),
                 series("reserved by the pool", &[(0.0, 2e9), (3e-3, 3e9)]),
@@ -190,16 +181,18 @@ fn memory(panels: &[&str], readings: &[(f64, f64)]) -> Figure {
     figure(Form::Memory(Memory { panels }))
 }
 
+/// The bandwidth of transfers of 1 KiB to 1 GiB.
+fn saturating(latency: f64, bandwidth: f64) -> Vec<(f64, f64)> {
+    let sizes = (10..=30).map(|n| 2f64.powi(n));
+    sizes.map(|bytes| (bytes, bytes / (latency + bytes / bandwidth))).collect()
+}
+
 /// Figures with everything that charts find hard.
 fn figures() -> Vec<Figure> {
     use ReferenceKind::{Claim, Model, Peak};
     use Scale::{Linear, Log10};
     const LONG: &str = "A label so long that it fits on no line of any chart, wide or \
         narrow, and must be cut before it ends";
-    let sizes = || (10..=30).map(|n| 2f64.powi(n));
-    let saturating = |latency: f64, bandwidth: f64| -> Vec<(f64, f64)> {
-        sizes().map(|bytes| (bytes, bytes / (latency + bytes / bandwidth))).collect()
-    };
     let transfer = |y| {
         let curves =
             [("host to device", 55e9), ("device to host", 55e9), ("both", 98e9)];
@@ -299,6 +292,19 @@ fn number(tag: &str, name: &str) -> f64 {
     attribute(tag, name).and_then(|value| value.parse().ok()).unwrap_or(f64::NAN)
 }
 
+/// The shapes of this kind that `part` is in.
+fn shapes<'s>(svg: &'s str, kind: &str, part: &str) -> Vec<&'s str> {
+    let is_one = |line: &&str| line.starts_with(kind) && line.contains(part);
+    svg.lines().filter(is_one).collect()
+}
+
+/// The places that a line goes through, in quarter pixels.
+fn places(line: &str) -> Vec<(f64, f64)> {
+    let points = attribute(line, "points").unwrap().split(' ');
+    let points = points.filter_map(|point| point.split_once(','));
+    points.map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).collect()
+}
+
 /// Every line, and how far what it draws is moved down.
 fn moved(svg: &str) -> Vec<(&str, f64)> {
     let mut down = 0.0;
@@ -390,12 +396,9 @@ fn no_text_overlaps_another_or_a_curve_or_is_clipped() {
             for (line, down) in
                 curves.filter(|(line, _)| !line.contains("--chart-grid"))
             {
-                let coordinate = |n: &str| n.parse::<f64>().unwrap() / 4.0;
-                let points = attribute(line, "points").unwrap().split(' ');
-                let points = points.filter_map(|point| point.split_once(','));
-                let points: Vec<_> = points
-                    .map(|(x, y)| (coordinate(x), coordinate(y) + down))
-                    .collect();
+                let points = places(line).into_iter();
+                let points: Vec<_> =
+                    points.map(|(x, y)| (x / 4.0, y / 4.0 + down)).collect();
                 let crossed =
                     points.windows(2).any(|ends| area.crossed_by(ends[0], ends[1]));
                 assert!(!crossed, "{text} lies on {line}");
@@ -456,13 +459,8 @@ fn a_heat_map_tells_by_number_color_and_line() {
         assert!(svg.contains(&format!(">{text}<")), "{text}");
     }
     // Three edges between columns, two between rows, one line in the key.
-    let ink =
-        |line: &&str| line.starts_with("<polyline") && line.contains("--chart-ink");
-    assert_eq!(svg.lines().filter(ink).count(), 3 + 2 + 1, "{svg}");
-    let cells = |pen: &str| {
-        let fill = |line: &&str| line.starts_with("<rect") && line.contains(pen);
-        svg.lines().filter(fill).count()
-    };
+    assert_eq!(shapes(&svg, "<polyline", "--chart-ink").len(), 3 + 2 + 1, "{svg}");
+    let cells = |pen: &str| shapes(&svg, "<rect", pen).len();
     assert_eq!(
         (cells("--chart-1,"), cells("--chart-2,")),
         (5 + 4 + 3 + 1, 5 + 6 + 7 + 1)
@@ -479,10 +477,8 @@ fn a_heat_map_of_pairs_leaves_the_diagonal_empty() {
     for devices in [2, 4, 8] {
         for width in [Width::Wide, Width::Narrow] {
             let svg = super::svg(&pairs(devices), width);
-            let fills = svg.lines().filter(|line| {
-                line.starts_with("<rect") && line.contains("var(--chart-1,")
-            });
-            assert_eq!(fills.count(), devices * (devices - 1), "{svg}");
+            let fills = shapes(&svg, "<rect", "var(--chart-1,");
+            assert_eq!(fills.len(), devices * (devices - 1), "{svg}");
             let count = |text: &str| svg.matches(&format!(">{text}<")).count();
             assert_eq!(count("–"), devices, "{svg}");
             // All three digits, on a phone too.
@@ -497,10 +493,7 @@ fn a_heat_map_of_pairs_leaves_the_diagonal_empty() {
 /// `UPDATE_GOLDEN=1 cargo test` writes them.
 #[test]
 fn a_drawing_of_each_form_is_as_it_was() {
-    let curve: Vec<_> = (10..=30)
-        .map(|n| 2f64.powi(n))
-        .map(|bytes| (bytes, bytes / (4e-6 + bytes / 55e9)))
-        .collect();
+    let curve = saturating(4e-6, 55e9);
     let peak = reference("Theoretical peak", 63e9, ReferenceKind::Peak);
     let golden = [
         (
@@ -542,8 +535,7 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     assert_eq!((count("wait"), count("waiting"), count("1.52 ms")), (1, 1, 2));
     assert_eq!(count("Time (ms)"), 1, "a shared axis is labelled once");
     assert_eq!(svg_of(&overlap(false)).matches("Time (ms)").count(), 2);
-    let bar = |line: &&str| line.starts_with("<rect") && line.contains("--chart-");
-    let bars: Vec<_> = svg.lines().filter(bar).collect();
+    let bars = shapes(&svg, "<rect", "--chart-");
     assert_eq!(bars.len(), 4 + 7, "four in the key");
     let widths = bars[4..].iter().map(|bar| number(bar, "width"));
     assert!(widths.clone().all(|width| width >= 6.0), "{widths:?}");
@@ -552,9 +544,8 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     let tops = |b: f64| {
         let lanes: &[_] = &[("a", 0.0, 1.0), ("b", b, 2.0), ("c", 2.0, 3.0)];
         let svg = svg_of(&timeline(true, &[], vec![panel("", &[("lane", lanes)])]));
-        let hovers = svg.lines().filter(|line| line.contains("<title>"));
-        let rects = hovers.filter(|line| line.starts_with("<rect"));
-        rects.map(|line| number(line, "y")).collect::<Vec<_>>()
+        let hovers = shapes(&svg, "<rect", "<title>").into_iter();
+        hovers.map(|line| number(line, "y")).collect::<Vec<_>>()
     };
     let [a, b, c] = tops(0.5)[..] else { panic!("three bars") };
     assert!(a < b && a == c, "{a} {b} {c}");
@@ -576,19 +567,12 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
 #[test]
 fn memory_is_drawn_in_steps_on_the_same_axes() {
     let svg = svg_of(&memory(&["A", "B"], &[(0.0, 0.0), (1e-3, 1e9), (2e-3, 0.0)]));
-    let curve = |line: &&str| {
-        line.starts_with("<polyline")
-            && line.contains("--chart-1")
-            && !line.contains("opacity")
-    };
-    let curves: Vec<_> = svg.lines().filter(curve).collect();
+    let mut curves = shapes(&svg, "<polyline", "--chart-1");
+    curves.retain(|line| !line.contains("opacity"));
     assert_eq!(curves.len(), 2, "{svg}");
     for curve in &curves {
         // Three readings and two corners; every stretch is level or upright.
-        let points: Vec<_> =
-            attribute(curve, "points").unwrap().split(' ').collect();
-        let points: Vec<_> =
-            points.iter().filter_map(|p| p.split_once(',')).collect();
+        let points = places(curve);
         assert_eq!(points.len(), 5, "{curve}");
         assert!(points.windows(2).all(|ends| {
             let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
@@ -629,13 +613,14 @@ fn no_finite_number_panics() {
     let units = [Unit::Bytes, Unit::Bandwidth, Unit::Time];
     for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
         for (a, b) in extremes.iter().flat_map(|&a| extremes.map(|b| (a, b))) {
-            for unit in units {
+            for unit in &units {
                 let references =
                     vec![reference("Reference", b, ReferenceKind::Peak)];
                 let series = vec![series("series", &[(a, b), (b, a)])];
                 let mut chart = lines(scale, series, vec![], references);
                 if let Form::Lines(lines) = &mut chart.form {
-                    (lines.x, lines.y) = (axis(scale, unit), axis(scale, unit));
+                    let axis = axis("Axis", scale, unit.clone());
+                    (lines.x, lines.y) = (axis.clone(), axis);
                 }
                 svg(&chart, Width::Narrow);
             }

@@ -1,4 +1,4 @@
-//! Text: how wide it is, how it is cut or wrapped to fit, how it is escaped.
+//! Text: how wide it is, how it is cut or wrapped to fit.
 //!
 //! Widths are estimated from a table of Open Sans, the book's typeface, rounded up, so
 //! that a chart is the same on every machine, with or without fonts.
@@ -59,33 +59,9 @@ pub(super) fn wrap(text: &str, limit: f64, most: usize) -> Option<Vec<String>> {
     fits.then_some(lines)
 }
 
-/// Text as XML character data or attribute value: markup escaped, line breaks and other
-/// control characters (which XML 1.0 forbids) made spaces.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                out.push(' ')
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn markup_and_control_characters_are_escaped() {
-        assert_eq!(escape("a<b> & \"c\"\n\0'"), "a&lt;b&gt; &amp; &quot;c&quot;  '");
-    }
 
     #[test]
     fn long_text_is_cut_or_wrapped_within_its_limit() {

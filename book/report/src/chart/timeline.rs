@@ -5,7 +5,7 @@
 //! ends with, then right of it where there is room; else only when pointed at. Bars of
 //! one lane that overlap in time lie below each other.
 
-use super::legend::{FOOT, Key, foot, nothing};
+use super::legend::{FOOT, Key, Sample, foot, nothing};
 use super::place::Area;
 use super::scale::Span;
 use super::style::{Anchor, Pen, Sheet, sheet};
@@ -51,14 +51,11 @@ struct Track<'a> {
 }
 
 pub(super) fn draw(timeline: &Timeline, width: Width) -> Picture {
-    let (width, limit) = match width {
-        Width::Wide => (640.0, 150.0),
-        Width::Narrow => (360.0, 90.0),
-    };
+    let (width, limit) = width.pick((640.0, 150.0), (360.0, 90.0));
     let mut key = Key::default();
     for kind in timeline.kinds.iter().filter(|_| timeline.kinds.len() > 1) {
         let (pen, opacity) = look(kind.color);
-        key.add_fill(pen, opacity, &kind.label);
+        key.add(Sample::Fill(opacity), pen, &kind.label);
     }
     let head = key.height(width);
     let head = if head > 0.0 { head + 4.0 } else { head };
@@ -70,8 +67,7 @@ pub(super) fn draw(timeline: &Timeline, width: Width) -> Picture {
         let beside = beside(timeline, limit).is_some();
         rows.iter().for_each(|row| paint(sheet, timeline, row, beside));
         if rows.is_empty() {
-            let plot = Area { left: 0.0, top: 0.0, right: size.0, bottom: size.1 };
-            nothing(sheet, plot);
+            nothing(sheet, (size.0 / 2.0, size.1 / 2.0));
         }
     });
     Picture { size, body, reading: None }
@@ -190,7 +186,7 @@ fn paint(sheet: &mut Sheet, timeline: &Timeline, row: &Row, beside: bool) {
         foot(sheet, time, &row.ticks, &timeline.time.label, *plot);
     }
     if row.lanes.is_empty() {
-        nothing(sheet, *plot);
+        nothing(sheet, plot.middle());
     }
     for lane in &row.lanes {
         let ends = [(plot.left, lane.bottom), (plot.right, lane.bottom)];
@@ -226,7 +222,7 @@ fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64) {
     let outline =
         [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
     sheet.line(&outline, pen.stroke(1.0));
-    let (middle, y) = ((left + right) / 2.0, (top + bottom) / 2.0);
+    let (middle, y) = area.middle();
     let fits = |text: &str| text::width(text) + GAP <= right - left;
     let number = piece.label.split_whitespace().last().unwrap_or_default();
     let number = Some(number).filter(|number| number.parse::<u32>().is_ok());

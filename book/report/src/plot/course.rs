@@ -1,12 +1,13 @@
 //! The course of an operation: what ran when, and memory over time.
 
+use std::collections::BTreeSet;
+
 use record::{Measurement, MemoryReading, Span};
 use serde::Deserialize;
 
 use super::{Plot, ReferenceLine};
 use crate::chart::{
     self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series,
-    Unit as AxisUnit,
 };
 use crate::metric::Metric;
 use crate::select::Filter;
@@ -74,10 +75,8 @@ const MOST_KINDS: usize = 6;
 impl Timeline {
     /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<chart::Timeline, String> {
-        let chosen = plot.panels(&self.panels, |m| match m.spans.is_empty() {
-            true => Err("the measurement has no timeline".to_owned()),
-            false => Ok(()),
-        })?;
+        let has_spans = |m: &Measurement| !m.spans.is_empty();
+        let chosen = plot.panels(&self.panels, has_spans, "timeline")?;
         let spans = || chosen.iter().flat_map(|(_, m)| &m.spans);
         let there = distinct(spans().map(|span| span.lane.as_str()));
         let lanes =
@@ -134,10 +133,8 @@ impl Timeline {
 impl Memory {
     /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<chart::Memory, String> {
-        let chosen = plot.panels(&self.panels, |m| match m.memory.is_empty() {
-            true => Err("the measurement has no memory over time".to_owned()),
-            false => Ok(()),
-        })?;
+        let has_memory = |m: &Measurement| !m.memory.is_empty();
+        let chosen = plot.panels(&self.panels, has_memory, "memory over time")?;
         let names =
             chosen.iter().flat_map(|(_, m)| m.memory.keys().map(String::as_str));
         let there = distinct(names);
@@ -160,7 +157,7 @@ impl Memory {
         };
         let mut panels = vec![];
         for (panel, m) in &chosen {
-            let (label, unit) = (self.y_label.clone(), AxisUnit::Bytes);
+            let (label, unit) = (self.y_label.clone(), Unit::Bytes);
             let (scale, references) = (Scale::Linear, &self.references);
             let lines = Lines {
                 x: time(&None),
@@ -178,11 +175,12 @@ impl Memory {
 }
 
 impl Plot<'_> {
-    /// The measurement of each panel that has what is to be drawn of it.
+    /// The measurement of each panel, which must have what is to be drawn of it.
     fn panels(
         &self,
         panels: &[Panel],
-        check: impl Fn(&Measurement) -> Result<(), String>,
+        has: impl Fn(&Measurement) -> bool,
+        what: &str,
     ) -> Result<Vec<(Panel, &Measurement)>, String> {
         let mut panels = panels.to_vec();
         if panels.is_empty() {
@@ -191,7 +189,10 @@ impl Plot<'_> {
         let mut chosen = vec![];
         for panel in panels {
             let found = self.common.filter.and(&panel.filter).one(self.record);
-            let found = found.and_then(|m| check(m).map(|()| m));
+            let found = found.and_then(|m| match has(m) {
+                true => Ok(m),
+                false => Err(format!("the measurement has no {what}")),
+            });
             let found = found.map_err(|e| match panel.label.as_str() {
                 "" => e,
                 label => format!("panel \"{label}\": {e}"),
@@ -239,7 +240,7 @@ impl Plot<'_> {
 
 fn time(label: &Option<String>) -> Axis {
     let label = label.clone().unwrap_or_else(|| "Time".to_owned());
-    Axis { label, scale: Scale::Linear, unit: AxisUnit::Time }
+    Axis { label, scale: Scale::Linear, unit: Unit::Time }
 }
 
 /// The kind of work that a piece is: the first word of its label.
@@ -279,13 +280,8 @@ fn kinds<'n>(names: &[&'n str]) -> Result<Vec<(&'n str, Option<usize>)>, String>
 
 /// Each name once, in order.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
-    let mut found: Vec<&str> = vec![];
-    for name in names {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The readings less those that repeat what stands before and after them.

@@ -92,7 +92,7 @@ impl Block {
         let tones = match &self.over {
             None => Tones::Sequence,
             Some(Over { below, above, .. }) => {
-                value.unit = Unit::Ratio.on_axis();
+                value.unit = Unit::Ratio;
                 Tones::Around { below: below.clone(), above: above.clone() }
             }
         };

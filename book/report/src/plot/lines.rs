@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::{Measurement, Parameter, Record};
+use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use super::{Plot, ReferenceLine, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
-use crate::fit::Fit;
 use crate::metric::{Estimate, Metric};
 use crate::names::Names;
 use crate::query;
@@ -75,6 +74,9 @@ pub struct Model {
     filter: Filter,
 }
 
+/// The value that a model gives for a measurement.
+type Curve<'a> = Box<dyn Fn(&Measurement) -> Result<f64, String> + 'a>;
+
 impl Block {
     /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {
@@ -96,8 +98,8 @@ impl Block {
             models.extend(plot.or_left_out(curves)?.into_iter().flatten());
         }
         let Along { label, scale, .. } = &self.x;
-        let unit = self.x_unit().on_axis();
-        let x = Axis { label: label.clone(), scale: *scale, unit };
+        let (label, unit) = (label.clone(), self.x_unit());
+        let x = Axis { label, scale: *scale, unit };
         let Values { of, scale, .. } = &self.y;
         let references = plot.references(&self.references, &of.unit(), *scale)?;
         let (y, marks) = (self.y.axis(), self.marks(plot)?);
@@ -155,17 +157,22 @@ impl Block {
     ) -> Result<Vec<Series>, String> {
         let chosen = plot.common.filter.and(&model.filter).all(plot.record)?;
         let unit = self.y.of.unit();
-        let curve = match (&model.metric, &model.fit) {
+        let bytes = |m: &Measurement| m.bytes() as f64;
+        let value: Curve = match (&model.metric, &model.fit) {
             (Some(metric), None) => {
                 same_unit(&metric.unit(), &unit)?;
-                Curve::Metric(metric)
+                Box::new(|m| Ok(metric.of(plot.record, m)?.value))
             }
             (None, Some(metric)) if *metric != self.y.of => {
                 return Err("`fit` must be what `y` is".to_owned());
             }
-            (None, Some(Metric::Time)) => Curve::Time(query::fit(&chosen)?),
+            (None, Some(Metric::Time)) => {
+                let fit = query::fit(&chosen)?;
+                Box::new(move |m| Ok(fit.seconds(bytes(m))))
+            }
             (None, Some(Metric::Bandwidth)) => {
-                Curve::Bandwidth(query::fit(&chosen)?)
+                let fit = query::fit(&chosen)?;
+                Box::new(move |m| Ok(bytes(m) / fit.seconds(bytes(m))))
             }
             (None, Some(_)) => {
                 return Err("a fit gives time or bandwidth".to_owned());
@@ -180,7 +187,7 @@ impl Block {
                 false => model.label.clone(),
             };
             let points = self.points(plot, &label, &measurements, |m| {
-                let value = on_scale(curve.value(plot.record, m)?, self.y.scale)?;
+                let value = on_scale(value(m)?, self.y.scale)?;
                 let exact = Estimate { value, low: value, high: value };
                 Ok((exact, unit.print(value)))
             })?;
@@ -199,26 +206,5 @@ impl Block {
             }
         }
         Ok(marks)
-    }
-}
-
-/// Where a model's curve comes from.
-enum Curve<'a> {
-    /// The experiment's model, stored with each measurement.
-    Metric(&'a Metric),
-    /// The time that a fitted line gives.
-    Time(Fit),
-    /// The bandwidth that a fitted line gives.
-    Bandwidth(Fit),
-}
-
-impl Curve<'_> {
-    fn value(&self, record: &Record, m: &Measurement) -> Result<f64, String> {
-        let bytes = m.bytes() as f64;
-        match self {
-            Curve::Metric(metric) => Ok(metric.of(record, m)?.value),
-            Curve::Time(fit) => Ok(fit.seconds(bytes)),
-            Curve::Bandwidth(fit) => Ok(bytes / fit.seconds(bytes)),
-        }
     }
 }

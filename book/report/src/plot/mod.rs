@@ -58,7 +58,7 @@ impl Values {
     /// The axis.
     pub fn axis(&self) -> Axis {
         let Values { of, label, scale } = self;
-        Axis { label: label.clone(), scale: *scale, unit: of.unit().on_axis() }
+        Axis { label: label.clone(), scale: *scale, unit: of.unit() }
     }
 
     /// What is drawn of `m`, and the same in words.
