@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
 use lab::libraries::NVRTC;
 use lab::ptx::essence;
+use walkdir::WalkDir;
 
 /// Options of `cargo workbook ptx`.
 #[derive(clap::Args, Debug)]
@@ -70,12 +71,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 
 /// All `kernels/*.cu`, sorted.
 pub(crate) fn sources(root: &Path) -> Result<Vec<PathBuf>> {
-    let folder = root.join("kernels");
     let entries =
-        std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-    let mut paths = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<_>>>()?;
+        WalkDir::new(root.join("kernels")).max_depth(1).sort_by_file_name();
+    let paths = entries.into_iter().map(|entry| Ok(entry?.into_path()));
+    let mut paths = paths.collect::<Result<Vec<_>>>()?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "cu"));
-    paths.sort();
     Ok(paths)
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, anyhow};
 use tiny_http::{Header, Request, Response, Server};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::book;
 
@@ -65,16 +66,12 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 fn files(html: &Path) -> Result<Files> {
     let mut files = Files::new();
-    let mut folders = vec![html.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(html)?.to_string_lossy().into_owned();
-                files.insert(name, std::fs::read(&path)?);
-            }
+    for file in WalkDir::new(html) {
+        let file = file?;
+        if file.file_type().is_file() {
+            let name = file.path().strip_prefix(html)?;
+            let bytes = std::fs::read(file.path())?;
+            files.insert(name.to_string_lossy().into_owned(), bytes);
         }
     }
     Ok(files)
@@ -108,30 +105,16 @@ fn watch(
 
 /// Everything a page can show, with its time of change.
 fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
-    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, SystemTime>) {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            match entry.metadata() {
-                // A build writes figures itself; they are no news.
-                Ok(m) if m.is_dir() && path.ends_with("book/src/figures") => {}
-                Ok(m) if m.is_dir() => walk(&path, found),
-                Ok(m) => {
-                    let time = m.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                    found.insert(path, time);
-                }
-                Err(_) => {} // it was removed in between
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    for folder in ["book/src", "book/theme", "results", "experiments", "kernels"] {
-        walk(&root.join(folder), &mut found);
-    }
-    for file in ["book/book.toml", "book/claims.toml"] {
-        let time = std::fs::metadata(root.join(file)).and_then(|m| m.modified());
-        found.insert(root.join(file), time.unwrap_or(SystemTime::UNIX_EPOCH));
-    }
-    found
+    // A build writes figures itself; they are no news.
+    let is_source = |e: &DirEntry| !e.path().ends_with("book/src/figures");
+    let parts = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
+    let parts = parts.into_iter().chain(["results", "experiments", "kernels"]);
+    let entries = parts.flat_map(|part| {
+        WalkDir::new(root.join(part)).into_iter().filter_entry(is_source)
+    });
+    let files = entries.flatten().filter(|entry| !entry.file_type().is_dir());
+    let time = |file: &DirEntry| file.metadata().ok()?.modified().ok();
+    files.filter_map(|file| Some((file.path().to_owned(), time(&file)?))).collect()
 }
 
 fn answer(request: Request, build: &AtomicUsize, good: &Mutex<Arc<Files>>) {

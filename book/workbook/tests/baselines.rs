@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use record::{Ceiling, Clock, Results, Statistics};
@@ -29,7 +29,7 @@ def experiment(lab: Lab) -> None:
 "#;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    lab::workspace::root().unwrap()
 }
 
 /// A copy of the scripts, with results beside them.

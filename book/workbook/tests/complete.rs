@@ -14,10 +14,10 @@ use lab::lessons::{self, Lesson};
 use lab::ptx;
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
+use walkdir::WalkDir;
 
 fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().expect("the package lies in the workspace")
+    lab::workspace::root().expect("the package lies in the workspace")
 }
 
 fn exists(path: &str) -> bool {
@@ -32,19 +32,11 @@ fn text(path: &str) -> String {
 /// Paths below `folder` of all files in it, relative to it, sorted.
 fn files(folder: &str) -> BTreeSet<String> {
     let top = root().join(folder);
-    let mut found = BTreeSet::new();
-    let mut folders = vec![top.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.insert(path.strip_prefix(&top).unwrap().display().to_string());
-            }
-        }
-    }
-    found
+    let entries = WalkDir::new(&top).into_iter().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let relative =
+        |path: &Path| path.strip_prefix(&top).unwrap().display().to_string();
+    files.map(|file| relative(file.path())).collect()
 }
 
 /// Names of the files `*.<extension>` directly in `folder`, without the extension.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use walkdir::WalkDir;
+
 /// The folder with the built book. If it does not build, the first test to ask says
 /// why.
 fn folder() -> &'static Path {
@@ -25,24 +27,23 @@ fn folder() -> &'static Path {
 }
 
 /// Every page, in the order of their names. mdBook's error page is left out, which
-/// looks for its style at the root of a web server, and so is the table of contents
-/// for browsers without JavaScript, which is a part of the other pages.
+/// looks for its style at the root of a web server, and so are the table of contents
+/// for browsers without JavaScript, which is a part of the other pages, and what only
+/// leads from an old address to the new one.
 pub(crate) fn pages() -> Vec<PathBuf> {
-    let mut pages = Vec::new();
-    let mut folders = vec![folder().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the book's folders can be read") {
-            let path = entry.expect("the book's folders can be read").path();
-            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            if path.is_dir() {
-                folders.push(path);
-            } else if name.ends_with(".html")
-                && !["404.html", "toc.html"].contains(&name)
-            {
-                pages.push(path);
-            }
-        }
-    }
+    let entries = WalkDir::new(folder()).into_iter();
+    let paths = entries.map(|e| e.expect("the book can be read").into_path());
+    let leads_elsewhere = |path: &Path| {
+        let html = fs::read_to_string(path).expect("pages can be read");
+        html.contains("http-equiv=\"refresh\"")
+    };
+    let is_page = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.ends_with(".html")
+            && !["404.html", "toc.html"].contains(&name)
+            && !leads_elsewhere(path)
+    };
+    let mut pages: Vec<_> = paths.filter(is_page).collect();
     pages.sort();
     assert!(!pages.is_empty(), "the book has no pages");
     pages

@@ -13,12 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-
-/// How long Chromium may take to answer or to load a page.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Chromium reads commands from descriptor 3 and answers on 4. The shell moves our
 /// pipes there, and removes the profile once Chromium has ended.
@@ -125,9 +121,9 @@ impl Browser {
         lock(&self.commands)
             .write_all(&message)
             .unwrap_or_else(|error| panic!("{method}: Chromium has ended: {error}"));
-        let mut answer = receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| {
-            panic!("{method}: no answer from Chromium: {error}")
-        });
+        let mut answer = receiver
+            .recv()
+            .unwrap_or_else(|error| panic!("{method}: Chromium has ended: {error}"));
         assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
         answer["result"].take()
     }

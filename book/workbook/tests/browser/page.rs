@@ -1,14 +1,16 @@
 //! One page of the book in a tab of its own: what it shows, what it logs, what a
 //! reader does to it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::chromium::{Browser, PATIENCE};
+use crate::chromium::Browser;
 
 /// How a page is looked at: the colours asked for and the window.
 #[derive(Clone, Copy)]
@@ -140,14 +142,10 @@ impl Page {
 
     /// Waits until the page and its fonts are there.
     fn settle(&mut self, what: &str) {
-        let deadline = Instant::now() + PATIENCE;
         let mut committed = false;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let event = self
-                .events
-                .recv_timeout(left)
-                .unwrap_or_else(|error| panic!("{what}: page not loaded: {error}"));
+            let event = self.events.recv();
+            let event = event.unwrap_or_else(|e| panic!("{what}: not loaded: {e}"));
             self.note(&event);
             // The first load event may still be that of the empty tab.
             let frame = &event["params"]["frame"];
@@ -231,9 +229,7 @@ impl Page {
 
     /// Waits until a JavaScript condition holds.
     pub(crate) fn wait_until(&self, condition: &str) {
-        let deadline = Instant::now() + PATIENCE;
         while !self.holds(condition) {
-            assert!(Instant::now() < deadline, "in vain: {condition}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -311,8 +307,17 @@ impl Page {
         );
         let data = image["data"].as_str().expect("a screenshot has data");
         fs::create_dir_all(&folder).expect("the screenshots' folder can be made");
-        let file = Path::new(&folder).join(format!("{name}.png"));
-        fs::write(&file, base64(data)).expect("the screenshot can be written");
+        let file = File::create(Path::new(&folder).join(format!("{name}.png")));
+        let mut decoder = Command::new("base64")
+            .arg("-d")
+            .stdin(Stdio::piped())
+            .stdout(file.expect("the screenshot can be written"))
+            .spawn()
+            .expect("base64 decodes the screenshot");
+        let mut stdin = decoder.stdin.take().expect("stdin is piped");
+        stdin.write_all(data.as_bytes()).expect("base64 reads the screenshot");
+        drop(stdin);
+        assert!(decoder.wait().is_ok_and(|status| status.success()), "{name}");
     }
 }
 
@@ -346,28 +351,4 @@ impl Key {
             Self::Tab => ("Tab", 9, None),
         }
     }
-}
-
-/// The bytes of base64 text, as Chromium sends them.
-fn base64(text: &str) -> Vec<u8> {
-    let sextet = |character: u8| match character {
-        b'A'..=b'Z' => character - b'A',
-        b'a'..=b'z' => character - b'a' + 26,
-        b'0'..=b'9' => character - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        other => panic!("not base64: {other}"),
-    };
-    let digits: Vec<u8> =
-        text.bytes().filter(|byte| *byte != b'=').map(sextet).collect();
-    digits
-        .chunks(4)
-        .flat_map(|group| {
-            let bits = group
-                .iter()
-                .fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
-            let bits = bits << (6 * (4 - group.len()));
-            bits.to_be_bytes().into_iter().skip(1).take(group.len() - 1)
-        })
-        .collect()
 }

@@ -25,8 +25,7 @@ const PARTS: [&str; 10] = [
 
 /// The checkout that these tests belong to.
 pub(crate) fn root() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().expect("the package lies in the workspace")
+    lab::workspace::root().expect("the package lies in the workspace")
 }
 
 /// A copy of it that a test may change, removed with this value.

@@ -9,7 +9,6 @@
 //! The hardware counts a few things at once, so ncu runs the lesson several times. It
 //! empties the caches before each kernel: the counts are those of a cold start.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -18,6 +17,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
 use record::Record;
 
+use crate::emulator::Counts;
 use crate::libraries;
 use crate::timing::UNGATED;
 
@@ -71,8 +71,8 @@ pub(crate) fn skeleton() -> Option<PathBuf> {
 }
 
 /// The counters of a case that ran in the window called `number`, before they are known.
-pub(crate) fn placeholder(number: u64) -> BTreeMap<String, u64> {
-    BTreeMap::from([(WINDOW.to_owned(), number)])
+pub(crate) fn placeholder(number: u64) -> Counts {
+    Counts::from([(WINDOW.to_owned(), number)])
 }
 
 /// Opens windows for the profiler, in the program that it watches.
@@ -176,10 +176,7 @@ fn explain(log: &str, status: ExitStatus) -> anyhow::Error {
     anyhow::anyhow!("nothing was counted ({status}). {errors}")
 }
 
-/// The counts of one kernel launch, by our names.
-type Counts = BTreeMap<String, u64>;
-
-/// Reads ncu's report: the launches of each window, in order.
+/// Reads ncu's report: the counts of each launch in each window, in order.
 fn parse(report: &str) -> Result<Vec<Vec<Counts>>> {
     // Lines that start with == are ncu's remarks; a line of units follows the header.
     let table: Vec<&str> =

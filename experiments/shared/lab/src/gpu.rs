@@ -1,4 +1,7 @@
-//! Whether there is a GPU, and if not, why.
+//! Whether there is a GPU, and if not, why; and how to wake it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, DriverError, sys};
 
@@ -65,4 +68,18 @@ pub fn cuda_version() -> Option<(u32, u32)> {
     // SAFETY: writes one integer; callers have probed for the library.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().ok()?;
     Some((version as u32 / 1000, version as u32 % 1000 / 10))
+}
+
+/// Raises clocks and link from idle: half a second of small copies and fills.
+pub(crate) fn wake(context: &Arc<CudaContext>) -> Result<(), DriverError> {
+    let stream = context.new_stream()?;
+    let host = vec![1u8; 1 << 20];
+    let mut device = stream.alloc_zeros::<u8>(16 << 20)?;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(500) {
+        stream.memcpy_htod(&host, &mut device.slice_mut(..host.len()))?;
+        stream.memset_zeros(&mut device)?;
+        stream.synchronize()?;
+    }
+    Ok(())
 }

@@ -4,17 +4,16 @@
 //! ```no_run
 //! # use cudarc::driver::CudaSlice;
 //! // SAFETY: threads at or past `count` do nothing; others use element i of both.
-//! lab::kernels! { unsafe "vector-add" {
-//!     fn add(a: &CudaSlice<f32>, sum: &mut CudaSlice<f32>, count: usize);
+//! lab::kernels! { unsafe "peer-copy" {
+//!     fn copy4(from: &CudaSlice<u32>, to: &mut CudaSlice<u32>, count: usize);
 //! } }
-//! # const KERNELS: &str = "";
 //! ```
 //!
-//! The declaration stands for `kernels/vector-add.cu`. It makes a constant `KERNEL`, for
+//! The declaration stands for `kernels/peer-copy.cu`. It makes a constant `KERNEL`, for
 //! [`lab::run`](crate::run()), and a type `Kernels`: `Kernels::load(lab)?` looks the
-//! functions up, and `kernels.add(&stream, threads(count), &a, &mut sum, count)?` queues
-//! a launch. Kernels of one signature can share a line, `fn copy["copy4", "copy16"](…)`;
-//! then the name comes first when they are launched.
+//! functions up, and `kernels.copy4(&stream, threads(count), &from, &mut to, count)?`
+//! queues a launch. Kernels of one signature can share a line,
+//! `fn copy["copy4", "copy16"](…)`; then the name comes first when they are launched.
 //!
 //! The declaration is `unsafe`, as an `extern` block is: the compiler cannot know what a
 //! kernel does with its arguments, so a comment above it says when a launch is sound.

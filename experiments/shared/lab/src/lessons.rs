@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use walkdir::WalkDir;
 
 /// One lesson, as its folder and its Cargo.toml describe it.
 #[derive(Clone, Debug)]
@@ -66,15 +67,11 @@ impl Lesson {
     /// Names of the files in `kernels/` that its sources embed.
     pub fn kernels(&self, root: &Path) -> Result<BTreeSet<String>> {
         let mut kernels = BTreeSet::new();
-        let mut folders = vec![root.join(self.path()).join("src")];
-        while let Some(folder) = folders.pop() {
-            for path in entries(&folder)? {
-                if path.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let source = std::fs::read_to_string(&path)
-                    .with_context(|| path.display().to_string())?;
+        for file in WalkDir::new(root.join(self.path()).join("src")) {
+            let file = file?;
+            if file.file_type().is_file() {
+                let source = std::fs::read_to_string(file.path())
+                    .with_context(|| file.path().display().to_string())?;
                 for (start, end) in [("/kernels/", ".cu\""), ("unsafe \"", "\"")] {
                     let starts = source.split(start).skip(1);
                     let names = starts.filter_map(|rest| rest.split_once(end));
@@ -148,22 +145,14 @@ pub fn kernels_of_drafts(root: &Path) -> Result<BTreeSet<String>> {
 /// share.
 pub fn crates(root: &Path) -> Result<Vec<(String, String)>> {
     let mut found = vec![];
-    for folder in entries(&root.join("experiments"))?.iter().filter(|f| f.is_dir()) {
-        for path in entries(folder)? {
-            if path.join("Cargo.toml").is_file() {
-                found.push((name(folder), name(&path)));
-            }
+    let folders = WalkDir::new(root.join("experiments")).min_depth(2).max_depth(2);
+    for folder in folders.sort_by_file_name() {
+        let folder = folder?;
+        if folder.path().join("Cargo.toml").is_file() {
+            let section = folder.path().parent().unwrap_or(root);
+            found.push((name(section), name(folder.path())));
         }
     }
-    Ok(found)
-}
-
-/// What lies in a folder, sorted.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let read = || std::fs::read_dir(folder)?.map(|e| Ok(e?.path())).collect();
-    let found: std::io::Result<Vec<_>> = read();
-    let mut found = found.with_context(|| folder.display().to_string())?;
-    found.sort();
     Ok(found)
 }
 

@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
+
+use crate::emulator::Counted;
 use crate::kernel::Kernel;
 
 /// The committed list.
@@ -17,8 +20,8 @@ pub const COMMITTED_PTXAS: &str = "13.0.88";
 /// GPUs that the list is made for: the oldest, the reference machine's, the newest.
 pub const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
 
-/// What ptxas did to an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What ptxas did to an access. The list has its names in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Change {
     /// It is in no instruction of its own.
     Removed,
@@ -30,24 +33,6 @@ pub enum Change {
     Predicated,
     /// It is one that the PTX does not have.
     Added,
-}
-
-impl Change {
-    /// All of them, by the names they have in the list.
-    const NAMES: [(Change, &str); 5] = [
-        (Change::Removed, "removed"),
-        (Change::Merged, "merged"),
-        (Change::Moved, "moved"),
-        (Change::Predicated, "predicated"),
-        (Change::Added, "added"),
-    ];
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Change::NAMES.iter().find(|(change, _)| change == self);
-        f.write_str(name.map_or("", |(_, name)| name))
-    }
 }
 
 /// One line of CUDA C whose accesses of one kind ptxas changed.
@@ -71,7 +56,7 @@ impl Difference {
         let mut words = text.split_whitespace().map(str::to_owned);
         let (kernel, line) = (words.next()?, words.next()?.parse().ok()?);
         let (access, change) = (words.next()?, words.next()?);
-        let change = Change::NAMES.iter().find(|(_, name)| *name == change)?.0;
+        let change = Change::from_str(&change, false).ok()?;
         Some(Difference { kernel, line, access, change, targets: words.collect() })
     }
 
@@ -105,6 +90,7 @@ impl Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Difference { kernel, line, access, change, targets } = self;
+        let change = format!("{change:?}").to_lowercase();
         write!(f, "{kernel} {line} {access} {change} {}", targets.join(" "))
     }
 }
@@ -151,16 +137,28 @@ pub fn write(files: &[Compared]) -> String {
     text
 }
 
-/// The committed list's differences at a line of `kernel`. None are known of a kernel whose
-/// lines have moved since.
-pub(crate) fn at(kernel: Kernel, line: usize) -> Vec<Difference> {
-    if !kernel.has_lines_as_committed() {
-        return vec![];
+/// What is to be said of counts: where those of the hardware are others, as far as that is
+/// known. Of a source whose lines have moved since the list was made, nothing is.
+pub(crate) fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
+    let list = parse(LIST);
+    let mut remarks = vec![];
+    for line in &counted.lines {
+        let stands_in = |source: &&Kernel| {
+            source.line(&line.file, line.number).is_some()
+                && source.has_lines_as_committed()
+        };
+        for source in sources.iter().filter(stands_in) {
+            let files = list.iter().filter(|file| file.name == source.name);
+            let here =
+                files.flat_map(|file| &file.differences).filter(|difference| {
+                    difference.line == line.number
+                        && counted.kernels.contains(&difference.kernel)
+                });
+            remarks.extend(here.map(Difference::label));
+        }
     }
-    let file = parse(LIST).into_iter().find(|file| file.name == kernel.name);
-    let mut differences = file.map_or(vec![], |file| file.differences);
-    differences.retain(|difference| difference.line == line);
-    differences
+    remarks.dedup();
+    remarks
 }
 
 #[cfg(test)]
@@ -176,8 +174,8 @@ mod tests {
             change,
             targets: vec!["sm_75".into(), "sm_90".into()],
         };
-        let differences =
-            Change::NAMES.map(|(change, _)| difference(change)).to_vec();
+        let all = Change::value_variants().iter();
+        let differences = all.map(|change| difference(*change)).collect();
         let file = |name: &str, differences| Compared {
             name: name.into(),
             ptx_sha256: "12ab".into(),

@@ -17,7 +17,6 @@
 //! # }
 //! ```
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ use cudarc::driver::{CudaStream, DevicePtr, DeviceRepr};
 use crate::case::Case;
 use crate::check;
 use crate::session::Lab;
-use crate::timing::Samples;
+use crate::timing::{self, Samples};
 use record::{Clock, Span};
 
 /// A case that was timed, with what its last turn returned.
@@ -67,26 +66,17 @@ impl Case {
     pub fn time_on_host_after<Before, T>(
         self,
         lab: &Lab,
-        mut prepare: impl FnMut() -> Result<Before>,
-        mut work: impl FnMut(Before) -> Result<T>,
+        prepare: impl FnMut() -> Result<Before>,
+        work: impl FnMut(Before) -> Result<T>,
     ) -> Result<Timed<T>> {
-        let last = RefCell::new(None);
-        let samples = lab.time_on_host_after(
-            || {
-                drop(last.take());
-                prepare()
-            },
-            |before| {
-                *last.borrow_mut() = Some(work(before)?);
-                Ok(())
-            },
-        )?;
-        let last = last.take().expect("there is at least one turn");
+        let (samples, last) = timing::by_host(lab.sampling(), prepare, work)?;
         Ok(self.timed(samples, last))
     }
 
-    /// Times `call` by the host's clock, `operations` calls for one sample, which return
-    /// before their work is done; see [`Lab::time_calls`].
+    /// Times `call` by the host's clock: what a call costs that returns before its work
+    /// is done. A sample is the mean of `operations` calls; `settle` follows it outside
+    /// the clock, and waits for the work or undoes it. More calls than a launch queue
+    /// holds (about a thousand) would time the queue.
     pub fn time_calls(
         self,
         lab: &Lab,
@@ -94,18 +84,20 @@ impl Case {
         call: impl FnMut() -> Result<()>,
         settle: impl FnMut() -> Result<()>,
     ) -> Result<Timed> {
-        Ok(self.timed(lab.time_calls(operations, call, settle)?, ()))
+        let samples = timing::by_calls(lab.sampling(), operations, call, settle)?;
+        Ok(self.timed(samples, ()))
     }
 
-    /// Samples that `turn` times itself, in seconds, where clocks and events are the
-    /// subject. What the turn of median time returned is kept.
+    /// Samples that `turn` times itself, where clocks and events are the subject: it gives
+    /// the seconds of one operation, and something to keep of it. What the turn of median
+    /// time returned is kept.
     pub fn time_turns<T>(
         self,
         lab: &Lab,
         clock: Clock,
         turn: impl FnMut() -> Result<(f64, T)>,
     ) -> Result<Timed<T>> {
-        let (samples, kept) = lab.time_turns(clock, turn)?;
+        let (samples, kept) = timing::by_turns(lab.sampling(), clock, turn)?;
         Ok(self.timed(samples, kept))
     }
 

@@ -1,14 +1,11 @@
 //! The options that all experiments share, and the exit codes.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// The record was written.
 pub const RECORDED: u8 = 0;
 /// The experiment failed; no record was written (or it could not be printed).
 pub const FAILED: u8 = 1;
-/// The command line was wrong (clap's own code).
-pub const USAGE: u8 = 2;
 /// This machine cannot run the experiment: no driver, no GPU, too few GPUs.
 pub const CANNOT_RUN: u8 = 77;
 
@@ -58,35 +55,6 @@ fn machine_name(name: &str) -> Result<String, String> {
 
 /// Why this machine cannot run an experiment, as the rest of a sentence. A lesson that
 /// returns it as its error ends with [`CANNOT_RUN`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct CannotRun(pub String);
-
-impl std::fmt::Display for CannotRun {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for CannotRun {}
-
-/// How an experiment ended.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The record was written.
-    Recorded,
-    /// The experiment failed.
-    Failed(anyhow::Error),
-    /// This machine cannot run it.
-    CannotRun(CannotRun),
-}
-
-impl Outcome {
-    /// The process exit code that stands for this outcome.
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Outcome::Recorded => RECORDED,
-            Outcome::Failed(_) => FAILED,
-            Outcome::CannotRun(_) => CANNOT_RUN,
-        })
-    }
-}

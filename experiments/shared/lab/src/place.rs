@@ -150,31 +150,14 @@ fn base_name(machine: &Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Cpu, Gpu};
 
-    fn machine(gpu: &str, count: usize, cpu: &str) -> Machine {
-        let gpu = Gpu {
-            name: gpu.to_owned(),
-            compute_capability: "9.0".to_owned(),
-            multiprocessors: 132,
-            memory_bytes: 1 << 37,
-            l2_bytes: 60 << 20,
-            sm_clock_khz: 1_980_000,
-            memory_clock_khz: 3_201_000,
-            memory_bus_bits: 6016,
-            ecc: None,
-            pcie: None,
-            nvlink: None,
-        };
-        Machine {
-            name: "unnamed".to_owned(),
-            gpus: vec![gpu; count],
-            measured_gpu: 0,
-            cpu: Cpu { model: cpu.to_owned(), logical_cores: 16 },
-            host_memory_bytes: 1 << 37,
-            numa_nodes: None,
-            virtualised: None,
-        }
+    fn machine(gpu: &str, count: usize) -> Machine {
+        let json = include_str!("../../record/tests/golden/h200/example.json");
+        let record = record::file::parse("example.json".as_ref(), json).unwrap();
+        let mut machine = record.machine;
+        machine.gpus[0].name = gpu.to_owned();
+        machine.gpus = vec![machine.gpus.remove(0); count];
+        machine
     }
 
     #[test]
@@ -187,7 +170,7 @@ mod tests {
             ("NVIDIA RTX 6000 Ada Generation", 2, "rtx-6000-ada-generation-x2"),
             ("☃", 1, "gpu"),
         ] {
-            let got = base_name(&machine(gpu, count, "cpu"));
+            let got = base_name(&machine(gpu, count));
             assert_eq!(got, name);
             record::file::check_name("machine", &got).unwrap();
         }

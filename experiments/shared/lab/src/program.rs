@@ -10,11 +10,11 @@ use crate::emulator::{self, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::Kernel;
 use crate::libraries;
-use crate::options::{CannotRun, Options, Outcome};
+use crate::options::{CANNOT_RUN, CannotRun, FAILED, Options, RECORDED};
 use crate::place;
 use crate::session::Lab;
 use crate::terminal::Table;
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 /// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
 /// measure, writes the record, and says in the exit code how it went
@@ -35,25 +35,24 @@ pub fn run(
         libraries::tidy();
         e.exit()
     });
-    let outcome = conduct(name, kernel, options, experiment);
+    let conducted = conduct(name, kernel, options, experiment);
     libraries::tidy();
-    match &outcome {
-        Outcome::Recorded => {}
-        Outcome::Failed(e) => {
-            anstream::eprintln!("error: {}{}", gpu::explain_all(e), hint(e));
+    let Err(e) = conducted else { return ExitCode::from(RECORDED) };
+    let Some(why) = e.downcast_ref::<CannotRun>() else {
+        anstream::eprintln!("error: {}{}", gpu::explain_all(&e), hint(&e));
+        return ExitCode::from(FAILED);
+    };
+    anstream::eprintln!(
+        "{name} cannot run on this machine: {why}.\n\
+         Nothing was recorded; `cargo workbook doctor` says more, and the book shows what \
+         the reference machines measured.{}",
+        if Emulator::loaded().is_none() && emulator::find().is_some() {
+            " An emulated GPU runs it with --emulate."
+        } else {
+            ""
         }
-        Outcome::CannotRun(why) => anstream::eprintln!(
-            "{name} cannot run on this machine: {why}.\n\
-             Nothing was recorded; `cargo workbook doctor` says more, and the book shows \
-             what the reference machines measured.{}",
-            if Emulator::loaded().is_none() && emulator::find().is_some() {
-                " An emulated GPU runs it with --emulate."
-            } else {
-                ""
-            }
-        ),
-    }
-    outcome.exit_code()
+    );
+    ExitCode::from(CANNOT_RUN)
 }
 
 fn conduct(
@@ -61,44 +60,32 @@ fn conduct(
     kernel: Option<Kernel>,
     mut options: Options,
     experiment: impl FnOnce(&mut Lab) -> Result<()>,
-) -> Outcome {
+) -> Result<()> {
     let emulator = Emulator::loaded();
     if options.emulate && emulator.is_none() {
         let why = "the emulated driver does not lie beside the program";
-        return Outcome::CannotRun(CannotRun(why.to_owned()));
+        bail!(CannotRun(why.to_owned()));
     }
     // Without a time, large sizes tell no more than small ones.
     options.quick |= emulator.is_some();
     match gpu::probe() {
-        Gpus::None(why) => return Outcome::CannotRun(CannotRun(why)),
-        Gpus::Count(n) if options.device >= n => {
-            let why = format!(
-                "there is no GPU {}, only {n} (numbered from 0)",
-                options.device
-            );
-            return Outcome::CannotRun(CannotRun(why));
-        }
+        Gpus::None(why) => bail!(CannotRun(why)),
+        Gpus::Count(n) if options.device >= n => bail!(CannotRun(format!(
+            "there is no GPU {}, only {n} (numbered from 0)",
+            options.device
+        ))),
         Gpus::Count(_) => {}
     }
     let profiled = options.counters && emulator.is_none();
-    let recorded = if profiled && counters::skeleton().is_none() {
+    if profiled && counters::skeleton().is_none() {
         Table::new(options.json).line(&format!(
             "{name}: counting under ncu, which runs it several times"
         ));
-        counters::count().and_then(|record| place::store(&record, &options))
-    } else {
-        Lab::start(name, kernel, options, emulator).and_then(|mut lab| {
-            experiment(&mut lab)?;
-            lab.finish()
-        })
-    };
-    match recorded {
-        Ok(()) => Outcome::Recorded,
-        Err(e) => match e.downcast() {
-            Ok(why) => Outcome::CannotRun(why),
-            Err(e) => Outcome::Failed(e),
-        },
+        return place::store(&counters::count()?, &options);
     }
+    let mut lab = Lab::start(name, kernel, options, emulator)?;
+    experiment(&mut lab)?;
+    lab.finish()
 }
 
 /// What to do about the errors that people meet.

@@ -2,18 +2,16 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, sys};
 use record::{
-    Clock, EMULATED, Measurement, Record, Results, Run, Skipped, Software, Source,
-    units,
+    EMULATED, Measurement, Record, Results, Skipped, Software, Source, units,
 };
 
 use crate::case::Case;
 use crate::counters::{self, Windows};
-use crate::emulator::{Counted, Emulator};
+use crate::emulator::Emulator;
 use crate::gpu;
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
@@ -28,8 +26,6 @@ pub struct Lab {
     options: Options,
     context: Arc<CudaContext>,
     module: Option<Arc<CudaModule>>,
-    /// What the module was loaded from.
-    kernel: Option<Kernel>,
     results: Results,
     record: Record,
     monitor: Monitor,
@@ -38,7 +34,7 @@ pub struct Lab {
     windows: Option<RefCell<Windows>>,
     /// The emulated GPU, if that is what runs this.
     emulator: Option<Emulator>,
-    /// The kernels that were loaded.
+    /// The kernels that were loaded, the module's first.
     sources: Vec<Kernel>,
 }
 
@@ -49,21 +45,16 @@ impl Lab {
         options: Options,
         emulator: Option<Emulator>,
     ) -> Result<Lab> {
-        let started =
-            humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let run = workspace::run(options.quick);
         let profiled = options.counters && emulator.is_none();
         let counted = profiled.then(|| format!("{name}{}", counters::SUFFIX));
         let experiment = counted.as_deref().unwrap_or(name);
-        let context = CudaContext::new(options.device)
-            .with_context(|| format!("cannot use GPU {}", options.device))?;
-        // SAFETY: experiments order their streams themselves, with events in the open;
-        // cudarc's automatic waits would stand inside the timed regions.
-        unsafe { context.disable_event_tracking() };
+        let context = open(options.device)?;
         let sources = kernel.into_iter().collect();
         let (module, loaded) =
             kernel.map(|k| load(&context, k)).transpose()?.unzip();
         if emulator.is_none() {
-            wake(&context)?;
+            gpu::wake(&context)?;
         }
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
@@ -75,9 +66,6 @@ impl Lab {
                 place::free_name(&results, &machine, experiment, options.replace)?
             }
         };
-        let (revision, dirty) = workspace::revision();
-        let arguments =
-            std::env::args_os().map(|a| a.to_string_lossy().into_owned());
         let cuda =
             gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
         let os = sysinfo::System::long_os_version().unwrap_or_default();
@@ -90,13 +78,7 @@ impl Lab {
                 None if profiled => Source::Profiled,
                 None => Source::Measured,
             },
-            run: Run {
-                started,
-                command: command(arguments),
-                revision,
-                dirty,
-                quick: options.quick,
-            },
+            run,
             software: Software {
                 // NVML tells NVIDIA's, which is not in use under an emulated one.
                 driver: monitor.driver().filter(|_| emulator.is_none()),
@@ -122,7 +104,6 @@ impl Lab {
             options,
             context,
             module,
-            kernel,
             results,
             record,
             monitor,
@@ -161,12 +142,9 @@ impl Lab {
         }
         let mut contexts = vec![self.context.clone()];
         for ordinal in (0..count).filter(|n| *n != self.options.device) {
-            let context = CudaContext::new(ordinal)
-                .with_context(|| format!("cannot use GPU {ordinal}"))?;
-            // SAFETY: as for the measured GPU.
-            unsafe { context.disable_event_tracking() };
+            let context = open(ordinal)?;
             if self.emulator.is_none() {
-                wake(&context)?;
+                gpu::wake(&context)?;
             }
             contexts.push(context);
         }
@@ -180,8 +158,8 @@ impl Lab {
         if context.ordinal() == self.context.ordinal() {
             return Ok(module.clone());
         }
-        let kernel = self.kernel.expect("there is a module");
-        Ok(load(context, kernel)?.0)
+        let kernel = self.sources.first().expect("there is a module");
+        Ok(load(context, *kernel)?.0)
     }
 
     /// Loads a further kernel file, and names it in the record. `None` if this GPU is
@@ -259,40 +237,7 @@ impl Lab {
         &self,
         mut work: impl FnMut() -> Result<T>,
     ) -> Result<Samples> {
-        timing::by_host(self.sampling(), |_| Ok(()), |()| work())
-    }
-
-    /// Times `work` by the host's clock, on what `prepare` makes before the clock starts.
-    pub fn time_on_host_after<Before, After>(
-        &self,
-        mut prepare: impl FnMut() -> Result<Before>,
-        work: impl FnMut(Before) -> Result<After>,
-    ) -> Result<Samples> {
-        timing::by_host(self.sampling(), |_| prepare(), work)
-    }
-
-    /// Times `call` by the host's clock: what a call costs that returns before its work
-    /// is done. A sample is the mean of `operations` calls; `settle` follows it outside
-    /// the clock, and waits for the work or undoes it. More calls than a launch queue
-    /// holds (about a thousand) would time the queue.
-    pub fn time_calls(
-        &self,
-        operations: u32,
-        call: impl FnMut() -> Result<()>,
-        settle: impl FnMut() -> Result<()>,
-    ) -> Result<Samples> {
-        timing::by_calls(self.sampling(), operations, call, settle)
-    }
-
-    /// Samples that the lesson times itself, where clocks and events are its subject:
-    /// `turn` gives the seconds of one operation, and something to keep of it. Returned
-    /// with the samples is what was kept of the turn of median time.
-    pub fn time_turns<T>(
-        &self,
-        clock: Clock,
-        turn: impl FnMut() -> Result<(f64, T)>,
-    ) -> Result<(Samples, T)> {
-        timing::by_turns(self.sampling(), clock, turn)
+        Ok(timing::by_host(self.sampling(), || Ok(()), |()| work())?.0)
     }
 
     /// Takes a finished case into the record and prints its row.
@@ -305,7 +250,7 @@ impl Lab {
         if self.emulator.is_some() {
             forget_times(&mut measurement);
             let counted = counted.unwrap_or_default();
-            measurement.remarks = remarks(&self.sources, &counted);
+            measurement.remarks = machine_code::remarks(&self.sources, &counted);
             self.table.emulated(&measurement);
             if self.options.counters {
                 let text = |file: &str, line| {
@@ -351,7 +296,7 @@ impl Lab {
         self.record.machine.measured_gpu().expect("described at the start")
     }
 
-    fn sampling(&self) -> Sampling {
+    pub(crate) fn sampling(&self) -> Sampling {
         match self.options.samples {
             _ if self.emulator.is_some() => Sampling::UNTIMED,
             Some(n) => Sampling::exactly(n),
@@ -398,6 +343,16 @@ impl Lab {
     }
 }
 
+/// The context of a GPU, without cudarc's automatic event tracking.
+fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
+    let context = CudaContext::new(ordinal)
+        .with_context(|| format!("cannot use GPU {ordinal}"))?;
+    // SAFETY: experiments order their streams themselves, with events in the open;
+    // cudarc's automatic waits would stand inside the timed regions.
+    unsafe { context.disable_event_tracking() };
+    Ok(context)
+}
+
 /// Loads a kernel file; with it comes what the record says of it.
 fn load(
     context: &Arc<CudaContext>,
@@ -408,20 +363,6 @@ fn load(
         format!("the driver does not take kernels/{}.cu", kernel.name)
     })?;
     Ok((module, kernel))
-}
-
-/// What is to be said of the counts of some kernels: where the hardware's are others.
-fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
-    let lines = counted.lines.iter().flat_map(|line| {
-        let of =
-            sources.iter().filter(|k| k.line(&line.file, line.number).is_some());
-        of.flat_map(|kernel| machine_code::at(*kernel, line.number))
-    });
-    let here =
-        lines.filter(|difference| counted.kernels.contains(&difference.kernel));
-    let mut remarks = here.map(|difference| difference.label()).collect::<Vec<_>>();
-    remarks.dedup();
-    remarks
 }
 
 /// Takes out of a measurement what an emulated GPU cannot know: what took how long, and
@@ -438,53 +379,10 @@ fn forget_times(measurement: &mut Measurement) {
     measurement.operations_per_sample = 1;
 }
 
-/// Raises clocks and link from idle: half a second of small copies and fills.
-fn wake(context: &Arc<CudaContext>) -> Result<()> {
-    let stream = context.new_stream()?;
-    let host = vec![1u8; 1 << 20];
-    let mut device = stream.alloc_zeros::<u8>(16 << 20)?;
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_millis(500) {
-        stream.memcpy_htod(&host, &mut device.slice_mut(..host.len()))?;
-        stream.memset_zeros(&mut device)?;
-        stream.synchronize()?;
-    }
-    Ok(())
-}
-
-/// The command line with the program's name instead of its path, and without the
-/// results folder: where a user keeps files is nobody else's business.
-fn command(arguments: impl Iterator<Item = String>) -> String {
-    let mut words = vec![];
-    let mut arguments = arguments.peekable();
-    while let Some(argument) = arguments.next() {
-        if words.is_empty() {
-            words.push(argument.rsplit('/').next().unwrap_or_default().to_owned());
-        } else if argument == "--results" {
-            arguments.next();
-        } else if !argument.starts_with("--results=") {
-            words.push(argument);
-        }
-    }
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-
-    #[test]
-    fn commands_are_recorded_without_paths() {
-        for (line, recorded) in [
-            ("/somewhere/target/release/copy --quick", "copy --quick"),
-            ("copy --results /somewhere/r --samples 3", "copy --samples 3"),
-            ("copy --results=/somewhere/r", "copy"),
-        ] {
-            let words = line.split(' ').map(str::to_owned);
-            assert_eq!(command(words), recorded);
-        }
-    }
 
     #[test]
     fn of_an_emulated_case_nothing_stays_that_is_a_time() {

@@ -204,29 +204,26 @@ pub fn by_counting(
     Ok(Samples { counted, ..Samples::of(Clock::CudaEvents, 1, vec![f64::NAN]) })
 }
 
-/// Times `work` by the host's clock. `prepare(turn)` runs before the clock starts and
-/// its result goes into `work`, which must return when its work is done, on the GPU
-/// too. What `work` returns is dropped after the clock has stopped.
+/// Times `work` by the host's clock. `prepare` runs before the clock starts and its result
+/// goes into `work`, which must return when its work is done, on the GPU too. With the
+/// samples comes what the last turn returned; what another did is dropped before the next
+/// is prepared.
 pub fn by_host<Before, After>(
     sampling: Sampling,
-    mut prepare: impl FnMut(usize) -> Result<Before>,
+    mut prepare: impl FnMut() -> Result<Before>,
     mut work: impl FnMut(Before) -> Result<After>,
-) -> Result<Samples> {
-    let mut turn = 0;
-    let mut sample = || -> Result<f64> {
-        let before = prepare(turn)?;
-        turn += 1;
+) -> Result<(Samples, After)> {
+    let mut last = None;
+    let (samples, ()) = by_turns(sampling, Clock::Host, || {
+        drop(last.take());
+        let before = prepare()?;
         let start = Instant::now();
         let after = work(before)?;
         let seconds = start.elapsed().as_secs_f64();
-        drop(after);
-        Ok(seconds)
-    };
-    for _ in 0..sampling.warm_ups {
-        sample()?;
-    }
-    let seconds = sampling.run(sample)?;
-    Ok(Samples::of(Clock::Host, 1, seconds))
+        last = Some(after);
+        Ok((seconds, ()))
+    })?;
+    Ok((samples, last.expect("there is at least one turn")))
 }
 
 /// Times calls that return before their work is done, `operations` of them for one
@@ -237,20 +234,16 @@ pub fn by_calls(
     mut call: impl FnMut() -> Result<()>,
     mut settle: impl FnMut() -> Result<()>,
 ) -> Result<Samples> {
-    let mut sample = || -> Result<f64> {
+    let (samples, ()) = by_turns(sampling, Clock::Host, || {
         let start = Instant::now();
         for _ in 0..operations {
             call()?;
         }
         let seconds = start.elapsed().as_secs_f64() / f64::from(operations);
         settle()?;
-        Ok(seconds)
-    };
-    for _ in 0..sampling.warm_ups {
-        sample()?;
-    }
-    let seconds = sampling.run(sample)?;
-    Ok(Samples::of(Clock::Host, operations, seconds))
+        Ok((seconds, ()))
+    })?;
+    Ok(Samples { operations, ..samples })
 }
 
 /// Samples that `turn` times itself; with them, what it kept of the median one.
@@ -337,8 +330,9 @@ mod tests {
     fn sampling_stops_where_it_says() {
         let steady = std::iter::repeat(1.0);
         let wild = (0..).map(|i| if i % 2 == 0 { 1.0 } else { 2.0 });
-        assert_eq!(sampled(Sampling::FULL, steady.clone()), Sampling::FULL.least);
-        assert_eq!(sampled(Sampling::FULL, wild.clone()), Sampling::FULL.most);
+        let full = Sampling { budget: Duration::MAX, ..Sampling::FULL };
+        assert_eq!(sampled(full, steady), Sampling::FULL.least);
+        assert_eq!(sampled(full, wild.clone()), Sampling::FULL.most);
         assert_eq!(sampled(Sampling::exactly(3), wild.clone()), 3);
         let broke = Sampling { budget: Duration::ZERO, ..Sampling::FULL };
         assert_eq!(sampled(broke, wild), Sampling::FULL.least);
@@ -352,14 +346,10 @@ mod tests {
 
     #[test]
     fn the_host_clock_counts_turns_after_the_warm_up() {
-        let mut turns = vec![];
-        let note = |turn| {
-            turns.push(turn);
-            Ok(turn)
-        };
-        let samples = by_host(Sampling::exactly(3), note, |_| Ok(()));
-        assert_eq!(samples.unwrap().seconds.len(), 3);
-        assert_eq!(turns, [0, 1, 2, 3, 4]);
+        let mut turns = 0..;
+        let prepare = || Ok(turns.next());
+        let (samples, last) = by_host(Sampling::exactly(3), prepare, Ok).unwrap();
+        assert_eq!((samples.seconds.len(), last), (3, Some(4)));
     }
 
     #[test]

@@ -1,7 +1,10 @@
-//! Where the results lie, and which revision of the sources this is.
+//! Where the results lie, and which run of which revision of the sources this is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
+
+use record::Run;
 
 /// The workbook's top folder, found upwards from the current one; `None` outside of it
 /// (a packed binary on a GPU machine).
@@ -17,10 +20,34 @@ pub fn results() -> PathBuf {
     root().unwrap_or_default().join("results")
 }
 
+/// When and how this program was started.
+pub(crate) fn run(quick: bool) -> Run {
+    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
+    let (revision, dirty) = revision();
+    Run { started, command: command(arguments), revision, dirty, quick }
+}
+
+/// The command line with the program's name instead of its path, and without the
+/// results folder: where a user keeps files is nobody else's business.
+fn command(mut arguments: impl Iterator<Item = String>) -> String {
+    let mut words = vec![];
+    while let Some(argument) = arguments.next() {
+        if words.is_empty() {
+            words.push(argument.rsplit('/').next().unwrap_or_default().to_owned());
+        } else if argument == "--results" {
+            arguments.next();
+        } else if !argument.starts_with("--results=") {
+            words.push(argument);
+        }
+    }
+    words.join(" ")
+}
+
 /// Git revision of the sources and whether they were changed since. A packed binary is
 /// told by its runner (`WORKBOOK_REVISION`, `WORKBOOK_DIRTY`), a checkout asks git.
 /// What an experiment or a redraw writes does not make sources dirty.
-pub fn revision() -> (Option<String>, Option<bool>) {
+fn revision() -> (Option<String>, Option<bool>) {
     if let Ok(revision) = std::env::var("WORKBOOK_REVISION") {
         let dirty = std::env::var("WORKBOOK_DIRTY").ok().map(|d| d != "0");
         return (Some(revision), dirty);
@@ -47,4 +74,21 @@ pub fn revision() -> (Option<String>, Option<bool>) {
         ":!book/src/figures",
     ]);
     (revision, status.map(|s| !s.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn commands_are_recorded_without_paths() {
+        for (line, recorded) in [
+            ("/somewhere/target/release/copy --quick", "copy --quick"),
+            ("copy --results /somewhere/r --samples 3", "copy --samples 3"),
+            ("copy --results=/somewhere/r", "copy"),
+        ] {
+            let words = line.split(' ').map(str::to_owned);
+            assert_eq!(command(words), recorded);
+        }
+    }
 }

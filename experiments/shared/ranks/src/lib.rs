@@ -27,10 +27,10 @@ mod place;
 mod wire;
 
 pub use conductor::Conductor;
-pub use error::{Error, PlaceError};
+pub use error::Error;
 pub use follower::Follower;
 pub use launch::Launched;
-pub use place::{Launcher, Place};
+pub use place::Place;
 pub use wire::Card;
 
 use std::time::Duration;
@@ -43,10 +43,10 @@ pub const PATIENCE_VARIABLE: &str = "WORKBOOK_PATIENCE";
 
 /// How long ranks wait for one another: for a rank to come, to give a sign of life, to
 /// answer. `WORKBOOK_PATIENCE` in seconds, or [`PATIENCE`].
-pub fn patience() -> Result<Duration, PlaceError> {
+pub fn patience() -> Result<Duration, Error> {
     let Ok(value) = std::env::var(PATIENCE_VARIABLE) else { return Ok(PATIENCE) };
     match value.parse() {
         Ok(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
-        _ => Err(PlaceError::NotANumber { variable: PATIENCE_VARIABLE, value }),
+        _ => Err(Error::not_a_number(PATIENCE_VARIABLE, &value)),
     }
 }

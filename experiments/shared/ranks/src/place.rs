@@ -1,10 +1,10 @@
 //! Which rank this process is, from the environment that its launcher made.
 
-use crate::error::PlaceError;
+use crate::Error;
 
 /// What started this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launcher {
+enum Launcher {
     /// `torchrun`, or anybody who sets `RANK`, `WORLD_SIZE` and `LOCAL_RANK`.
     Torchrun,
     /// Open MPI's `mpirun`.
@@ -100,34 +100,45 @@ const USUAL_PORT: u16 = 29_500;
 
 impl Place {
     /// This process's place. `None` if no launcher started it.
-    pub fn from_environment() -> Result<Option<Place>, PlaceError> {
+    pub fn from_environment() -> Result<Option<Place>, Error> {
         Place::read(|name| std::env::var(name).ok())
     }
 
     /// The place that an environment describes.
     pub fn read(
         get: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Place>, PlaceError> {
+    ) -> Result<Option<Place>, Error> {
         let set = |name: &&str| get(name).is_some();
         let Some(variables) = VARIABLES.iter().find(|v| v.signs.iter().any(set))
         else {
             return Ok(None);
         };
         let launcher = variables.launcher;
-        let missing = |variable| PlaceError::Missing { variable, launcher };
-        let number = |variable: &'static str| {
-            let value = get(variable).ok_or(missing(variable))?;
-            value.parse().map_err(|_| PlaceError::NotANumber { variable, value })
+        let missing = |variable: &str| {
+            Error::new(format!(
+                "{variable} is not set, though other variables say that {launcher} \
+                 started this"
+            ))
+        };
+        let no_master = || {
+            Error::new(format!(
+                "MASTER_ADDR is not set: {launcher} started ranks on several hosts and \
+                 does not say on which of them rank 0 is"
+            ))
+        };
+        let number = |variable: &str| {
+            let value = get(variable).ok_or_else(|| missing(variable))?;
+            value.parse().map_err(|_| Error::not_a_number(variable, &value))
         };
         let rank = number(variables.rank)?;
         let ranks: usize = number(variables.ranks)?;
         if rank >= ranks {
-            return Err(PlaceError::RankOutside {
-                rank_variable: variables.rank,
-                rank,
-                ranks_variable: variables.ranks,
-                ranks,
-            });
+            return Err(Error::new(format!(
+                "{}={rank}, but {}={ranks}: ranks count from 0 to {}",
+                variables.rank,
+                variables.ranks,
+                ranks.saturating_sub(1)
+            )));
         }
         let local = variables.local_rank;
         let local_rank =
@@ -140,20 +151,15 @@ impl Place {
             (Launcher::Slurm, None) => {
                 let nodes = get("SLURM_STEP_NODELIST").or(get("SLURM_JOB_NODELIST"));
                 let first = nodes.map(|nodes| first_host(&nodes));
-                first
-                    .or(get("SLURM_LAUNCH_NODE_IPADDR"))
-                    .ok_or(PlaceError::NoMaster { launcher })?
+                first.or(get("SLURM_LAUNCH_NODE_IPADDR")).ok_or_else(no_master)?
             }
             (_, None) if all_here => "127.0.0.1".to_owned(),
-            (_, None) => return Err(PlaceError::NoMaster { launcher }),
+            (_, None) => return Err(no_master()),
         };
         let port = match get("MASTER_PORT") {
             Some(value) => match value.parse() {
                 Ok(port @ 1..) => port,
-                _ => {
-                    let variable = "MASTER_PORT";
-                    return Err(PlaceError::NotANumber { variable, value });
-                }
+                _ => return Err(Error::not_a_number("MASTER_PORT", &value)),
             },
             None if launcher == Launcher::Torchrun => {
                 return Err(missing("MASTER_PORT"));
@@ -201,7 +207,7 @@ fn first_host(list: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(environment: &str) -> Result<Option<Place>, PlaceError> {
+    fn read(environment: &str) -> Result<Option<Place>, Error> {
         Place::read(|name| {
             environment.split_whitespace().find_map(|pair| {
                 let (key, value) = pair.split_once('=')?;

@@ -63,6 +63,24 @@ pub enum Error {
     },
 }
 
+/// The field that breaks a rule, and how.
+type Broken = (String, String);
+
+impl Error {
+    /// What the system said of `path`.
+    fn io(path: &Path) -> impl Fn(std::io::Error) -> Error {
+        move |cause| Error::Io { path: path.to_owned(), cause }
+    }
+
+    /// What is wrong in the file at `path`.
+    fn invalid(path: &Path) -> impl Fn(Broken) -> Error {
+        move |(field, problem)| {
+            let path = path.to_owned();
+            Error::Invalid { path, field, problem }
+        }
+    }
+}
+
 /// A folder of records: `<folder>/<machine>/<experiment>.json`.
 #[derive(Clone, Debug)]
 pub struct Results {
@@ -94,29 +112,16 @@ impl Results {
         experiment: &str,
     ) -> Result<Option<Record>, Error> {
         let path = self.path(machine, experiment)?;
-        if !path
-            .try_exists()
-            .map_err(|cause| Error::Io { path: path.clone(), cause })?
-        {
+        if !path.try_exists().map_err(Error::io(&path))? {
             return Ok(None);
         }
         let record = read(&path)?;
-        let invalid = |field: &str, problem: String| Error::Invalid {
-            path: path.clone(),
-            field: field.to_owned(),
-            problem,
-        };
-        if record.experiment != experiment {
-            let problem =
-                format!("`{}` does not match the file's name", record.experiment);
-            return Err(invalid("experiment", problem));
-        }
-        if record.machine.name != machine {
-            let problem = format!(
-                "`{}` does not match the folder's name",
-                record.machine.name
-            );
-            return Err(invalid("machine.name", problem));
+        for (field, name, expected, place) in [
+            ("experiment", &record.experiment, experiment, "file"),
+            ("machine.name", &record.machine.name, machine, "folder"),
+        ] {
+            let problem = format!("`{name}` does not match the {place}'s name");
+            rule(name == expected, field, problem).map_err(Error::invalid(&path))?;
         }
         Ok(Some(record))
     }
@@ -125,11 +130,7 @@ impl Results {
     /// path. Fails, and leaves everything as it was, if the record breaks a rule.
     pub fn write(&self, record: &Record) -> Result<PathBuf, Error> {
         let path = self.path(&record.machine.name, &record.experiment)?;
-        check(record).map_err(|(field, problem)| Error::Invalid {
-            path: path.clone(),
-            field,
-            problem,
-        })?;
+        check(record).map_err(Error::invalid(&path))?;
         write_atomically(&path, to_json(record).as_bytes())?;
         Ok(path)
     }
@@ -169,13 +170,8 @@ impl Results {
     /// recorded it.
     pub fn references(&self) -> Result<Vec<String>, Error> {
         let path = self.folder.join("references.json");
-        let io = |cause| Error::Io { path: path.clone(), cause };
-        let text = std::fs::read_to_string(&path).map_err(io)?;
-        let invalid = |problem: String| Error::Invalid {
-            path: path.clone(),
-            field: ".".to_owned(),
-            problem,
-        };
+        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let invalid = |problem| Error::invalid(&path)((".".to_owned(), problem));
         let names: Vec<String> =
             serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
         if names.is_empty() {
@@ -190,19 +186,13 @@ impl Results {
     /// The machine that recorded last in this checkout, if any did.
     pub fn this_machine(&self) -> Result<Option<String>, Error> {
         let path = self.this_machine_path();
-        match std::fs::read_to_string(&path) {
-            Ok(name) => {
-                let name = name.trim().to_owned();
-                match check_name("machine", &name) {
-                    Ok(()) => Ok(Some(name)),
-                    Err(e) => {
-                        Err(Error::Io { path, cause: std::io::Error::other(e) })
-                    }
-                }
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(Error::Io { path, cause }),
-        }
+        let name = match std::fs::read_to_string(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(Error::io(&path))?.trim().to_owned(),
+        };
+        let usable = check_name("machine", &name).map_err(std::io::Error::other);
+        usable.map_err(Error::io(&path))?;
+        Ok(Some(name))
     }
 
     /// Remembers `machine` as the one that recorded last in this checkout.
@@ -243,8 +233,8 @@ pub fn conflict(old: &Record, machine: &Machine, quick: bool) -> Option<Conflict
 
 /// Reads and checks one record.
 pub fn read(path: &Path) -> Result<Record, Error> {
-    let io = |cause| Error::Io { path: path.to_owned(), cause };
-    let metadata = std::fs::metadata(path).map_err(io)?;
+    let io = Error::io(path);
+    let metadata = std::fs::metadata(path).map_err(&io)?;
     if !metadata.is_file() {
         // A device or a pipe has no size, and may never end.
         return Err(io(std::io::Error::other("not a regular file")));
@@ -258,8 +248,7 @@ pub fn read(path: &Path) -> Result<Record, Error> {
 
 /// Parses and checks the text of one record; `path` is only named in errors.
 pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
-    let invalid =
-        |field, problem| Error::Invalid { path: path.to_owned(), field, problem };
+    let invalid = Error::invalid(path);
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let record: Record = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|e| {
@@ -267,12 +256,12 @@ pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
             let schema =
                 serde_json::from_str(json).ok().map(|Schema { schema }| schema);
             match schema.filter(|schema| *schema != SCHEMA) {
-                Some(schema) => invalid("schema".to_owned(), other_schema(schema)),
-                None => invalid(e.path().to_string(), e.inner().to_string()),
+                Some(schema) => invalid(("schema".to_owned(), other_schema(schema))),
+                None => invalid((e.path().to_string(), e.inner().to_string())),
             }
         })?;
-    deserializer.end().map_err(|e| invalid(".".to_owned(), e.to_string()))?;
-    check(&record).map_err(|(field, problem)| invalid(field, problem))?;
+    deserializer.end().map_err(|e| invalid((".".to_owned(), e.to_string())))?;
+    check(&record).map_err(invalid)?;
     Ok(record)
 }
 
@@ -316,174 +305,124 @@ fn other_schema(schema: u32) -> String {
     format!("this program reads schema {SCHEMA}, the file has {schema}: {advice}")
 }
 
-/// The rules that the types cannot state. The error is the field and the problem.
-fn check(record: &Record) -> Result<(), (String, String)> {
-    let fail = |field: &str, problem: String| Err((field.to_owned(), problem));
-    if record.schema != SCHEMA {
-        return fail("schema", other_schema(record.schema));
-    }
+/// One rule: `kept`, or else the problem at the field.
+fn rule(
+    kept: bool,
+    field: impl Into<String>,
+    problem: impl Into<String>,
+) -> Result<(), Broken> {
+    if kept { Ok(()) } else { Err((field.into(), problem.into())) }
+}
+
+/// The rule that there are not more than `most` of something, called `what`.
+fn limit(field: &str, count: usize, most: usize, what: &str) -> Result<(), Broken> {
+    rule(count <= most, field, format!("more than {most}{what}"))
+}
+
+/// The rules that the types cannot state.
+fn check(record: &Record) -> Result<(), Broken> {
+    rule(record.schema == SCHEMA, "schema", other_schema(record.schema))?;
     for (what, field, name) in [
         ("experiment", "experiment", &record.experiment),
         ("machine", "machine.name", &record.machine.name),
     ] {
-        if let Err(e) = check_name(what, name) {
-            return fail(field, e.to_string());
-        }
+        check_name(what, name).map_err(|e| (field.to_owned(), e.to_string()))?;
     }
-    if record.machine.gpus.len() > MAX_GPUS {
-        return fail("machine.gpus", format!("more than {MAX_GPUS}"));
-    }
-    if record.machine.measured_gpu().is_none() {
-        return fail(
-            "machine.measured_gpu",
-            "no such entry in `machine.gpus`".to_owned(),
-        );
-    }
-    if record.measurements.len() > MAX_MEASUREMENTS {
-        return fail("measurements", format!("more than {MAX_MEASUREMENTS}"));
-    }
-    check_texts(record)?;
+    let machine = &record.machine;
+    limit("machine.gpus", machine.gpus.len(), MAX_GPUS, "")?;
+    let problem = "no such entry in `machine.gpus`";
+    rule(machine.measured_gpu().is_some(), "machine.measured_gpu", problem)?;
+    limit("measurements", record.measurements.len(), MAX_MEASUREMENTS, "")?;
+    let value = serde_json::to_value(record);
+    check_texts("", &value.map_err(|e| (".".to_owned(), e.to_string()))?)?;
     let mut seen = HashSet::new();
     for (i, m) in record.measurements.iter().enumerate() {
-        let at = |field: &str| format!("measurements[{i}].{field}");
-        if !seen.insert((&m.case, &m.parameters)) {
-            let problem = "the same case and parameters are here twice".to_owned();
-            return Err((at("case"), problem));
-        }
-        if m.operations_per_sample == 0 {
-            return Err((
-                at("operations_per_sample"),
-                "must be at least 1".to_owned(),
-            ));
-        }
-        if m.bytes_read.checked_add(m.bytes_written).is_none() {
-            return Err((at("bytes_read"), "traffic overflows".to_owned()));
-        }
-        if m.seconds.len() > MAX_SAMPLES {
-            return Err((at("seconds"), format!("more than {MAX_SAMPLES} samples")));
-        }
-        for (k, s) in m.seconds.iter().enumerate() {
-            if !s.is_finite() || *s <= 0.0 {
-                let problem = format!("{s} is not a positive, finite time");
-                return Err((at(&format!("seconds[{k}]")), problem));
-            }
-        }
-        for (name, value) in &m.model {
-            if !value.is_finite() {
-                return Err((
-                    at(&format!("model.{name}")),
-                    format!("{value} is not finite"),
-                ));
-            }
-        }
-        check_course(m).map_err(|(field, problem)| (at(&field), problem))?;
-        match record.source {
-            Source::Measured if m.seconds.is_empty() => {
-                return Err((
-                    at("seconds"),
-                    "a measured record has samples".to_owned(),
-                ));
-            }
-            Source::Measured if !m.counters.is_empty() => {
-                return Err((
-                    at("counters"),
-                    "a measured record has no counters".to_owned(),
-                ));
-            }
-            Source::Measured | Source::Profiled if !m.remarks.is_empty() => {
-                return Err((
-                    at("remarks"),
-                    "only an emulated record has remarks".to_owned(),
-                ));
-            }
-            Source::Profiled | Source::Emulated
-                if !(m.seconds.is_empty()
-                    && m.spans.is_empty()
-                    && m.memory.is_empty()) =>
-            {
-                return Err((
-                    at("seconds"),
-                    "only a measured record has times".to_owned(),
-                ));
-            }
-            Source::Measured | Source::Profiled | Source::Emulated => {}
-        }
+        let new = seen.insert((&m.case, &m.parameters));
+        rule(new, "case", "the same case and parameters are here twice")
+            .and_then(|()| check_measurement(m, record.source))
+            .map_err(|(at, problem)| (format!("measurements[{i}].{at}"), problem))?;
     }
     Ok(())
 }
 
-/// The rules of a measurement's timeline and of its memory over time. The error is the
-/// field in the measurement and the problem.
-fn check_course(m: &Measurement) -> Result<(), (String, String)> {
-    if m.spans.len() > MAX_SPANS {
-        return Err(("spans".to_owned(), format!("more than {MAX_SPANS}")));
+/// The rules of one measurement; the field is one of it.
+fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
+    rule(
+        m.operations_per_sample > 0,
+        "operations_per_sample",
+        "must be at least 1",
+    )?;
+    let traffic = m.bytes_read.checked_add(m.bytes_written);
+    rule(traffic.is_some(), "bytes_read", "traffic overflows")?;
+    limit("seconds", m.seconds.len(), MAX_SAMPLES, " samples")?;
+    let is_time = |s: &f64| s.is_finite() && *s > 0.0;
+    if let Some(k) = m.seconds.iter().position(|s| !is_time(s)) {
+        let problem = format!("{} is not a positive, finite time", m.seconds[k]);
+        return Err((format!("seconds[{k}]"), problem));
     }
+    for (name, value) in &m.model {
+        let problem = format!("{value} is not finite");
+        rule(value.is_finite(), format!("model.{name}"), problem)?;
+    }
+    limit("spans", m.spans.len(), MAX_SPANS, "")?;
     let mut seen = HashSet::new();
     for (i, span) in m.spans.iter().enumerate() {
         let (start, end) = (span.start_seconds, span.end_seconds);
-        if !(start.is_finite() && end.is_finite() && start <= end) {
-            let problem = format!("{start} to {end} is not a stretch of time");
-            return Err((format!("spans[{i}].end_seconds"), problem));
-        }
-        if !seen.insert((&span.lane, &span.label)) {
-            let problem = "the same lane and label are here twice".to_owned();
-            return Err((format!("spans[{i}].label"), problem));
-        }
+        let in_order = start.is_finite() && end.is_finite() && start <= end;
+        let problem = format!("{start} to {end} is not a stretch of time");
+        rule(in_order, format!("spans[{i}].end_seconds"), problem)?;
+        let new = seen.insert((&span.lane, &span.label));
+        let problem = "the same lane and label are here twice";
+        rule(new, format!("spans[{i}].label"), problem)?;
     }
-    if m.memory.len() > MAX_SERIES {
-        return Err(("memory".to_owned(), format!("more than {MAX_SERIES} series")));
-    }
+    limit("memory", m.memory.len(), MAX_SERIES, " series")?;
     for (name, readings) in &m.memory {
         let field = format!("memory.{name}");
-        if readings.len() > MAX_READINGS {
-            return Err((field, format!("more than {MAX_READINGS} readings")));
-        }
-        if !readings.iter().all(|r| r.seconds.is_finite())
-            || !readings.is_sorted_by(|a, b| a.seconds <= b.seconds)
-        {
-            return Err((field, "times must be finite and in order".to_owned()));
-        }
+        limit(&field, readings.len(), MAX_READINGS, " readings")?;
+        let in_order = readings.iter().all(|r| r.seconds.is_finite())
+            && readings.is_sorted_by(|a, b| a.seconds <= b.seconds);
+        rule(in_order, field, "times must be finite and in order")?;
     }
-    Ok(())
+    let timed = !(m.seconds.is_empty() && m.spans.is_empty() && m.memory.is_empty());
+    if source == Source::Measured {
+        rule(!m.seconds.is_empty(), "seconds", "a measured record has samples")?;
+        rule(
+            m.counters.is_empty(),
+            "counters",
+            "a measured record has no counters",
+        )?;
+    } else {
+        rule(!timed, "seconds", "only a measured record has times")?;
+    }
+    let may_remark = source == Source::Emulated || m.remarks.is_empty();
+    rule(may_remark, "remarks", "only an emulated record has remarks")
 }
 
-/// No text longer than [`MAX_TEXT_BYTES`] and no control characters anywhere.
-fn check_texts(record: &Record) -> Result<(), (String, String)> {
-    fn walk(at: &str, value: &serde_json::Value) -> Result<(), (String, String)> {
-        let bad = |text: &str| {
-            text.len() > MAX_TEXT_BYTES || text.contains(char::is_control)
-        };
-        match value {
-            serde_json::Value::String(text) if bad(text) => {
-                let problem = format!(
-                    "longer than {MAX_TEXT_BYTES} bytes, or has control characters"
-                );
-                Err((at.to_owned(), problem))
-            }
-            serde_json::Value::Array(items) => items
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, item)| walk(&format!("{at}[{i}]"), item)),
-            serde_json::Value::Object(fields) => {
-                fields.iter().try_for_each(|(k, v)| {
-                    if bad(k) {
-                        return Err((
-                            at.to_owned(),
-                            "a key is too long or has control characters".to_owned(),
-                        ));
-                    }
-                    walk(
-                        &if at.is_empty() { k.clone() } else { format!("{at}.{k}") },
-                        v,
-                    )
-                })
-            }
-            _ => Ok(()),
+/// No text longer than [`MAX_TEXT_BYTES`] and no control characters anywhere in `value`,
+/// which lies at the field `at`.
+fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
+    use serde_json::Value::{Array, Object, String};
+    let good = |text: &str| {
+        text.len() <= MAX_TEXT_BYTES && !text.contains(char::is_control)
+    };
+    match value {
+        String(text) => {
+            let problem = format!(
+                "longer than {MAX_TEXT_BYTES} bytes, or has control characters"
+            );
+            rule(good(text), at, problem)
         }
+        Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, item)| check_texts(&format!("{at}[{i}]"), item)),
+        Object(fields) => fields.iter().try_for_each(|(k, v)| {
+            rule(good(k), at, "a key is too long or has control characters")?;
+            let dot = if at.is_empty() { "" } else { "." };
+            check_texts(&format!("{at}{dot}{k}"), v)
+        }),
+        _ => Ok(()),
     }
-    let value =
-        serde_json::to_value(record).map_err(|e| (".".to_owned(), e.to_string()))?;
-    walk("", &value)
 }
 
 /// A name that is safe as a file name on every system and cannot leave its folder.
@@ -501,14 +440,14 @@ fn names<'a>(
     folder: &'a Path,
     pick: impl for<'p> Fn(&'p Path) -> Option<&'p std::ffi::OsStr> + 'a,
 ) -> Result<Vec<String>, Error> {
-    let io = |cause| Error::Io { path: folder.to_owned(), cause };
+    let io = Error::io(folder);
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-        other => other.map_err(io)?,
+        other => other.map_err(&io)?,
     };
     let mut names = vec![];
     for entry in entries {
-        let path = entry.map_err(io)?.path();
+        let path = entry.map_err(&io)?.path();
         if let Some(name) = pick(&path).and_then(|n| n.to_str())
             && check_name("machine", name).is_ok()
         {
@@ -521,16 +460,16 @@ fn names<'a>(
 
 /// Writes `bytes` to a new file beside `path`, then moves it there in one step.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let io = |cause| Error::Io { path: path.to_owned(), cause };
+    let io = Error::io(path);
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(io)?;
+    std::fs::create_dir_all(folder).map_err(&io)?;
     let mut file = tempfile::Builder::new()
         .prefix(".record-")
         .permissions(permissions())
         .tempfile_in(folder)
-        .map_err(io)?;
-    file.write_all(bytes).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
+        .map_err(&io)?;
+    file.write_all(bytes).map_err(&io)?;
+    file.as_file().sync_all().map_err(&io)?;
     file.persist(path).map_err(|e| io(e.error))?;
     Ok(())
 }

@@ -125,11 +125,6 @@ impl Staging {
         })
     }
 
-    /// The options it was made with.
-    pub fn options(&self) -> Options {
-        self.options
-    }
-
     // ANCHOR: to_device
     /// Copies `source` to the start of `target`, after what is queued on `stream`, and
     /// returns when the copy is done. After an error, `target` holds anything.

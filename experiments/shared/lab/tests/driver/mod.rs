@@ -1,18 +1,18 @@
 //! Running the experiments' real programs on the driver for tests, which they take for
 //! NVIDIA's, or on the emulated one.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use record::{Record, Results};
 use tempfile::TempDir;
+use walkdir::WalkDir;
 
 /// The experiments whose programs are run again and again. The first two only copy.
 pub(crate) const EXPERIMENTS: [&str; 3] =
@@ -46,20 +46,15 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Name of a folder beside those that programs know.
-const NO_DRIVER: &str = "no-driver";
-
 /// A temporary folder to run programs in. Nothing that they write outlives it. Threads
 /// do not share one, so what is found there is known to be the last program's.
 pub(crate) struct Desk {
     folder: TempDir,
-    programs: Cell<usize>,
 }
 
 impl Desk {
     pub(crate) fn new() -> Desk {
-        let desk =
-            Desk { folder: tempfile::tempdir().unwrap(), programs: Cell::new(0) };
+        let desk = Desk { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(desk.here()).unwrap();
         fs::create_dir(desk.temporary()).unwrap();
         fs::create_dir(desk.no_driver()).unwrap();
@@ -72,7 +67,7 @@ impl Desk {
     /// A folder that makes the loader find no driver: whatever name it looks for, it comes
     /// upon a file first that is no library.
     pub(crate) fn no_driver(&self) -> PathBuf {
-        self.folder.path().join(NO_DRIVER)
+        self.folder.path().join("no-driver")
     }
 
     /// The current folder of the programs.
@@ -101,25 +96,32 @@ impl Desk {
 
     /// Every file under the current folder with its content.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        fn walk(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    walk(&path, files);
-                } else {
-                    files.insert(path.clone(), fs::read(path).unwrap());
-                }
-            }
-        }
-        let mut files = BTreeMap::new();
-        walk(&self.here(), &mut files);
-        files
+        let entries = WalkDir::new(self.here()).into_iter().map(Result::unwrap);
+        let files = entries.filter(|entry| entry.file_type().is_file());
+        let read = |path: PathBuf| (path.clone(), fs::read(path).unwrap());
+        files.map(|file| read(file.into_path())).collect()
     }
 
     /// The program of an experiment with these arguments, on the driver for tests,
     /// with nothing else of the tester's environment than the path.
     pub(crate) fn program(&self, experiment: &str, arguments: &str) -> Program {
-        let mut command = Command::new(PROGRAMS.join(experiment));
+        self.prepare(&PROGRAMS.join(experiment), arguments)
+    }
+
+    /// A copy of that program where no driver is, neither beside it an emulated one.
+    pub(crate) fn program_elsewhere(
+        &self,
+        experiment: &str,
+        arguments: &str,
+    ) -> Program {
+        let folder = self.folder.path().join("elsewhere");
+        fs::create_dir_all(&folder).unwrap();
+        copy(&PROGRAMS.join(experiment), &folder);
+        self.prepare(&folder.join(experiment), arguments).without_driver()
+    }
+
+    fn prepare(&self, program: &Path, arguments: &str) -> Program {
+        let mut command = Command::new(program);
         command
             .args(arguments.split_whitespace())
             .current_dir(self.here())
@@ -128,13 +130,7 @@ impl Desk {
             .env("TMPDIR", self.temporary())
             .env("LD_LIBRARY_PATH", &*test_driver::FOLDER)
             .stdin(Stdio::null());
-        let n = self.programs.replace(self.programs.get() + 1);
-        let output = |name| self.folder.path().join(format!("{name}-{n}"));
-        let (stdout, stderr) = (output("stdout"), output("stderr"));
-        // Files, because nobody needs to empty them while the program runs.
-        command.stdout(fs::File::create(&stdout).unwrap());
-        command.stderr(fs::File::create(&stderr).unwrap());
-        Program { command, stdout, stderr }
+        Program { command, no_driver: self.no_driver() }
     }
 
     #[allow(dead_code)] // not of the sessions
@@ -172,8 +168,7 @@ fn copy(from: &Path, to: &Path) {
 /// A program about to run.
 pub(crate) struct Program {
     command: Command,
-    stdout: PathBuf,
-    stderr: PathBuf,
+    no_driver: PathBuf,
 }
 
 impl Program {
@@ -199,30 +194,9 @@ impl Program {
         self
     }
 
-    pub(crate) fn without_driver(self) -> Program {
-        let folder = self.stdout.with_file_name(NO_DRIVER);
-        self.set("LD_LIBRARY_PATH", folder)
-    }
-
-    /// As a copy that lies where no emulated driver does, either.
-    pub(crate) fn without_any_driver(self) -> Program {
-        let here =
-            self.command.get_current_dir().unwrap().with_file_name("elsewhere");
-        fs::create_dir_all(&here).unwrap();
-        let from = Path::new(self.command.get_program());
-        let program = here.join(from.file_name().unwrap());
-        copy(from, &program);
-        let mut command = Command::new(program);
-        command.args(self.command.get_args()).env_clear();
-        command.envs(
-            self.command.get_envs().filter_map(|(name, value)| Some((name, value?))),
-        );
-        command
-            .current_dir(self.command.get_current_dir().unwrap())
-            .stdin(Stdio::null());
-        command.stdout(fs::File::create(&self.stdout).unwrap());
-        command.stderr(fs::File::create(&self.stderr).unwrap());
-        Program { command, ..self }.without_driver()
+    pub(crate) fn without_driver(mut self) -> Program {
+        self.command.env("LD_LIBRARY_PATH", &self.no_driver);
+        self
     }
 
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Program {
@@ -230,56 +204,27 @@ impl Program {
         self
     }
 
-    pub(crate) fn run(self) -> Ended {
-        self.start().end()
+    /// Runs it to its end.
+    pub(crate) fn run(mut self) -> Ended {
+        Ended::of(self.command.output().unwrap())
     }
 
-    pub(crate) fn start(mut self) -> Running {
-        let child = self.command.spawn().unwrap();
-        Running { child, program: self }
-    }
-}
-
-/// A running program; it does not outlive the test.
-pub(crate) struct Running {
-    child: Child,
-    program: Program,
-}
-
-impl Running {
-    /// Waits until standard output has `text` in it.
-    pub(crate) fn wait_until_it_prints(&mut self, text: &str) {
-        while !fs::read_to_string(&self.program.stdout).unwrap().contains(text) {
-            assert!(self.child.try_wait().unwrap().is_none(), "it has ended");
-            std::thread::sleep(Duration::from_millis(5));
+    /// Runs it until it prints `text`, and then sends it a signal, such as `INT`.
+    pub(crate) fn interrupt(mut self, text: &str, signal: &str) -> Ended {
+        let command = self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut printed = String::new();
+        while !printed.contains(text) {
+            printed += &lines.next().expect("it has not ended").unwrap();
         }
-    }
-
-    /// Sends a signal, such as `INT`.
-    pub(crate) fn signal(&self, signal: &str) {
         // The shell's own `kill`, for the program may not be installed.
-        let kill = format!("kill -{signal} {}", self.child.id());
+        let kill = format!("kill -{signal} {}", child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
-    }
-
-    /// Waits for the end. No program may panic, whatever happens to it.
-    pub(crate) fn end(mut self) -> Ended {
-        let status = self.child.wait().unwrap();
-        let text =
-            |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-        let (stdout, stderr) =
-            (text(&self.program.stdout), text(&self.program.stderr));
-        let ended = Ended { status, stdout, stderr };
-        assert!(!ended.stderr.contains("panicked"), "{ended}");
+        printed.extend(lines.map(Result::unwrap));
+        let mut ended = Ended::of(child.wait_with_output().unwrap());
+        ended.stdout = printed;
         ended
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Both fail if it has ended, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -291,6 +236,15 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// No program may panic, whatever happens to it.
+    fn of(output: Output) -> Ended {
+        let Output { status, stdout, stderr } = output;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let ended = Ended { status, stdout: text(stdout), stderr: text(stderr) };
+        assert!(!ended.stderr.contains("panicked"), "{ended}");
+        ended
+    }
+
     /// It ended with this exit code.
     #[track_caller]
     pub(crate) fn with_code(self, code: i32) -> Ended {
