@@ -81,10 +81,6 @@ impl<T> Out<T> {
         Out(place.cast())
     }
 
-    pub(crate) fn is_null(&self) -> bool {
-        self.0.is_null()
-    }
-
     /// An error for what cannot be a pointer to a `T`. Programs that check nothing before
     /// they call a function with effects want this first.
     pub(crate) fn check(&self) -> Answer {

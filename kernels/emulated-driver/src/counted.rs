@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_char;
 use std::fmt::Write;
 
-use emulator::{Counts, Tally};
+use emulator::{Counts, Sectors, Tally, Wavefronts};
 
 use crate::driver::Driver;
 
@@ -46,19 +46,24 @@ impl Counted {
 }
 
 fn write_tally(text: &mut String, tally: &Tally) {
+    let sectors = |count: Sectors| [count.requests, count.sectors, count.ideal];
+    let wavefronts =
+        |count: Wavefronts| [count.requests, count.wavefronts, count.ideal];
+    for (kind, unit, [requests, pieces, ideal]) in [
+        ("global_load", "sectors", sectors(tally.global_loads)),
+        ("global_store", "sectors", sectors(tally.global_stores)),
+        ("shared_load", "wavefronts", wavefronts(tally.shared_loads)),
+        ("shared_store", "wavefronts", wavefronts(tally.shared_stores)),
+        ("async_copy", "sectors", sectors(tally.async_copies)),
+    ] {
+        if kind == "async_copy" && requests == 0 {
+            continue; // few kernels have such copies
+        }
+        let _ = writeln!(text, "{kind}_requests {requests}");
+        let _ = writeln!(text, "{kind}_{unit} {pieces}");
+        let _ = writeln!(text, "{kind}_{unit}_ideal {ideal}");
+    }
     for (name, number) in [
-        ("global_load_requests", tally.global_loads.requests),
-        ("global_load_sectors", tally.global_loads.sectors),
-        ("global_load_sectors_ideal", tally.global_loads.ideal),
-        ("global_store_requests", tally.global_stores.requests),
-        ("global_store_sectors", tally.global_stores.sectors),
-        ("global_store_sectors_ideal", tally.global_stores.ideal),
-        ("shared_load_requests", tally.shared_loads.requests),
-        ("shared_load_wavefronts", tally.shared_loads.wavefronts),
-        ("shared_load_wavefronts_ideal", tally.shared_loads.ideal),
-        ("shared_store_requests", tally.shared_stores.requests),
-        ("shared_store_wavefronts", tally.shared_stores.wavefronts),
-        ("shared_store_wavefronts_ideal", tally.shared_stores.ideal),
         ("atomic_requests", tally.atomics),
         ("barriers", tally.barriers),
         ("divergent_branches", tally.divergent_branches),
@@ -66,13 +71,6 @@ fn write_tally(text: &mut String, tally: &Tally) {
         ("ptx_thread_instructions", tally.thread_instructions),
     ] {
         let _ = writeln!(text, "{name} {number}");
-    }
-    // Few kernels have such copies.
-    let copies = tally.async_copies;
-    if copies.requests > 0 {
-        let _ = writeln!(text, "async_copy_requests {}", copies.requests);
-        let _ = writeln!(text, "async_copy_sectors {}", copies.sectors);
-        let _ = writeln!(text, "async_copy_sectors_ideal {}", copies.ideal);
     }
 }
 

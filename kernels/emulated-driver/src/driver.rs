@@ -34,7 +34,7 @@ pub(crate) struct Driver {
     pub(crate) pools: Handles<Pool>,
     pub(crate) graphs: Handles<Arc<Graph>>,
     /// Graphs that were made ready to launch.
-    pub(crate) executables: Handles<Executable>,
+    pub(crate) executables: Handles<Arc<Graph>>,
     pub(crate) captures: BTreeMap<u64, Capture>,
     pub(crate) memory: Memory,
     pub(crate) counted: Counted,
@@ -67,7 +67,6 @@ pub(crate) struct Context {
     /// Contexts whose memory kernels of this one may use.
     pub(crate) peers: BTreeSet<usize>,
     pub(crate) limits: BTreeMap<u32, usize>,
-    pub(crate) flags: u32,
     /// After work has failed, every call in the context answers this.
     pub(crate) failed: Option<CUresult>,
 }
@@ -101,11 +100,6 @@ pub(crate) struct Function {
     pub(crate) kernel: String,
     pub(crate) most_dynamic_bytes: u32,
     pub(crate) carveout: i32,
-}
-
-/// A graph that can be launched.
-pub(crate) struct Executable {
-    pub(crate) graph: Arc<Graph>,
 }
 
 static DRIVER: LazyLock<Mutex<Driver>> =
@@ -229,6 +223,15 @@ impl Session {
         Err(code)
     }
 
+    /// What is in `result`; or answers with an error, and says why on standard error.
+    pub(crate) fn accept<T>(
+        &self,
+        code: CUresult,
+        result: Result<T, String>,
+    ) -> Answer<T> {
+        result.or_else(|why| self.refuse(code, &why))
+    }
+
     /// Handle of the current context. An error if its work has failed.
     pub(crate) fn context(&self) -> Answer<usize> {
         if !self.initialised {
@@ -242,11 +245,25 @@ impl Session {
 
     /// Number of the current context's GPU.
     pub(crate) fn gpu(&self) -> Answer<usize> {
-        let context = self.context()?;
-        self.contexts
-            .get(context)
-            .map(|context| context.gpu)
-            .ok_or(CUDA_ERROR_INVALID_CONTEXT)
+        let context = self.contexts.get(self.context()?);
+        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// Handle of a queue's context; 0 if there is no such queue.
+    pub(crate) fn context_of(&self, queue: u32) -> usize {
+        self.queues.get(queue).map_or(0, |queue| queue.context)
+    }
+
+    /// Number of the GPU of a queue's context.
+    pub(crate) fn gpu_of(&self, queue: u32) -> Answer<usize> {
+        let context = self.contexts.get(self.context_of(queue));
+        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// An error if a context's work has failed.
+    pub(crate) fn failure_in(&self, context: usize) -> Answer {
+        let failed = self.contexts.get(context).and_then(|context| context.failed);
+        failed.map_or(Ok(()), Err)
     }
 
     /// The queue of a stream. Null and 1 are the legacy default stream, 2 is the thread's.
@@ -258,10 +275,8 @@ impl Session {
             _ => self.streams.get(stream).copied(),
         };
         let queue = queue.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
-        let owner = self.queues.get(queue).map(|queue| queue.context);
-        let failed =
-            owner.and_then(|owner| self.contexts.get(owner)).and_then(|c| c.failed);
-        failed.map_or(Ok(queue), Err)
+        self.failure_in(self.context_of(queue))?;
+        Ok(queue)
     }
 
     fn queue_of_thread(&mut self, context: usize) -> u32 {
@@ -270,7 +285,7 @@ impl Session {
         });
         known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(
             || {
-                let queue = self.queues.open(context, Kind::Blocking, 0);
+                let queue = self.queues.open(context, Kind::Blocking);
                 OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
                 queue
             },
@@ -321,21 +336,18 @@ impl Session {
     }
 
     fn run_first(&mut self, queue: u32) {
-        let context = self.queues.get(queue).map(|found| found.context);
+        let context = self.context_of(queue);
         let Some(work) = self.queues.begin(queue) else { return };
         if let Work::Call(function) = work {
             self.host_writes += 1;
             call_host(function, queue);
             return; // the other thread ends it
         }
-        let failed = context.and_then(|handle| self.contexts.get(handle)?.failed);
-        if failed.is_none()
+        if self.failure_in(context).is_ok()
             && let Err(failure) = self.perform_whatever_happens(work)
         {
             report("while the stream worked", &failure.what);
-            if let Some(context) =
-                context.and_then(|handle| self.contexts.get_mut(handle))
-            {
+            if let Some(context) = self.contexts.get_mut(context) {
                 context.failed = Some(failure.code);
             }
         }

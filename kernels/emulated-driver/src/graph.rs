@@ -55,14 +55,6 @@ struct Lane {
     after: Vec<Place>,
 }
 
-impl Graph {
-    /// Pieces of work, without those that only order others.
-    pub(crate) fn len(&self) -> usize {
-        let works = |node: &Node| !matches!(node.work, Work::Nothing);
-        self.nodes.iter().filter(|(_, node)| works(node)).count()
-    }
-}
-
 impl Capture {
     fn of(origin: u32) -> Capture {
         let graph = Graph { nodes: vec![], lanes: 1 };
@@ -279,7 +271,7 @@ impl Session {
         let context = context.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         let start = self.queues.push(queue, Work::Nothing, vec![]);
         let lanes: Vec<u32> = (0..graph.lanes)
-            .map(|_| self.queues.open(context, Kind::NonBlocking, 0))
+            .map(|_| self.queues.open(context, Kind::NonBlocking))
             .collect();
         let mut tickets: BTreeMap<Place, Ticket> = BTreeMap::new();
         for (place, node) in &graph.nodes {

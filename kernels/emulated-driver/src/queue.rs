@@ -38,7 +38,6 @@ pub(crate) struct Queue {
     /// Handle of the context.
     pub(crate) context: usize,
     pub(crate) kind: Kind,
-    pub(crate) priority: i32,
     queued: u64,
     done: u64,
     waiting: VecDeque<Item>,
@@ -76,12 +75,11 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn open(&mut self, context: usize, kind: Kind, priority: i32) -> u32 {
+    pub(crate) fn open(&mut self, context: usize, kind: Kind) -> u32 {
         self.opened += 1;
         let queue = Queue {
             context,
             kind,
-            priority,
             queued: 0,
             done: 0,
             waiting: VecDeque::new(),
@@ -247,8 +245,8 @@ mod tests {
     #[test]
     fn only_what_is_waited_for_runs() {
         let mut queues = Queues::default();
-        let a = queues.open(1, Kind::NonBlocking, 0);
-        let b = queues.open(1, Kind::NonBlocking, 0);
+        let a = queues.open(1, Kind::NonBlocking);
+        let b = queues.open(1, Kind::NonBlocking);
         let first = queues.push(a, Work::Nothing, vec![]);
         let late = queues.push(a, Work::Nothing, vec![]);
         let waiting = queues.push(b, Work::Nothing, vec![first]);
@@ -260,9 +258,9 @@ mod tests {
     #[test]
     fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
         let mut queues = Queues::default();
-        let legacy = queues.open(1, Kind::Legacy, 0);
-        let blocking = queues.open(1, Kind::Blocking, 0);
-        let other_context = queues.open(2, Kind::Blocking, 0);
+        let legacy = queues.open(1, Kind::Legacy);
+        let blocking = queues.open(1, Kind::Blocking);
+        let other_context = queues.open(2, Kind::Blocking);
         queues.push(other_context, Work::Nothing, vec![]);
         queues.push(blocking, Work::Nothing, vec![]);
         queues.push(legacy, Work::Nothing, vec![]);
@@ -273,7 +271,7 @@ mod tests {
     #[test]
     fn a_retired_queue_goes_when_it_is_empty() {
         let mut queues = Queues::default();
-        let queue = queues.open(1, Kind::NonBlocking, 0);
+        let queue = queues.open(1, Kind::NonBlocking);
         let ticket = queues.push(queue, Work::Nothing, vec![]);
         queues.retire(queue);
         assert!(!queues.is_done(ticket));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult::{self, *};
-use emulator::{FaultKind, Launch, Module, Options};
+use emulator::{FaultKind, Launch, MemoryError, Module, Options};
 
 use crate::driver::{Driver, report};
 use crate::for_tests;
@@ -62,13 +62,15 @@ pub(crate) struct Failure {
     pub(crate) what: String,
 }
 
+impl From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Failure {
+        Failure { code: CUDA_ERROR_ILLEGAL_ADDRESS, what: error.to_string() }
+    }
+}
+
 impl Driver {
     /// Does a piece of work, but for a host function's, which is not the driver's to do.
     pub(crate) fn perform(&mut self, work: Work) -> Result<(), Failure> {
-        let memory = |e: emulator::MemoryError| Failure {
-            code: CUDA_ERROR_ILLEGAL_ADDRESS,
-            what: e.to_string(),
-        };
         match self.misdone(work) {
             Work::Nothing | Work::Call(_) => Ok(()),
             Work::Copy { to, from, bytes, noted } => {
@@ -79,17 +81,15 @@ impl Driver {
                 }
                 self.copy(to, from, bytes)
             }
-            Work::Upload { to, from } => {
-                self.memory.content.write(to, &from).map_err(memory)
-            }
+            Work::Upload { to, from } => Ok(self.memory.content.write(to, &from)?),
             Work::Fill { to, pattern, count } => {
                 for_tests::rest_after(pattern.len() as u64 * count);
-                self.memory.content.fill(to, &pattern, count).map_err(memory)
+                Ok(self.memory.content.fill(to, &pattern, count)?)
             }
             Work::Make { address, bytes, name } => {
-                self.memory.make(address, bytes, &name).map_err(memory)
+                Ok(self.memory.make(address, bytes, &name)?)
             }
-            Work::Unmake { address } => self.memory.unmake(address).map_err(memory),
+            Work::Unmake { address } => Ok(self.memory.unmake(address)?),
             Work::Launch(launch) => self.run(&launch),
         }
     }
@@ -113,25 +113,21 @@ impl Driver {
         let (to_device, from_device) = (on_device(to), on_device(from));
         self.host_writes += u64::from(!to_device);
         let content = &mut self.memory.content;
-        let failure = |e: emulator::MemoryError| Failure {
-            code: CUDA_ERROR_ILLEGAL_ADDRESS,
-            what: e.to_string(),
-        };
         if to_device && from_device {
-            return content.copy(to, from, bytes).map_err(failure);
+            return Ok(content.copy(to, from, bytes)?);
         }
         let mut piece = vec![0; PIECE.min(bytes as usize)];
         for offset in (0..bytes).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min((bytes - offset) as usize)];
             if from_device {
-                content.read(from + offset, piece).map_err(failure)?;
+                content.read(from + offset, piece)?;
             } else {
                 // SAFETY: the call that queued this has checked what the driver knows of
                 // the range; the rest is the program's promise.
                 unsafe { host::read((from + offset) as usize, piece) };
             }
             if to_device {
-                content.write(to + offset, piece).map_err(failure)?;
+                content.write(to + offset, piece)?;
             } else {
                 // SAFETY: as above.
                 unsafe { host::write((to + offset) as usize, piece) };

@@ -95,7 +95,7 @@ fn functions() -> Vec<(String, Vec<Kind>)> {
 
 fn kind(function: &str, argument: &str, kind: &str, has_list: bool) -> Kind {
     // Both may be the host's, and then nothing says how much may be copied.
-    let any = ["Memcpy", "MemcpyAsync"].contains(&function);
+    let any = function == "MemcpyAsync";
     let host = any
         || function.contains("HtoD") && argument == "from"
         || function.contains("DtoH") && argument == "to"
@@ -208,7 +208,17 @@ impl Places {
                 2 => chance.of(&[usize::MAX, isize::MAX as usize, 1 << 62]),
                 // A handle, perhaps, or an address of a GPU.
                 3 => (0xe0 + chance.below(12)) << 40 | chance.below(20) << 4,
-                4 => 0x1000_0000_0000 + (chance.below(3) << 40) + chance.below(9000),
+                4 => {
+                    let of_a_gpu = 0x1000_0000_0000 + (chance.below(4) << 40);
+                    let near = of_a_gpu - 9000 + chance.below(18_000);
+                    chance.of(&[
+                        near,
+                        near,
+                        near,
+                        0x1f00_0000_0000,
+                        0x1fff_ffff_ffff,
+                    ])
+                }
                 _ if self.answers.is_empty() => 1,
                 _ => {
                     let answer = chance.of(&self.answers[..]);

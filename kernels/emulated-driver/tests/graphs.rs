@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{code, context};
+use common::{code, context, pinned, streams};
 use cudarc::driver::{result, sys};
 use sys::CUresult::*;
 use sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as RELAXED;
@@ -15,10 +15,7 @@ const NO_FLAGS: sys::CUgraphInstantiate_flags = sys::CUgraphInstantiate_flags(0)
 fn captured_work_is_done_at_each_launch_and_not_before() {
     let context = context(0);
     let stream = context.new_stream().unwrap();
-    // SAFETY: all words are written in the next line.
-    let mut pinned =
-        unsafe { context.alloc_pinned_with_flags::<u32>(3, 0) }.unwrap();
-    pinned.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3]);
+    let mut pinned = pinned(&context, &[1, 2, 3]);
     let mut data = stream.alloc_zeros::<u32>(3).unwrap();
     let mut other = stream.alloc_zeros::<u32>(3).unwrap();
     stream.begin_capture(RELAXED).unwrap();
@@ -37,8 +34,7 @@ fn captured_work_is_done_at_each_launch_and_not_before() {
 #[test]
 fn a_stream_that_waits_takes_part_and_has_to_come_back() {
     let context = context(1);
-    let (stream, side) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [stream, side] = streams(&context);
     let mut data = stream.alloc_zeros::<u32>(1).unwrap();
     let mut other = stream.alloc_zeros::<u32>(1).unwrap();
     stream.synchronize().unwrap();
@@ -69,8 +65,7 @@ fn a_stream_that_waits_takes_part_and_has_to_come_back() {
 #[test]
 fn a_capture_does_not_wait_for_anything() {
     let context = context(2);
-    let (stream, other) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [stream, other] = streams(&context);
     let outside = other.record_event(None).unwrap();
 
     stream.begin_capture(RELAXED).unwrap();
@@ -98,10 +93,7 @@ fn a_capture_does_not_wait_for_anything() {
 fn a_graph_must_not_outlive_the_pinned_memory_that_it_copies() {
     let context = context(5);
     let stream = context.new_stream().unwrap();
-    // SAFETY: all words are written in the line after each.
-    let pinned = || unsafe { context.alloc_pinned_with_flags::<u32>(3, 0) }.unwrap();
-    let mut source = pinned();
-    source.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3]);
+    let source = pinned(&context, &[1, 2, 3]);
     let mut data = stream.alloc_zeros::<u32>(3).unwrap();
     stream.synchronize().unwrap();
     stream.begin_capture(RELAXED).unwrap();
@@ -111,8 +103,7 @@ fn a_graph_must_not_outlive_the_pinned_memory_that_it_copies() {
     drop(source);
     assert_eq!(code(graph.launch()), CUDA_ERROR_INVALID_VALUE);
     // Perhaps at the same address; it is other memory all the same.
-    let mut another = pinned();
-    another.as_mut_slice().unwrap().fill(9);
+    let _another = pinned(&context, &[9; 3]);
     assert_eq!(code(graph.launch()), CUDA_ERROR_INVALID_VALUE);
     assert_eq!(stream.clone_dtoh(&data).unwrap(), [1, 2, 3]);
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{code, context};
+use common::{code, context, pinned};
 use cudarc::driver::{result, sys};
 use sys::CUresult::*;
 
@@ -77,11 +77,8 @@ fn pinned_memory_is_read_when_the_stream_gets_there() {
     let context = context(3);
     let stream = context.new_stream().unwrap();
     let mut device = stream.alloc_zeros::<u32>(2).unwrap();
-    // SAFETY: both words are written below.
-    let mut pinned =
-        unsafe { context.alloc_pinned_with_flags::<u32>(2, 0) }.unwrap();
+    let mut pinned = pinned(&context, &[1, 2]);
     let words = pinned.as_mut_slice().unwrap();
-    words.copy_from_slice(&[1, 2]);
     stream.memcpy_htod(words, &mut device).unwrap();
     words[0] = 7; // too early, and seen
     assert_eq!(stream.clone_dtoh(&device).unwrap(), [7, 2]);
@@ -150,9 +147,7 @@ fn managed_memory_is_the_hosts_and_the_gpus() {
 fn many_copies_by_one_call() {
     let context = context(6);
     let stream = context.new_stream().unwrap();
-    // SAFETY: it is written in the next line.
-    let mut pinned = unsafe { context.alloc_pinned_with_flags::<u8>(4, 0) }.unwrap();
-    pinned.as_mut_slice().unwrap().copy_from_slice(&[1, 2, 3, 4]);
+    let pinned = pinned(&context, &[u32::from_le_bytes([1, 2, 3, 4])]);
     // SAFETY: the test frees the address, and the lists have two entries each.
     unsafe {
         let device = result::malloc_sync(4).unwrap();

@@ -6,7 +6,7 @@ mod common;
 
 use std::ffi::c_void;
 
-use common::{code, context};
+use common::{code, context, streams};
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use result::mem_pool;
 use sys::CUmemPool_attribute as Attribute;
@@ -101,8 +101,7 @@ fn a_pool_keeps_its_limit() {
 #[test]
 fn another_stream_waits_for_the_memory_that_it_is_given() {
     let context = context(2);
-    let (first, second) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [first, second] = streams(&context);
     let pool = new_pool(&context, 2 * MIB);
     let address = take(pool, 2 * MIB, &first);
     // SAFETY: the memory has as many bytes.
@@ -135,8 +134,7 @@ fn a_use_after_a_free_is_found() {
 #[test]
 fn a_use_before_the_allocation_in_another_stream_is_found() {
     let context = context(4);
-    let (first, second) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [first, second] = streams(&context);
     let pool = new_pool(&context, 0);
     let address = take(pool, 100, &first);
     // SAFETY: the driver checks what the test does on purpose.

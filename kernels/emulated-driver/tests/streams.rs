@@ -7,15 +7,14 @@ mod common;
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, channel};
 
-use common::{alone, code, context};
+use common::{alone, code, context, pinned, streams};
 use cudarc::driver::{result, sys};
 use sys::CUresult::*;
 
 #[test]
 fn an_event_orders_two_streams() {
     let context = context(0);
-    let (first, second) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [first, second] = streams(&context);
     let mut data = first.alloc_zeros::<u32>(100).unwrap();
     first.synchronize().unwrap();
 
@@ -69,8 +68,7 @@ unsafe extern "C" fn wait(receiver: *mut c_void) {
 #[test]
 fn a_host_function_holds_its_stream_and_no_other() {
     let context = context(3);
-    let (held, free) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [held, free] = streams(&context);
     let mut data = held.alloc_zeros::<u32>(1).unwrap();
     held.synchronize().unwrap();
     let (opener, receiver) = channel();
@@ -113,19 +111,10 @@ fn the_legacy_stream_orders_blocking_streams() {
 /// without. Prints what was read.
 fn hand_over(waits: bool) {
     let context = context(0);
-    let (first, second) =
-        (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let [first, second] = streams(&context);
     let mut buffer = first.alloc_zeros::<u32>(1).unwrap();
-    // SAFETY: it is written in the next line.
-    let mut source =
-        unsafe { context.alloc_pinned_with_flags::<u32>(8, 0) }.unwrap();
-    for (i, word) in source.as_mut_slice().unwrap().iter_mut().enumerate() {
-        *word = i as u32 + 1;
-    }
-    // SAFETY: as above.
-    let mut target =
-        unsafe { context.alloc_pinned_with_flags::<u32>(8, 0) }.unwrap();
-    target.as_mut_slice().unwrap().fill(0);
+    let source = pinned(&context, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    let mut target = pinned(&context, &[0; 8]);
     first.synchronize().unwrap();
     let read = context.new_event(None).unwrap();
     for turn in 0..8 {

@@ -97,33 +97,18 @@ impl Counts {
     }
 }
 
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.instructions += other.instructions;
-        self.thread_instructions += other.thread_instructions;
-        self.global_loads += other.global_loads;
-        self.global_stores += other.global_stores;
-        self.async_copies += other.async_copies;
-        self.shared_loads += other.shared_loads;
-        self.shared_stores += other.shared_stores;
-        self.atomics += other.atomics;
-        self.barriers += other.barriers;
-        self.divergent_branches += other.divergent_branches;
-    }
+macro_rules! add_assign {
+    ($type:ident: $($field:ident),*) => {
+        impl AddAssign for $type {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
 }
-
-impl AddAssign for Sectors {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.sectors += other.sectors;
-        self.ideal += other.ideal;
-    }
-}
-
-impl AddAssign for Wavefronts {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.wavefronts += other.wavefronts;
-        self.ideal += other.ideal;
-    }
-}
+add_assign!(
+    Tally: instructions, thread_instructions, global_loads, global_stores, async_copies,
+    shared_loads, shared_stores, atomics, barriers, divergent_branches
+);
+add_assign!(Sectors: requests, sectors, ideal);
+add_assign!(Wavefronts: requests, wavefronts, ideal);

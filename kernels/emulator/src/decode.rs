@@ -129,6 +129,10 @@ impl<'a> Decoder<'a> {
         self.error(format!("{name} is not supported"))
     }
 
+    fn wrong_operands(&self, name: &str) -> ParseError {
+        self.unsupported(&format!("{name} with these operands"))
+    }
+
     fn function(
         &mut self,
         function: &'a Function,
@@ -228,11 +232,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn new_register(&mut self, class: Class) -> Result<Slot> {
-        let count = match class {
-            Class::Narrow => &mut self.program.narrow,
-            Class::Wide => &mut self.program.wide,
-            Class::Predicate => &mut self.program.predicates,
-        };
+        let count = &mut self.program.registers[class as usize];
         if *count == MOST_REGISTERS {
             return Err(self.error("too many registers"));
         }

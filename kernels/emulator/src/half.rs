@@ -1,8 +1,5 @@
 //! Numbers of 16 bits: `f16`, and `bf16`, which is the upper half of an `f32`.
 
-use crate::WARP;
-use crate::registers::{Class, Registers, Value};
-
 /// An `f16`: 1 bit of sign, 5 of exponent, 10 of fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct F16(pub(crate) u16);
@@ -72,47 +69,16 @@ impl Bf16 {
     }
 }
 
-macro_rules! half {
-    ($type:ident) => {
-        impl Value for $type {
-            type Row = [u32; WARP];
-            const CLASS: Class = Class::Narrow;
-
-            #[inline(always)]
-            fn row(registers: &Registers, index: u16) -> &Self::Row {
-                u16::row(registers, index)
-            }
-
-            #[inline(always)]
-            fn get(row: &Self::Row, lane: usize) -> Self {
-                Self(u16::get(row, lane))
-            }
-
-            #[inline(always)]
-            fn put(
-                registers: &mut Registers,
-                index: u16,
-                values: &[Self; WARP],
-                mask: u32,
-            ) {
-                u16::put(registers, index, &values.map(|value| value.0), mask);
-            }
-        }
-    };
-}
-half!(F16);
-half!(Bf16);
-
-/// Two values in one register of 32 bits, the first in its lower half.
-pub(crate) fn each_half(
-    a: u32,
-    b: u32,
-    c: u32,
-    operation: fn(F16, F16, F16) -> F16,
+/// Computes in double precision with both halves of registers of 32 bits.
+pub(crate) fn each_half<const COUNT: usize>(
+    operands: [u32; COUNT],
+    operation: fn([f64; COUNT]) -> f64,
 ) -> u32 {
-    let half = |bits: u32, shift: u32| F16((bits >> shift) as u16);
-    let at = |shift| operation(half(a, shift), half(b, shift), half(c, shift)).0;
-    u32::from(at(0)) | u32::from(at(16)) << 16
+    let at = |shift: u32| {
+        let numbers = operands.map(|bits| F16((bits >> shift) as u16).to_f64());
+        u32::from(F16::from_f64(operation(numbers)).0)
+    };
+    at(0) | at(16) << 16
 }
 
 #[cfg(test)]

@@ -249,8 +249,7 @@ impl<'a> Machine<'a> {
 
     fn new_warp(&self) -> Warp {
         let program = self.program;
-        let mut registers =
-            Registers::new(program.narrow, program.wide, program.predicates);
+        let mut registers = Registers::new(program.registers);
         for (slot, value) in &self.constants {
             registers.broadcast(*slot, *value);
         }
@@ -373,6 +372,11 @@ impl<'a> Machine<'a> {
         operation: &Op,
         lanes: u32,
     ) -> Result<()> {
+        if let Some(members) = operation.members()
+            && !self.meet(warp, members)?
+        {
+            return Ok(());
+        }
         match operation {
             Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
             Op::CopyAsync(copy) => self.start_copy(warp, copy, lanes)?,
@@ -383,34 +387,15 @@ impl<'a> Machine<'a> {
             }
             Op::Trap => {
                 let what = "the kernel executes a trap".to_owned();
-                return Err(self.fault(warp, FaultKind::Trap, lanes, what));
+                let lane = lanes.trailing_zeros() as usize;
+                return Err(self.fault(warp, FaultKind::Trap, lane, what));
             }
             Op::Barrier(barrier) => return self.barrier(warp, barrier),
             Op::WarpBarrier(members) => return self.warp_barrier(warp, *members),
-            Op::Shuffle(shuffle) => {
-                if !self.meet(warp, shuffle.members)? {
-                    return Ok(());
-                }
-                self.shuffle(warp, shuffle)?;
-            }
-            Op::Vote(vote) => {
-                if !self.meet(warp, vote.members)? {
-                    return Ok(());
-                }
-                self.vote(warp, vote);
-            }
-            Op::Match(matching) => {
-                if !self.meet(warp, matching.members)? {
-                    return Ok(());
-                }
-                self.matching(warp, matching);
-            }
-            Op::Reduce(reduce) => {
-                if !self.meet(warp, reduce.members)? {
-                    return Ok(());
-                }
-                self.reduce(warp, reduce);
-            }
+            Op::Shuffle(shuffle) => self.shuffle(warp, shuffle)?,
+            Op::Vote(vote) => self.vote(warp, vote),
+            Op::Match(matching) => self.matching(warp, matching),
+            Op::Reduce(reduce) => self.reduce(warp, reduce),
             Op::ActiveMask(result) => {
                 for lane in active(lanes) {
                     warp.registers.set(*result, lane, lanes.into());
@@ -453,12 +438,7 @@ impl<'a> Machine<'a> {
             let chosen = warp.registers.get(index, lane);
             let Some(target) = targets.get(chosen as usize) else {
                 let what = format!("jumps to target {chosen} of {}", targets.len());
-                return Err(self.fault(
-                    warp,
-                    FaultKind::Unsupported,
-                    1 << lane,
-                    what,
-                ));
+                return Err(self.fault(warp, FaultKind::Unsupported, lane, what));
             };
             warp.add(*target as usize, 1 << lane);
             divergent |= chosen != first;
@@ -478,7 +458,8 @@ impl<'a> Machine<'a> {
         }
         if self.executed > self.options.budget {
             let what = format!("more than {} instructions", self.options.budget);
-            return Err(self.fault(warp, FaultKind::OverBudget, warp.live, what));
+            let lane = active(warp.live).next().unwrap_or(0);
+            return Err(self.fault(warp, FaultKind::OverBudget, lane, what));
         }
         if self.stalled > self.options.patience {
             return Err(self.no_progress(std::slice::from_ref(warp)));
@@ -486,15 +467,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// A fault of these lanes at the instruction that the warp is at.
+    /// A fault of this lane at the instruction that the warp is at.
     fn fault(
         &self,
         warp: &Warp,
         kind: FaultKind,
-        lanes: u32,
+        lane: usize,
         what: String,
     ) -> Box<Fault> {
-        let lane = active(lanes).next().unwrap_or(0);
         Box::new(Fault {
             kind,
             what,
@@ -584,15 +564,8 @@ fn row(special: Special, warp: usize, block: [u32; 3]) -> [u32; WARP] {
 
 /// Does an instruction need other lanes to be there?
 fn waits_for_lanes(operation: &Op) -> bool {
-    matches!(
-        operation,
-        Op::Barrier(_)
-            | Op::WarpBarrier(_)
-            | Op::Shuffle(_)
-            | Op::Vote(_)
-            | Op::Match(_)
-            | Op::Reduce(_)
-    )
+    matches!(operation, Op::Barrier(_) | Op::WarpBarrier(_))
+        || operation.members().is_some()
 }
 
 /// The number that little-endian bytes are.

@@ -158,11 +158,6 @@ impl Memory {
         }
     }
 
-    /// Bytes that it holds at most.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
     /// Bytes in use by buffers that count towards the capacity.
     pub fn used(&self) -> u64 {
         self.used

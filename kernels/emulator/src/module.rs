@@ -39,8 +39,6 @@ pub struct Parameter {
     pub offset: u32,
     /// Its size in bytes.
     pub bytes: u32,
-    /// Its alignment in bytes.
-    pub align: u32,
 }
 
 /// A variable of a module: `__device__` or `__constant__` in CUDA C.
@@ -50,8 +48,6 @@ pub struct Variable {
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Its alignment in bytes.
-    pub align: u64,
     /// Is it constant memory?
     pub constant: bool,
     /// Where it lies, once the module is [placed](Module::place).
@@ -162,7 +158,6 @@ impl Kernel {
                 .map(|(parameter, offset)| Parameter {
                     offset,
                     bytes: parameter.bytes as u32,
-                    align: parameter.align as u32,
                 })
                 .collect(),
             shared_bytes: program.shared_bytes,
@@ -174,7 +169,7 @@ impl Kernel {
     }
 
     /// Bytes that a launch's arguments have.
-    pub fn argument_bytes(&self) -> u32 {
+    pub(crate) fn argument_bytes(&self) -> u32 {
         self.parameters.last().map_or(0, |last| last.offset + last.bytes)
     }
 }
@@ -184,7 +179,6 @@ impl Variable {
         Self {
             name: declaration.name.clone(),
             bytes: declaration.bytes,
-            align: declaration.align,
             constant: declaration.space == "const",
             address: None,
             element: declaration.element,

@@ -15,10 +15,8 @@ pub(crate) struct Program {
     pub(crate) presets: Vec<(Slot, Preset)>,
     /// Registers that may be read before anything was written to them.
     pub(crate) unset: Vec<Slot>,
-    /// How many registers there are of each class.
-    pub(crate) narrow: usize,
-    pub(crate) wide: usize,
-    pub(crate) predicates: usize,
+    /// How many registers there are of each [class](crate::registers::Class).
+    pub(crate) registers: [usize; 3],
     pub(crate) shared_bytes: u32,
     /// How dynamic shared memory, which follows, is aligned.
     pub(crate) dynamic_align: u32,
@@ -108,6 +106,19 @@ pub(crate) enum Op {
     /// `assert` failed: the places of its arguments in local memory.
     AssertionFailed(Box<[u32]>),
     Nothing,
+}
+
+impl Op {
+    /// The members of an operation that lanes do together, all of them at one instruction.
+    pub(crate) fn members(&self) -> Option<Slot> {
+        match self {
+            Self::Shuffle(shuffle) => Some(shuffle.members),
+            Self::Vote(vote) => Some(vote.members),
+            Self::Match(matching) => Some(matching.members),
+            Self::Reduce(reduce) => Some(reduce.members),
+            _ => None,
+        }
+    }
 }
 
 /// Where an access starts.
@@ -233,7 +244,7 @@ pub(crate) struct Vote {
 pub(crate) struct Match {
     /// `match.all`, which has a predicate as well.
     pub(crate) all: bool,
-    pub(crate) result: Option<Slot>,
+    pub(crate) result: Slot,
     pub(crate) agreed: Option<Slot>,
     pub(crate) value: Slot,
     pub(crate) members: Slot,

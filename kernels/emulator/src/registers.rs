@@ -1,6 +1,7 @@
 //! The registers of a warp, and how an operation on one lane becomes one on all.
 
 use crate::WARP;
+use crate::half::{Bf16, F16};
 
 /// The registers of a warp, each with one value for every lane. Registers have a size but
 /// no type: what is in them is for each instruction to say.
@@ -48,7 +49,8 @@ pub(crate) struct Operation {
 }
 
 impl Registers {
-    pub(crate) fn new(narrow: usize, wide: usize, predicates: usize) -> Self {
+    /// So many registers of each class.
+    pub(crate) fn new([narrow, wide, predicates]: [usize; 3]) -> Self {
         Self {
             narrow: vec![[0; WARP]; narrow],
             wide: vec![[0; WARP]; wide],
@@ -156,6 +158,8 @@ value!(u16, narrow, u32, Narrow, |bits| bits as u16, u32::from);
 value!(i16, narrow, u32, Narrow, |bits| bits as i16, |value| value as u32);
 value!(u32, narrow, u32, Narrow, |bits| bits, |value| value);
 value!(i32, narrow, u32, Narrow, |bits| bits as i32, |value| value as u32);
+value!(F16, narrow, u32, Narrow, |bits| F16(bits as u16), |value| value.0.into());
+value!(Bf16, narrow, u32, Narrow, |bits| Bf16(bits as u16), |value| value.0.into());
 value!(f32, narrow, u32, Narrow, f32::from_bits, f32::to_bits);
 value!(u64, wide, u64, Wide, |bits| bits, |value| value);
 value!(i64, wide, u64, Wide, |bits| bits as i64, |value| value as u64);

@@ -3,6 +3,20 @@
 
 use crate::registers::Operation;
 
+/// An operation for each of several types, which it calls by the name that is given:
+/// `by_type!(kind, T, ["u32" u32, "u64" u64], operation!(|a: T| -> T { !a }))`.
+macro_rules! by_type {
+    ($kind:expr, $name:ident, [$($literal:literal $type:ident),*], $operation:expr) => {
+        match $kind {
+            $($literal => {
+                type $name = $type;
+                $operation
+            })*
+            _ => return None,
+        }
+    };
+}
+
 mod bits;
 mod compare;
 mod convert;
@@ -75,7 +89,7 @@ mod tests {
     /// The result of an operation, whose operands may be of any class.
     fn evaluate(name: &str, sources: [u64; 3]) -> u64 {
         let operation = lookup(name).unwrap_or_else(|| panic!("no {name}"));
-        let mut registers = Registers::new(4, 4, 4);
+        let mut registers = Registers::new([4; 3]);
         let slot = |class, index| crate::registers::Slot { class, index };
         for (index, class) in operation.sources.iter().enumerate() {
             registers.broadcast(slot(*class, index as u16), sources[index]);

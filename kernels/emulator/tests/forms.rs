@@ -1,7 +1,10 @@
 //! Forms of PTX that the kernels here do not have, written by hand.
 #![allow(clippy::unwrap_used)]
 
-use emulator::{Arguments, FaultKind, Launch, Memory, Module, Options, run};
+mod common;
+
+use common::Device;
+use emulator::{FaultKind, Options};
 
 /// Runs a body on one block and gives the word that each thread stored. The body has its
 /// thread's number in %r0, and leaves the result in %r1.
@@ -25,18 +28,13 @@ fn results(threads: u32, body: &str) -> Result<Vec<u32>, (FaultKind, String)> {
             ret;
         }}"
     );
-    let module = Module::parse(&ptx).unwrap();
-    let mut memory = Memory::new(1 << 20);
-    let out = memory.allocate(4 * u64::from(threads), "out").unwrap();
-    let arguments = Arguments::new().with(out.to_le_bytes());
-    let launch = Launch::new([1, 1, 1], [threads, 1, 1], arguments.bytes());
     let options = Options { patience: 1 << 20, ..Options::default() };
-    run(&module, "kernel", &launch, &mut memory, &options)
+    let mut device = Device { options, ..Device::of(&ptx) };
+    let out = device.fresh("out", threads as usize);
+    device
+        .run("kernel", [1, 1, 1], [threads, 1, 1], &arguments![u64 out])
         .map_err(|fault| (fault.kind, fault.to_string()))?;
-    let mut bytes = vec![0; 4 * threads as usize];
-    memory.read(out, &mut bytes).unwrap();
-    let words = bytes.as_chunks::<4>().0.iter();
-    Ok(words.map(|word| u32::from_le_bytes(*word)).collect())
+    Ok(device.read(out, threads as usize))
 }
 
 fn check(threads: u32, body: &str, expected: impl Fn(u32) -> u32) {

@@ -1,11 +1,10 @@
 //! Buffers, their places and their errors.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::{Arc, Mutex};
+mod common;
 
-use emulator::{
-    Arguments, HostMemory, Launch, Memory, MemoryError, Module, Options, run,
-};
+use common::{Device, Host};
+use emulator::{Memory, MemoryError};
 
 #[test]
 fn buffers_are_aligned_apart_and_counted() {
@@ -76,46 +75,20 @@ fn what_was_written_is_known_and_copied() {
     assert_eq!(bytes, [1, 1, 2]);
 }
 
-#[derive(Debug)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl HostMemory for Shared {
-    fn bytes(&self) -> u64 {
-        self.0.lock().unwrap().len() as u64
-    }
-
-    fn read(&self, offset: u64, into: &mut [u8]) {
-        let offset = offset as usize;
-        into.copy_from_slice(&self.0.lock().unwrap()[offset..offset + into.len()]);
-    }
-
-    fn write(&mut self, offset: u64, from: &[u8]) {
-        let offset = offset as usize;
-        self.0.lock().unwrap()[offset..offset + from.len()].copy_from_slice(from);
-    }
-}
-
 /// A kernel answers questions of the host while it runs.
 #[test]
 fn memory_of_the_host_is_shared_at_once() {
-    let ptx = include_str!("../../ptx/transfer-latency.ptx");
-    let module = Module::parse(ptx).unwrap();
-    let bytes = Arc::new(Mutex::new(vec![0; 8]));
-    let mut memory = Memory::new(1 << 20);
+    let mut device = Device::workbook("transfer-latency");
+    let host = Host::new(8);
     let address = 0x7000_0000_0000u64;
-    memory.map_host(address, Box::new(Shared(bytes.clone())), "mailbox").unwrap();
-    let arguments = Arguments::new()
-        .with(address.to_le_bytes())
-        .with((address + 4).to_le_bytes())
-        .with(3u32.to_le_bytes())
-        .with(u32::MAX.to_le_bytes());
+    device.memory.map_host(address, Box::new(host.clone()), "mailbox").unwrap();
+    let arguments = arguments![u64 address, u64 address + 4, u32 3, u32 u32::MAX];
     let kernel = std::thread::spawn(move || {
-        let launch = Launch::new([1, 1, 1], [1, 1, 1], arguments.bytes());
-        run(&module, "answer", &launch, &mut memory, &Options::default()).map(|_| ())
+        device.run("answer", [1, 1, 1], [1, 1, 1], &arguments).map(|_| ())
     });
     for question in [5u32, 9, 2] {
-        bytes.lock().unwrap()[..4].copy_from_slice(&question.to_le_bytes());
-        while bytes.lock().unwrap()[4..] != (question + 1).to_le_bytes() {
+        host.0.lock().unwrap().0[..4].copy_from_slice(&question.to_le_bytes());
+        while host.0.lock().unwrap().0[4..] != (question + 1).to_le_bytes() {
             assert!(!kernel.is_finished() || question == 2);
             std::thread::yield_now();
         }

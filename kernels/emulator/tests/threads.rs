@@ -4,10 +4,8 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
-
-use common::{Device, word};
-use emulator::{Arguments, HostMemory, Memory, Module, Options};
+use common::{Device, Host, word};
+use emulator::{Arguments, Options};
 
 const BLOCKS: u32 = 20;
 
@@ -31,8 +29,7 @@ fn device(body: &str, options: Options) -> Device {
             ret;
         }}"
     );
-    let module = Module::parse(&ptx).unwrap();
-    Device { module, memory: Memory::new(1 << 30), options }
+    Device { options, ..Device::of(&ptx) }
 }
 
 type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
@@ -191,28 +188,6 @@ fn a_block_that_ran_ahead_does_not_run_for_ever() {
     assert!(content[0].0.iter().all(|byte| *byte == 0));
 }
 
-/// Memory of the host that notes where it is accessed: its bytes, and the notes.
-#[derive(Debug)]
-struct Host(Arc<Mutex<(Vec<u8>, Vec<u64>)>>);
-
-impl HostMemory for Host {
-    fn bytes(&self) -> u64 {
-        self.0.lock().unwrap().0.len() as u64
-    }
-
-    fn read(&self, offset: u64, into: &mut [u8]) {
-        let mut host = self.0.lock().unwrap();
-        host.1.push(offset);
-        into.copy_from_slice(&host.0[offset as usize..][..into.len()]);
-    }
-
-    fn write(&mut self, offset: u64, from: &[u8]) {
-        let mut host = self.0.lock().unwrap();
-        host.1.push(offset);
-        host.0[offset as usize..][..from.len()].copy_from_slice(from);
-    }
-}
-
 #[test]
 fn memory_of_the_host_is_accessed_by_one_block_after_the_other() {
     let options = Options { threads: 3, stretch: 1, ..Options::default() };
@@ -224,12 +199,12 @@ fn memory_of_the_host_is_accessed_by_one_block_after_the_other() {
         add.s32 %r5, %r5, %r2;
         st.global.u32 [%rd2+4], %r5;";
     let mut device = device(body, options);
-    let host = Arc::new(Mutex::new((vec![0; 1024 * BLOCKS as usize], Vec::new())));
+    let host = Host::new(1024 * BLOCKS as usize);
     let address = 0x7000_0000_0000u64;
-    device.memory.map_host(address, Box::new(Host(host.clone())), "host").unwrap();
+    device.memory.map_host(address, Box::new(host.clone()), "host").unwrap();
     let arguments = Arguments::new().with([0; 8]).with(address.to_le_bytes());
     device.run("kernel", [BLOCKS, 1, 1], [1, 1, 1], &arguments).unwrap();
-    let host = host.lock().unwrap();
+    let host = host.0.lock().unwrap();
     let blocks = 0..u64::from(BLOCKS);
     let accesses = blocks.flat_map(|block| [1024 * block, 1024 * block + 4]);
     assert!(host.1.iter().copied().eq(accesses), "{:?}", host.1);

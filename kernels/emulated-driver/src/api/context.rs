@@ -10,8 +10,7 @@ use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::{self, Context, Session};
 use crate::gpu;
-use crate::memory::Kind as Held;
-use crate::queue::{Kind, Ticket};
+use crate::queue::Kind;
 
 /// Limits, with their first value and the largest.
 const LIMITS: [(c_uint, usize, usize); 5] = [
@@ -23,7 +22,7 @@ const LIMITS: [(c_uint, usize, usize); 5] = [
 ];
 
 impl Session {
-    fn new_context(&mut self, gpu: usize, flags: c_uint) -> usize {
+    fn new_context(&mut self, gpu: usize) -> usize {
         let handle = self.contexts.insert(Context {
             gpu,
             legacy: 0,
@@ -32,10 +31,9 @@ impl Session {
                 .iter()
                 .map(|(limit, first, _)| (*limit, *first))
                 .collect(),
-            flags,
             failed: None,
         });
-        let legacy = self.queues.open(handle, Kind::Legacy, 0);
+        let legacy = self.queues.open(handle, Kind::Legacy);
         if let Some(context) = self.contexts.get_mut(handle) {
             context.legacy = legacy;
         }
@@ -48,10 +46,7 @@ impl Session {
         let last = self.queues.last_of_all();
         self.finish(&last);
         for address in self.memory.of_context(handle) {
-            let kind = self.memory.starting_at(address).map(|holding| holding.kind);
-            if let Some(kind) = kind {
-                self.free_now(address, kind);
-            }
+            let _ = self.free_now(address, |_| true); // it is held
         }
         let Some(context) = self.contexts.remove(handle) else { return };
         self.queues.retire(context.legacy);
@@ -70,25 +65,6 @@ impl Session {
             self.unload(module);
         }
     }
-
-    /// Frees memory whose context ends.
-    fn free_now(&mut self, address: u64, kind: Held) {
-        let call = self.call;
-        let Ok(holding) = self.memory.let_go(address, call, |_| true) else {
-            return;
-        };
-        // It is in the emulator's memory, unless the work that makes it has failed.
-        let _ = self.memory.unmake(address);
-        match kind {
-            Held::Device => self.gpus[holding.gpu].used_bytes -= holding.bytes,
-            Held::Pool(pool) => {
-                if let Some(pool) = self.pools.get_mut(pool) {
-                    pool.give_back(address, Ticket::DONE);
-                }
-            }
-            Held::Variable | Held::Managed | Held::Pinned | Held::Registered => {}
-        }
-    }
 }
 
 fn check_limit(limit: c_uint) -> Answer<usize> {
@@ -102,7 +78,7 @@ api! {
         context.check()?;
         let handle = match session.gpus[gpu].primary {
             Some(handle) => handle,
-            None => session.new_context(gpu, 0),
+            None => session.new_context(gpu),
         };
         session.gpus[gpu].primary = Some(handle);
         session.gpus[gpu].retained += 1;
@@ -128,32 +104,15 @@ api! {
         }
     }
 
-    fn cuDevicePrimaryCtxGetState(
-        session, device: c_int, flags: Out<c_uint>, active: Out<c_int>,
-    ) {
-        let gpu = session.device(device)?;
-        let context = session.gpus[gpu].primary.and_then(|handle| session.contexts.get(handle));
-        flags.set(context.map_or(0, |context| context.flags))?;
-        active.set(c_int::from(context.is_some()))?;
-    }
-
-    fn cuCtxCreate_v2(session, context: Out<usize>, flags: c_uint, device: c_int) {
-        let gpu = session.device(device)?;
-        context.check()?;
-        let handle = session.new_context(gpu, flags);
-        driver::push_current(handle);
-        context.set(handle)?;
-    }
-
     fn cuCtxCreate_v4(
-        session, context: Out<usize>, parameters: *const c_void, flags: c_uint, device: c_int,
+        session, context: Out<usize>, parameters: *const c_void, _flags: c_uint, device: c_int,
     ) {
         let gpu = session.device(device)?;
         context.check()?;
         if !parameters.is_null() {
             return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "contexts with parameters");
         }
-        let handle = session.new_context(gpu, flags);
+        let handle = session.new_context(gpu);
         driver::push_current(handle);
         context.set(handle)?;
     }
@@ -180,18 +139,6 @@ api! {
         context.set(driver::current().unwrap_or(0))?;
     }
 
-    fn cuCtxPushCurrent_v2(session, context: usize) {
-        if session.contexts.get(context).is_none() {
-            return Err(CUDA_ERROR_INVALID_CONTEXT);
-        }
-        driver::push_current(context);
-    }
-
-    fn cuCtxPopCurrent_v2(session, context: Out<usize>) {
-        let popped = driver::pop_current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-        context.set_if_wanted(popped)?;
-    }
-
     fn cuCtxGetDevice(session, device: Out<c_int>) {
         device.set(session.gpu()? as c_int)?;
     }
@@ -207,16 +154,9 @@ api! {
         session.context()?; // which tells if the work has failed
     }
 
-    fn cuCtxGetFlags(session, flags: Out<c_uint>) {
-        let context = session.context()?;
-        flags.set(session.contexts.get(context).map_or(0, |context| context.flags))?;
-    }
-
-    fn cuCtxSetFlags(session, flags: c_uint) {
-        let handle = session.context()?;
-        if let Some(context) = session.contexts.get_mut(handle) {
-            context.flags = flags;
-        }
+    /// How threads wait makes no difference here.
+    fn cuCtxSetFlags(session, _flags: c_uint) {
+        session.context()?;
     }
 
     fn cuCtxGetLimit(session, value: Out<usize>, limit: c_uint) {
@@ -252,12 +192,5 @@ api! {
         session.context()?;
         least.set_if_wanted(gpu::PRIORITIES.0)?;
         greatest.set_if_wanted(gpu::PRIORITIES.1)?;
-    }
-
-    fn cuCtxGetApiVersion(session, context: usize, version: Out<c_uint>) {
-        if context != 0 && session.contexts.get(context).is_none() {
-            return Err(CUDA_ERROR_INVALID_CONTEXT);
-        }
-        version.set(gpu::CUDA_VERSION as c_uint)?;
     }
 }

@@ -39,15 +39,9 @@ impl Session {
         address: u64,
         bytes: usize,
     ) -> Answer<Where> {
-        let place = match self.memory.locate(address, bytes as u64) {
-            Ok(place) => place,
-            Err(why) => {
-                return self.refuse(
-                    CUDA_ERROR_INVALID_VALUE,
-                    &format!("the {what}: {why}"),
-                );
-            }
-        };
+        let place = self.memory.locate(address, bytes as u64);
+        let place = place.map_err(|why| format!("the {what}: {why}"));
+        let place = self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         // With one address space, device memory may stand for the host's and the driver's
         // host memory for the device's.
         if place == Where::Pageable && end == Device {
@@ -106,9 +100,7 @@ impl Session {
         let last = self.queues.last(queue);
         self.finish(last.as_slice());
         self.trim_pools();
-        let context = self.queues.get(queue).map(|queue| queue.context);
-        let failed = context.and_then(|context| self.contexts.get(context)?.failed);
-        failed.map_or(Ok(()), Err)
+        self.failure_in(self.context_of(queue))
     }
 
     fn fill(
@@ -134,10 +126,6 @@ impl Session {
 }
 
 api! {
-    fn cuMemcpy(session, to: u64, from: u64, bytes: usize) {
-        session.copy((to, Any), (from, Any), bytes, None)?;
-    }
-
     fn cuMemcpyAsync(session, to: u64, from: u64, bytes: usize, stream: usize) {
         session.copy((to, Any), (from, Any), bytes, Some(stream))?;
     }
@@ -167,13 +155,6 @@ api! {
     }
 
     /// Between the memories of two GPUs; peer access only changes the way it takes.
-    fn cuMemcpyPeer(
-        session, to: u64, to_context: usize, from: u64, from_context: usize, bytes: usize,
-    ) {
-        session.known_contexts(&[to_context, from_context])?;
-        session.copy((to, Device), (from, Device), bytes, None)?;
-    }
-
     fn cuMemcpyPeerAsync(
         session, to: u64, to_context: usize, from: u64, from_context: usize, bytes: usize,
         stream: usize,
@@ -209,20 +190,8 @@ api! {
         session.fill(to, &[value], count, None)?;
     }
 
-    fn cuMemsetD16_v2(session, to: u64, value: u16, count: usize) {
-        session.fill(to, &value.to_le_bytes(), count, None)?;
-    }
-
-    fn cuMemsetD32_v2(session, to: u64, value: c_uint, count: usize) {
-        session.fill(to, &value.to_le_bytes(), count, None)?;
-    }
-
     fn cuMemsetD8Async(session, to: u64, value: u8, count: usize, stream: usize) {
         session.fill(to, &[value], count, Some(stream))?;
-    }
-
-    fn cuMemsetD16Async(session, to: u64, value: u16, count: usize, stream: usize) {
-        session.fill(to, &value.to_le_bytes(), count, Some(stream))?;
     }
 
     fn cuMemsetD32Async(session, to: u64, value: c_uint, count: usize, stream: usize) {
@@ -234,9 +203,8 @@ api! {
         session, stream: usize, address: u64, _bytes: usize, _flags: c_uint,
     ) {
         let queue = session.queue(stream)?;
-        if let Err(why) = session.memory.locate(address, 1) {
-            return session.refuse(CUDA_ERROR_INVALID_VALUE, &why);
-        }
+        let place = session.memory.locate(address, 1);
+        session.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         session.enqueue(queue, Work::Nothing)?;
     }
 }

@@ -33,8 +33,7 @@ impl Session {
     }
 
     fn tell_failure_of(&self, event: usize) -> Answer {
-        let context = self.contexts.get(self.event(event)?.context);
-        context.and_then(|context| context.failed).map_or(Ok(()), Err)
+        self.failure_in(self.event(event)?.context)
     }
 
     fn elapsed(&self, place: &Out<f32>, start: usize, end: usize) -> Answer {
@@ -77,15 +76,6 @@ api! {
         if session.queues.get(queue).is_some_and(|queue| queue.context != context) {
             return Err(CUDA_ERROR_INVALID_HANDLE);
         }
-        session.record_event(event, queue)?;
-    }
-
-    fn cuEventRecordWithFlags(session, event: usize, stream: usize, flags: c_uint) {
-        if flags > 1 {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        let queue = session.queue(stream)?;
-        session.event(event)?;
         session.record_event(event, queue)?;
     }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUresult::*;
 
 use crate::call::{Out, api};
-use crate::driver::Executable;
 
 /// Flags of an executable graph that may be combined: free on launch, upload, priorities.
 const EXECUTABLE_FLAGS: c_ulonglong = 0b1011;
@@ -40,7 +39,7 @@ api! {
         if flags & !EXECUTABLE_FLAGS != 0 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        executable.set(session.executables.insert(Executable { graph }))?;
+        executable.set(session.executables.insert(graph))?;
     }
 
     /// There is nothing to bring to the GPU in advance.
@@ -51,8 +50,7 @@ api! {
 
     fn cuGraphLaunch(session, executable: usize, stream: usize) {
         let queue = session.queue(stream)?;
-        let found = session.executables.get(executable).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        let graph = found.graph.clone();
+        let graph = session.executables.get(executable).ok_or(CUDA_ERROR_INVALID_VALUE)?.clone();
         session.launch_graph(&graph, queue)?;
     }
 
@@ -63,13 +61,5 @@ api! {
 
     fn cuGraphDestroy(session, graph: usize) {
         session.graphs.remove(graph).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    }
-
-    fn cuGraphGetNodes(session, graph: usize, nodes: Out<usize>, count: Out<usize>) {
-        let graph = session.graphs.get(graph).ok_or(CUDA_ERROR_INVALID_VALUE)?.clone();
-        if !nodes.is_null() {
-            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "nodes of a graph by themselves");
-        }
-        count.set(graph.len())?;
     }
 }

@@ -3,7 +3,6 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUlaunchConfig;
 use cudarc::driver::sys::CUresult::*;
 
 use crate::answer::Answer;
@@ -61,12 +60,6 @@ impl Session {
         self.enqueue(queue, Work::Launch(Arc::new(launch)))
     }
 
-    fn gpu_of(&self, queue: u32) -> Answer<usize> {
-        let context = self.queues.get(queue).map(|queue| queue.context);
-        let context = context.and_then(|context| self.contexts.get(context));
-        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
-    }
-
     /// What a GPU cannot start at all.
     fn check_shape(&self, function: usize, shape: &Shape) -> Answer {
         let (function, _, kernel) = self.function(function)?;
@@ -104,7 +97,7 @@ impl Session {
         let numbers = launch.arguments.chunks_exact(8).map(|bytes| {
             bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
         });
-        let context = self.queues.get(queue).map_or(0, |queue| queue.context);
+        let context = self.context_of(queue);
         for number in numbers {
             let Some((owner, name)) = self.memory.device_behind(number) else {
                 continue;
@@ -131,21 +124,5 @@ api! {
         let block = [block_x, block_y, block_z];
         let shape = Shape { grid, block, shared_bytes };
         session.launch(function, shape, stream, &parameters, extra)?;
-    }
-
-    fn cuLaunchKernelEx(
-        session, config: In<CUlaunchConfig>, function: usize, parameters: In<usize>,
-        extra: *const c_void,
-    ) {
-        let config = config.get()?;
-        if config.numAttrs != 0 {
-            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "attributes of a launch");
-        }
-        let shape = Shape {
-            grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
-            block: [config.blockDimX, config.blockDimY, config.blockDimZ],
-            shared_bytes: config.sharedMemBytes,
-        };
-        session.launch(function, shape, config.hStream as usize, &parameters, extra)?;
     }
 }

@@ -1,6 +1,6 @@
 //! Memory that is allocated and freed at once: on the GPU, on the host, and managed.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::c_uint;
 
 use cudarc::driver::sys::CUresult::*;
 
@@ -10,7 +10,8 @@ use crate::driver::Session;
 use crate::for_tests;
 use crate::gpu;
 use crate::host::{self, HostRange};
-use crate::memory::{Holding, Kind, Where};
+use crate::memory::{Holding, Kind};
+use crate::queue::Ticket;
 
 /// Flags of `cuMemHostAlloc` and `cuMemHostRegister` that mean something here: portable,
 /// mapped, and write-combined or in I/O memory.
@@ -82,24 +83,42 @@ impl Session {
             for_tests::spoil(holding, address);
             self.finish(&last);
         }
+        let freed = self.free_now(address, right);
+        self.accept(code, freed)?;
+        self.failure_in(context)
+    }
+
+    /// Frees memory that no work uses any more. The error says what is wrong with the
+    /// address.
+    pub(crate) fn free_now(
+        &mut self,
+        address: u64,
+        right: impl Fn(Kind) -> bool,
+    ) -> Result<(), String> {
         let call = self.call;
-        let holding = match self.memory.let_go(address, call, right) {
-            Ok(holding) => holding,
-            Err(why) => return self.refuse(code, &why),
-        };
+        let holding = self.memory.let_go(address, call, right)?;
         // It is there, unless the context's work has failed before it was made.
         let _ = self.memory.unmake(address);
+        self.give_back(address, &holding, Ticket::DONE);
+        Ok(())
+    }
+
+    /// Gives memory back to its pool or its GPU. It can be used again after `freed`.
+    pub(crate) fn give_back(
+        &mut self,
+        address: u64,
+        holding: &Holding,
+        freed: Ticket,
+    ) {
         match holding.kind {
             Kind::Device => self.gpus[holding.gpu].used_bytes -= holding.bytes,
             Kind::Pool(pool) => {
                 if let Some(pool) = self.pools.get_mut(pool) {
-                    pool.give_back(address, crate::queue::Ticket::DONE);
+                    pool.give_back(address, freed);
                 }
             }
             Kind::Variable | Kind::Managed | Kind::Pinned | Kind::Registered => {}
         }
-        let failed = self.contexts.get(context).and_then(|context| context.failed);
-        failed.map_or(Ok(()), Err)
     }
 
     /// An error unless all of the range is managed memory.
@@ -108,9 +127,8 @@ impl Session {
             .memory
             .around(address)
             .is_some_and(|(_, h)| h.kind == Kind::Managed);
-        if let Err(why) = self.memory.locate(address, bytes as u64) {
-            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
-        }
+        let place = self.memory.locate(address, bytes as u64);
+        self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         if managed { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
     }
 }
@@ -153,11 +171,6 @@ api! {
         address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
     }
 
-    fn cuMemAllocHost_v2(session, address: Out<u64>, bytes: usize) {
-        address.check()?;
-        address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
-    }
-
     fn cuMemFreeHost(session, address: u64) {
         session.free(address, CUDA_ERROR_INVALID_VALUE, |kind| kind == Kind::Pinned)?;
     }
@@ -195,31 +208,7 @@ api! {
         place.set(address)?;
     }
 
-    fn cuMemHostGetFlags(session, flags: Out<c_uint>, address: u64) {
-        session.context()?;
-        let kind = session.memory.around(address).map(|(_, holding)| holding.kind);
-        if kind != Some(Kind::Pinned) {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        }
-        flags.set(2)?; // mapped
-    }
-
-    fn cuMemGetAddressRange_v2(session, start: Out<u64>, bytes: Out<usize>, address: u64) {
-        session.context()?;
-        let (first, holding) = session.memory.around(address).ok_or(CUDA_ERROR_NOT_FOUND)?;
-        start.set_if_wanted(first)?;
-        bytes.set_if_wanted(holding.bytes as usize)?;
-    }
-
     /// Managed memory is one memory here: nothing moves.
-    fn cuMemPrefetchAsync(
-        session, address: u64, bytes: usize, _device: c_int, stream: usize,
-    ) {
-        session.check_managed(address, bytes)?;
-        let queue = session.queue(stream)?;
-        session.enqueue(queue, crate::work::Work::Nothing)?;
-    }
-
     fn cuMemPrefetchAsync_v2(
         session, address: u64, bytes: usize, _place: Location,
         _flags: c_uint, stream: usize,
@@ -230,54 +219,10 @@ api! {
     }
 
     /// Advice is taken and changes nothing.
-    fn cuMemAdvise(session, address: u64, bytes: usize, _advice: c_uint, _device: c_int) {
-        session.context()?;
-        session.check_managed(address, bytes)?;
-    }
-
     fn cuMemAdvise_v2(
         session, address: u64, bytes: usize, _advice: c_uint, _place: Location,
     ) {
         session.context()?;
         session.check_managed(address, bytes)?;
-    }
-
-    fn cuPointerGetAttribute(
-        session, value: *mut c_void, attribute: c_uint, address: u64,
-    ) {
-        session.context()?;
-        session.pointer_attribute(value, attribute, address)?;
-    }
-}
-
-impl Session {
-    /// What kind of memory an address lies in, and where that starts.
-    fn pointer_attribute(
-        &self,
-        value: *mut c_void,
-        attribute: c_uint,
-        address: u64,
-    ) -> Answer {
-        use cudarc::driver::sys::CUpointer_attribute_enum as A;
-        let place = self.memory.locate(address, 1).ok();
-        let (start, holding) =
-            self.memory.around(address).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        let is = |name: A| attribute == name as c_uint;
-        let on_host = place == Some(Where::Host);
-        if is(A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
-            Out::new(value).set(if on_host { 1 } else { 2 } as c_uint)
-        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
-            Out::new(value).set(holding.gpu as c_int)
-        } else if is(A::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
-            Out::new(value).set(c_uint::from(holding.kind == Kind::Managed))
-        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
-            Out::new(value).set(address)
-        } else if is(A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
-            Out::new(value).set(start)
-        } else if is(A::CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
-            Out::new(value).set(holding.bytes as usize)
-        } else {
-            self.refuse(CUDA_ERROR_NOT_SUPPORTED, "this attribute of a pointer")
-        }
     }
 }

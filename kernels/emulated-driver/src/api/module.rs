@@ -65,9 +65,7 @@ impl Session {
         let Some(loaded) = self.modules.remove(handle) else { return };
         self.functions.retain(|function| function.module != handle);
         for address in loaded.module.variables().iter().filter_map(|v| v.address) {
-            let call = self.call;
-            let _ = self.memory.let_go(address, call, |kind| kind == Kind::Variable);
-            let _ = self.memory.unmake(address);
+            let _ = self.free_now(address, |kind| kind == Kind::Variable);
         }
     }
 
@@ -232,10 +230,5 @@ api! {
         if config > 3 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-    }
-
-    fn cuFuncGetModule(session, module: Out<usize>, function: usize) {
-        let (found, ..) = session.function(function)?;
-        module.set(found.module)?;
     }
 }

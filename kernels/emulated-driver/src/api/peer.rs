@@ -3,7 +3,6 @@
 
 use std::ffi::{c_int, c_uint};
 
-use cudarc::driver::sys::CUdevice_P2PAttribute_enum::*;
 use cudarc::driver::sys::CUresult::*;
 
 use crate::answer::Answer;
@@ -44,26 +43,6 @@ api! {
     fn cuDeviceCanAccessPeer(session, can: Out<c_int>, device: c_int, peer: c_int) {
         let (device, peer) = (session.device(device)?, session.device(peer)?);
         can.set(c_int::from(device != peer && gpu::can_access_peers()))?;
-    }
-
-    fn cuDeviceGetP2PAttribute(
-        session, value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int,
-    ) {
-        let (from, to) = (session.device(from)?, session.device(to)?);
-        if from == to {
-            return Err(CUDA_ERROR_INVALID_DEVICE);
-        }
-        let is = |name| attribute == name as c_uint;
-        value.set(if is(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED) {
-            c_int::from(gpu::can_access_peers())
-        } else if is(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)
-            || is(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)
-            || attribute == 4
-        {
-            0
-        } else {
-            return Err(CUDA_ERROR_INVALID_VALUE);
-        })?;
     }
 
     fn cuCtxEnablePeerAccess(session, peer: usize, flags: c_uint) {

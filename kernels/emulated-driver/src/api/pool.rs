@@ -44,11 +44,7 @@ impl Session {
                     .ok_or(CUDA_ERROR_OUT_OF_MEMORY)?
             }
         };
-        let gpu = self
-            .pools
-            .get(pool)
-            .map(|pool| pool.gpu)
-            .ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let gpu = self.pool(pool)?.gpu;
         let call = self.call;
         let name = self.memory.new_name(bytes, call);
         let kind = Kind::Pool(pool);
@@ -101,19 +97,10 @@ impl Session {
         }
         let call = self.call;
         let right = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
-        let holding = match self.memory.let_go(address, call, right) {
-            Ok(holding) => holding,
-            Err(why) => return self.refuse(CUDA_ERROR_INVALID_VALUE, &why),
-        };
+        let holding = self.memory.let_go(address, call, right);
+        let holding = self.accept(CUDA_ERROR_INVALID_VALUE, holding)?;
         let freed = self.queues.push(queue, Work::Unmake { address }, vec![]);
-        match holding.kind {
-            Kind::Pool(pool) => {
-                if let Some(pool) = self.pools.get_mut(pool) {
-                    pool.give_back(address, freed);
-                }
-            }
-            _ => self.gpus[holding.gpu].used_bytes -= holding.bytes,
-        }
+        self.give_back(address, &holding, freed);
         self.stray();
         Ok(())
     }
@@ -210,9 +197,8 @@ api! {
     fn cuMemAllocAsync(session, address: Out<u64>, bytes: usize, stream: usize) {
         address.check()?;
         let queue = session.queue(stream)?;
-        let context = session.queues.get(queue).map_or(0, |queue| queue.context);
-        let gpu = session.contexts.get(context).map(|context| context.gpu);
-        let pool = session.gpus[gpu.ok_or(CUDA_ERROR_INVALID_CONTEXT)?].pool;
+        let gpu = session.gpu_of(queue)?;
+        let pool = session.gpus[gpu].pool;
         address.set(session.allocate_from(pool, bytes, stream)?)?;
     }
 

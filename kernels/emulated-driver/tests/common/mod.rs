@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{
     CudaContext, CudaModule, CudaStream, DevicePtrMut, DriverError, LaunchConfig,
-    PushKernelArg, sys,
+    PinnedHostSlice, PushKernelArg, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -41,6 +41,23 @@ pub(crate) fn context(gpu: usize) -> Arc<CudaContext> {
     // SAFETY: tests order their streams themselves.
     unsafe { context.disable_event_tracking() };
     context
+}
+
+/// Two streams of a context.
+pub(crate) fn streams(context: &Arc<CudaContext>) -> [Arc<CudaStream>; 2] {
+    [context.new_stream().unwrap(), context.new_stream().unwrap()]
+}
+
+/// Pinned memory with these words in it.
+pub(crate) fn pinned(
+    context: &Arc<CudaContext>,
+    words: &[u32],
+) -> PinnedHostSlice<u32> {
+    // SAFETY: all words are written in the next line.
+    let pinned = unsafe { context.alloc_pinned_with_flags(words.len(), 0) };
+    let mut pinned = pinned.unwrap();
+    pinned.as_mut_slice().unwrap().copy_from_slice(words);
+    pinned
 }
 
 /// Kernels for tests: `add(data, count, number)` adds to each word, one word a thread.

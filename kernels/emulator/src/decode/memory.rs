@@ -143,7 +143,7 @@ impl Decoder<'_> {
         let named = self.access(name)?;
         // Behind the address there may be a cache policy.
         let ([result, address] | [result, address, _]) = operands else {
-            return Err(self.unsupported(&format!("{name} with these operands")));
+            return Err(self.wrong_operands(name));
         };
         if !named.rest.is_empty() {
             return Err(self.unsupported(name));
@@ -206,7 +206,7 @@ impl Decoder<'_> {
     pub(super) fn store(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let named = self.access(name)?;
         let ([address, value] | [address, value, _]) = operands else {
-            return Err(self.unsupported(&format!("{name} with these operands")));
+            return Err(self.wrong_operands(name));
         };
         if !named.rest.is_empty() || named.space == Space::Constant {
             return Err(self.unsupported(name));
@@ -276,9 +276,7 @@ impl Decoder<'_> {
         let swap = match (is_swap, rest.next()) {
             (true, Some(swap)) => Some(self.source(swap, class)?),
             (false, None) => None,
-            _ => {
-                return Err(self.unsupported(&format!("{name} with these operands")));
-            }
+            _ => return Err(self.wrong_operands(name)),
         };
         self.note_width(address.space, named.bytes);
         let bytes = named.bytes;
@@ -313,9 +311,7 @@ impl Decoder<'_> {
         }
         let (to, from, bytes, rest) = match operands {
             [to, from, Operand::Bits(bytes), rest @ ..] => (to, from, *bytes, rest),
-            _ => {
-                return Err(self.unsupported(&format!("{name} with these operands")));
-            }
+            _ => return Err(self.wrong_operands(name)),
         };
         if !matches!(bytes, 4 | 8 | 16) {
             return Err(self.error(format!("{name} copies 4, 8 or 16 bytes")));
@@ -324,9 +320,7 @@ impl Decoder<'_> {
             [] => None,
             [_] if name.contains("cache_hint") => None,
             [size] | [size, _] => Some(self.source(size, Class::Narrow)?),
-            _ => {
-                return Err(self.unsupported(&format!("{name} with these operands")));
-            }
+            _ => return Err(self.wrong_operands(name)),
         };
         let to = self.address(to, Space::Shared)?;
         let from = self.address(from, Space::Global)?;

@@ -83,6 +83,14 @@ impl Decoder<'_> {
         }
     }
 
+    /// `p|q`: the first, and the second if there is one.
+    pub(super) fn both(operand: &Operand) -> (&Operand, Option<&Operand>) {
+        match operand {
+            Operand::Both(first, second) => (first, Some(second)),
+            only => (only, None),
+        }
+    }
+
     pub(super) fn constant(&mut self, class: Class, preset: Preset) -> Result<Slot> {
         let preset = match preset {
             Preset::Bits(bits) if class == Class::Narrow => {
@@ -168,7 +176,7 @@ impl Decoder<'_> {
             return Err(self.error(format!("{name} has no operands")));
         };
         if sources.len() != operation.sources.len() {
-            return Err(self.unsupported(&format!("{name} with these operands")));
+            return Err(self.wrong_operands(name));
         }
         let mut slots = Vec::new();
         for (source, class) in sources.iter().zip(operation.sources) {
@@ -195,30 +203,19 @@ impl Decoder<'_> {
         let (results, a, b, c) = match (operands, combine) {
             ([results, a, b], None) => (results, a, b, None),
             ([results, a, b, c], Some(_)) => (results, a, b, Some(c)),
-            _ => {
-                return Err(self.unsupported(&format!("{name} with these operands")));
-            }
+            _ => return Err(self.wrong_operands(name)),
         };
         let sources = [
             self.source(a, operation.sources[0])?,
             self.source(b, operation.sources[1])?,
         ];
-        let (yes, no) = match results {
-            Operand::Both(yes, no) => (&**yes, Some(&**no)),
-            yes => (yes, None),
-        };
+        let (yes, no) = Self::both(results);
         let yes = self.result(yes, Class::Predicate)?;
         if c.is_none() && no.is_none() {
             return self.apply(operation, yes, &sources);
         }
-        let also = match c {
-            Some(c) => Some(self.source(c, Class::Predicate)?),
-            None => None,
-        };
-        let no = match no {
-            Some(no) => Some(self.result(no, Class::Predicate)?),
-            None => None,
-        };
+        let also = c.map(|c| self.source(c, Class::Predicate)).transpose()?;
+        let no = no.map(|no| self.result(no, Class::Predicate)).transpose()?;
         // The last of several instructions would run under a changed guard.
         let guard = self.guard.map(|(guard, _)| guard);
         if no.is_some() && [Some(yes.index), no.map(|no| no.index)].contains(&guard)

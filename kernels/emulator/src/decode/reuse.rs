@@ -29,14 +29,19 @@ pub(super) fn reuse(program: &mut Program) {
     let moves =
         |slot: &Slot| lives.get(slot).is_some_and(|life| is_free(slot, life));
     // Those that stay come first, in their old order.
-    let mut counts = Counts::default();
+    let mut counts = [0; 3];
+    let mut new_place = |class| {
+        let count = &mut counts[class as usize];
+        *count += 1;
+        (*count - 1) as u16
+    };
     let mut places = HashMap::new();
     let mut kept = (lives.keys().chain(&preset).copied())
         .filter(|slot| !moves(slot))
         .collect::<Vec<_>>();
     kept.sort_unstable_by_key(|slot| slot.index);
     for slot in kept {
-        places.entry(slot).or_insert_with(|| counts.new_place(slot.class));
+        places.entry(slot).or_insert_with(|| new_place(slot.class));
     }
     let mut free = HashMap::<Class, Vec<u16>>::new();
     for (place, instruction) in program.code.iter_mut().enumerate() {
@@ -49,7 +54,7 @@ pub(super) fn reuse(program: &mut Program) {
             let old = *slot;
             let new = *places.entry(old).or_insert_with(|| {
                 let free = free.entry(old.class).or_default();
-                free.pop().unwrap_or_else(|| counts.new_place(old.class))
+                free.pop().unwrap_or_else(|| new_place(old.class))
             });
             slot.index = new;
             if moves(&old) && lives[&old].last == place {
@@ -66,28 +71,7 @@ pub(super) fn reuse(program: &mut Program) {
     for (slot, _) in &mut program.presets {
         slot.index = places[slot];
     }
-    program.narrow = counts.narrow.into();
-    program.wide = counts.wide.into();
-    program.predicates = counts.predicates.into();
-}
-
-#[derive(Default)]
-struct Counts {
-    narrow: u16,
-    wide: u16,
-    predicates: u16,
-}
-
-impl Counts {
-    fn new_place(&mut self, class: Class) -> u16 {
-        let count = match class {
-            Class::Narrow => &mut self.narrow,
-            Class::Wide => &mut self.wide,
-            Class::Predicate => &mut self.predicates,
-        };
-        *count += 1;
-        *count - 1
-    }
+    program.registers = counts;
 }
 
 fn lives(program: &mut Program, starts: &[usize]) -> HashMap<Slot, Life> {
@@ -116,6 +100,7 @@ fn lives(program: &mut Program, starts: &[usize]) -> HashMap<Slot, Life> {
 /// Calls `visit` for each register of an operation, first for those that are read, and
 /// tells whether it is written.
 pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, bool)) {
+    let loads = matches!(operation, Op::Load(_));
     match operation {
         Op::Compute(operation, operands) => {
             let mut visit_index = |class, index: &mut u16, is_result| {
@@ -130,17 +115,13 @@ pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, boo
             }
             visit_index(operation.result, &mut operands.result, true);
         }
-        Op::Load(access) => {
-            visit(&mut access.address.base, false);
-            access.registers.iter_mut().flatten().for_each(|slot| visit(slot, true));
-        }
-        Op::Store(access) => {
+        Op::Load(access) | Op::Store(access) => {
             visit(&mut access.address.base, false);
             access
                 .registers
                 .iter_mut()
                 .flatten()
-                .for_each(|slot| visit(slot, false));
+                .for_each(|slot| visit(slot, loads));
         }
         Op::Atomic(atomic) => {
             visit(&mut atomic.address.base, false);
@@ -179,7 +160,7 @@ pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, boo
         Op::Match(matching) => {
             visit(&mut matching.value, false);
             visit(&mut matching.members, false);
-            matching.result.iter_mut().for_each(|slot| visit(slot, true));
+            visit(&mut matching.result, true);
             matching.agreed.iter_mut().for_each(|slot| visit(slot, true));
         }
         Op::Reduce(reduce) => {

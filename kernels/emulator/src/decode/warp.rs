@@ -61,9 +61,7 @@ impl Decoder<'_> {
                 barrier.number = self.narrow(number)?;
                 barrier.threads = Some(self.narrow(threads)?);
             }
-            _ => {
-                return Err(self.unsupported(&format!("{name} with these operands")));
-            }
+            _ => return Err(self.wrong_operands(name)),
         }
         if barrier.only_arrive && barrier.threads.is_none() {
             return Err(self.error(format!("{name} must tell how many threads")));
@@ -88,17 +86,13 @@ impl Decoder<'_> {
             return Err(self.unsupported(name));
         }
         let [result, value, lane, clamp, members] = self.exactly(name, operands)?;
-        let (result, in_range) = match result {
-            Operand::Both(result, in_range) => (&**result, Some(&**in_range)),
-            result => (result, None),
-        };
+        let (result, in_range) = Self::both(result);
         let shuffle = Shuffle {
             kind,
             result: self.any_register(result)?,
-            in_range: match in_range {
-                Some(in_range) => Some(self.result(in_range, Class::Predicate)?),
-                None => None,
-            },
+            in_range: in_range
+                .map(|in_range| self.result(in_range, Class::Predicate))
+                .transpose()?,
             value: self.narrow(value)?,
             lane: self.narrow(lane)?,
             clamp: self.narrow(clamp)?,
@@ -149,17 +143,13 @@ impl Decoder<'_> {
             _ => return Err(self.unsupported(name)),
         };
         let [result, value, members] = self.exactly(name, operands)?;
-        let (result, agreed) = match result {
-            Operand::Both(result, agreed) => (&**result, Some(&**agreed)),
-            result => (result, None),
-        };
+        let (result, agreed) = Self::both(result);
         let matching = Match {
             all,
-            result: Some(self.result(result, Class::Narrow)?),
-            agreed: match agreed {
-                Some(agreed) => Some(self.result(agreed, Class::Predicate)?),
-                None => None,
-            },
+            result: self.result(result, Class::Narrow)?,
+            agreed: agreed
+                .map(|agreed| self.result(agreed, Class::Predicate))
+                .transpose()?,
             value: self.source(value, class)?,
             members: self.narrow(members)?,
         };

@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_of};
-use crate::machine::lane::Direction;
+use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, extended};
 use crate::program::{Access, Address};
@@ -63,11 +63,11 @@ impl Machine<'_> {
             match (access.bytes, slot.class) {
                 (4, Class::Narrow) => {
                     let row = &mut registers.narrow[index];
-                    take(stage, number, count, lanes, row);
+                    take(stage, number, count, lanes, row, u32::from_le_bytes);
                 }
                 (8, Class::Wide) => {
                     let row = &mut registers.wide[index];
-                    take(stage, number, count, lanes, row);
+                    take(stage, number, count, lanes, row, u64::from_le_bytes);
                 }
                 _ => {
                     for lane in active(lanes) {
@@ -98,11 +98,11 @@ impl Machine<'_> {
             match (access.bytes, slot.class) {
                 (4, Class::Narrow) => {
                     let row = &registers.narrow[index];
-                    put(stage, number, count, row);
+                    put(stage, number, count, row, u32::to_le_bytes);
                 }
                 (8, Class::Wide) => {
                     let row = &registers.wide[index];
-                    put(stage, number, count, row);
+                    put(stage, number, count, row, u64::to_le_bytes);
                 }
                 _ => {
                     for lane in active(lanes) {
@@ -231,7 +231,8 @@ impl Machine<'_> {
             self.shared.touch_lanes(addresses, *lanes, bytes, first)
         {
             let address = addresses[lane];
-            return Err(self.race(warp, lane, address, bytes, direction, race));
+            let access = LaneAccess { lane, address, bytes, direction };
+            return Err(self.race(warp, access, race));
         }
         let stage = &mut self.stage;
         match direction.writes() {
@@ -259,7 +260,9 @@ impl Machine<'_> {
         let mut lanes = active(part.lanes);
         let lane =
             lanes.find(|lane| part.addresses[*lane] & wrong != 0).unwrap_or(0);
-        Err(self.misaligned(warp, lane, part.addresses[lane], bytes, direction))
+        let address = part.addresses[lane];
+        let access = LaneAccess { lane, address, bytes, direction };
+        Err(self.misaligned(warp, access))
     }
 
     fn move_global(
@@ -291,7 +294,8 @@ impl Machine<'_> {
                     if let Some(unwritten) = unwritten.filter(|_| check) {
                         let lane = (unwritten - offset) as usize / bytes;
                         let address = addresses[lane];
-                        return Err(self.unwritten(warp, lane, address, bytes));
+                        let access = LaneAccess { lane, address, bytes, direction };
+                        return Err(self.unwritten(warp, access));
                     }
                 }
             }
@@ -310,9 +314,10 @@ impl Machine<'_> {
         }
         for lane in active(*lanes) {
             let address = addresses[lane];
+            let access = LaneAccess { lane, address, bytes, direction };
             let at = match self.memory.holds(hint, address, bytes) {
                 true => hint,
-                false => self.locate(warp, lane, address, bytes, direction)?,
+                false => self.locate(warp, access)?,
             };
             let offset = address - self.memory.store(at).address;
             let place = &mut self.stage[lane * bytes..][..bytes];
@@ -321,7 +326,7 @@ impl Machine<'_> {
                 false => {
                     let unwritten = self.memory.read(at, offset, place);
                     if check && unwritten.is_some() {
-                        return Err(self.unwritten(warp, lane, address, bytes));
+                        return Err(self.unwritten(warp, access));
                     }
                 }
             }
@@ -337,92 +342,66 @@ struct Part<'a> {
     lanes: u32,
 }
 
-/// A register's value in one lane: its bits, and the bytes that they are.
-trait Bits<const BYTES: usize>: Copy {
-    fn of_bytes(bytes: [u8; BYTES]) -> Self;
-    fn bytes(self) -> [u8; BYTES];
-}
-
-impl Bits<4> for u32 {
-    #[inline(always)]
-    fn of_bytes(bytes: [u8; 4]) -> Self {
-        Self::from_le_bytes(bytes)
-    }
-
-    #[inline(always)]
-    fn bytes(self) -> [u8; 4] {
-        self.to_le_bytes()
-    }
-}
-
-impl Bits<8> for u64 {
-    #[inline(always)]
-    fn of_bytes(bytes: [u8; 8]) -> Self {
-        Self::from_le_bytes(bytes)
-    }
-
-    #[inline(always)]
-    fn bytes(self) -> [u8; 8] {
-        self.to_le_bytes()
-    }
-}
-
 /// Takes a value for each lane out of the stage, where each lane has `count` of them: the
 /// one with this number.
-fn take<B: Bits<BYTES>, const BYTES: usize>(
+fn take<T, const BYTES: usize>(
     stage: &[u8],
     number: usize,
     count: usize,
     lanes: u32,
-    row: &mut [B; WARP],
+    row: &mut [T; WARP],
+    of_bytes: impl Fn([u8; BYTES]) -> T,
 ) {
-    fn each<B: Bits<BYTES>, const BYTES: usize, const COUNT: usize>(
+    fn each<T, const BYTES: usize, const COUNT: usize>(
         values: &[[u8; BYTES]],
         number: usize,
         lanes: u32,
-        row: &mut [B; WARP],
+        row: &mut [T; WARP],
+        of_bytes: impl Fn([u8; BYTES]) -> T,
     ) {
         let values = row.iter_mut().zip(values.as_chunks::<COUNT>().0);
         if lanes == u32::MAX {
-            values.for_each(|(old, values)| *old = B::of_bytes(values[number]));
+            values.for_each(|(old, values)| *old = of_bytes(values[number]));
             return;
         }
         for (lane, (old, values)) in values.enumerate() {
             if lanes >> lane & 1 == 1 {
-                *old = B::of_bytes(values[number]);
+                *old = of_bytes(values[number]);
             }
         }
     }
     let values = stage.as_chunks().0;
     match count {
-        1 => each::<B, BYTES, 1>(values, 0, lanes, row),
-        2 => each::<B, BYTES, 2>(values, number, lanes, row),
-        4 => each::<B, BYTES, 4>(values, number, lanes, row),
-        _ => each::<B, BYTES, 8>(values, number, lanes, row),
+        1 => each::<_, BYTES, 1>(values, 0, lanes, row, of_bytes),
+        2 => each::<_, BYTES, 2>(values, number, lanes, row, of_bytes),
+        4 => each::<_, BYTES, 4>(values, number, lanes, row, of_bytes),
+        _ => each::<_, BYTES, 8>(values, number, lanes, row, of_bytes),
     }
 }
 
 /// Puts a value for each lane on the stage, where [`take`] finds it.
-fn put<B: Bits<BYTES>, const BYTES: usize>(
+fn put<T: Copy, const BYTES: usize>(
     stage: &mut [u8],
     number: usize,
     count: usize,
-    row: &[B; WARP],
+    row: &[T; WARP],
+    bytes: impl Fn(T) -> [u8; BYTES],
 ) {
-    fn each<B: Bits<BYTES>, const BYTES: usize, const COUNT: usize>(
+    fn each<T: Copy, const BYTES: usize, const COUNT: usize>(
         values: &mut [[u8; BYTES]],
         number: usize,
-        row: &[B; WARP],
+        row: &[T; WARP],
+        bytes: impl Fn(T) -> [u8; BYTES],
     ) {
         for (value, values) in row.iter().zip(values.as_chunks_mut::<COUNT>().0) {
-            values[number] = value.bytes();
+            values[number] = bytes(*value);
         }
     }
     let values = stage.as_chunks_mut().0;
     match count {
-        1 => each::<B, BYTES, 1>(values, 0, row),
-        2 => each::<B, BYTES, 2>(values, number, row),
-        4 => each::<B, BYTES, 4>(values, number, row),
-        _ => each::<B, BYTES, 8>(values, number, row),
+        1 => each::<_, BYTES, 1>(values, 0, row, bytes),
+        2 => each::<_, BYTES, 2>(values, number, row, bytes),
+        4 => each::<_, BYTES, 4>(values, number, row, bytes),
+        _ => each::<_, BYTES, 8>(values, number, row, bytes),
     }
 }

@@ -72,8 +72,7 @@ pub(super) fn combine(
     match (kind, number) {
         (AtomicKind::Add, Number::Float) => add(bytes, old, operand),
         (AtomicKind::Add, Number::Pair) => {
-            let sum = |a: F16, b: F16, _| F16::from_f64(a.to_f64() + b.to_f64());
-            each_half(old as u32, operand as u32, 0, sum).into()
+            each_half([old as u32, operand as u32], |[a, b]| a + b).into()
         }
         (AtomicKind::Add, _) => old.wrapping_add(operand),
         (AtomicKind::Min, Number::Signed) => {

@@ -19,7 +19,7 @@ impl Machine<'_> {
         let number = warp.registers.get(barrier.number, lane) as u32;
         if number >= 16 {
             let what = format!("there are barriers 0 to 15, but not {number}");
-            return Err(self.fault(warp, FaultKind::Barrier, warp.lanes, what));
+            return Err(self.fault(warp, FaultKind::Barrier, lane, what));
         }
         let threads = barrier.threads;
         let threads = threads.map(|slot| warp.registers.get(slot, lane) as u32);

@@ -57,12 +57,10 @@ impl Machine<'_> {
         };
         warp.take_waiting(is_for_lanes, |warp, waiting| {
             let Group { pc, lanes } = waiting.group;
-            let (members, here, next) = match &program.code[pc].operation {
-                Op::WarpBarrier(members) => (*members, at_barrier, pc + 1),
-                Op::Shuffle(shuffle) => (shuffle.members, lanes, pc),
-                Op::Vote(vote) => (vote.members, lanes, pc),
-                Op::Match(matching) => (matching.members, lanes, pc),
-                Op::Reduce(reduce) => (reduce.members, lanes, pc),
+            let operation = &program.code[pc].operation;
+            let (members, here, next) = match (operation, operation.members()) {
+                (Op::WarpBarrier(members), _) => (*members, at_barrier, pc + 1),
+                (_, Some(members)) => (members, lanes, pc),
                 _ => return,
             };
             let ready = ready(warp, members, here) & lanes;
@@ -84,12 +82,7 @@ impl Machine<'_> {
                 let what = format!(
                     "lane {lane} takes part, but the mask {members:#010x} leaves it out"
                 );
-                return Err(self.fault(
-                    warp,
-                    FaultKind::InactiveLane,
-                    1 << lane,
-                    what,
-                ));
+                return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
             }
         }
         Ok(())
@@ -133,12 +126,7 @@ impl Machine<'_> {
                      active lanes are {}",
                     list(there)
                 );
-                return Err(self.fault(
-                    warp,
-                    FaultKind::InactiveLane,
-                    1 << lane,
-                    what,
-                ));
+                return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
             }
             // Of a lane that takes no part there is no telling what is in its registers.
             let source = if there >> source & 1 == 1 { source } else { lane };
@@ -183,9 +171,7 @@ impl Machine<'_> {
             }
             let agreed = equal == members;
             let result = if matching.all && !agreed { 0 } else { equal };
-            if let Some(slot) = matching.result {
-                warp.registers.set(slot, lane, result.into());
-            }
+            warp.registers.set(matching.result, lane, result.into());
             if let Some(slot) = matching.agreed {
                 warp.registers.set(slot, lane, agreed.into());
             }

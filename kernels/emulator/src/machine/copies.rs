@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::access::{active, sectors_of};
-use crate::machine::lane::Direction;
+use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
 use crate::program::CopyAsync;
@@ -83,18 +83,17 @@ impl Machine<'_> {
                 warp.registers.get(slot, lane).min(copy.bytes as u64) as usize
             });
             reading |= u32::from(wanted > 0) << lane;
-            for (address, direction) in
-                [(from[lane], Direction::Read), (to, Direction::Write)]
-            {
-                if address % copy.bytes as u64 != 0 {
-                    let bytes = copy.bytes;
-                    return Err(
-                        self.misaligned(warp, lane, address, bytes, direction)
-                    );
+            let (bytes, direction) = (copy.bytes, Direction::Read);
+            let read = LaneAccess { lane, address: from[lane], bytes, direction };
+            let direction = Direction::Write;
+            let write = LaneAccess { address: to, direction, ..read };
+            for access in [read, write] {
+                if access.address % bytes as u64 != 0 {
+                    return Err(self.misaligned(warp, access));
                 }
             }
             if wanted > 0 {
-                self.locate(warp, lane, from[lane], wanted, Direction::Read)?;
+                self.locate(warp, LaneAccess { bytes: wanted, ..read })?;
             }
             warp.copies.start(lane, to, from[lane], copy.bytes, wanted);
         }

@@ -51,6 +51,15 @@ impl Direction {
     }
 }
 
+/// One lane's access.
+#[derive(Clone, Copy)]
+pub(super) struct LaneAccess {
+    pub(super) lane: usize,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+    pub(super) direction: Direction,
+}
+
 impl Machine<'_> {
     /// One lane's access, to any space.
     pub(super) fn read_lane(
@@ -63,17 +72,18 @@ impl Machine<'_> {
         direction: Direction,
     ) -> Result<()> {
         let bytes = into.len();
+        let access = LaneAccess { lane, address, bytes, direction };
         if !address.is_multiple_of(bytes as u64) {
-            return Err(self.misaligned(warp, lane, address, bytes, direction));
+            return Err(self.misaligned(warp, access));
         }
         match space {
             Space::Shared => {
-                self.touch_shared(warp, lane, address, bytes, direction)?;
+                self.touch_shared(warp, access)?;
                 let start = address as usize;
                 into.copy_from_slice(&self.shared.bytes[start..start + bytes]);
             }
             Space::Local => {
-                let start = self.local(warp, lane, address, bytes, direction)?;
+                let start = self.local(warp, access)?;
                 into.copy_from_slice(&warp.local[start..start + bytes]);
             }
             Space::Parameter => {
@@ -90,18 +100,18 @@ impl Machine<'_> {
                     return Err(self.fault(
                         warp,
                         FaultKind::OutOfBounds,
-                        1 << lane,
+                        lane,
                         what,
                     ));
                 };
                 into.copy_from_slice(part);
             }
             Space::Global | Space::Constant | Space::Generic => {
-                let at = self.locate(warp, lane, address, bytes, direction)?;
+                let at = self.locate(warp, access)?;
                 let offset = address - self.memory.store(at).address;
                 let unwritten = self.memory.read(at, offset, into);
                 if self.options.checks.initialised && unwritten.is_some() {
-                    return Err(self.unwritten(warp, lane, address, bytes));
+                    return Err(self.unwritten(warp, access));
                 }
             }
         }
@@ -119,28 +129,24 @@ impl Machine<'_> {
         direction: Direction,
     ) -> Result<()> {
         let bytes = from.len();
+        let access = LaneAccess { lane, address, bytes, direction };
         match space {
             Space::Shared => {
-                self.touch_shared(warp, lane, address, bytes, direction)?;
+                self.touch_shared(warp, access)?;
                 let start = address as usize;
                 self.shared.written.set(address, bytes as u64);
                 self.shared.bytes[start..start + bytes].copy_from_slice(from);
             }
             Space::Local => {
-                let start = self.local(warp, lane, address, bytes, direction)?;
+                let start = self.local(warp, access)?;
                 warp.local[start..start + bytes].copy_from_slice(from);
             }
             Space::Parameter => {
                 let what = "writes to a parameter of the kernel".to_owned();
-                return Err(self.fault(
-                    warp,
-                    FaultKind::OutOfBounds,
-                    1 << lane,
-                    what,
-                ));
+                return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
             }
             Space::Global | Space::Constant | Space::Generic => {
-                let at = self.locate(warp, lane, address, bytes, direction)?;
+                let at = self.locate(warp, access)?;
                 let offset = address - self.memory.store(at).address;
                 self.memory.write(at, offset, from);
             }
@@ -149,14 +155,8 @@ impl Machine<'_> {
     }
 
     /// Where an address of a lane's local memory is among those of the warp.
-    fn local(
-        &self,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-        direction: Direction,
-    ) -> Result<usize> {
+    fn local(&self, warp: &Warp, access: LaneAccess) -> Result<usize> {
+        let LaneAccess { lane, address, bytes, direction } = access;
         let size = self.program.local_bytes as usize;
         let end = address.checked_add(bytes as u64);
         if end.is_none_or(|end| end > size as u64) {
@@ -165,20 +165,14 @@ impl Machine<'_> {
                 "{verb} {bytes} bytes at {address:#x} of local memory, which has {size} \
                  bytes"
             );
-            return Err(self.fault(warp, FaultKind::OutOfBounds, 1 << lane, what));
+            return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
         Ok(lane * size + address as usize)
     }
 
     /// Checks an access to shared memory.
-    fn touch_shared(
-        &mut self,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-        direction: Direction,
-    ) -> Result<()> {
+    fn touch_shared(&mut self, warp: &Warp, access: LaneAccess) -> Result<()> {
+        let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
         if !self.shared.holds(address, bytes) {
             let size = self.shared.bytes.len();
@@ -187,7 +181,7 @@ impl Machine<'_> {
                 "{verb} {bytes} bytes at {address:#x} of shared memory: {past} bytes past \
                  the end of the block's {size} bytes"
             );
-            return Err(self.fault(warp, FaultKind::OutOfBounds, 1 << lane, what));
+            return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
         if self.options.checks.initialised
             && direction.reads()
@@ -197,13 +191,11 @@ impl Machine<'_> {
                 "reads {bytes} bytes at {address:#x} of shared memory, where the block \
                  has written nothing"
             );
-            return Err(self.fault(warp, FaultKind::Uninitialised, 1 << lane, what));
+            return Err(self.fault(warp, FaultKind::Uninitialised, lane, what));
         }
         let touch = direction.touch((warp.index * WARP + lane) as u16);
         match self.shared.touch(address, bytes, touch) {
-            Some(race) => {
-                Err(self.race(warp, lane, address, bytes, direction, race))
-            }
+            Some(race) => Err(self.race(warp, access, race)),
             None => Ok(()),
         }
     }
@@ -211,12 +203,10 @@ impl Machine<'_> {
     pub(super) fn race(
         &self,
         warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-        direction: Direction,
+        access: LaneAccess,
         race: Race,
     ) -> Box<Fault> {
+        let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
         let other = match race.thread.map(|thread| self.thread_at(thread.into())) {
             Some([x, y, z]) => format!("thread ({x}, {y}, {z})"),
@@ -227,32 +217,20 @@ impl Machine<'_> {
             "{verb} {bytes} bytes at {address:#x} of shared memory, which {other} \
              {does}, with no barrier between"
         );
-        self.fault(warp, FaultKind::Race, 1 << lane, what)
+        self.fault(warp, FaultKind::Race, lane, what)
     }
 
-    pub(super) fn misaligned(
-        &self,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-        direction: Direction,
-    ) -> Box<Fault> {
+    pub(super) fn misaligned(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
+        let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
         let what = format!(
             "{verb} {bytes} bytes at {address:#x}, which is no multiple of {bytes}"
         );
-        self.fault(warp, FaultKind::Misaligned, 1 << lane, what)
+        self.fault(warp, FaultKind::Misaligned, lane, what)
     }
 
-    pub(super) fn locate(
-        &self,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-        direction: Direction,
-    ) -> Result<usize> {
+    pub(super) fn locate(&self, warp: &Warp, access: LaneAccess) -> Result<usize> {
+        let LaneAccess { lane, address, bytes, direction } = access;
         if let Some(found) = self.memory.find(address, bytes as u64) {
             return Ok(found);
         }
@@ -266,22 +244,17 @@ impl Machine<'_> {
             }
             error => (FaultKind::OutOfBounds, format!("{verb} {error}")),
         };
-        Err(self.fault(warp, kind, 1 << lane, what))
+        Err(self.fault(warp, kind, lane, what))
     }
 
-    pub(super) fn unwritten(
-        &self,
-        warp: &Warp,
-        lane: usize,
-        address: u64,
-        bytes: usize,
-    ) -> Box<Fault> {
+    pub(super) fn unwritten(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
+        let LaneAccess { lane, address, bytes, .. } = access;
         let buffer = self.memory.buffer(address);
         let place = buffer.map_or(String::new(), |buffer| {
             let offset = address - buffer.address;
             format!(": {offset} bytes into {} nothing was written", buffer.name)
         });
         let what = format!("reads {bytes} bytes at {address:#x}{place}");
-        self.fault(warp, FaultKind::Uninitialised, 1 << lane, what)
+        self.fault(warp, FaultKind::Uninitialised, lane, what)
     }
 }

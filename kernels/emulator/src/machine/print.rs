@@ -52,7 +52,7 @@ impl Machine<'_> {
             }
             _ => "an assertion failed".to_owned(),
         };
-        self.fault(warp, FaultKind::Assertion, lanes, what)
+        self.fault(warp, FaultKind::Assertion, lane, what)
     }
 
     /// A pointer in local memory.

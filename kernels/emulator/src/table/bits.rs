@@ -4,15 +4,24 @@ use crate::registers::{Operation, operation};
 use crate::space;
 use crate::table::Form;
 
+/// An operation for each size of its operands, whose type it calls `Bits`.
+macro_rules! sized {
+    ($size:expr, $operation:expr) => {
+        by_type!($size, Bits, [2 u16, 4 u32, 8 u64], $operation)
+    };
+}
+
+/// The same for 32 and 64 bits only.
+macro_rules! long {
+    ($size:expr, $operation:expr) => {
+        by_type!($size, Bits, [4 u32, 8 u64], $operation)
+    };
+}
+
 /// Operations with results of the operands' size, for bits of any type.
 macro_rules! any_bits {
     ($size:expr, |$($name:ident),*| $body:expr) => {
-        match $size {
-            2 => operation!(|$($name: u16),*| -> u16 { $body }),
-            4 => operation!(|$($name: u32),*| -> u32 { $body }),
-            8 => operation!(|$($name: u64),*| -> u64 { $body }),
-            _ => return None,
-        }
+        sized!($size, operation!(|$($name: Bits),*| -> Bits { $body }))
     };
 }
 
@@ -33,71 +42,55 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         "xor" => any_bits!(size, |a, b| a ^ b),
         "not" => any_bits!(size, |a| !a),
         "cnot" => any_bits!(size, |a| if a == 0 { 1 } else { 0 }),
-        "selp" => match size {
-            2 => operation!(|a: u16, b: u16, p: bool| -> u16 {
+        "selp" => sized!(
+            size,
+            operation!(|a: Bits, b: Bits, p: bool| -> Bits {
                 if p { a } else { b }
-            }),
-            4 => operation!(|a: u32, b: u32, p: bool| -> u32 {
-                if p { a } else { b }
-            }),
-            8 => operation!(|a: u64, b: u64, p: bool| -> u64 {
-                if p { a } else { b }
-            }),
-            _ => return None,
-        },
-        "shl" => match size {
-            2 => operation!(|a: u16, b: u32| -> u16 {
-                if b < 16 { a << b } else { 0 }
-            }),
-            4 => operation!(|a: u32, b: u32| -> u32 {
-                if b < 32 { a << b } else { 0 }
-            }),
-            8 => operation!(|a: u64, b: u32| -> u64 {
-                if b < 64 { a << b } else { 0 }
-            }),
-            _ => return None,
-        },
-        "shr" if signed => match size {
-            2 => operation!(|a: i16, b: u32| -> i16 { a >> b.min(15) }),
-            4 => operation!(|a: i32, b: u32| -> i32 { a >> b.min(31) }),
-            8 => operation!(|a: i64, b: u32| -> i64 { a >> b.min(63) }),
-            _ => return None,
-        },
-        "shr" => match size {
-            2 => operation!(|a: u16, b: u32| -> u16 {
-                if b < 16 { a >> b } else { 0 }
-            }),
-            4 => operation!(|a: u32, b: u32| -> u32 {
-                if b < 32 { a >> b } else { 0 }
-            }),
-            8 => operation!(|a: u64, b: u32| -> u64 {
-                if b < 64 { a >> b } else { 0 }
-            }),
-            _ => return None,
-        },
+            })
+        ),
+        "shl" => sized!(
+            size,
+            operation!(|a: Bits, b: u32| -> Bits {
+                if b < Bits::BITS { a << b } else { 0 }
+            })
+        ),
+        "shr" if signed => by_type!(
+            size,
+            Bits,
+            [2 i16, 4 i32, 8 i64],
+            operation!(|a: Bits, b: u32| -> Bits { a >> b.min(Bits::BITS - 1) })
+        ),
+        "shr" => sized!(
+            size,
+            operation!(|a: Bits, b: u32| -> Bits {
+                if b < Bits::BITS { a >> b } else { 0 }
+            })
+        ),
         "shf" => funnel(form, size)?,
-        "popc" => match size {
-            4 => operation!(|a: u32| -> u32 { a.count_ones() }),
-            8 => operation!(|a: u64| -> u32 { a.count_ones() }),
-            _ => return None,
-        },
-        "clz" => match size {
-            4 => operation!(|a: u32| -> u32 { a.leading_zeros() }),
-            8 => operation!(|a: u64| -> u32 { a.leading_zeros() }),
-            _ => return None,
-        },
+        "popc" => long!(size, operation!(|a: Bits| -> u32 { a.count_ones() })),
+        "clz" => long!(size, operation!(|a: Bits| -> u32 { a.leading_zeros() })),
         "brev" => any_bits!(size, |a| a.reverse_bits()),
         "bfind" => find(form, size, signed)?,
-        "bfe" => extract(size, signed)?,
-        "bfi" => match size {
-            4 => operation!(|a: u32, b: u32, start: u32, length: u32| -> u32 {
-                insert(a.into(), b.into(), start, length, 32) as u32
-            }),
-            8 => operation!(|a: u64, b: u64, start: u32, length: u32| -> u64 {
-                insert(a, b, start, length, 64)
-            }),
-            _ => return None,
-        },
+        "bfe" if signed => by_type!(
+            size,
+            Bits,
+            [4 i32, 8 i64],
+            operation!(|a: Bits, start: u32, length: u32| -> Bits {
+                signed_field(a.into(), start, length) as Bits
+            })
+        ),
+        "bfe" => long!(
+            size,
+            operation!(|a: Bits, start: u32, length: u32| -> Bits {
+                field(a.into(), start, length) as Bits
+            })
+        ),
+        "bfi" => long!(
+            size,
+            operation!(|a: Bits, b: Bits, start: u32, length: u32| -> Bits {
+                insert(a.into(), b.into(), start, length, Bits::BITS) as Bits
+            })
+        ),
         "prmt" if size == 4 => {
             operation!(|a: u32, b: u32, choice: u32| -> u32 {
                 permute(a, b, choice)
@@ -183,24 +176,6 @@ fn find(form: &mut Form<'_>, size: u64, signed: bool) -> Option<Operation> {
     })
 }
 
-fn extract(size: u64, signed: bool) -> Option<Operation> {
-    Some(match (size, signed) {
-        (4, false) => operation!(|a: u32, start: u32, length: u32| -> u32 {
-            field(u64::from(a).into(), start, length) as u32
-        }),
-        (4, true) => operation!(|a: i32, start: u32, length: u32| -> u32 {
-            signed_field(i64::from(a).into(), start, length) as u32
-        }),
-        (8, false) => operation!(|a: u64, start: u32, length: u32| -> u64 {
-            field(a.into(), start, length) as u64
-        }),
-        (8, true) => operation!(|a: i64, start: u32, length: u32| -> u64 {
-            signed_field(a.into(), start, length) as u64
-        }),
-        _ => return None,
-    })
-}
-
 /// Start and length of a bit field are given in 8 bits.
 fn field(bits: u128, start: u32, length: u32) -> u128 {
     let (start, length) = (start & 255, length & 255);
@@ -217,12 +192,12 @@ fn signed_field(bits: i128, start: u32, length: u32) -> i128 {
     bits >> start.min(127) << unused >> unused
 }
 
-fn insert(field: u64, into: u64, start: u32, length: u32, size: u32) -> u64 {
+fn insert(field: u128, into: u128, start: u32, length: u32, size: u32) -> u128 {
     let (start, length) = (start & 255, length & 255);
     if start >= size || length == 0 {
         return into;
     }
-    let mask = 1u64.checked_shl(length).map_or(u64::MAX, |end| end - 1) << start;
+    let mask = 1u128.checked_shl(length).map_or(u128::MAX, |end| end - 1) << start;
     field << start & mask | into & !mask
 }
 

@@ -5,37 +5,15 @@ use crate::registers::{Operation, operation};
 use crate::rounding::{Towards, directed, flush, from_integer, saturate};
 use crate::table::Form;
 
-/// `body` for a source of each integer type.
-macro_rules! from_integers {
-    ($from:expr, $result:ty, |$a:ident| $body:expr) => {
-        match $from {
-            "u8" => operation!(|$a: u8| -> $result { $body }),
-            "s8" => operation!(|$a: i8| -> $result { $body }),
-            "u16" => operation!(|$a: u16| -> $result { $body }),
-            "s16" => operation!(|$a: i16| -> $result { $body }),
-            "u32" => operation!(|$a: u32| -> $result { $body }),
-            "s32" => operation!(|$a: i32| -> $result { $body }),
-            "u64" => operation!(|$a: u64| -> $result { $body }),
-            "s64" => operation!(|$a: i64| -> $result { $body }),
-            _ => return None,
-        }
-    };
-}
-
-/// `body` for a result of each integer type, which it may call `Result`.
-macro_rules! to_integers {
-    ($to:expr, $make:ident) => {
-        match $to {
-            "u8" => $make!(u8),
-            "s8" => $make!(i8),
-            "u16" => $make!(u16),
-            "s16" => $make!(i16),
-            "u32" => $make!(u32),
-            "s32" => $make!(i32),
-            "u64" => $make!(u64),
-            "s64" => $make!(i64),
-            _ => return None,
-        }
+/// An operation for each integer type, which it calls by the name that is given.
+macro_rules! of_integer {
+    ($kind:expr, $name:ident: $operation:expr) => {
+        by_type!(
+            $kind,
+            $name,
+            ["u8" u8, "s8" i8, "u16" u16, "s16" i16, "u32" u32, "s32" i32, "u64" u64, "s64" i64],
+            $operation
+        )
     };
 }
 
@@ -43,25 +21,16 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let [to, from] = form.types[..] else { return None };
     let is_float = |kind: &str| kind.contains('f');
     match (is_float(to), is_float(from)) {
-        (false, false) if form.take("sat") => {
-            macro_rules! clamped {
-                ($result:ty) => {
-                    from_integers!(from, $result, |a| {
-                        let (least, most) = (<$result>::MIN, <$result>::MAX);
-                        i128::from(a).clamp(least.into(), most.into()) as $result
-                    })
-                };
-            }
-            Some(to_integers!(to, clamped))
-        }
-        (false, false) => {
-            macro_rules! cast {
-                ($result:ty) => {
-                    from_integers!(from, $result, |a| a as $result)
-                };
-            }
-            Some(to_integers!(to, cast))
-        }
+        (false, false) if form.take("sat") => Some(
+            of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
+                i128::from(a).clamp(To::MIN.into(), To::MAX.into()) as To
+            }))),
+        ),
+        (false, false) => Some(
+            of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
+                a as To
+            }))),
+        ),
         (true, false) => integer_to_float(form, to, from),
         (false, true) => float_to_integer(form, to, from),
         (true, true) => float_to_float(form, to, from),
@@ -70,23 +39,20 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
 
 fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
+    macro_rules! made {
+        ($result:ty, |$a:ident| $body:expr) => {
+            of_integer!(from, From: operation!(|$a: From| -> $result { $body }))
+        };
+    }
     Some(match (to, rounding) {
-        ("f64", "rn") => from_integers!(from, f64, |a| a as f64),
-        ("f32", "rn") => from_integers!(from, f32, |a| a as f32),
-        ("f32", "rz") => {
-            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Zero))
-        }
-        ("f32", "rm") => {
-            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Down))
-        }
-        ("f32", "rp") => {
-            from_integers!(from, f32, |a| from_integer(a.into(), Towards::Up))
-        }
-        ("f16", "rn") => from_integers!(from, F16, |a| F16::from_f64(a as f64)),
+        ("f64", "rn") => made!(f64, |a| a as f64),
+        ("f32", "rn") => made!(f32, |a| a as f32),
+        ("f32", "rz") => made!(f32, |a| from_integer(a.into(), Towards::Zero)),
+        ("f32", "rm") => made!(f32, |a| from_integer(a.into(), Towards::Down)),
+        ("f32", "rp") => made!(f32, |a| from_integer(a.into(), Towards::Up)),
+        ("f16", "rn") => made!(F16, |a| F16::from_f64(a as f64)),
         // An integer of 32 bits fits in a double, whatever the rounding.
-        ("f64", _) if !from.ends_with("64") => {
-            from_integers!(from, f64, |a| a as f64)
-        }
+        ("f64", _) if !from.ends_with("64") => made!(f64, |a| a as f64),
         _ => return None,
     })
 }
@@ -97,28 +63,15 @@ fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
     form.take("sat");
     let ftz = form.take("ftz");
     macro_rules! rounded {
-        ($round:ident) => {{
-            macro_rules! cast {
-                ($result:ty) => {
-                    match from {
-                        "f16" => operation!(|a: F16| -> $result {
-                            a.to_f64().$round() as $result
-                        }),
-                        "f32" if ftz => operation!(|a: f32| -> $result {
-                            flush(a).$round() as $result
-                        }),
-                        "f32" => {
-                            operation!(|a: f32| -> $result { a.$round() as $result })
-                        }
-                        "f64" => {
-                            operation!(|a: f64| -> $result { a.$round() as $result })
-                        }
-                        _ => return None,
-                    }
-                };
-            }
-            to_integers!(to, cast)
-        }};
+        ($round:ident) => {
+            of_integer!(to, To: match from {
+                "f16" => operation!(|a: F16| -> To { a.to_f64().$round() as To }),
+                "f32" if ftz => operation!(|a: f32| -> To { flush(a).$round() as To }),
+                "f32" => operation!(|a: f32| -> To { a.$round() as To }),
+                "f64" => operation!(|a: f64| -> To { a.$round() as To }),
+                _ => return None,
+            })
+        };
     }
     Some(match rounding {
         "rni" => rounded!(round_ties_even),

@@ -55,8 +55,7 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     match form.only_type()? {
         "f32" => of_32(form),
         "f64" => of_64(form),
-        "f16" => of_16(form),
-        _ => of_pairs(form),
+        kind => of_16(form, kind == "f16x2"),
     }
 }
 
@@ -142,88 +141,41 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
     })
 }
 
-fn of_16(form: &mut Form<'_>) -> Option<Operation> {
+/// Operations on `f16`, and on pairs of them, in double precision: its 53 bits hold every
+/// exact result, or enough of it to round it right.
+fn of_16(form: &mut Form<'_>, pairs: bool) -> Option<Operation> {
     form.take("rn");
     let approximate = form.take("approx");
+    macro_rules! in_double {
+        (|$($name:ident),*| $body:expr) => {
+            if pairs {
+                operation!(|$($name: u32),*| -> u32 {
+                    each_half([$($name),*], |[$($name),*]| $body)
+                })
+            } else {
+                operation!(|$($name: F16),*| -> F16 {{
+                    $(let $name = $name.to_f64();)*
+                    F16::from_f64($body)
+                }})
+            }
+        };
+    }
     Some(match form.base {
-        "ex2" if approximate => {
-            operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().exp2()) })
-        }
-        "tanh" if approximate => {
-            operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().tanh()) })
-        }
+        "ex2" if approximate => in_double!(|a| a.exp2()),
+        "tanh" if approximate => in_double!(|a| a.tanh()),
         _ if approximate => return None,
-        "add" => operation!(|a: F16, b: F16| -> F16 { half::add(a, b, a) }),
-        "sub" => operation!(|a: F16, b: F16| -> F16 { half::subtract(a, b, a) }),
-        "mul" => operation!(|a: F16, b: F16| -> F16 { half::multiply(a, b, a) }),
-        "fma" => operation!(|a: F16, b: F16, c: F16| -> F16 { half::fma(a, b, c) }),
-        "neg" => operation!(|a: F16| -> F16 { F16(a.0 ^ 1 << 15) }),
-        "abs" => operation!(|a: F16| -> F16 { F16(a.0 & !(1 << 15)) }),
-        "min" => operation!(|a: F16, b: F16| -> F16 { half::min(a, b, a) }),
-        "max" => operation!(|a: F16, b: F16| -> F16 { half::max(a, b, a) }),
+        "add" => in_double!(|a, b| a + b),
+        "sub" => in_double!(|a, b| a - b),
+        "mul" => in_double!(|a, b| a * b),
+        "fma" => in_double!(|a, b, c| a * b + c),
+        "min" => in_double!(|a, b| a.minimum_number(b)),
+        "max" => in_double!(|a, b| a.maximum_number(b)),
+        "neg" if pairs => operation!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
+        "abs" if pairs => operation!(|a: u32| -> u32 { a & 0x7fff_7fff }),
+        "neg" => operation!(|a: u16| -> u16 { a ^ 0x8000 }),
+        "abs" => operation!(|a: u16| -> u16 { a & 0x7fff }),
         _ => return None,
     })
-}
-
-fn of_pairs(form: &mut Form<'_>) -> Option<Operation> {
-    form.take("rn");
-    Some(match form.base {
-        "add" => {
-            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::add) })
-        }
-        "sub" => {
-            operation!(|a: u32, b: u32| -> u32 {
-                each_half(a, b, 0, half::subtract)
-            })
-        }
-        "mul" => {
-            operation!(|a: u32, b: u32| -> u32 {
-                each_half(a, b, 0, half::multiply)
-            })
-        }
-        "fma" => operation!(|a: u32, b: u32, c: u32| -> u32 {
-            each_half(a, b, c, half::fma)
-        }),
-        "neg" => operation!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
-        "abs" => operation!(|a: u32| -> u32 { a & 0x7fff_7fff }),
-        "min" => {
-            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::min) })
-        }
-        "max" => {
-            operation!(|a: u32, b: u32| -> u32 { each_half(a, b, 0, half::max) })
-        }
-        _ => return None,
-    })
-}
-
-/// Operations on `f16`, in double precision: its 53 bits hold every exact result, or
-/// enough of it to round it right.
-mod half {
-    use super::{F16, Numbers};
-
-    pub(super) fn add(a: F16, b: F16, _: F16) -> F16 {
-        F16::from_f64(a.to_f64() + b.to_f64())
-    }
-
-    pub(super) fn subtract(a: F16, b: F16, _: F16) -> F16 {
-        F16::from_f64(a.to_f64() - b.to_f64())
-    }
-
-    pub(super) fn multiply(a: F16, b: F16, _: F16) -> F16 {
-        F16::from_f64(a.to_f64() * b.to_f64())
-    }
-
-    pub(super) fn fma(a: F16, b: F16, c: F16) -> F16 {
-        F16::from_f64(a.to_f64() * b.to_f64() + c.to_f64())
-    }
-
-    pub(super) fn min(a: F16, b: F16, _: F16) -> F16 {
-        F16::from_f64(a.to_f64().minimum_number(b.to_f64()))
-    }
-
-    pub(super) fn max(a: F16, b: F16, _: F16) -> F16 {
-        F16::from_f64(a.to_f64().maximum_number(b.to_f64()))
-    }
 }
 
 fn test(form: &mut Form<'_>) -> Option<Operation> {

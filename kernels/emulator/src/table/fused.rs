@@ -53,7 +53,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn computed(a: f32, b: f32, c: f32) -> f32 {
-        let mut registers = Registers::new(4, 0, 0);
+        let mut registers = Registers::new([4, 0, 0]);
         registers.narrow[0] = [a.to_bits(); WARP];
         registers.narrow[1] = [b.to_bits(); WARP];
         registers.narrow[2] = [c.to_bits(); WARP];

@@ -1,7 +1,11 @@
 //! What several tests need: memory with buffers of words, and launches on it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-use emulator::{Arguments, Counts, Fault, Launch, Memory, Module, Options, run};
+use std::sync::{Arc, Mutex};
+
+use emulator::{
+    Arguments, Counts, Fault, HostMemory, Launch, Memory, Module, Options, run,
+};
 
 /// Word i of most inputs: all different.
 pub fn word(i: usize) -> u32 {
@@ -28,8 +32,12 @@ impl Device {
 
     fn at(path: &str) -> Self {
         let folder = env!("CARGO_MANIFEST_DIR");
-        let ptx = std::fs::read_to_string(format!("{folder}/{path}")).unwrap();
-        let mut module = Module::parse(&ptx).unwrap();
+        Self::of(&std::fs::read_to_string(format!("{folder}/{path}")).unwrap())
+    }
+
+    /// For kernels in this PTX.
+    pub fn of(ptx: &str) -> Self {
+        let mut module = Module::parse(ptx).unwrap();
         let mut memory = Memory::new(1 << 32);
         module.place(&mut memory).unwrap();
         Self { module, memory, options: Options::default() }
@@ -76,6 +84,34 @@ impl Device {
     ) -> Result<Counts, Box<Fault>> {
         let launch = Launch::new(grid, block, arguments.bytes());
         run(&self.module, kernel, &launch, &mut self.memory, &self.options)
+    }
+}
+
+/// Memory of the host: its bytes, and the offset of each access to it.
+#[derive(Clone, Debug)]
+pub struct Host(pub Arc<Mutex<(Vec<u8>, Vec<u64>)>>);
+
+impl Host {
+    pub fn new(bytes: usize) -> Self {
+        Self(Arc::new(Mutex::new((vec![0; bytes], Vec::new()))))
+    }
+}
+
+impl HostMemory for Host {
+    fn bytes(&self) -> u64 {
+        self.0.lock().unwrap().0.len() as u64
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) {
+        let mut host = self.0.lock().unwrap();
+        host.1.push(offset);
+        into.copy_from_slice(&host.0[offset as usize..][..into.len()]);
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) {
+        let mut host = self.0.lock().unwrap();
+        host.1.push(offset);
+        host.0[offset as usize..][..from.len()].copy_from_slice(from);
     }
 }
 
