@@ -93,8 +93,10 @@ pub fn read(
     let without_value = page.quantities.evaluate(records);
     let experiment = page.quantities.experiment.as_deref().unwrap_or_default();
     let unrecorded = draft && records.both(experiment, None, |_, _| Ok(())).is_err();
-    for problem in without_value.iter().filter(|_| !unrecorded) {
-        problems.at(first.unwrap_or(0), "`quantities` block", problem);
+    let found =
+        if unrecorded { page.quantities.unreadable() } else { without_value };
+    for problem in found {
+        problems.at(first.unwrap_or(0), "`quantities` block", &problem);
     }
     let found = problems.found;
     let (path, text) = (path.to_owned(), text.to_owned());
@@ -119,6 +121,9 @@ impl Text {
                 // blank line after which Markdown goes on.
                 Ok(html) => out += &html,
                 Err(_) if self.unrecorded && needs_records(what, page) => {
+                    if let Directive::Prediction(block) = what {
+                        out += &block.question();
+                    }
                     out += if what.is_block() { PENDING_BLOCK } else { PENDING };
                 }
                 Err(problem) => problems.at(range.start, name, &problem),

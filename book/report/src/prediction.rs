@@ -29,6 +29,11 @@ impl Block {
         Ok(Block { id: id.to_owned(), ..block::parse(toml)? })
     }
 
+    /// The question alone, as HTML.
+    pub fn question(&self) -> String {
+        format!("<p class=\"question\">{}</p>\n", prose(&self.question))
+    }
+
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
         let (name, typed) =
@@ -66,7 +71,7 @@ impl Block {
             "<section class=\"prediction\" id=\"prediction-{id}\" \
              aria-label=\"Your prediction\" data-answer=\"{answer}\" data-scale=\"{scale}\" \
              data-answer-text=\"{text}\" data-unit=\"{typed}\"{figure}>\n\
-             <p class=\"question\">{question}</p>\n\
+             {question}\
              <form><label for=\"guess-{id}\">Your prediction</label> \
              <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
              inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
@@ -79,7 +84,7 @@ impl Block {
             id = self.id,
             text = escape(&unit.print(answer)),
             typed = escape(typed),
-            question = prose(&self.question),
+            question = self.question(),
             measured =
                 value.sentence(records, |value, _| escape(&unit.print(*value))),
             explain = prose(&self.explain),

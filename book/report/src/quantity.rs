@@ -158,6 +158,25 @@ impl Quantities {
         problems
     }
 
+    /// What is wrong with them whatever the records say.
+    pub fn unreadable(&self) -> Vec<String> {
+        let read = |operand: Operand| match operand {
+            Operand::Query(text) => self.query(text).map(|_| 1.0),
+            Operand::Name(name) if self.defines(name) => Ok(1.0),
+            Operand::Name(name) => {
+                Err(format!("there is no quantity `{name}` on this page"))
+            }
+        };
+        let numbers =
+            self.entries.iter().filter_map(|(name, e)| Some((name, e.number()?)));
+        let problem = |(name, formula): (&String, &Formula)| {
+            let found = evaluate(&formula.expression, read).map(|_: f64| ());
+            let found = found.and_then(|()| self.unit(formula).map(drop));
+            found.err().map(|problem| format!("`{name}`: {problem}"))
+        };
+        numbers.filter_map(problem).collect()
+    }
+
     fn unit(&self, formula: &Formula) -> Result<Unit, String> {
         let query = formula.bracketed().map(|text| self.query(text)).transpose()?;
         match (query.map(|query| query.unit()), &formula.unit) {

@@ -626,6 +626,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     let pages = pages(&checkout.path("book/html"));
     let page = &pages["access-patterns/shared-atomics.html"];
     assert!(page.contains("This page is a draft"), "{page}");
+    assert!(page.contains("How many times as long does"), "{page}");
     assert!(
         page.contains("twice <span class=\"value\">not recorded yet</span>"),
         "{page}"
@@ -642,9 +643,11 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
 
     // What is wrong on a draft is still wrong.
     let page = "book/src/access-patterns/shared-atomics.md";
-    checkout.edit(page, "{{once}}", "{{one}}");
-    checkout.run("build").refuses(&["{{one}}"]);
-    checkout.edit(page, "{{one}}", "{{once}}");
+    for (good, bad) in [("{{once}}", "{{one}}"), ("once : time", "once : tme")] {
+        checkout.edit(page, good, bad);
+        checkout.run("build").refuses(&[bad.trim_start_matches("once : ")]);
+        checkout.edit(page, bad, good);
+    }
 
     // The reader's own record is shown; and once a page is no draft, it needs a reference's.
     checkout.write("results/this-machine", "other\n");
@@ -741,6 +744,7 @@ fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
     // The workspace's own target folder has the dependencies compiled.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     for arguments in [
+        "fmt --check --package shared-atomics",
         "clippy --offline --quiet --package shared-atomics -- -D warnings",
         "run --offline --quiet --package shared-atomics -- --emulate",
         "test --offline --quiet --package workbook --test complete --test kernels",

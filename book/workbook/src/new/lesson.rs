@@ -36,7 +36,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut output = stream.alloc_zeros::<u32>(2 * once)?;
 
     // 3. The sweep, with a size that no block divides.
-    for (case, count) in [("once", once), ("twice", 2 * once), ("ragged", once - 1)] {
+    let counts = [("once", once), ("twice", 2 * once), ("ragged", once - 1)];
+    for (case, count) in counts {
         // 4. Clear what the kernel writes; time it, compare every element, record.
         stream.memset_zeros(&mut output)?;
         let bytes = count * size_of::<u32>();
