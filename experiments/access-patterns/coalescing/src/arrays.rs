@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream};
 use lab::launch::{blocks, threads};
+use lab::memory::power_of_two_within;
 use lab::{Lab, Result, check};
 
 use crate::STRIDES;
@@ -39,10 +40,10 @@ impl Arrays {
         let stream = lab.context().new_stream()?;
         let wanted =
             lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
-        let (stride, offset) =
-            (STRIDES[STRIDES.len() - 1], OFFSETS[OFFSETS.len() - 1]);
+        let largest = |of: &[usize]| of.iter().copied().max().unwrap_or(1);
+        let (stride, offset) = (largest(&STRIDES), largest(&OFFSETS));
         let affordable = lab.free_bytes()? / 2 / (WORD_BYTES * (stride + 1));
-        let words = wanted.min((affordable + 1).next_power_of_two() / 2);
+        let words = wanted.min(power_of_two_within(affordable));
         Ok(Arrays {
             strided: stream.alloc_zeros(words * stride + 4 * offset)?,
             contiguous: stream.alloc_zeros(words)?,

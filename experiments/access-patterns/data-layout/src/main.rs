@@ -33,6 +33,7 @@ mod model;
 
 use std::process::ExitCode;
 
+use lab::memory::power_of_two_within;
 use lab::{Case, Lab, Result};
 
 use arrays::Arrays;
@@ -50,7 +51,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let wanted =
         lab.l2_bytes().next_power_of_two() / if lab.quick() { 8 } else { 2 };
     let affordable = lab.free_bytes()? / 2 / WORD_BYTES / (MOST_FIELDS as usize + 1);
-    let count = wanted.min((affordable + 1).next_power_of_two() / 2) as u32;
+    let count = wanted.min(power_of_two_within(affordable)) as u32;
     let mut arrays = Arrays::new(lab, count as usize)?;
 
     // 2. The layouts are tiles of 2^shift elements: of one, of some and of all.

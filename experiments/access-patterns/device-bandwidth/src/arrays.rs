@@ -65,7 +65,7 @@ impl Arrays {
     pub(crate) fn new(lab: &Lab) -> Result<Arrays> {
         let stream = lab.context().new_stream()?;
         let wanted = if lab.quick() { PIECE } else { LARGEST_ARRAY };
-        let affordable = (lab.free_bytes()? / 4 + 1).next_power_of_two() / 2;
+        let affordable = memory::power_of_two_within(lab.free_bytes()? / 4);
         let bytes = wanted.min(affordable);
         let new_array = || stream.alloc_zeros(bytes / WORD_BYTES);
         let (mut a, mut b, out) = (new_array()?, new_array()?, new_array()?);

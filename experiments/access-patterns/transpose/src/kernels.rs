@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
-use lab::launch::{blocks, tiles};
+use cudarc::driver::{CudaSlice, CudaStream};
+use lab::launch::tiles;
 
 use crate::matrix::{Shape, Way};
 
@@ -25,17 +25,20 @@ pub(crate) struct Blocks {
     threads: (u32, u32),
     /// Whether neighbouring blocks take tiles below each other, not beside each other.
     down: bool,
+    /// Whether threads move vectors of 16 bytes, at the beginning of which rows begin.
+    aligned: bool,
 }
 
 pub(crate) const SIMPLE: Blocks =
-    Blocks { tile: (32, 32), threads: (32, 32), down: false };
+    Blocks { tile: (32, 32), threads: (32, 32), down: false, aligned: false };
 const SEVERAL: Blocks = Blocks { threads: (32, 8), ..SIMPLE };
 /// SIDE in the kernel file; a thread moves 4 × 4 elements.
-const SIDE: usize = 64;
+pub(crate) const SIDE: usize = 64;
 const VECTORS: Blocks = Blocks {
     tile: (SIDE, SIDE),
     threads: ((SIDE * SIDE / 16) as u32, 1),
     down: false,
+    aligned: true,
 };
 pub(crate) const KERNELS: [(&str, Blocks); 9] = [
     ("read_coalesced", SIMPLE),
@@ -46,7 +49,7 @@ pub(crate) const KERNELS: [(&str, Blocks); 9] = [
     ("swizzled", SEVERAL),
     ("vectors", VECTORS),
     ("downwards", Blocks { down: true, ..VECTORS }),
-    ("any_shape", Blocks { tile: (32, 64), threads: (32, 8), down: true }),
+    ("any_shape", Blocks { tile: (32, 64), down: true, ..SEVERAL }),
 ];
 
 // ANCHOR: launch
@@ -58,7 +61,6 @@ pub(crate) fn way(
     blocks: Blocks,
 ) -> Way {
     let (kernels, stream) = (kernels.clone(), stream.clone());
-    let aligned = blocks.threads.1 == 1; // vectors of four elements
     let transpose = move |shape: &Shape, input: &_, output: &mut _| {
         let mut config = tiles((shape.width, shape.height), blocks.tile);
         config.block_dim = (blocks.threads.0, blocks.threads.1, 1);
@@ -70,15 +72,6 @@ pub(crate) fn way(
         let (width, height) = (shape.width as u32, shape.height as u32);
         kernels.transpose(name, &stream, config, input, output, width, height)
     };
-    Way { name, aligned, transpose: Box::new(transpose) }
+    Way { name, aligned: blocks.aligned, transpose: Box::new(transpose) }
 }
 // ANCHOR_END: launch
-
-/// The blocks that turn a square matrix in its own place, each two tiles.
-pub(crate) fn in_place(side: usize) -> LaunchConfig {
-    let tiles = side.div_ceil(SIDE) as u32;
-    LaunchConfig {
-        grid_dim: (tiles / 2 + 1, tiles, 1),
-        ..blocks(1, SIDE * SIDE / 16)
-    }
-}

@@ -9,6 +9,7 @@
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
 //! | [`kernels`] | The kernels | how is a matrix divided among blocks? |
 //! | [`bulk`] | Bulk copies | does it help if the copy unit moves the tiles? |
+//! | [`in_place`] | In place | can the matrix stay where it is? |
 //! | [`library`] | cuBLAS | how fast is the library? |
 //!
 //! A transpose computes nothing: it reads every element once and writes it once, as a
@@ -36,6 +37,7 @@
 //! nothing to the rungs above it.
 
 mod bulk;
+mod in_place;
 mod kernels;
 mod library;
 mod matrix;
@@ -45,6 +47,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use lab::libraries::{self, CUBLAS, NVRTC};
+use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
 
 use kernels::{KERNELS, Kernels, SIMPLE};
@@ -87,7 +90,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             check::every_element(way.name, &got, |i| expected[i])?;
         }
         if ragged.is_square() {
-            let grid = kernels::in_place(width);
+            let grid = in_place::grid(width);
             kernels.in_place(&stream, grid, &mut input, width as u32)?;
             let got = stream.clone_dtoh(&input)?;
             check::every_element("in_place", &got, |i| expected[i])?;
@@ -97,7 +100,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 3. The square matrices, then the others. A GPU with too little memory for the first
     //    one gets a smaller one.
     let affordable = (lab.free_bytes()? / 10 * 9 / 2 / size_of::<u32>()).isqrt();
-    let first = SIDES[0].min((affordable + 1).next_power_of_two() / 2);
+    let first = SIDES[0].min(power_of_two_within(affordable));
     let squares = [first, SIDES[1], SIDES[2]].map(|side| (side, side));
     for (width, height) in squares.into_iter().chain(RECTANGLES) {
         let shape = Shape { width, height };
@@ -172,28 +175,12 @@ fn measure(
 
     // 7. The launch cost of the simple kernels: one that does nothing.
     let idle = kernels::way(kernels, stream, "idle", SIMPLE).transpose;
-    let turns =
+    let launch =
         |turn| idle(shape, &inputs[turn % pairs], &mut outputs[turn % pairs]);
-    shape.case("idle").time_on_gpu(lab, stream, turns)?.record(lab)?;
+    shape.case("idle").time_on_gpu(lab, stream, launch)?.record(lab)?;
 
-    // 8. In place, on all the buffers. Two transposes cancel out, so a buffer that was
-    //    turned an even number of times is turned once more before it is compared.
-    for output in &mut outputs {
-        stream.memcpy_htod(&host, output)?;
-    }
+    // 8. In place, on all the buffers.
     inputs.append(&mut outputs);
-    let (grid, side) = (kernels::in_place(shape.width), shape.width as u32);
-    let mut turns = vec![0; inputs.len()];
-    let mut timed = case("in_place").time_on_gpu(lab, stream, |turn| {
-        let next = turn % inputs.len();
-        turns[next] += 1;
-        kernels.in_place(stream, grid, &mut inputs[next], side)
-    })?;
-    for (matrix, turns) in inputs.iter_mut().zip(turns) {
-        if turns % 2 == 0 {
-            kernels.in_place(stream, grid, matrix, side)?;
-        }
-        timed = timed.check_device(stream, matrix, |i| expected[i])?;
-    }
-    timed.record(lab)
+    let case = case("in_place");
+    in_place::measure(lab, stream, kernels, case, [&host, &expected], &mut inputs)
 }

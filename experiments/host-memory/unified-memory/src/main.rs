@@ -1,15 +1,14 @@
 //! # What does it cost to let the driver move the data?
 //!
 //! Page: `book/src/host-memory/unified-memory.md`. This file is its section *The
-//! experiment*; the others are named after what they try:
+//! experiment*, with [`memory`] and [`gpu`]; the others are named after what they try:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the first touch, and the second |
-//! | [`memory`], [`gpu`] | The experiment | the memory, and the kernels |
 //! | [`read_back`] | Measured | until the host has what a kernel wrote |
 //! | [`sparse`] | Why | how much does one fault move? |
-//! | [`advice`] | Advice | what does the driver make of it? |
+//! | [`advice`] | Advice | what does advice to the driver change? |
 //! | [`oversubscribe`] | More than the GPU has | what if the driver has to make room? |
 //! | [`ping_pong`] | The trap | what if the same pages move back and forth? |
 //!
@@ -44,6 +43,7 @@ use cudarc::driver::DevicePtr;
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
 use lab::check::{every_element, value};
 use lab::launch::threads;
+use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result};
 
 use gpu::{Gpu, Places, plus_one};
@@ -69,7 +69,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. The size: about the L2 cache's, and a small share of what the GPU has free.
     let wanted =
         lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
-    let affordable = (lab.free_bytes()? / 16).next_power_of_two() / 2;
+    let affordable = power_of_two_within(lab.free_bytes()? / 16);
     let largest = wanted.min(affordable).min(LARGEST);
     let mut gpu = Gpu::new(lab, largest / WORD_BYTES)?;
 

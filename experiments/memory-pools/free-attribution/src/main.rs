@@ -43,6 +43,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use lab::memory::power_of_two_within;
 use lab::{Case, Clock, Lab, Result};
 use pool::driver::{DriverPool, properties};
 
@@ -78,7 +79,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    its memory while the host waits leaves none to be returned after that.
     let stops = [&UNTIL[1..2], &UNTIL[..2], &UNTIL];
     let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
-    let bytes = most.min((lab.free_bytes()? / 5).next_power_of_two() / 2);
+    let bytes = most.min(power_of_two_within(lab.free_bytes()? / 5));
 
     // 2. A size that no block divides.
     bench.words = 1_000_003;

@@ -1,4 +1,4 @@
-//! Host memory that cudarc makes in another way than lessons need it.
+//! Host memory that cudarc makes in another way than lessons need it, and sizes.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -7,6 +7,11 @@ use anyhow::Result;
 use cudarc::driver::{
     CudaContext, DeviceRepr, PinnedHostSlice, ValidAsZeroBits, sys,
 };
+
+/// The largest power of two up to `limit`: of what fits, a size that divides evenly.
+pub fn power_of_two_within(limit: usize) -> usize {
+    1 << limit.max(1).ilog2()
+}
 
 /// Plain pinned memory with `value(i)` in element i. (cudarc's `alloc_pinned` would make
 /// it write-combined, which the host reads very slowly.)

@@ -2,6 +2,7 @@
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use lab::launch::threads;
+use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
 
 use crate::{GIB, Kernels, WORD_BYTES, value};
@@ -11,7 +12,7 @@ pub(crate) fn read_once(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
     let grid = threads(lab.resident_threads()?);
     let most = if lab.quick() { GIB / 16 } else { GIB };
-    let bytes = most.min((lab.free_bytes()? / 2).next_power_of_two() / 2);
+    let bytes = most.min(power_of_two_within(lab.free_bytes()? / 2));
     let ramp: Vec<f32> = (0..bytes / WORD_BYTES).map(value).collect();
     let input = stream.clone_htod(&ramp)?;
     let mut sum = stream.alloc_zeros::<u32>(1)?;

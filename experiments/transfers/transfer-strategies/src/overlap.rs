@@ -1,6 +1,6 @@
 //! Overlap: what does a copy cost beside a kernel?
 
-use lab::memory::pinned;
+use lab::memory::{pinned, power_of_two_within};
 use lab::{Case, Ceiling, Lab, Result};
 
 use crate::crossover::bound_seconds;
@@ -13,7 +13,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (first, second) = (context.new_stream()?, context.new_stream()?);
     let (begun, done) = (context.new_event(None)?, context.new_event(None)?);
     let wanted = 2 * lab.l2_bytes().next_power_of_two();
-    let bytes = wanted.min((lab.free_bytes()? / 8).next_power_of_two() / 2);
+    let bytes = wanted.min(power_of_two_within(lab.free_bytes()? / 8));
     let words = bytes / WORD_BYTES;
     let host = pinned(&context, words, value)?;
     let host = host.as_slice()?;
