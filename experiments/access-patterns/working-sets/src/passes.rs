@@ -12,8 +12,8 @@ const TRAFFIC: usize = 2 << 30;
 const QUICK_TRAFFIC: usize = 128 << 20;
 
 // ANCHOR: measure
-/// Goes over a set of so many tiles for each block, again and again. In each pass a block
-/// takes the share of the one that is `shift` further on.
+/// Goes over a set of so many tiles for each block, again and again. In each
+/// pass a block takes the share of the one that is `shift` further on.
 pub(crate) fn measure(
     lab: &mut Lab,
     gpu: &mut Gpu,
@@ -50,8 +50,8 @@ pub(crate) fn measure(
         let expected = |i: usize| (i as u32).wrapping_mul(factor);
         return timed.check_device(stream, &words, expected)?.record(lab);
     }
-    // Every thread must have added up what it read: in each pass what the thread in its
-    // place reads in a block that is `shift` further on.
+    // Every thread must have added up what it read: in each pass the share of
+    // the block that is `shift` further on.
     let sums = sums(tiles, multiprocessors);
     let of_pass = |i, pass| sums[(i + pass * shift * THREADS) % sums.len()];
     let expected =
