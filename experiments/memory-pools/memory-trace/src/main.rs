@@ -5,8 +5,8 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | [`streams`] | The experiment | who waits when the pool is full? |
-//! | [`bench`] | The experiment | streams, kernels, timeline |
-//! | [`watch`] | The experiment | how much memory is in use meanwhile? |
+//! | [`mod@bench`] | The experiment | streams, kernels, timeline |
+//! | [`mod@watch`] | The experiment | how much memory is in use meanwhile? |
 //! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
 //!
 //! Four streams each allocate a buffer from one pool, work on it, and free it. The pool

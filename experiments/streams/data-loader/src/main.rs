@@ -5,7 +5,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | epochs with a loader and without one |
-//! | [`epoch`] | The code | batches are made, sent and worked on |
+//! | [`mod@epoch`] | The code | batches are made, sent and worked on |
 //! | [`maker`] | The code | making a batch |
 //! | [`gpu`] | | device memory, events, the kernel, the check |
 //! | [`model`] | Why | when could the last kernel be done? |
