@@ -5,9 +5,9 @@
 //!
 //! Each multiprocessor has an L1 cache, all share the L2 cache, and the memory is behind
 //! that. The four operations of `kernels/device-bandwidth.cu` go over *working sets* from
-//! tiny to many times the L2 cache, again and again: once such that a multiprocessor
-//! always returns to its own share of the set, which its L1 cache may still hold, and
-//! once such that it takes its neighbour's.
+//! tiny to many times the L2 cache, again and again. In one version a multiprocessor
+//! always returns to its own share of the set, which its L1 cache may still hold; in
+//! the other it moves on to the next share after each pass.
 //!
 //! **Prediction:** a set that fits into the L1 caches is read at least twice as fast as
 //! one that fits only into the L2 cache, and that at least twice as fast as one that fits

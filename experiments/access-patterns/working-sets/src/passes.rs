@@ -13,7 +13,7 @@ const QUICK_TRAFFIC: usize = 128 << 20;
 
 // ANCHOR: measure
 /// Goes over a set of so many tiles for each block, again and again. In each
-/// pass a block takes the share of the one that is `shift` further on.
+/// pass a block takes the share that is `shift` further on.
 pub(crate) fn measure(
     lab: &mut Lab,
     gpu: &mut Gpu,
