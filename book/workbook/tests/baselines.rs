@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -41,7 +42,7 @@ impl Scripts {
     /// `None`, and the test is skipped, without Python.
     fn new() -> Option<Scripts> {
         if Command::new("python3").arg("--version").output().is_err() {
-            eprintln!("SKIPPED: there is no python3");
+            let _ = writeln!(io::stderr(), "SKIPPED: there is no python3");
             return None;
         }
         let scripts = Scripts { folder: tempfile::tempdir().unwrap() };

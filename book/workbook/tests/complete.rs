@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -408,7 +409,9 @@ fn no_committed_text_names_a_folder_of_somebodys_machine() {
         .ok()
         .filter(|output| output.status.success() && !output.stdout.is_empty());
     let Some(git) = git else {
-        return; // an unpacked archive, or a machine without git
+        let skipped = "SKIPPED: this is no checkout, or there is no git";
+        let _ = writeln!(io::stderr(), "{skipped}");
+        return;
     };
     // Put together here, so that this file does not hold them.
     let folders = ["home", "root", "work"].map(|folder| format!("/{folder}/"));

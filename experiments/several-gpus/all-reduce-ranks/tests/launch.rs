@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -133,7 +134,7 @@ fn one_gpu_without_a_launcher_is_too_few() {
 #[test]
 fn without_nccl_all_ranks_say_what_to_install() {
     if lab::nccl::available().is_ok() {
-        eprintln!("SKIPPED: this machine has NCCL");
+        let _ = writeln!(io::stderr(), "SKIPPED: this machine has NCCL");
         return;
     }
     // A driver that passes for NVIDIA's, with one GPU.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -105,7 +106,9 @@ fn a_folder_that_is_read_only() {
     };
     mode(0o555);
     if fs::write(machine.join("probe"), "").is_ok() {
-        return eprintln!("skipped: this user may write to read-only folders");
+        let skipped = "SKIPPED: this user may write to read-only folders";
+        let _ = writeln!(io::stderr(), "{skipped}");
+        return;
     }
     let error = results.write(&example(3)).unwrap_err().to_string();
     assert!(error.contains("h200") && error.contains("denied"), "{error}");
