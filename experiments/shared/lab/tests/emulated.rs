@@ -46,7 +46,9 @@ fn without_a_driver_an_experiment_counts_and_checks() {
 fn counters_are_told_for_each_line_of_the_source() {
     let desk = Desk::new();
     let (ended, _) = emulated(&desk, "coalescing", "");
-    let line = "dense[i] = apart[i * stride + offset];";
+    let source = include_str!("../../../../kernels/coalescing.cu");
+    let line = source.lines().find(|line| line.ends_with("[i * stride + offset];"));
+    let line = line.unwrap().trim();
     assert!(!ended.stdout.contains(line), "{ended}");
     let (ended, _) = emulated(&desk, "coalescing", "--counters");
     assert!(ended.stdout.contains(line), "{ended}");
