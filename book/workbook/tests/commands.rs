@@ -739,21 +739,21 @@ fn new_makes_all_or_nothing() {
 #[test]
 #[ignore = "compiles for minutes; .ci/run runs it"]
 fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
-    let checkout = Checkout::new();
-    checkout.run("new shared-atomics --section 8.3").succeeds();
+    let checkout = Checkout::with_compilers();
+    checkout.run("new warp-votes --section 8.3").succeeds();
     // The workspace's own target folder has the dependencies compiled.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     for arguments in [
-        "fmt --check --package shared-atomics",
-        "clippy --offline --quiet --package shared-atomics -- -D warnings",
-        "run --offline --quiet --package shared-atomics -- --emulate",
+        "fmt --check --package warp-votes",
+        "clippy --offline --quiet --package warp-votes -- -D warnings",
+        "run --offline --quiet --package warp-votes -- --emulate",
         "test --offline --quiet --package workbook --test complete --test kernels",
     ] {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments.split(' ')).current_dir(checkout.path(""));
         Ended::of(command.env("CARGO_TARGET_DIR", target)).fails(0);
     }
-    let record = checkout.read("results/emulated/shared-atomics.json");
+    let record = checkout.read("results/emulated/warp-votes.json");
     assert!(record.contains("\"case\":\"twice\""), "{record}");
 }
 

@@ -92,11 +92,7 @@ fn committed_ptx_is_of_todays_source_and_loads_on_every_supported_driver() {
 /// A checkout in which the program finds NVRTC as it does in this one; `None`, after
 /// saying so, where there is none.
 fn checkout_with_nvrtc() -> Option<Checkout> {
-    let checkout = Checkout::new();
-    let environment = root().join(".venv");
-    if environment.exists() {
-        std::os::unix::fs::symlink(environment, checkout.path(".venv")).unwrap();
-    }
+    let checkout = Checkout::with_compilers();
     let doctor = checkout.run("doctor");
     let found = doctor.succeeds().lines().any(|line| line.starts_with("ok NVRTC"));
     if found {

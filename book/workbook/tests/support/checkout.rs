@@ -53,6 +53,17 @@ impl Checkout {
         Checkout { root, _folder: folder }
     }
 
+    /// A copy in which the program finds NVRTC and ptxas as it does in this checkout.
+    pub(crate) fn with_compilers() -> Checkout {
+        let checkout = Checkout::new();
+        let environment = self::root().join(".venv");
+        if environment.exists() {
+            let link = checkout.path(".venv");
+            std::os::unix::fs::symlink(environment, link).expect("it is not there");
+        }
+        checkout
+    }
+
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
     }
