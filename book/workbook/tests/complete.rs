@@ -144,6 +144,74 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
 }
 
 #[test]
+fn the_top_of_an_experiment_says_which_section_of_its_page_shows_each_file() {
+    let problems = each(|lesson| {
+        let main = format!("{}/src/main.rs", lesson.path().display());
+        let (listed, page) =
+            (listed(&text(&main)), format!("book/src/{}", lesson.page()));
+        let (headings, shown) = shown(&text(&page), &lesson.name);
+        let mut problems = vec![];
+        for file in files(&format!("{}/src", lesson.path().display())) {
+            if !listed.contains_key(&file) {
+                problems.push(format!("{main}: a row for {file} is missing"));
+            }
+        }
+        for section in listed.values().flatten() {
+            if !headings.iter().any(|heading| heading.starts_with(section)) {
+                problems.push(format!("{main}: {page} has no heading {section}"));
+            }
+        }
+        for (file, heading) in shown {
+            let mut said = listed.get(&file).into_iter().flatten();
+            if !said.any(|section| heading.starts_with(section)) {
+                problems
+                    .push(format!("{main}: {page} shows {file} under {heading}"));
+            }
+        }
+        problems
+    });
+    none(problems, "Each has a row `| file | section; section | question |` there.");
+}
+
+/// The sections that each file has in the table at the top of a `main.rs`.
+fn listed(main: &str) -> BTreeMap<String, Vec<String>> {
+    let rows = main.lines().skip_while(|line| !line.starts_with("//! |"));
+    let rows = rows.map_while(|line| line.strip_prefix("//! |"));
+    let mut listed = BTreeMap::new();
+    for row in rows.skip(2) {
+        let mut cells = row.split('|').map(str::trim);
+        let (files, sections) =
+            (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        let sections = sections.split("; ").filter(|section| !section.is_empty());
+        let sections: Vec<_> = sections.map(str::to_owned).collect();
+        for file in files.split(", ") {
+            let file = file.trim_matches(['[', '`', ']']).trim_start_matches("mod@");
+            let file = format!("{}.rs", file.trim_end_matches(".rs"));
+            listed.insert(file, sections.clone());
+        }
+    }
+    listed
+}
+
+/// A page's headings, and which files of its experiment it shows under which of them.
+fn shown(page: &str, name: &str) -> (Vec<String>, Vec<(String, String)>) {
+    let source = format!("/{name}/src/");
+    let (mut headings, mut shown, mut code) = (vec![String::new()], vec![], false);
+    for line in page.lines() {
+        code ^= line.starts_with("```");
+        if !code && line.starts_with('#') {
+            headings.push(line.trim_start_matches('#').trim().to_owned());
+        }
+        if let Some((_, file)) = line.split_once(&source) {
+            let end = file.find([':', '}']).unwrap_or(file.len());
+            let heading = headings[headings.len() - 1].clone();
+            shown.push((file[..end].to_owned(), heading));
+        }
+    }
+    (headings, shown)
+}
+
+#[test]
 fn the_summary_lists_every_experiment_under_its_section() {
     let summary = text("book/src/SUMMARY.md");
     let problems = each(|lesson| {

@@ -1,6 +1,10 @@
 //! # Does twice as much take twice as long?
 //!
-//! Page: `book/src/FOLDER/NAME.md`, which shows this file whole.
+//! Page: `book/src/FOLDER/NAME.md`. Its sections show each file, or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The code | do two sizes take as long as their ratio says? |
 //!
 //! TODO(author): your question, in the title above, and here what a reader has to know to
 //! understand it. This one copies an array on the GPU, and another that is twice as

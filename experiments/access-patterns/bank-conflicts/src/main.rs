@@ -1,11 +1,11 @@
 //! # What do bank conflicts cost, and when are there any?
 //!
-//! Page: `book/src/access-patterns/bank-conflicts.md`. This file is its section *The
-//! experiment*; the others are named after their sections:
+//! Page: `book/src/access-patterns/bank-conflicts.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | columns of tiles with every padding |
+//! | `main.rs` | The experiment; The trap | columns of tiles with every padding |
 //! | [`model`] | The model | in how many wavefronts is a read served? |
 //! | [`reads`] | | the kernels, the launch, the check |
 //! | [`sharing`] | Sharing | what if lanes read the same element? |

@@ -1,7 +1,7 @@
 //! # What does it cost when neighbouring threads use addresses far from each other?
 //!
-//! Page: `book/src/access-patterns/coalescing.md`. This file is its section *The
-//! experiment*; the others are named after their sections:
+//! Page: `book/src/access-patterns/coalescing.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
@@ -85,7 +85,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     cases.extend(widths::cases(&arrays));
     cases.extend(offsets::cases(&arrays));
     cases.extend(fetches::cases(lab, &arrays));
-    cases.push(widths::threads_that_stay(&arrays));
+    cases.push(widths::persistent_threads(&arrays));
     cases.push(skipping::case(&arrays));
 
     for (case, shape) in cases {

@@ -14,6 +14,6 @@ pub(crate) fn cases(arrays: &Arrays) -> impl Iterator<Item = (Case, Shape)> {
 }
 
 /// As many threads as the GPU holds take element after element, one load at a time.
-pub(crate) fn threads_that_stay(arrays: &Arrays) -> (Case, Shape) {
+pub(crate) fn persistent_threads(arrays: &Arrays) -> (Case, Shape) {
     (Case::new("resident"), arrays.plain("gather4_resident"))
 }

@@ -1,7 +1,7 @@
 //! # In which order should the fields of many elements lie in memory?
 //!
-//! Page: `book/src/access-patterns/data-layout.md`. This file is its section *The
-//! experiment*; the others:
+//! Page: `book/src/access-patterns/data-layout.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

@@ -1,11 +1,11 @@
 //! # How fast can a GPU read, write and copy?
 //!
-//! Page: `book/src/access-patterns/device-bandwidth.md`. This file is its section *The
-//! experiment*; the others are named after their sections:
+//! Page: `book/src/access-patterns/device-bandwidth.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | four operations, three versions, two grids; the driver's copy |
+//! | `main.rs` | The experiment; Grids | four operations, three versions, two grids; the driver's copy |
 //! | [`arrays`] | | the arrays, the kernels, the check |
 //! | [`queue`] | The order of tiles | what if blocks take tiles from a queue? |
 //! | [`kept`] | Eviction hints | what if the L2 cache keeps what was read? |

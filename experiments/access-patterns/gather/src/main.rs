@@ -1,7 +1,7 @@
 //! # What does random access cost, and what does it help to sort the indices?
 //!
-//! Page: `book/src/access-patterns/gather.md`. This file is its section *The
-//! experiment*; the others:
+//! Page: `book/src/access-patterns/gather.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

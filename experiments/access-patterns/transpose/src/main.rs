@@ -1,14 +1,14 @@
 //! # How fast can a matrix be turned on its side?
 //!
-//! Page: `book/src/access-patterns/transpose.md`. This file is its section *The
-//! experiment*; the others:
+//! Page: `book/src/access-patterns/transpose.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the ladder below, square and other matrices |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
 //! | [`kernels`] | The kernels | how is a matrix divided among blocks? |
-//! | [`bulk`] | Bulk copies | does it help if the copy unit moves the tiles? |
+//! | [`bulk`] | Bulk copies | does it help if the copy unit (TMA) moves the tiles? |
 //! | [`in_place`] | In place | can the matrix stay where it is? |
 //! | [`library`] | cuBLAS | how fast is the library? |
 //!
@@ -27,7 +27,7 @@
 //! vectors           16 bytes in each access, tiles of 64 × 64
 //! downwards         the same, but neighbouring blocks write neighbouring addresses
 //! any_shape         for rows that do not begin at multiples of 16 bytes
-//! bulk              the copy unit of newer GPUs moves whole tiles
+//! bulk              the copy unit (TMA) of newer GPUs moves whole tiles
 //! in_place          without a second matrix
 //! ```
 //!

@@ -1,7 +1,12 @@
 //! # How much faster is data that a cache holds?
 //!
-//! Page: `book/src/access-patterns/working-sets.md`. Its section *The experiment* shows the
-//! operations below, and from [`passes`] how one of them goes over a set again and again.
+//! Page: `book/src/access-patterns/working-sets.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | four operations on sets of every size |
+//! | [`passes`] | The experiment | how does one go over a set again and again? |
 //!
 //! Each multiprocessor has an L1 cache, all share the L2 cache, and the memory is behind
 //! that. The four operations of `kernels/device-bandwidth.cu` go over *working sets* from

@@ -1,8 +1,13 @@
 //! # Which host memory should a transfer start from, and what does it cost to get it?
 //!
-//! Page: `book/src/host-memory/host-memory.md`. This file is its section *The
-//! experiment*, with the four kinds of memory in [`memory`]; [`cost`] is its paragraph
-//! *What pinning costs*.
+//! Page: `book/src/host-memory/host-memory.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | copies from and to each kind, and reads by the host |
+//! | [`memory`] | The experiment | four kinds of memory |
+//! | [`cost`] | The experiment | what does it cost to pin memory? |
 //!
 //! The copy engine reads the host's memory by physical address, on its own. It can only
 //! do that with pages that the operating system promises not to move: *pinned* pages.

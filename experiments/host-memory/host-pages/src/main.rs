@@ -1,8 +1,13 @@
 //! # What do the pages of a host buffer cost a copy?
 //!
-//! Page: `book/src/host-memory/host-pages.md`. This file is its section *The experiment*,
-//! with the memory in [`pages`]; [`pinning`] is the paragraph *Pinning* of its section
-//! *Why*.
+//! Page: `book/src/host-memory/host-pages.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | the first touch, and copies before and after it |
+//! | [`pages`] | The experiment | memory that nobody has touched, in pages of each size |
+//! | [`pinning`] | Why | do huge pages make pinning cheaper? |
 //!
 //! Memory that a program asks for is a promise. The operating system makes a page when
 //! it is first touched: it stops the program (a *page fault*), finds a free page, fills

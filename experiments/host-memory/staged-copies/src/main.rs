@@ -1,8 +1,13 @@
 //! # How many host threads carry pageable memory at the speed of the link?
 //!
-//! Page: `book/src/host-memory/staged-copies.md`. This file belongs to its sections
-//! *Measured* and *The trap*, with the copies in [`buffers`]; [`carry`] is what its
-//! section *The code* ends with.
+//! Page: `book/src/host-memory/staged-copies.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | Measured; The trap | staged copies beside the driver's, in every size |
+//! | [`buffers`] | | host memory to copy from and to, and copies of it |
+//! | [`carry`] | The code | can the CPU keep up with the link? |
 //!
 //! Bytes in pageable memory pass through pinned memory before the GPU gets them, and a
 //! CPU core carries them there. The driver uses one core. The crate `staging` uses as

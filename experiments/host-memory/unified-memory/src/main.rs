@@ -1,11 +1,13 @@
 //! # What does it cost to let the driver move the data?
 //!
-//! Page: `book/src/host-memory/unified-memory.md`. This file is its section *The
-//! experiment*, with [`memory`] and [`gpu`]; the others are named after what they try:
+//! Page: `book/src/host-memory/unified-memory.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the first touch, and the second |
+//! | [`memory`] | The experiment | managed memory, with advice |
+//! | [`gpu`] | | the kernels, and which words they read |
 //! | [`read_back`] | Measured | until the host has what a kernel wrote |
 //! | [`sparse`] | Why | how much does one fault move? |
 //! | [`advice`] | Advice | what does advice to the driver change? |

@@ -1,14 +1,14 @@
 //! # When should a kernel read the host's memory where it is, without a copy?
 //!
-//! Page: `book/src/host-memory/zero-copy.md`. This file is its section *The kernel and
-//! the experiment*; the others belong to paragraphs of its section *Why*:
+//! Page: `book/src/host-memory/zero-copy.md`. Its sections show each file,
+//! or what it measures:
 //!
-//! | file | paragraph | question |
+//! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | | zero-copy or a copy, by size, order and number of reads |
-//! | [`gpu`] | | which words are read; the kernels |
-//! | [`in_flight`] | How fast | how many reads must be in flight to fill the link? |
-//! | [`writes`] | Writes | should a kernel write its results to the host's memory? |
+//! | `main.rs` | The kernel and the experiment | zero-copy or a copy, by size, order and number of reads |
+//! | [`gpu`] | The kernel and the experiment | which words are read; the kernels |
+//! | [`in_flight`] | Why | how many reads must be in flight to fill the link? |
+//! | [`writes`] | Why | should a kernel write its results to the host's memory? |
 //!
 //! Pinned host memory can be *mapped*: kernels are given its address and read it over the
 //! link, as if it were device memory. That saves the copy. But whatever is read crosses

@@ -1,6 +1,7 @@
 //! # What does it cost to get device memory, and what does a pool save?
 //!
-//! Page: `book/src/memory-pools/allocation.md`. The files:
+//! Page: `book/src/memory-pools/allocation.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

@@ -1,6 +1,7 @@
 //! # Sixty times faster: by the allocator, by four streams, or by where the clock stops?
 //!
-//! Page: `book/src/memory-pools/free-attribution.md`. The files:
+//! Page: `book/src/memory-pools/free-attribution.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

@@ -1,11 +1,13 @@
 //! # Who waits when a memory pool is full, and when does memory leave it?
 //!
-//! Page: `book/src/memory-pools/memory-trace.md`. The files:
+//! Page: `book/src/memory-pools/memory-trace.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
+//! | `main.rs` | Measured | four streams and each pool: timed, watched, checked |
 //! | [`streams`] | The experiment | who waits when the pool is full? |
-//! | [`mod@bench`] | The experiment | streams, kernels, timeline |
+//! | [`mod@bench`] | | streams, kernels, timeline |
 //! | [`mod@watch`] | The experiment | how much memory is in use meanwhile? |
 //! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
 //!

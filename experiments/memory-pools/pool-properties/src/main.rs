@@ -1,6 +1,7 @@
 //! # What do the properties of a memory pool do?
 //!
-//! Page: `book/src/memory-pools/pool-properties.md`. The files:
+//! Page: `book/src/memory-pools/pool-properties.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | [`maximum`] | Measured: the maximum | how much does a pool give, and to whom? |
 //! | [`counters`] | Measured: the counters | what do they say after each step? |
 //! | [`second_process`] | Measured: a second process | how does it open a pool? |
-//! | [`end`] | The end of a pool, The trap | what is left of it? |
+//! | [`end`] | The end of a pool; The trap | what is left of it? |
 //!
 //! A *pool* of the driver holds the memory that stream-ordered allocations are cut from:
 //! `cuMemAllocAsync` cuts from the GPU's current pool, `cuMemAllocFromPoolAsync` from the

@@ -1,6 +1,7 @@
 //! # What changes when every GPU has a process of its own?
 //!
-//! Page: `book/src/several-gpus/all-reduce-ranks.md`. The files:
+//! Page: `book/src/several-gpus/all-reduce-ranks.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

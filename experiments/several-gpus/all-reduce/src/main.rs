@@ -1,6 +1,7 @@
 //! # How fast can several GPUs add up what each of them has?
 //!
-//! Page: `book/src/several-gpus/all-reduce.md`. The files:
+//! Page: `book/src/several-gpus/all-reduce.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

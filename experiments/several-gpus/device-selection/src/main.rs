@@ -1,6 +1,7 @@
 //! # Which GPU takes which job?
 //!
-//! Page: `book/src/several-gpus/device-selection.md`. The files:
+//! Page: `book/src/several-gpus/device-selection.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

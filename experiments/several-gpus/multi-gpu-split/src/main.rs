@@ -1,13 +1,14 @@
 //! # How much faster do N GPUs do the same work?
 //!
-//! Page: `book/src/several-gpus/multi-gpu-split.md`. The files:
+//! Page: `book/src/several-gpus/multi-gpu-split.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the same array for more and more GPUs |
 //! | [`worker`] | The experiment | a GPU's piece, and who issues its work |
 //! | [`team`] | The experiment | a task on one GPU, two, three and so on |
-//! | [`listing`] | The chapter's listing | how fast is it, and what does it lose? |
+//! | [`listing`] | The chapter's claim; The chapter's listing | how fast is it, and what does it lose? |
 //! | [`hand_over`] | Why | what does it cost to wake host threads up? |
 //!
 //! The chapter cuts an array into pieces, one for each GPU. A host thread for each GPU

@@ -1,16 +1,17 @@
 //! # How fast do two GPUs pass bytes to each other?
 //!
-//! Page: `book/src/several-gpus/peer-copy.md`. The files:
+//! Page: `book/src/several-gpus/peer-copy.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | every pair; every way, for more and more bytes |
 //! | [`gpu`], [`transfer`] | The code | what goes from one to another, and its check |
-//! | [`access`] | Access; Whose engine | what does a copy without access cost? |
-//! | [`host`] | Through the host | what do two links give, without the driver's help? |
-//! | [`hops`] | One load | how long does it take, if nothing hides it? |
+//! | [`access`] | Why | what does a copy without access cost? |
+//! | [`host`] | The code; Why | what do two links give, without the driver's help? |
+//! | [`hops`] | Why | how long does it take, if nothing hides it? |
 //! | [`threads`] | Why | how many threads does the link need? |
-//! | [`at_once`] | Several at the same time | both directions, a ring, all to one |
+//! | [`at_once`] | The code; Measured | both directions, a ring, all to one |
 //!
 //! GPUs of one machine are joined by PCI Express, and some by NVLink besides. With
 //! *peer access*, one GPU's page tables lead to the memory of another, and a load, a

@@ -1,12 +1,13 @@
 //! # Which calls return before their work is done?
 //!
-//! Page: `book/src/streams/asynchronous-calls.md`.
+//! Page: `book/src/streams/asynchronous-calls.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | when does each call return, and when is its work done? |
+//! | `main.rs` | The code; Measured | when does each call return, and when is its work done? |
 //! | [`calls`] | The code | the calls, and what they work on |
-//! | [`course`] | Measured | three calls in a row, seen from the host and from the GPU |
+//! | [`course`] | The code; Measured | three calls in a row, seen from the host and from the GPU |
 //!
 //! A call is *asynchronous* if it puts its work into a stream and returns at once. The
 //! driver promises that of some calls and not of others, and a name that ends in `Async`

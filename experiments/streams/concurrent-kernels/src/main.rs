@@ -1,6 +1,7 @@
 //! # Up to which size do two kernels run at the same time?
 //!
-//! Page: `book/src/streams/concurrent-kernels.md`.
+//! Page: `book/src/streams/concurrent-kernels.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

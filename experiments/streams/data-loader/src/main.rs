@@ -1,6 +1,7 @@
 //! # How busy is the GPU, if batches have to be made before they can be sent?
 //!
-//! Page: `book/src/streams/data-loader.md`.
+//! Page: `book/src/streams/data-loader.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

@@ -1,6 +1,11 @@
 //! # Which streams wait for which?
 //!
-//! Page: `book/src/streams/default-stream.md`.
+//! Page: `book/src/streams/default-stream.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The code | three kernels, in streams of each kind |
 //!
 //! What is in one stream runs in order. What is in two streams may run at the same time,
 //! with one exception. The *legacy default stream* is a barrier: it waits for what was

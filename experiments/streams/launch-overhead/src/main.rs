@@ -1,6 +1,7 @@
 //! # What does it cost to start a kernel, and when does it show?
 //!
-//! Page: `book/src/streams/launch-overhead.md`.
+//! Page: `book/src/streams/launch-overhead.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

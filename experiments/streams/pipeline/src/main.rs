@@ -1,20 +1,21 @@
 //! # How much faster is a pipeline of copies and kernels than one after the other?
 //!
-//! Page: `book/src/streams/pipeline.md`.
+//! Page: `book/src/streams/pipeline.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | one stream and several, for three lengths of the kernel |
+//! | `main.rs` | The code; Measured | one stream and several, for three lengths of the kernel |
 //! | [`pipeline`] | The code | batches, each in one stream |
 //! | [`plan`] | The code | how they are queued; when could the last one be out? |
 //! | [`timeline`] | Measured | when does each step run? |
 //! | [`steps`] | Why | how long does each step take by itself? |
-//! | [`engines`] | A stream for each engine | steps, each in a stream of its own |
+//! | [`engines`] | The code; A stream for each engine | steps, each in a stream of its own |
 //! | [`sizes`] | How large a batch | the same bytes in fewer or more batches |
 //! | [`chapter`] | The chapter's batch | 10,000 floats |
 //!
 //! 30 batches go to the GPU, through a kernel and back. A GPU has a copy engine for each
-//! direction, and multiprocessors for kernels, so three batches can be under way at once,
+//! direction, and multiprocessors for kernels, so three batches can be in flight at once,
 //! each in another step. A *stream* runs what is queued on it in order, so batches that
 //! are to overlap must be in different streams: batch i goes to stream i % streams.
 //!

@@ -1,10 +1,11 @@
 //! # What does it take for a copy to run beside a kernel?
 //!
-//! Page: `book/src/streams/stream-overlap.md`.
+//! Page: `book/src/streams/stream-overlap.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | one kernel and one copy, issued in all ways |
+//! | `main.rs` | The code; Measured | one kernel and one copy, issued in all ways |
 //! | [`gpu`] | The code | the kernel, the copy, and what they have written |
 //! | [`listings`] | The article's listings | what did the article see? |
 //!

@@ -1,6 +1,7 @@
 //! # How long does an urgent kernel wait behind a large one?
 //!
-//! Page: `book/src/streams/stream-priorities.md`.
+//! Page: `book/src/streams/stream-priorities.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|

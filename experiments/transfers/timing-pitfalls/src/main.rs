@@ -1,7 +1,7 @@
 //! # How wrong can a timing be when the timed work is right?
 //!
-//! Page: `book/src/transfers/timing-pitfalls.md`. This file is its section *The right
-//! way*; the others are named after its sections:
+//! Page: `book/src/transfers/timing-pitfalls.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | what the clock encloses |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | [`once`] | 1. Once in a process | first calls, and the loading of a module |
 //! | [`pages`] | 2. Pages that are not there yet | page faults |
 //! | [`allocations`] | 3. Allocations | allocating device memory |
-//! | [`waiting`] | 4. Not waiting, 5. Waiting for others | the call, older work |
+//! | [`waiting`] | 4. Not waiting; 5. Waiting for others | the call, older work |
 //! | [`cached`] | 6. Bytes that a cache holds | a cache instead of the memory |
 //! | [`idle`] | 7. Threads that do nothing | a 32nd of the work |
 //! | [`short`] | 8. A kernel shorter than its launch | the launch |

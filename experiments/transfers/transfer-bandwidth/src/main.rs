@@ -1,6 +1,11 @@
 //! # How fast do bytes cross the link between host and GPU?
 //!
-//! Page: `book/src/transfers/transfer-bandwidth.md`.
+//! Page: `book/src/transfers/transfer-bandwidth.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | each way and both, in every size |
 //!
 //! A copy between host and GPU is work for a *copy engine*, a DMA unit on the GPU: it
 //! reads a descriptor, then moves bytes over PCI Express in packets. The first costs the

@@ -1,13 +1,13 @@
 //! # Which latency: the link's, the driver's or the GPU's?
 //!
-//! Page: `book/src/transfers/transfer-latency.md`. Its section *The experiment* has three
-//! parts:
+//! Page: `book/src/transfers/transfer-latency.md`. Its sections show each file,
+//! or what it measures:
 //!
-//! | file | part | question |
+//! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Hops | how long does one dependent read take? |
-//! | [`parts`] | Parts | what do the GPU, the call and the wait add to a copy or launch? |
-//! | [`answers`] | Answers | how soon does the host have an answer from the GPU? |
+//! | `main.rs` | The experiment | how long does one dependent read take? |
+//! | [`parts`] | The experiment | what do the GPU, the call and the wait add to a copy or launch? |
+//! | [`answers`] | The experiment | how soon does the host have an answer from the GPU? |
 //!
 //! "The latency of a transfer" can mean several things, and a small copy pays for all:
 //!

@@ -1,9 +1,7 @@
 //! # What do the usual ways to transfer less, or faster, really save?
 //!
-//! Page: `book/src/transfers/transfer-strategies.md`. This file is its section
-//! *Residency*; the others are named after their sections. Data that is to be computed on
-//! must cross the link to the GPU, and its results must cross back. Ways to pay less for
-//! that, and two limits to all of them:
+//! Page: `book/src/transfers/transfer-strategies.md`. Its sections show each file,
+//! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
@@ -13,6 +11,9 @@
 //! | | Pinned memory | (the experiment `host-memory`) |
 //! | [`crossover`] | Where transfers stop mattering | when does a kernel take as long as the copy? |
 //! | [`small_jobs`] | When the CPU wins | is the host done before the data is back? |
+//!
+//! Data that is to be computed on must cross the link to the GPU, and its results must
+//! cross back. Above are the ways to pay less for that, and two limits to all of them.
 //!
 //! **Prediction:** a copy costs latency + bytes / bandwidth (transfer-bandwidth); the
 //! rest is arithmetic. k kernels with one round trip save 1 - 1/k of the transfers: 90 %
