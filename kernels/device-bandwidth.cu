@@ -137,7 +137,7 @@ KERNELS(16x1, uint4, 1)
 KERNELS(16x4, uint4, 4)
 
 // ANCHOR: queue
-// Blocks that stay, as in `copy_16x4`, but each takes the next tile that nobody has
+// Persistent blocks, as in `copy_16x4`, but each takes the next tile that nobody has
 // taken yet. `next` counts them, and is 0 at the start.
 extern "C" __global__ void copy_queue(const uint4 *a, uint4 *out, size_t count,
                                       u32 *next)

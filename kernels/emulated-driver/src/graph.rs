@@ -37,7 +37,7 @@ struct Node {
     host: Vec<(u64, String)>,
 }
 
-/// A capture under way.
+/// A capture that has not ended.
 pub(crate) struct Capture {
     /// The queue whose stream began it.
     origin: u32,

@@ -1,8 +1,8 @@
 //! Which work happens that nobody waits for yet.
 //!
 //! None, unless a seed is set. With a seed, at every call and between any two pieces of
-//! work, some that could run does run, chosen by a generator of chance. All of it are
-//! schedules that real hardware may have. The same seed and the same calls give the same
+//! work, some that could run does run, as a pseudo-random generator decides. Real hardware
+//! may follow any of these schedules. The same seed and the same calls give the same
 //! schedule, as long as no host functions run.
 
 /// Environment variable: the seed.

@@ -1,4 +1,4 @@
-//! Every function of the driver, called over and over with arguments by chance: null, wild
+//! Every function of the driver, called over and over with random arguments: null, wild
 //! numbers, handles and addresses that are alive, were freed, or are of another kind, and
 //! sizes beyond everything. It answers with an error code; it never panics or crashes.
 //!
@@ -124,10 +124,10 @@ fn kind(function: &str, argument: &str, kind: &str, has_list: bool) -> Kind {
     }
 }
 
-/// Numbers by chance, always the same ones.
-struct Chance(u64);
+/// Pseudo-random numbers, always the same ones.
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -169,49 +169,49 @@ impl Places {
         }
     }
 
-    fn argument(&mut self, kind: Kind, chance: &mut Chance) -> usize {
+    fn argument(&mut self, kind: Kind, random: &mut Random) -> usize {
         // Mostly an aligned pointer, so that calls get far.
-        let pointer = |place: usize, chance: &mut Chance| {
-            chance.of(&[place, place, place, place + 8, place + 1, 0])
+        let pointer = |place: usize, random: &mut Random| {
+            random.of(&[place, place, place, place + 8, place + 1, 0])
         };
         match kind {
             Kind::Out => {
-                pointer(self.out.as_ptr() as usize + 64 * chance.below(8), chance)
+                pointer(self.out.as_ptr() as usize + 64 * random.below(8), random)
             }
             Kind::In => {
                 let places =
                     [self.zeros.as_ptr() as usize, self.pointers.as_ptr() as usize];
-                pointer(chance.of(&places[..]), chance)
+                pointer(random.of(&places[..]), random)
             }
-            Kind::Text => match chance.below(5) {
+            Kind::Text => match random.below(5) {
                 4 => 0,
                 which => self.texts[which].as_ptr() as usize,
             },
             Kind::Host => {
-                let which = chance.below(2);
-                pointer(self.host[which].as_ptr() as usize, chance)
+                let which = random.below(2);
+                pointer(self.host[which].as_ptr() as usize, random)
             }
-            Kind::Callback => chance.of(&[0, nothing as *const () as usize]),
-            Kind::Count => chance.below(64),
+            Kind::Callback => random.of(&[0, nothing as *const () as usize]),
+            Kind::Count => random.below(64),
             Kind::Bytes => {
                 let sizes =
                     [0, 1, 7, 64, 4096, ROOM / 2, usize::MAX, isize::MAX as usize];
-                chance.of(&sizes[..])
+                random.of(&sizes[..])
             }
             Kind::Number => {
                 let sizes = [0, 1, 2, 3, 9, 33, usize::MAX, 1 << 31];
-                chance.of(&sizes[..])
+                random.of(&sizes[..])
             }
-            Kind::Address | Kind::Word => match chance.below(8) {
+            Kind::Address | Kind::Word => match random.below(8) {
                 0 => 0,
-                1 => chance.below(10),
-                2 => chance.of(&[usize::MAX, isize::MAX as usize, 1 << 62]),
+                1 => random.below(10),
+                2 => random.of(&[usize::MAX, isize::MAX as usize, 1 << 62]),
                 // A handle, perhaps, or an address of a GPU.
-                3 => (0xe0 + chance.below(12)) << 40 | chance.below(20) << 4,
+                3 => (0xe0 + random.below(12)) << 40 | random.below(20) << 4,
                 4 => {
-                    let of_a_gpu = 0x1000_0000_0000 + (chance.below(4) << 40);
-                    let near = of_a_gpu - 9000 + chance.below(18_000);
-                    chance.of(&[
+                    let of_a_gpu = 0x1000_0000_0000 + (random.below(4) << 40);
+                    let near = of_a_gpu - 9000 + random.below(18_000);
+                    random.of(&[
                         near,
                         near,
                         near,
@@ -221,22 +221,22 @@ impl Places {
                 }
                 _ if self.answers.is_empty() => 1,
                 _ => {
-                    let answer = chance.of(&self.answers[..]);
-                    answer.wrapping_add(chance.of(&[0, 0, 0, 4, 4096]))
+                    let answer = random.of(&self.answers[..]);
+                    answer.wrapping_add(random.of(&[0, 0, 0, 4, 4096]))
                 }
             },
         }
     }
 
     /// Keeps what a call has answered.
-    fn keep(&mut self, chance: &mut Chance) {
+    fn keep(&mut self, random: &mut Random) {
         let answers =
             self.out.iter_mut().map(std::mem::take).filter(|word| *word != 0);
         for answer in answers {
             if self.answers.len() < 64 {
                 self.answers.push(answer as usize);
             } else {
-                self.answers[chance.below(64)] = answer as usize;
+                self.answers[random.below(64)] = answer as usize;
             }
         }
     }
@@ -259,11 +259,11 @@ fn calls() {
         (name, function, kinds)
     });
     let functions = functions.collect::<Vec<_>>();
-    let (mut places, mut chance) = (Places::new(), Chance(0x9e37_79b9_7f4a_7c15));
+    let (mut places, mut random) = (Places::new(), Random(0x9e37_79b9_7f4a_7c15));
     let (mut succeeded, mut tried) = (0, 0);
     while tried < CALLS {
         if tried % SEQUENCE == 0 {
-            let device = chance.below(devices) as c_int;
+            let device = random.below(devices) as c_int;
             let mut context = std::ptr::null_mut();
             // SAFETY: the calls get what they ask for.
             unsafe {
@@ -272,15 +272,15 @@ fn calls() {
                 let _ = sys::cuCtxSetCurrent(context);
             }
         }
-        let (name, function, kinds) = &functions[chance.below(functions.len())];
+        let (name, function, kinds) = &functions[random.below(functions.len())];
         // What is missing takes no arguments and is tried less often.
-        if kinds.is_empty() && chance.below(20) != 0 {
+        if kinds.is_empty() && random.below(20) != 0 {
             continue;
         }
         tried += 1;
         let mut a = [0; MOST];
         for (argument, kind) in a.iter_mut().zip(kinds) {
-            *argument = places.argument(*kind, &mut chance);
+            *argument = places.argument(*kind, &mut random);
         }
         // SAFETY: pointers are null, or lead to as much memory as the function may use.
         let code = unsafe {
@@ -290,7 +290,7 @@ fn calls() {
         };
         assert_ne!(code, UNKNOWN, "{name} {a:x?}");
         succeeded += usize::from(code == 0);
-        places.keep(&mut chance);
+        places.keep(&mut random);
     }
     println!("{succeeded} of {tried} calls succeeded");
     assert!(succeeded > tried / 10, "most calls get nowhere");

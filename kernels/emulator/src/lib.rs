@@ -43,7 +43,7 @@
 //! `ncu` reads from the hardware, as long as the driver's compiler makes one instruction of
 //! each access of the PTX. It did so in every kernel that `tests/goldens.rs` runs, most of
 //! the workbook's: it compares hundreds of small launches with what an H200 counted. In large
-//! ones `ncu` sometimes counts more wavefronts; where from is not known. Where the
+//! ones `ncu` sometimes counts more wavefronts; we do not know why. Where the
 //! compiler replaces a branch by a predicate, `ncu` counts more requests to shared memory,
 //! those in which no lane takes part. The compiler may also merge accesses,
 //! most often loads of neighbouring words of shared memory, and keep a small local array in

@@ -12,20 +12,18 @@ fn coalescing() {
     let mut device = Device::workbook("coalescing");
     for (count, stride, offset) in [(1000, 1, 0), (257, 3, 1), (4096, 32, 5)] {
         let length = count * stride + offset;
-        let apart = device.words("apart", (0..length).map(word));
-        let dense = device.fresh("dense", count);
+        let strided = device.words("strided", (0..length).map(word));
+        let contiguous = device.fresh("contiguous", count);
         let grid = [count.div_ceil(256) as u32, 1, 1];
         for kernel in ["gather4", "gather4_resident"] {
-            device.memory.fill(dense, &[0], 4 * count as u64).unwrap();
-            let arguments =
-                arguments![u64 apart, u64 dense, u64 count, u64 stride, u64 offset];
+            device.memory.fill(contiguous, &[0], 4 * count as u64).unwrap();
+            let arguments = arguments![u64 strided, u64 contiguous, u64 count, u64 stride, u64 offset];
             device.run(kernel, grid, [256, 1, 1], &arguments).unwrap();
-            let result = device.read(dense, count);
+            let result = device.read(contiguous, count);
             assert!((0..count).all(|i| result[i] == word(i * stride + offset)));
         }
         let target = device.words("target", (0..length).map(|_| 0));
-        let arguments =
-            arguments![u64 target, u64 dense, u64 count, u64 stride, u64 offset];
+        let arguments = arguments![u64 target, u64 contiguous, u64 count, u64 stride, u64 offset];
         device.run("scatter4", grid, [256, 1, 1], &arguments).unwrap();
         let result = device.read(target, length);
         assert!(
@@ -42,14 +40,13 @@ fn coalescing() {
     {
         let (count, stride, offset) = (500usize, 3, 2);
         let length = (count * stride + offset) * bytes;
-        let apart = device.words("apart", (0..length.div_ceil(4)).map(word));
-        let dense = device.fresh("dense", count * bytes / 4);
-        let arguments =
-            arguments![u64 apart, u64 dense, u64 count, u64 stride, u64 offset];
+        let strided = device.words("strided", (0..length.div_ceil(4)).map(word));
+        let contiguous = device.fresh("contiguous", count * bytes / 4);
+        let arguments = arguments![u64 strided, u64 contiguous, u64 count, u64 stride, u64 offset];
         device.run(kernel, [2, 1, 1], [256, 1, 1], &arguments).unwrap();
         let (mut source, mut result) = (vec![0; length], vec![0; count * bytes]);
-        device.memory.read(apart, &mut source).unwrap();
-        device.memory.read(dense, &mut result).unwrap();
+        device.memory.read(strided, &mut source).unwrap();
+        device.memory.read(contiguous, &mut result).unwrap();
         for (i, element) in result.chunks(bytes).enumerate() {
             let start = (i * stride + offset) * bytes;
             assert_eq!(element, &source[start..start + bytes], "{kernel}: {i}");

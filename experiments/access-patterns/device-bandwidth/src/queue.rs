@@ -1,4 +1,4 @@
-//! The order of tiles: a copy whose blocks stay, and take their tiles from a queue.
+//! The order of tiles: a copy by persistent blocks, which take their tiles from a queue.
 
 use lab::launch::blocks;
 use lab::{Lab, Result};

@@ -31,7 +31,7 @@ impl Allocator {
         stream: &CudaStream,
     ) -> Result<()> {
         // SAFETY: `alloc` made the buffer, and nothing is queued on it after this. What is
-        // under way on it ends first: `cuMemFree` waits for it, and the other free takes
+        // in flight on it ends first: `cuMemFree` waits for it, and the other free takes
         // its turn in the stream.
         unsafe {
             match self {
