@@ -19,6 +19,16 @@ pub struct Names<'a> {
     pub order: &'a [Parameter],
 }
 
+/// The measurements of one value of a parameter.
+pub struct Group<'r> {
+    /// The value; none if all measurements are one group.
+    pub value: Option<Parameter>,
+    /// What it is called.
+    pub label: String,
+    /// The measurements.
+    pub measurements: Vec<&'r Measurement>,
+}
+
 /// The values that make a row, and the measurements in it.
 pub type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 
@@ -54,9 +64,10 @@ impl Names<'_> {
         &self,
         measurements: &[&'r Measurement],
         key: Option<&str>,
-    ) -> Vec<(String, Vec<&'r Measurement>)> {
+    ) -> Vec<Group<'r>> {
         let Some(key) = key else {
-            return vec![(String::new(), measurements.to_vec())];
+            let (label, measurements) = (String::new(), measurements.to_vec());
+            return vec![Group { value: None, label, measurements }];
         };
         let mut values = select::distinct(measurements, key);
         values.sort_by_key(|value| self.place(value));
@@ -65,7 +76,12 @@ impl Names<'_> {
                 |m: &&Measurement| select::parameter(m, key).as_ref() == Some(value);
             measurements.iter().copied().filter(has).collect()
         };
-        values.iter().map(|value| (self.value(key, value), with(value))).collect()
+        let group = |value: Parameter| Group {
+            label: self.value(key, &value),
+            measurements: with(&value),
+            value: Some(value),
+        };
+        values.into_iter().map(group).collect()
     }
 
     /// The measurements of each row, under the values of `keys` that make it, in order.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::block;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
-use crate::names::{self, Names};
+use crate::names::{self, Group, Names};
 use crate::page::Page;
 use crate::provenance;
 use crate::records::{Machine, Recorded, Records};
@@ -291,14 +291,12 @@ impl Block {
         let names = self.names();
         let timed = self.metrics.iter().any(Metric::is_timed);
         let columns = names.groups(&chosen, self.columns_by.as_deref());
-        let columns: Vec<String> =
-            columns.into_iter().map(|(label, _)| label).collect();
 
         let of_row = |key: &String| self.heading(key, names::of_parameter(key));
         let of_metric = |m: &Metric| self.heading(&m.name(), names::of_metric(m));
         let mut head: Vec<String> = self.rows.iter().map(of_row).collect();
         if self.columns_by.is_some() {
-            head.extend(columns.clone());
+            head.extend(columns.iter().map(|column| column.label.clone()));
         } else {
             head.extend(self.metrics.iter().map(of_metric));
             head.extend(timed.then(|| "±".to_owned()));
@@ -310,8 +308,8 @@ impl Block {
             let mut cells = vec![];
             let groups = names.groups(&measurements, self.columns_by.as_deref());
             for column in &columns {
-                let Some((_, here)) =
-                    groups.iter().find(|(label, _)| label == column)
+                let Some(Group { measurements: here, .. }) =
+                    groups.iter().find(|group| group.value == column.value)
                 else {
                     cells.push(Cell::lacking());
                     continue;

@@ -428,6 +428,13 @@ fn bars_stand_in_groups() {
         hovers.iter().map(|h| h.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["pinned:", "pageable:", "pinned:", "pageable:"], "{svg}");
     check_parts(&svg, &[">small<", ">1 MiB<"]);
+
+    // Two bars of one name are still two.
+    let lines = "where = { bytes = \"1MiB\" }\nlabels = { pinned = \"one\", pageable = \"one\" }";
+    let fixture = Fixture::page(&bars(lines));
+    fixture.build().unwrap();
+    let hovers = self::hovers(&fixture, "h200/bars");
+    assert!(hovers.len() == 2 && hovers[0] != hovers[1], "{hovers:?}");
 }
 
 /// A heat map with these lines added.

@@ -4,8 +4,9 @@ use record::Parameter;
 use serde::Deserialize;
 
 use super::{Plot, ReferenceLine, Values};
-use crate::chart::{Bar, Bars, Group};
+use crate::chart::{self, Bar, Bars};
 use crate::metric::Estimate;
+use crate::names::Group;
 use crate::select;
 
 /// What a chart of bars says.
@@ -35,14 +36,16 @@ impl Block {
             return Err("bar: no measurement has this parameter".to_owned());
         }
         let mut groups = vec![];
-        for (label, measurements) in names.groups(&chosen, self.group.as_deref()) {
+        for group in names.groups(&chosen, self.group.as_deref()) {
             let mut bars = vec![];
-            for (color, (name, _)) in colors.iter().enumerate() {
-                let here = names.groups(&measurements, Some(&self.bar));
-                let Some((_, here)) = here.iter().find(|(label, _)| label == name)
-                else {
+            let all = names.groups(&group.measurements, Some(&self.bar));
+            for (color, Group { value, label: name, .. }) in
+                colors.iter().enumerate()
+            {
+                let Some(here) = all.iter().find(|bar| bar.value == *value) else {
                     continue; // not every group has every bar
                 };
+                let here = &here.measurements;
                 let m = select::only(here).map_err(|keys| {
                     let count = here.len();
                     format!(
@@ -58,7 +61,7 @@ impl Block {
                 let (label, hover) = (name.clone(), format!("{name}: {words}"));
                 bars.push(Bar { label, value, low, high, hover, color });
             }
-            groups.push(Group { label, bars });
+            groups.push(chart::Group { label: group.label, bars });
         }
         if groups.iter().all(|group| group.bars.is_empty()) {
             return Err("there is nothing to draw".to_owned());

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{Plot, ReferenceLine, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
 use crate::metric::{Estimate, Metric};
-use crate::names::Names;
+use crate::names::{Group, Names};
 use crate::query;
 use crate::select::{self, Filter};
 use crate::unit::Unit;
@@ -82,7 +82,8 @@ impl Block {
     pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
         let mut series = vec![];
-        for (label, measurements) in names.groups(&chosen, self.series.as_deref()) {
+        for group in names.groups(&chosen, self.series.as_deref()) {
+            let Group { label, measurements, .. } = group;
             let of = |m: &Measurement| self.y.value(plot, m);
             let points = self.points(plot, &label, &measurements, of)?;
             series.push(Series { label, points });
@@ -181,7 +182,8 @@ impl Block {
         };
         let lines = names.groups(&chosen, self.series.as_deref());
         let several = lines.len() > 1;
-        let series = lines.into_iter().map(|(line, measurements)| {
+        let series = lines.into_iter().map(|line| {
+            let Group { label: line, measurements, .. } = line;
             let label = match several {
                 true => format!("{}, {line}", model.label),
                 false => model.label.clone(),
