@@ -289,12 +289,29 @@ fn nothing_in_a_record_is_markup() {
 #[track_caller]
 fn check_harmless(fixture: &Fixture) {
     fixture.build().unwrap();
-    let page = fixture.read("book/book/copy.html");
-    let main = page.split_once("<main>").unwrap().1.split_once("</main>").unwrap().0;
-    assert!(main.contains("&lt;script&gt;"), "the text itself is shown: {main}");
-    for markup in ["<script", "SECRET", "<em>b</em>", "href=\"b\""] {
-        assert!(!main.contains(markup), "{markup} in {main}");
+    let main = |page: &str| {
+        let (_, main) = page.split_once("<main>")?;
+        Some(main.split_once("</main>")?.0.to_owned())
+    };
+    let shown = main(&fixture.read("book/book/copy.html")).unwrap();
+    assert!(shown.contains("&lt;script&gt;"), "the text itself is shown: {shown}");
+    let mut checked = 0;
+    for file in walkdir::WalkDir::new(fixture.path("book")) {
+        let file = file.unwrap().into_path();
+        let text = match file.extension().and_then(|e| e.to_str()) {
+            Some("html") => main(&std::fs::read_to_string(&file).unwrap()),
+            Some("svg") if file.to_string_lossy().contains("figures") => {
+                Some(std::fs::read_to_string(&file).unwrap())
+            }
+            _ => None,
+        };
+        let Some(text) = text else { continue };
+        checked += 1;
+        for markup in ["<script", "SECRET", "<em>b</em>", "href=\"b\""] {
+            assert!(!text.contains(markup), "{markup} in {}", file.display());
+        }
     }
+    assert!(checked > 3, "only {checked} files");
 }
 
 proptest! {

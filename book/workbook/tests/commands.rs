@@ -522,7 +522,7 @@ fn sent_by_mdbook(checkout: &Checkout, content: &str) -> String {
         "root": checkout.path("book"),
         "config": {
             "book": { "title": "A book", "src": "src" },
-            "preprocessor": { "workbook": { "reference": "h200" } },
+            "preprocessor": { "workbook": {} },
         },
         "renderer": "html",
         "mdbook_version": "0.5.4",

@@ -13,9 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// Long after this, what a test waits for will not come any more.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// Chromium reads commands from descriptor 3 and answers on 4. The shell moves our
 /// pipes there, and removes the profile once Chromium has ended.
 const LAUNCH: &str = r#"profile=$1; shift; "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$profile""#;
@@ -122,8 +125,8 @@ impl Browser {
             .write_all(&message)
             .unwrap_or_else(|error| panic!("{method}: Chromium has ended: {error}"));
         let mut answer = receiver
-            .recv()
-            .unwrap_or_else(|error| panic!("{method}: Chromium has ended: {error}"));
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| panic!("{method}: no answer: {error}"));
         assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
         answer["result"].take()
     }

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::chromium::Browser;
+use crate::chromium::{Browser, PATIENCE};
 
 /// How a page is looked at: the colours asked for and the window.
 #[derive(Clone, Copy)]
@@ -144,7 +144,7 @@ impl Page {
     fn settle(&mut self, what: &str) {
         let mut committed = false;
         loop {
-            let event = self.events.recv();
+            let event = self.events.recv_timeout(PATIENCE);
             let event = event.unwrap_or_else(|e| panic!("{what}: not loaded: {e}"));
             self.note(&event);
             // The first load event may still be that of the empty tab.
@@ -229,7 +229,9 @@ impl Page {
 
     /// Waits until a JavaScript condition holds.
     pub(crate) fn wait_until(&self, condition: &str) {
+        let start = Instant::now();
         while !self.holds(condition) {
+            assert!(start.elapsed() < PATIENCE, "in vain: {condition}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

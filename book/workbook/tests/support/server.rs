@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::checkout::Checkout;
 
+/// Long after this, what a test waits for will not come any more.
+const PATIENCE: Duration = Duration::from_mins(5);
 /// File in the checkout that the server's words go to.
 const LOG: &str = "serve.log";
 
@@ -53,9 +55,12 @@ impl<'c> Server<'c> {
     /// Waits until `text` is among what it said.
     #[track_caller]
     pub(crate) fn wait_until_it_says(&mut self, text: &str) {
+        let start = Instant::now();
         while !self.said().contains(text) {
             let ended = self.process.try_wait().expect("it is our child");
-            assert!(ended.is_none(), "serve ended ({ended:?}):\n{}", self.said());
+            let said = self.said();
+            assert!(ended.is_none(), "serve ended ({ended:?}):\n{said}");
+            assert!(start.elapsed() < PATIENCE, "no {text:?} from serve:\n{said}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -63,7 +68,11 @@ impl<'c> Server<'c> {
     /// Waits until pages of the build number `since` are told to load again.
     #[track_caller]
     pub(crate) fn wait_until_changed(&self, since: usize) {
-        while self.get(&format!("/changed?since={since}")).body != "yes" {}
+        let start = Instant::now();
+        while self.get(&format!("/changed?since={since}")).body != "yes" {
+            let said = self.said();
+            assert!(start.elapsed() < PATIENCE, "no build after {since}:\n{said}");
+        }
     }
 
     /// Asks for `path`, exactly as it stands there.
@@ -71,6 +80,7 @@ impl<'c> Server<'c> {
     pub(crate) fn get(&self, path: &str) -> Answer {
         let mut stream =
             TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("the time is not zero");
         // HTTP/1.0: the answer comes in one piece and ends with the connection.
         write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
             .expect("it reads");

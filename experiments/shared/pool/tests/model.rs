@@ -239,6 +239,19 @@ fn another_stream_gets_what_is_idle_and_waits_only_if_it_must() {
 }
 
 #[test]
+fn a_stream_that_is_gone_leaves_its_blocks_to_the_next() {
+    let (mut ledger, world, first, second) = pool(usize::MAX, usize::MAX);
+    let block = ledger.take(&first, GRANULE).unwrap();
+    world.enqueue_use(&first, block.memory, 1);
+    ledger.give(block);
+    drop(first);
+    world.run();
+    let block = ledger.take(&second, GRANULE).unwrap();
+    assert_eq!((ledger.stats().allocated, ledger.stats().reused), (1, 1));
+    ledger.give(block);
+}
+
+#[test]
 fn blocks_of_other_sizes_make_room() {
     for (cap, memory) in [(16 * GRANULE, usize::MAX), (usize::MAX, 16 * GRANULE)] {
         let (mut ledger, world, stream, _) = pool(cap, memory);

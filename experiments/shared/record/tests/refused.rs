@@ -466,3 +466,26 @@ fn numbers_that_json_cannot_hold() {
     assert_eq!(fs::read_to_string(&path).unwrap(), GOLDEN);
     assert_eq!(to_json(&parse(&path, GOLDEN).unwrap()), GOLDEN);
 }
+
+#[test]
+fn a_list_of_references_that_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("references.json");
+    let results = Results::new(folder.path());
+    assert!(
+        results.references().unwrap_err().to_string().contains("references.json")
+    );
+    for (json, problem) in [
+        ("[]", "names no machine"),
+        ("{}", "invalid type: map"),
+        ("[\"h200\",]", "trailing comma"),
+        ("[\"../h200\"]", "`../h200`"),
+    ] {
+        fs::write(&path, json).unwrap();
+        let message = results.references().unwrap_err().to_string();
+        assert!(message.contains("references.json"), "{json}: {message}");
+        assert!(message.contains(problem), "{json}: {message}");
+    }
+    fs::write(&path, "[\"h200\", \"h200-x2\"]").unwrap();
+    assert_eq!(results.references().unwrap(), ["h200", "h200-x2"]);
+}

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // not every test file uses all of it
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
@@ -22,11 +23,20 @@ static LOADED: LazyLock<()> = LazyLock::new(|| {
     let program = std::env::current_exe().unwrap();
     let folder = program.with_file_name("emulated-driver");
     if std::env::var_os("LD_LIBRARY_PATH").is_some_and(|path| *path == *folder) {
+        // SAFETY: opens the library, and looks a name up.
+        let ours =
+            unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
+        assert!(
+            ours.is_ok(),
+            "the loader finds another libcuda.so than the emulated one"
+        );
         return;
     }
     std::fs::create_dir_all(&folder).unwrap();
-    // It may be there already, for other tests make it, too.
-    let _ = symlink("../libemulated_driver.so", folder.join("libcuda.so"));
+    match symlink("../libemulated_driver.so", folder.join("libcuda.so")) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {} // other tests make it, too
+        made => made.unwrap(),
+    }
     let mut again = Command::new(program);
     again.args(std::env::args_os().skip(1)).env("LD_LIBRARY_PATH", folder);
     again.env("WORKBOOK_EMULATED_GPUS", GPUS).env_remove("CUDA_VISIBLE_DEVICES");
