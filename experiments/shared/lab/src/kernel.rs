@@ -179,6 +179,10 @@ fn code(source: &str) -> String {
         }
         for _ in text.matches('\n') {
             code.truncate(code.trim_end_matches(' ').len());
+            // A comment ends no line for the preprocessor.
+            if text.starts_with("/*") && in_directive(&code) {
+                code.push('\\');
+            }
             code.push('\n');
         }
         if !(code.is_empty() || code.ends_with([' ', '\n'])) {
@@ -187,6 +191,17 @@ fn code(source: &str) -> String {
     }
     code.truncate(code.trim_end().len());
     code
+}
+
+/// Whether `code` ends within a line for the preprocessor, which may be several lines, each
+/// with a backslash at its end.
+fn in_directive(code: &str) -> bool {
+    let mut lines = code.rsplit('\n');
+    let mut first = lines.next().unwrap_or_default();
+    while let Some(before) = lines.next().filter(|line| line.ends_with('\\')) {
+        first = before;
+    }
+    first.starts_with('#')
 }
 
 /// Length of the comment `//` at the start of `text`, up to the line's end. After a backslash
@@ -211,8 +226,15 @@ fn literal(text: &str, quote: char) -> usize {
     text.len()
 }
 
+/// `code` without empty lines, but for those that end a macro of several lines.
 fn without_empty_lines(code: &str) -> String {
-    code.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    let mut kept: Vec<&str> = vec![];
+    for line in code.lines() {
+        if !line.is_empty() || kept.last().is_some_and(|last| last.ends_with('\\')) {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
 }
 
 /// The compute capability that `source` is compiled for: what its first line says, such
@@ -341,6 +363,14 @@ mod tests {
         ] {
             let after = stamp(&source.replacen(from, to, 1));
             assert_ne!(after.code_sha256, before.code_sha256, "{from:?}");
+        }
+        // Where a macro ends.
+        for (one, other) in [
+            ("#define A 1 \\\n\nint a;", "#define A 1 \\\nint a;"),
+            ("#define A 1 /*\n*/ + 2", "#define A 1\n+ 2"),
+            ("#define A \\\n1 /*\n*/ + 2", "#define A \\\n1\n+ 2"),
+        ] {
+            assert_ne!(stamp(one).code_sha256, stamp(other).code_sha256, "{one}");
         }
     }
 
