@@ -198,6 +198,15 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
     let shown = sections.clone();
     sections.sort();
     assert_eq!(shown, sections, "not in the order of the book");
+    for (good, bad, said) in [
+        ("gpus = 1", "gpus = 0", "nonzero"),
+        ("section = \"8.2\"", "section = \"memory\"", "`memory` is no section"),
+    ] {
+        let manifest = "experiments/host-memory/not-yet/Cargo.toml";
+        checkout.edit(manifest, good, bad);
+        checkout.run("list").refuses(&[manifest, said]);
+        checkout.edit(manifest, bad, good);
+    }
 }
 
 /// A command of the program where no emulated driver lies beside it, so that a machine

@@ -2,6 +2,7 @@
 //! program in it. Whatever lists, makes, packs or tests lessons asks here.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -43,7 +44,7 @@ struct Metadata {
 #[serde(deny_unknown_fields)]
 struct Workbook {
     section: String,
-    gpus: u32,
+    gpus: NonZeroU32,
     status: Option<Status>,
 }
 
@@ -102,9 +103,16 @@ impl Lesson {
             bail!("{}: the package is not called `{name}`", path.display());
         }
         let Workbook { section, gpus, status } = package.metadata.workbook;
+        let is_number = |part: &str| part.parse::<u8>().is_ok();
+        if !section
+            .split_once('.')
+            .is_some_and(|(a, b)| is_number(a) && is_number(b))
+        {
+            bail!("{}: `{section}` is no section, such as 8.3", path.display());
+        }
         let (name, folder) = (name.to_owned(), folder.to_owned());
         let draft = status == Some(Status::Draft);
-        Ok(Lesson { name, folder, section, gpus, draft })
+        Ok(Lesson { name, folder, section, gpus: gpus.get(), draft })
     }
 }
 

@@ -299,7 +299,7 @@ struct Schema {
 
 fn other_schema(schema: u32) -> String {
     let advice = match schema < SCHEMA {
-        true => "record again with this workbook",
+        true => "record again with this workbook, once the file is deleted",
         false => "update the workbook",
     };
     format!("this program reads schema {SCHEMA}, the file has {schema}: {advice}")

@@ -45,7 +45,11 @@ fn with(place: &str, value: Value) -> String {
 fn values_that_break_a_rule() {
     let long = "x".repeat(4097);
     let cases = [
-        ("schema", json!(1), "reads schema 2, the file has 1: record again"),
+        (
+            "schema",
+            json!(1),
+            "reads schema 2, the file has 1: record again with this workbook, once the file is deleted",
+        ),
         ("schema", json!(3), "reads schema 2, the file has 3: update the workbook"),
         ("schema", json!(-1), "invalid value"),
         ("schema", json!("1"), "invalid type"),
