@@ -94,6 +94,9 @@ pub(crate) fn enter(function: &str) -> Answer {
 
 /// How long a piece of work takes on the clock that events show, in nanoseconds.
 pub(crate) fn nanoseconds(work: &Work) -> u64 {
+    if !cfg!(for_tests) {
+        return 0;
+    }
     let bytes = match work {
         Work::Launch(_) => return 200_000, // as long as a sample should last
         Work::Copy { bytes, .. } => *bytes,

@@ -1,7 +1,7 @@
 //! Every other function of the API: it says its name, and that it is not supported.
 //!
-//! The list is that of the bindings, all versions together, without those that a lesson, a
-//! test or cudarc calls. A function that gets a body in another module is taken off it.
+//! The list is that of the bindings, all versions together. A function that gets a body in
+//! another module is taken off it.
 
 use cudarc::driver::sys::CUresult;
 
