@@ -200,7 +200,7 @@ impl Recomputation {
     /// The result. It must be what the source prints, unless that is an erratum; then it
     /// must not be.
     fn checked(&self, is_erratum: bool) -> Result<f64, String> {
-        let value = evaluate(&self.expression, |operand| {
+        let value = evaluate(&self.expression, true, |operand| {
             let (Operand::Name(what) | Operand::Query(what)) = operand;
             Err(format!("there is no `{what}` to be computed with"))
         })?;

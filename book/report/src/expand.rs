@@ -91,8 +91,11 @@ pub fn read(
         }
     }
     let without_value = page.quantities.evaluate(records);
-    let experiment = page.quantities.experiment.as_deref().unwrap_or_default();
-    let unrecorded = draft && records.both(experiment, None, |_, _| Ok(())).is_err();
+    // A draft that names no experiment, or another one, has no excuse.
+    let own = page.stem.rsplit('/').next().unwrap_or_default();
+    let unrecorded = draft
+        && page.quantities.experiment.as_deref() == Some(own)
+        && records.both(own, None, |_, _| Ok(())).is_err();
     let found =
         if unrecorded { page.quantities.unreadable() } else { without_value };
     for problem in found {
@@ -235,15 +238,17 @@ impl Text {
     }
 }
 
-/// Whether a directive shows what was recorded. A quantity has to be defined, though.
+/// Whether a directive shows what was recorded. Quantities have to be defined, though.
 fn needs_records(directive: &Directive, page: &Page) -> bool {
     match directive {
         Directive::Quantity(name) => page.quantities.defines(name),
+        Directive::Prediction(block) => {
+            block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
+        }
         Directive::Provenance
         | Directive::Chart(_)
         | Directive::Table(_)
-        | Directive::Counted(_)
-        | Directive::Prediction(_) => true,
+        | Directive::Counted(_) => true,
         _ => false,
     }
 }

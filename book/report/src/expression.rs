@@ -9,24 +9,30 @@ pub enum Operand<'t> {
     Query(&'t str),
 }
 
-/// The value of `text`, which is finite. `of` gives the value of each operand.
+/// The value of `text`; `of` gives that of each operand. If it `is_measured`, it is finite,
+/// as is all that it is computed from. If not, it only tells that `text` can be read.
 pub fn evaluate<E: From<String>>(
     text: &str,
+    is_measured: bool,
     of: impl FnMut(Operand) -> Result<f64, E>,
 ) -> Result<f64, E> {
-    let mut reader = Reader { text, rest: text, of };
+    let mut reader = Reader { text, rest: text, depth: 0, is_measured, of };
     let value = reader.sum()?;
     match reader.rest.trim_start() {
-        "" if value.is_finite() => Ok(value),
-        "" => Err(format!("`{text}` is not a finite number").into()),
+        "" => Ok(value),
         rest => Err(format!("`{text}`: what is `{rest}`?").into()),
     }
 }
+
+/// So many parentheses, signs and powers may stand within each other.
+const DEPTH: usize = 100;
 
 /// What is yet to be read of a text.
 struct Reader<'t, F> {
     text: &'t str,
     rest: &'t str,
+    depth: usize,
+    is_measured: bool,
     of: F,
 }
 
@@ -39,6 +45,13 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         Some(found)
     }
 
+    fn number(&self, value: f64) -> Result<f64, E> {
+        match value.is_finite() || !self.is_measured {
+            true => Ok(value),
+            false => Err(format!("`{}` is not a finite number", self.text).into()),
+        }
+    }
+
     fn lacks(&self, what: &str) -> E {
         format!("`{}` lacks {what}", self.text).into()
     }
@@ -47,7 +60,11 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         let mut value = self.product()?;
         while let Some(sign) = self.take("+-") {
             let other = self.product()?;
-            value += if sign == '+' { other } else { -other };
+            value = self.number(if sign == '+' {
+                value + other
+            } else {
+                value - other
+            })?;
         }
         Ok(value)
     }
@@ -56,20 +73,31 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         let mut value = self.power()?;
         while let Some(sign) = self.take("*/") {
             let other = self.power()?;
-            value = if sign == '*' { value * other } else { value / other };
+            value = self.number(if sign == '*' {
+                value * other
+            } else {
+                value / other
+            })?;
         }
         Ok(value)
     }
 
     fn power(&mut self) -> Result<f64, E> {
-        if self.take("-").is_some() {
-            return Ok(-self.power()?);
+        if self.depth == DEPTH {
+            return Err("an expression is nested too deeply".to_owned().into());
         }
-        let base = self.operand()?;
-        match self.take("^") {
-            Some(_) => Ok(base.powf(self.power()?)),
-            None => Ok(base),
-        }
+        self.depth += 1;
+        let value = if self.take("-").is_some() {
+            -self.power()?
+        } else {
+            let base = self.operand()?;
+            match self.take("^") {
+                Some(_) => base.powf(self.power()?),
+                None => base,
+            }
+        };
+        self.depth -= 1;
+        self.number(value)
     }
 
     fn operand(&mut self) -> Result<f64, E> {
@@ -83,7 +111,10 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         self.rest = &self.rest[word.len()..];
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let number = word.parse();
-            return number.map_err(|_| format!("`{word}` is no number").into());
+            return match number {
+                Ok(number) => self.number(number),
+                Err(_) => Err(format!("`{word}` is no number").into()),
+            };
         }
         if self.take("(").is_none() {
             return match word {
@@ -137,7 +168,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<f64, String> {
-        evaluate(text, |operand| match operand {
+        evaluate(text, true, |operand| match operand {
             Operand::Name("a") => Ok(3.0),
             Operand::Query("one b : time") => Ok(4.0),
             _ => Err("unknown".to_owned()),
@@ -172,9 +203,24 @@ mod tests {
             ("ceil(1, 2)", "no function `ceil` takes 2 numbers"),
             ("sqrt(1)", "no function `sqrt` takes 1 numbers"),
             ("1 / 0", "`1 / 0` is not a finite number"),
+            ("max(0 / 0, 3)", "`max(0 / 0, 3)` is not a finite number"),
+            ("1 / (1 / 0)", "`1 / (1 / 0)` is not a finite number"),
+            ("1e999 ^ 0", "`1e999 ^ 0` is not a finite number"),
             ("c", "unknown"),
         ] {
             assert_eq!(of(text).as_ref().map_err(String::as_str), Err(expected));
         }
+        for (one, close) in [("(", ")"), ("-", ""), ("2 ^ ", "")] {
+            let text = format!("{}1{}", one.repeat(100_000), close.repeat(100_000));
+            let expected = "an expression is nested too deeply".to_owned();
+            assert_eq!(of(&text), Err(expected));
+        }
+    }
+
+    #[test]
+    fn what_has_no_value_yet_can_be_read() {
+        let read = |text| evaluate(text, false, |_| Ok::<_, String>(1.0));
+        assert!(read("a / (b - [c d : time])").is_ok());
+        assert_eq!(read("a /"), Err("`a /` lacks a number".to_owned()));
     }
 }

@@ -34,12 +34,17 @@ impl Block {
         format!("<p class=\"question\">{}</p>\n", prose(&self.question))
     }
 
+    /// The quantity that answers it, and the unit in which the reader does.
+    pub fn quantity(&self) -> Result<(&str, &str), String> {
+        let answer =
+            self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
+        Ok((answer.0.trim(), answer.1.trim()))
+    }
+
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
-        let (name, typed) =
-            self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
-        let typed = typed.trim();
-        let Quantity { unit, value } = page.quantities.get(name.trim())?;
+        let (name, typed) = self.quantity()?;
+        let Quantity { unit, value } = page.quantities.get(name)?;
         let scale = unit.scale_of(typed).ok_or_else(|| {
             format!("the answer is in `{}`, not `{typed}`", unit.symbol())
         })?;

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::expression::{Operand, evaluate};
-use crate::query::Query;
+use crate::query::{self, Query};
 use crate::records::{self, Both, Machine, Records};
 use crate::unit::Unit;
 use crate::{block, html};
@@ -100,7 +100,7 @@ impl Quantities {
                     "`{name}`: take lower-case letters, digits and _"
                 ));
             }
-            if TAKEN.contains(&&*name) {
+            if TAKEN.contains(&&*name) || query::KINDS.contains(&&*name) {
                 return Err(format!("`{name}` means something else already"));
             }
             let formula =
@@ -122,12 +122,13 @@ impl Quantities {
     pub fn machines(&self) -> BTreeSet<String> {
         let mut machines = BTreeSet::new();
         for formula in self.entries.values().filter_map(Entry::number) {
-            let _: Result<f64, String> = evaluate(&formula.expression, |operand| {
-                if let Operand::Query(text) = operand {
-                    machines.extend(self.query(text)?.on().map(str::to_owned));
-                }
-                Ok(1.0)
-            });
+            let _: Result<f64, String> =
+                evaluate(&formula.expression, false, |operand| {
+                    if let Operand::Query(text) = operand {
+                        machines.extend(self.query(text)?.on().map(str::to_owned));
+                    }
+                    Ok(1.0)
+                });
         }
         machines
     }
@@ -136,8 +137,8 @@ impl Quantities {
     /// why the others have none.
     pub fn evaluate(&mut self, records: &Records) -> Vec<String> {
         let (mut values, mut problems) = (BTreeMap::new(), vec![]);
-        let reference = self.on(&records.references());
-        let here = records.here.as_ref().map(|machine| self.on(&[machine]));
+        let reference = self.on(Some(&records.references()));
+        let here = records.here.as_ref().map(|machine| self.on(Some(&[machine])));
         let value_here = |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0);
         for (name, found) in &reference {
             let unit = self.entries[name].number().map(|formula| self.unit(formula));
@@ -160,21 +161,15 @@ impl Quantities {
 
     /// What is wrong with them whatever the records say.
     pub fn unreadable(&self) -> Vec<String> {
-        let read = |operand: Operand| match operand {
-            Operand::Query(text) => self.query(text).map(|_| 1.0),
-            Operand::Name(name) if self.defines(name) => Ok(1.0),
-            Operand::Name(name) => {
-                Err(format!("there is no quantity `{name}` on this page"))
-            }
+        let problem = |(name, read): (&String, &Result<Value, Problem>)| {
+            let problem = match read {
+                Ok(_) => self.unit(self.entries[name].number()?).err()?,
+                Err(Problem::Here(problem)) => problem.clone(),
+                Err(Problem::Elsewhere) => return None,
+            };
+            Some(format!("`{name}`: {problem}"))
         };
-        let numbers =
-            self.entries.iter().filter_map(|(name, e)| Some((name, e.number()?)));
-        let problem = |(name, formula): (&String, &Formula)| {
-            let found = evaluate(&formula.expression, read).map(|_: f64| ());
-            let found = found.and_then(|()| self.unit(formula).map(drop));
-            found.err().map(|problem| format!("`{name}`: {problem}"))
-        };
-        numbers.filter_map(problem).collect()
+        self.on(None).iter().filter_map(problem).collect()
     }
 
     fn unit(&self, formula: &Formula) -> Result<Unit, String> {
@@ -204,8 +199,8 @@ impl Quantities {
         Query::parse(text, self.experiment.as_deref(), family)
     }
 
-    /// Every quantity on one side, of `machines`.
-    fn on(&self, machines: &[&Machine]) -> Values {
+    /// Every quantity on one side, of `machines`; without any they are only read.
+    fn on(&self, machines: Option<&[&Machine]>) -> Values {
         let mut found = Values::new();
         for (name, entry) in &self.entries {
             if let Entry::Number(formula) = entry {
@@ -221,7 +216,7 @@ impl Quantities {
         &self,
         name: &str,
         formula: &Formula,
-        machines: &[&Machine],
+        machines: Option<&[&Machine]>,
         asking: &mut Vec<String>,
         found: &mut Values,
     ) {
@@ -230,10 +225,16 @@ impl Quantities {
         }
         asking.push(name.to_owned());
         let mut all = BTreeSet::new();
-        let value = evaluate(&formula.expression, |operand| {
-            let (value, from) = match operand {
-                Operand::Query(text) => self.measured(text, machines)?,
-                Operand::Name(name) => {
+        let value = evaluate(&formula.expression, machines.is_some(), |operand| {
+            let (value, from) = match (operand, machines) {
+                (Operand::Query(text), Some(machines)) => {
+                    self.measured(text, machines)?
+                }
+                (Operand::Query(text), None) => {
+                    self.query(text)?;
+                    (1.0, BTreeSet::new())
+                }
+                (Operand::Name(name), _) => {
                     if let Some(start) = asking.iter().position(|a| *a == name) {
                         let circle = asking[start..].join("` needs `");
                         let problem = format!("`{circle}` needs `{name}`");
@@ -306,11 +307,11 @@ impl Quantities {
             value.ok_or_else(|| "this machine lacks it".to_owned())
         };
         let formula = Formula::parse(text)?;
-        let value = evaluate(&formula.expression, |operand| match operand {
+        let value = evaluate(&formula.expression, true, |operand| match operand {
             Operand::Name(name) => on(self.get(name)?),
             Operand::Query(text) => Ok(self.measured(text, machines)?.0),
         })?;
-        match self.values.get(text) {
+        match self.values.get(text.trim()) {
             Some(quantity) => Ok((value, quantity.unit.clone())),
             None => Ok((value, self.unit(&formula)?)),
         }

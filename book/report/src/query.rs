@@ -48,8 +48,8 @@ type Named<F> = (&'static str, Unit, F);
 type OfAFit = Named<fn(&Fit) -> f64>;
 type OfAMachine = Named<fn(&Record) -> Option<f64>>;
 
-/// What may stand before a selector.
-const KINDS: [&str; 4] = ["fit", "max", "min", "machine"];
+/// What may stand before a selector, so that nothing else is called that.
+pub const KINDS: [&str; 4] = ["fit", "max", "min", "machine"];
 
 static OF_A_FIT: [OfAFit; 3] = [
     ("latency", Unit::Time, |fit| fit.latency),

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
@@ -26,12 +27,13 @@ pub struct Machine {
 #[derive(Clone, Debug)]
 pub struct Recorded {
     record: Record,
-    selected: RefCell<BTreeSet<usize>>,
+    /// Shared by all copies of it.
+    selected: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Recorded {
     fn new(record: Record) -> Recorded {
-        Recorded { record, selected: RefCell::default() }
+        Recorded { record, selected: Rc::default() }
     }
 
     /// Notes that a page selects these of its measurements.
@@ -233,7 +235,8 @@ impl Records {
         here: impl Fn(&'r Machine) -> Option<T>,
     ) -> Both<T> {
         let is_own = |own: &Machine| {
-            from.iter().all(|&place| self.references[place].name == own.name)
+            from.iter()
+                .all(|&place| self.at(place).is_some_and(|m| m.name == own.name))
         };
         let here = match &self.here {
             Some(own) if !is_own(own) => here(own).map_or(Here::Lacking, Here::Has),
@@ -274,10 +277,16 @@ impl Records {
         unused.filter(|unused| !unused.cases.is_empty()).collect()
     }
 
-    /// The label of the reference machines at these places.
+    /// The machine at this place: after the references stands the reader's own, which a
+    /// draft takes for one ([`Records::with_own`]).
+    fn at(&self, place: usize) -> Option<&Machine> {
+        self.references.get(place).or(self.here.as_ref())
+    }
+
+    /// The label of the machines at these places.
     pub fn label(&self, places: &BTreeSet<usize>) -> String {
         let labels =
-            places.iter().map(|&place| self.references[place].label.as_str());
+            places.iter().filter_map(|&place| Some(self.at(place)?.label.as_str()));
         let labels: Vec<&str> = labels.collect();
         match labels.split_last() {
             Some((last, others)) if !others.is_empty() => {

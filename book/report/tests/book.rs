@@ -799,6 +799,7 @@ fn quantities_without_a_value() {
         [a]\nis = "1" => line 1: invalid type: map, expected a string
         a-b = "1 |" => `a-b`: take lower-case letters, digits and _
         errata = "1 |" => `errata` means something else already
+        fit = "[host-memory copy]" => `fit` means something else already
         experiment = 1 => line 1: invalid type: integer `1`, expected a string
         [a => line 1: unclosed table, expected `]`
     "#;

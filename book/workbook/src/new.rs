@@ -87,8 +87,8 @@ fn folder(root: &Path, section: &str) -> Result<String> {
 fn check_name(root: &Path, name: &str) -> Result<()> {
     record::file::check_name("experiment", name)?;
     let lower = |c: char| c.is_ascii_lowercase();
-    if !name.starts_with(lower) || name.ends_with(SUFFIX) || RESERVED.contains(&name)
-    {
+    let taken = RESERVED.contains(&name) || report::query::KINDS.contains(&name);
+    if !name.starts_with(lower) || name.ends_with(SUFFIX) || taken {
         bail!("`{name}` is kept for something else; choose another name");
     }
     if let Some((folder, _)) =

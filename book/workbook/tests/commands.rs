@@ -652,11 +652,27 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
 
     // What is wrong on a draft is still wrong.
     let page = "book/src/access-patterns/shared-atomics.md";
-    for (good, bad) in [("{{once}}", "{{one}}"), ("once : time", "once : tme")] {
+    let ratio = "ratio = \"twice / once";
+    for (good, bad, said) in [
+        ("{{once}}", "{{one}}", "one"),
+        ("once : time", "once : tme", "tme"),
+        ("answer = \"ratio", "answer = \"raito", "raito"),
+        (ratio, "ratio = \"twice / ratio", "goes in a circle"),
+        (
+            "experiment = \"shared-atomics\"",
+            "# none",
+            "name the page's `experiment`",
+        ),
+        ("experiment = \"shared-atomics\"", "experiment = \"shared\"", "`shared`"),
+    ] {
         checkout.edit(page, good, bad);
-        checkout.run("build").refuses(&[bad.trim_start_matches("once : ")]);
+        checkout.run("build").refuses(&[said]);
         checkout.edit(page, bad, good);
     }
+    // What could divide by zero without a record is not.
+    checkout.edit(page, ratio, "ratio = \"once / (twice - once)");
+    checkout.run("build").succeeds();
+    checkout.edit(page, "ratio = \"once / (twice - once)", ratio);
 
     // The reader's own record is shown; and once a page is no draft, it needs a reference's.
     checkout.write("results/this-machine", "other\n");
@@ -675,6 +691,17 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     let html = checkout.read("book/html/access-patterns/shared-atomics.html");
     assert!(html.contains("This page is a draft"), "{html}");
     assert!(!html.contains("ot recorded yet."), "{html}");
+    // It settles a claim, too.
+    let claims = checkout.read("book/claims.toml");
+    let claim = "\n[[claim]]\nid = \"C999\"\nsection = \"8.3\"\nsource = \"chapter, line 1\"\n\
+        says = \"It takes twice as long.\"\npage = \"shared-atomics\"\n\
+        [[claim.test]]\nwhat = \"twice over once\"\nquantity = \"ratio\"\nclaimed = 2.0\n\
+        unit = \"×\"\ntolerance = 0.2\n";
+    checkout.write("book/claims.toml", &format!("{claims}{claim}"));
+    checkout.edit(page, "Once takes", "{{verdict C999}} Once takes");
+    checkout.run("build").fails(0);
+    let scorecard = checkout.read("book/html/scorecard.html");
+    assert!(scorecard.contains("C999"), "{scorecard}");
     checkout.edit(NEW[0], "status = \"draft\"", "");
     checkout.run("build").refuses(&["has a measured record of `shared-atomics`"]);
 }
@@ -720,6 +747,7 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
         "3d-stencil",
         "deps",
         "build",
+        "fit",
         "test",
         "gather-counters",
     ] {

@@ -19,7 +19,8 @@ use lab::check::value;
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
 
-// SAFETY: threads at or past `count` do nothing; others use element i of both.
+// SAFETY: threads at or past `count` do nothing; others use element i of both, which have
+// at least that many.
 lab::kernels! { unsafe "NAME" {
     fn copy(input: &CudaSlice<u32>, output: &mut CudaSlice<u32>, count: usize);
 } }
