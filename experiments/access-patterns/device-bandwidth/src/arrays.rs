@@ -79,7 +79,7 @@ impl Arrays {
         Ok(Arrays { a, b, out, bytes, kernels, stream, back, l2_bytes })
     }
 
-    /// A case that reads and writes so many whole arrays.
+    /// A case that reads and writes as many whole arrays as this.
     pub(crate) fn case(&self, name: &str, reads: usize, writes: usize) -> Case {
         let bytes = (reads + writes) * self.bytes;
         Case::new(name)
@@ -101,8 +101,8 @@ impl Arrays {
         kernels.walk(&walk.kernel, stream, grid, a, b, out, FACTOR, count, 1, 0)
     }
 
-    /// Checks and times a `launch` that uses the first words of the arrays, so many, and
-    /// makes those of `out` their index times `factor`.
+    /// Checks and times a `launch`, which is given a number of words: it uses the first of
+    /// each array, and makes those of `out` their index times `factor`.
     pub(crate) fn measure(
         &mut self,
         lab: &mut Lab,

@@ -98,8 +98,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             continue;
         }
 
-        // 4. Of each index, an element is read and one is written: 4 bytes each. Beside
-        //    it, what the model says.
+        // 4. For each index, it and an element are read and one is written: 4 bytes each.
+        //    Beside it, what the model says.
         let bytes = count * WORD_BYTES;
         let from_table = pick.fetched_bytes(lab.l2_fetch_bytes(), lab.l2_bytes());
         let mut case = case

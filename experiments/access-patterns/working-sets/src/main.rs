@@ -97,9 +97,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     let mut gpu = Gpu { stream, kernels, a, b, out, blocks: lab.multiprocessors() };
 
-    // 2. Every operation on sets of every size; reads of the next block's share, too.
+    // 2. Every operation on a set that no tile divides, and on sets of every size; reads
+    //    of the next block's share, too.
     let most_tiles = if lab.quick() { 8 } else { usize::MAX };
     for operation in &OPERATIONS {
+        passes::check_ragged(&mut gpu, operation)?;
         for tiles in TILES.into_iter().filter(|tiles| *tiles <= most_tiles) {
             let count = tiles * gpu.blocks * LOADS * THREADS;
             let arrays = operation.reads + operation.writes;

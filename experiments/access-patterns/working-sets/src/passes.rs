@@ -1,7 +1,7 @@
 //! One operation, over one set, again and again.
 
 use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as SHARED_MEMORY;
-use lab::check::value;
+use lab::check::{every_element, value};
 use lab::launch::blocks;
 use lab::{Case, Ceiling, Lab, Result};
 
@@ -11,9 +11,20 @@ use crate::{ELEMENT_BYTES, FACTOR, Gpu, LOADS, Operation, THREADS, WORDS};
 const TRAFFIC: usize = 2 << 30;
 const QUICK_TRAFFIC: usize = 128 << 20;
 
+/// How a launch goes over a set.
+struct Walk {
+    kernel: String,
+    /// Elements of the set.
+    count: usize,
+    blocks: usize,
+    threads: usize,
+    passes: usize,
+    /// In each pass a block takes the share that is this much further on.
+    shift: usize,
+}
+
 // ANCHOR: measure
-/// Goes over a set of so many tiles for each block, again and again. In each
-/// pass a block takes the share that is `shift` further on.
+/// Goes over a set of `tiles` tiles for each block, again and again.
 pub(crate) fn measure(
     lab: &mut Lab,
     gpu: &mut Gpu,
@@ -21,15 +32,17 @@ pub(crate) fn measure(
     tiles: usize,
     shift: usize,
 ) -> Result<()> {
-    let Operation { name, reads, writes, factor } = *operation;
-    let Gpu { stream, kernels, a, b, out, blocks: multiprocessors } = gpu;
-    let (multiprocessors, kernel) = (*multiprocessors, format!("{name}_16x4"));
-    let count = tiles * multiprocessors * LOADS * THREADS;
+    let Operation { name, reads, writes, .. } = *operation;
+    let (blocks, threads) = (gpu.blocks, THREADS);
+    let count = tiles * blocks * LOADS * threads;
     let set_bytes = count * ELEMENT_BYTES * (reads + writes);
     let traffic = if lab.quick() { QUICK_TRAFFIC } else { TRAFFIC };
     let passes = (traffic / set_bytes).max(2);
+    let kernel = format!("{name}_16x4");
+    let walk = Walk { kernel, count, blocks, threads, passes, shift };
     let moved = count * ELEMENT_BYTES * passes;
-    stream.memset_zeros(out)?;
+    let stream = gpu.stream.clone();
+    stream.memset_zeros(&mut gpu.out)?;
     let timed = Case::new(&format!("{name}_again"))
         .with("share", if shift == 0 { "own" } else { "next" })
         .with("bytes", set_bytes)
@@ -38,27 +51,50 @@ pub(crate) fn measure(
         .ceiling(ceiling(lab, set_bytes))
         .footprint(set_bytes, lab.l2_bytes())
         .model("l1_bytes", l1_bytes(lab)? as f64)
-        .time_on_gpu(lab, stream, |_| {
-            let grid = blocks(multiprocessors, THREADS);
-            let (n, passes, shift) = (count, passes as u32, shift as u32);
-            kernels.walk(&kernel, stream, grid, a, b, out, FACTOR, n, passes, shift)
-        })?;
-
-    if writes > 0 {
-        // Every word must be what the operation makes of `a` and `b`.
-        let words = out.slice(..count * WORDS);
-        let expected = |i: usize| (i as u32).wrapping_mul(factor);
-        return timed.check_device(stream, &words, expected)?.record(lab);
-    }
-    // Every thread must have added up what it read: in each pass the share of
-    // the block that is `shift` further on.
-    let sums = sums(tiles, multiprocessors);
-    let of_pass = |i, pass| sums[(i + pass * shift * THREADS) % sums.len()];
-    let expected =
-        |i| (0..passes).map(|pass| of_pass(i, pass)).fold(0, u32::wrapping_add);
-    timed.check_device(stream, &out.slice(..sums.len()), expected)?.record(lab)
+        .time_on_gpu(lab, &stream, |_| launch(gpu, &walk))?;
+    timed.checked(check(gpu, operation, &walk)?).record(lab)
 }
 // ANCHOR_END: measure
+
+/// Checks an operation on a set that no tile divides, in several passes with few blocks.
+pub(crate) fn check_ragged(gpu: &mut Gpu, operation: &Operation) -> Result<()> {
+    let room = gpu.out.len() / WORDS;
+    let count = 100_003.min(room / 2 + 1);
+    let kernel = format!("{}_16x4", operation.name);
+    let walk = Walk { kernel, count, blocks: 7, threads: 96, passes: 3, shift: 1 };
+    gpu.stream.memset_zeros(&mut gpu.out)?;
+    launch(gpu, &walk)?;
+    check(gpu, operation, &walk).map(drop)
+}
+
+fn launch(gpu: &mut Gpu, walk: &Walk) -> Result<()> {
+    let Walk { ref kernel, count, threads, passes, shift, .. } = *walk;
+    let Gpu { stream, kernels, a, b, out, .. } = gpu;
+    let grid = blocks(walk.blocks, threads);
+    let (passes, shift) = (passes as u32, shift as u32);
+    kernels.walk(kernel, stream, grid, a, b, out, FACTOR, count, passes, shift)
+}
+
+/// Compares what an operation wrote, or what each thread added up; returns how many words
+/// that is.
+fn check(gpu: &Gpu, operation: &Operation, walk: &Walk) -> Result<u64> {
+    let Walk { count, blocks, threads, passes, shift, .. } = *walk;
+    let is_read = operation.writes == 0;
+    let words = if is_read { blocks * threads } else { count * WORDS };
+    let got = gpu.stream.clone_dtoh(&gpu.out.slice(..words))?;
+    gpu.stream.synchronize()?;
+    if !is_read {
+        // Every word must be what the operation makes of `a` and `b`.
+        let expected = |i: usize| (i as u32).wrapping_mul(operation.factor);
+        return every_element("out", &got, expected);
+    }
+    // In each pass a thread adds up its part of another block's share.
+    let shares = shares(count, blocks, threads);
+    let of_pass = |i, pass| shares[(i + pass * shift * threads) % shares.len()];
+    let expected =
+        |i| (0..passes).map(|pass| of_pass(i, pass)).fold(0, u32::wrapping_add);
+    every_element("sum", &got, expected)
+}
 
 /// What bounds the bandwidth: a cache may deliver a small set faster than the memory.
 fn ceiling(lab: &Lab, set_bytes: usize) -> Ceiling {
@@ -74,17 +110,16 @@ fn l1_bytes(lab: &Lab) -> Result<usize> {
     Ok(lab.multiprocessors() * lab.context().attribute(SHARED_MEMORY)? as usize)
 }
 
-/// What each thread adds up in its block's own share of so many tiles.
-fn sums(tiles: usize, blocks: usize) -> Vec<u32> {
+/// What each thread adds up in its block's own share of `count` elements.
+fn shares(count: usize, blocks: usize, threads: usize) -> Vec<u32> {
+    let tile = LOADS * threads;
     let sum = |i: usize| {
-        let (block, thread) = (i / THREADS, i % THREADS);
-        let starts = (0..tiles).flat_map(|tile| {
-            let first = (tile * blocks + block) * LOADS;
-            (first..first + LOADS).map(|row| row * THREADS + thread)
-        });
-        let words =
-            starts.flat_map(|element| element * WORDS..(element + 1) * WORDS);
+        let (block, thread) = (i / threads, i % threads);
+        let tiles = (block * tile..count).step_by(blocks * tile);
+        let starts = tiles.flat_map(|at| (at..at + tile).step_by(threads));
+        let elements = starts.map(|start| start + thread).filter(|e| *e < count);
+        let words = elements.flat_map(|e| e * WORDS..(e + 1) * WORDS);
         words.map(value).fold(0, u32::wrapping_add)
     };
-    (0..blocks * THREADS).map(sum).collect()
+    (0..blocks * threads).map(sum).collect()
 }

@@ -73,6 +73,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // ANCHOR: touch
         // 3. The first touch by itself: one write to every small page.
         for bytes in [bytes / 64, bytes / 8, bytes] {
+            if bytes < page {
+                continue;
+            }
             let before = || untouched(bytes, page);
             Case::new("touch")
                 .with("page_bytes", page)

@@ -137,6 +137,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let ramp: Vec<u32> = (0..words).map(value).collect();
     let devices = [stream.clone_htod(&ramp)?, stream.clone_htod(&ramp)?];
     second_touch(lab, &gpu, "device", &devices)?;
+    drop((memories, devices));
 
     // 6. One question after the other.
     read_back::measure(lab, &gpu, largest / 4)?;

@@ -5,7 +5,7 @@ use lab::{Case, Lab, Result};
 use crate::gpu::{Gpu, Places};
 use crate::memory::WORD_BYTES;
 
-/// The environment's variable that asks for it. It can hang the GPU for all who use it.
+/// The environment variable that asks for it. It can hang the GPU for all who use it.
 const OVERSUBSCRIBE: &str = "WORKBOOK_OVERSUBSCRIBE";
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, piece: usize) -> Result<()> {

@@ -64,9 +64,9 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Buffers, of which sixteen would fit, and work on them.
+    // 1. Buffers, of which eight would fit, and work on them.
     let most = if lab.quick() { LARGEST / 8 } else { LARGEST };
-    let bytes = most.min(power_of_two_within(lab.free_bytes()? / 16));
+    let bytes = most.min(power_of_two_within(lab.free_bytes()? / 8));
     let mut bench = Bench::new(lab, bytes)?;
 
     // 2. The four streams, from pools that hold two and a half buffers: timed while

@@ -92,6 +92,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         hops(lab, &stream, "host", host.device, bytes, bytes / LINE)?;
     }
 
+    drop((device, host));
     parts::launches(lab)?;
     parts::copies(lab)?;
     answers::measure(lab)
