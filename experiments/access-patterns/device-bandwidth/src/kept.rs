@@ -6,7 +6,8 @@ use lab::{Lab, Result};
 
 use crate::arrays::{Arrays, FACTOR, FACTOR_OF_TRIAD};
 
-// SAFETY: threads at or past `count` do nothing; others use their element of each array.
+// SAFETY: threads at or past `count` do nothing; others use their element of each array,
+// which has at least that many.
 lab::kernels! { unsafe "device-bandwidth-kept" {
     fn move_kept["copy_kept", "triad_kept"](
         a: &CudaSlice<u32>, b: &CudaSlice<u32>, out: &mut CudaSlice<u32>, count: usize,

@@ -52,7 +52,7 @@ impl HostMemory {
             }
             _ => {
                 // SAFETY: a Vec that is moved leaves its words where they are, and here
-                // the registration is dropped before the Vec.
+                // the registration is dropped before the Vec. Every copy is waited for.
                 let _registration = unsafe { Registration::new(&mut vec) }?;
                 HostMemory::Registered { _registration, vec }
             }

@@ -10,7 +10,7 @@ use lab::{Lab, Result, check};
 use crate::WORD;
 use crate::source::Source;
 
-// SAFETY: `fill` writes `count` words.
+// SAFETY: `fill` writes `count` words, which the block at that address has.
 lab::kernels! { unsafe "allocation" {
     fn fill(words: CUdeviceptr, count: usize, round: u32);
 } }

@@ -12,8 +12,8 @@ use crate::allocator::Allocator;
 
 pub(crate) const ROUNDS: usize = 4;
 
-// SAFETY: both use `count` words of `data`; `count_right` adds to one number, which is
-// read when its stream is done.
+// SAFETY: both use `count` words of `data`, which every buffer has; `count_right` adds to
+// one number, which is read when its stream is done.
 lab::kernels! { unsafe "free-attribution" {
     fn work(data: CUdeviceptr, count: usize, turn: u32, passes: usize);
     fn count_right(

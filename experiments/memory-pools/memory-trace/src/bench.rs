@@ -13,8 +13,8 @@ pub(crate) const STREAMS: usize = 4;
 pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 const WORK_SECONDS: f64 = 0.010;
 
-// SAFETY: both use `count` words of `data`; `count_right` adds to one number, which is
-// read when its stream is done.
+// SAFETY: both use `count` words of `data`, which every buffer has; `count_right` adds to
+// one number, which is read when its stream is done.
 lab::kernels! { unsafe "memory-trace" {
     fn work(data: CUdeviceptr, count: usize, turn: u32, passes: usize);
     fn count_right(

@@ -10,7 +10,8 @@ use lab::{Lab, Result};
 /// Of each step of the kernel.
 pub(crate) const FACTOR: u32 = 1_664_525;
 
-// SAFETY: threads at or past `count` do nothing; others use word i of both.
+// SAFETY: threads at or past `count` do nothing; others use word i of both, which
+// have at least that many.
 lab::kernels! { unsafe "stream-overlap" {
     fn chain(
         input: &CudaSlice<u32>, output: &mut CudaSlice<u32>,

@@ -9,7 +9,8 @@ use lab::{Lab, Result};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-// SAFETY: threads at or past `count` do nothing; others use word i of both.
+// SAFETY: threads at or past `count` do nothing; others use word i of both, which
+// have at least that many.
 lab::kernels! { unsafe "stream-overlap" {
     fn chain(
         input: &CudaSlice<u32>, output: &mut CudaSlice<u32>,

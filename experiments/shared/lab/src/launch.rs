@@ -3,7 +3,8 @@
 //!
 //! ```no_run
 //! # use cudarc::driver::CudaSlice;
-//! // SAFETY: threads at or past `count` do nothing; others use element i of both.
+//! // SAFETY: threads at or past `count` do nothing; others use element i of both, which
+//! // have at least that many.
 //! lab::kernels! { unsafe "peer-copy" {
 //!     fn copy4(from: &CudaSlice<u32>, to: &mut CudaSlice<u32>, count: usize);
 //! } }
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use cudarc::driver::{
     CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut,
-    DevicePtr, LaunchConfig, UnifiedSlice, sys,
+    DevicePtr, LaunchConfig, sys,
 };
 
 /// Blocks of 256 threads, enough of them for `count` threads; at least one.
@@ -70,14 +71,7 @@ macro_rules! memory {
         }
     )*};
 }
-memory!(
-    &CudaSlice<T>,
-    &mut CudaSlice<T>,
-    &CudaView<'_, T>,
-    &mut CudaViewMut<'_, T>,
-    &UnifiedSlice<T>,
-    &mut UnifiedSlice<T>
-);
+memory!(&CudaSlice<T>, &mut CudaSlice<T>, &CudaView<'_, T>, &mut CudaViewMut<'_, T>);
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(

@@ -8,7 +8,8 @@ use lab::launch::blocks;
 use lab::timeline::Timeline;
 use lab::{Lab, Result};
 
-// SAFETY: threads at or past `count` do nothing; the others write word i of `out`.
+// SAFETY: threads at or past `count` do nothing; the others write word i of `out`,
+// which has at least that many.
 lab::kernels! { unsafe "asynchronous-calls" {
     fn chain(out: &mut CudaSlice<u32>, count: usize, steps: u32, factor: u32);
 } }

@@ -13,7 +13,8 @@ use lab::{Lab, Result, Span};
 
 use crate::maker::{A, B, Maker, after, kind};
 
-// SAFETY: threads at or past `count` do nothing; the others use word i of both.
+// SAFETY: threads at or past `count` do nothing; the others use word i of both,
+// which have at least that many.
 lab::kernels! { unsafe "pipeline" {
     fn work(
         input: &CudaSlice<u32>, out: &mut CudaViewMut<'_, u32>,

@@ -30,7 +30,8 @@ use lab::launch::blocks;
 use lab::timeline::Timeline;
 use lab::{Case, Clock, Lab, Result, check};
 
-// SAFETY: threads at or past `count` do nothing; the others write word i of `out`.
+// SAFETY: threads at or past `count` do nothing; the others write word i of `out`,
+// which has at least that many.
 lab::kernels! { unsafe "default-stream" {
     fn chain(out: &mut CudaSlice<u32>, count: usize, steps: u32, factor: u32);
 } }

@@ -11,7 +11,8 @@ use lab::{Case, Lab, Result};
 use crate::plan::{A, B, Order, Plan};
 use crate::timeline::Marks;
 
-// SAFETY: threads at or past `count` do nothing; the others use word i of both.
+// SAFETY: threads at or past `count` do nothing; the others use word i of both,
+// which have at least that many.
 lab::kernels! { unsafe "pipeline" {
     fn work(
         input: &CudaSlice<u32>, out: &mut CudaSlice<u32>,

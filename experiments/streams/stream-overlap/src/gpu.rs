@@ -8,8 +8,9 @@ use lab::launch::blocks;
 use lab::timeline::Timeline;
 use lab::{Lab, Result};
 
-// SAFETY: threads at or past `count` do nothing; the others use word i of both. Nothing
-// else touches `out`, which is borrowed as shared, before the turn has ended.
+// SAFETY: threads at or past `count` do nothing; the others use word i of both,
+// which have at least that many. Nothing else touches `out`, which is borrowed as shared,
+// before the turn has ended.
 lab::kernels! { unsafe "stream-overlap" {
     fn chain(
         input: &CudaSlice<u32>, out: &CudaSlice<u32>, count: usize, steps: u32, factor: u32,

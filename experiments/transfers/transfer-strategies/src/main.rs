@@ -36,7 +36,7 @@ use lab::memory::pinned;
 use lab::{Case, Lab, Result, check};
 
 // SAFETY: `work` reads and writes `count` floats. `read` reads `count` vectors of four
-// words and adds to one word.
+// words and adds to one word. The arrays are at least as long.
 lab::kernels! { unsafe "transfer-strategies" {
     fn work(
         input: &CudaSlice<f32>, output: &mut CudaSlice<f32>, count: usize,
