@@ -66,7 +66,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    lab::libraries::expose_only(&[lab::libraries::NVRTC]);
     match dispatch(Command::parse()) {
         Ok(code) => code,
         Err(e) => {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
+use lab::emulator;
 use lab::gpu::{self, Gpus};
 use lab::lessons::{self, Lesson};
 use lab::options::{CANNOT_RUN, RECORDED};
-use lab::{emulator, libraries};
 use record::Results;
 
 use crate::book;
@@ -183,7 +183,6 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     command.args(arguments.quick.then_some("--quick"));
     command.args(arguments.emulate.then_some(emulator::OPTION));
     command.args(arguments.replace.then_some("--replace"));
-    command.env_remove(libraries::RESTARTED); // it looks for itself
     let mut child =
         command.spawn().with_context(|| program.display().to_string())?;
     let mut why = String::new();

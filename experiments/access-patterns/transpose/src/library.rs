@@ -11,8 +11,7 @@ use crate::matrix::{Matrix, Shape, Way};
 
 /// cuBLAS as a way to transpose, or why there is none.
 pub(crate) fn way(stream: &Arc<CudaStream>) -> Result<Way, String> {
-    // SAFETY: opens the library if there is one; it has no other effect.
-    if !unsafe { sys::is_culib_present() } {
+    if !CUBLAS.load() {
         return Err(format!("cuBLAS was not found; install it: {}", CUBLAS.install));
     }
     let library = CudaBlas::new(stream.clone())

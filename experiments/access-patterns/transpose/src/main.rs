@@ -46,7 +46,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use lab::libraries::{self, CUBLAS, NVRTC};
 use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
 
@@ -62,7 +61,6 @@ const RECTANGLES: [(usize, usize); 3] = [(2048, 8192), (8192, 2048), (8193, 8191
 const ON_RECTANGLES: [&str; 4] = ["downwards", "any_shape", "bulk", "cublas"];
 
 fn main() -> ExitCode {
-    libraries::expose(&[NVRTC, CUBLAS]);
     let question = "How fast can a matrix be turned on its side?";
     lab::run("transpose", question, Some(kernels::KERNEL), experiment)
 }

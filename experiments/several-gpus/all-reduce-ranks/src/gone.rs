@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 
 use lab::options::{CANNOT_RUN, FAILED, RECORDED};
-use lab::{CannotRun, Result, gpu, libraries};
+use lab::{CannotRun, Result, gpu};
 
 /// Ends a rank that is not rank 0, which the lab does for that one.
 pub(crate) fn ended(outcome: Result<()>) -> ExitCode {
-    libraries::tidy();
     let Err(e) = outcome else { return ExitCode::from(RECORDED) };
     complain(&gpu::explain_all(&e));
     ExitCode::from(if e.is::<CannotRun>() { CANNOT_RUN } else { FAILED })
@@ -16,7 +15,6 @@ pub(crate) fn ended(outcome: Result<()>) -> ExitCode {
 /// Ends this process at once: another rank is gone, and the GPU may wait for it forever.
 pub(crate) fn leave(why: &str) {
     complain(why);
-    libraries::tidy();
     unsafe extern "C" {
         safe fn _exit(code: i32) -> !;
     }

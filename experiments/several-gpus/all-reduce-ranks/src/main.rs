@@ -27,7 +27,6 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use cudarc::nccl::Id;
 use lab::emulator::Emulator;
-use lab::libraries::{self, NCCL, NVRTC};
 use lab::nccl::{self, bus_bandwidth_factor};
 use lab::{CannotRun, Case, Ceiling, Clock, Lab, Result};
 use ranks::{Conductor, Place};
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
     // 1. Before any library is loaded: NCCL leaves the switch's multicast alone.
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
-    libraries::expose(&[NVRTC, NCCL]);
+    lab::emulator::load_if_needed();
 
     // 2. Which rank is this? The launcher says so, by environment variables.
     match Place::from_environment() {

@@ -6,7 +6,7 @@ use anyhow::{Error, anyhow, ensure};
 use cudarc::driver::CudaContext;
 use lab::emulator::Emulator;
 use lab::gpu::{self, Gpus};
-use lab::{CannotRun, Lab, Result, libraries, nccl};
+use lab::{CannotRun, Lab, Result, nccl};
 use ranks::{Card, Conductor, Follower, Launched, Place, patience};
 
 use crate::gone::leave;
@@ -20,9 +20,7 @@ pub(crate) fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
             (place.clone(), Conductor::listen(&place)?, Launched::default())
         }
         None => match gpu::probe() {
-            Gpus::Count(gpus @ 2..) => Launched::start(gpus, |command| {
-                command.env_remove(libraries::RESTARTED); // each finds its own
-            })?,
+            Gpus::Count(gpus @ 2..) => Launched::start(gpus)?,
             _ => {
                 let why = "it starts one process for each GPU, and CUDA sees one GPU (under \
                            a launcher it runs with any number of ranks, one included)";

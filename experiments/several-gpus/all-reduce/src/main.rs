@@ -43,7 +43,6 @@ mod ways;
 use std::process::ExitCode;
 
 use cudarc::driver::sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
-use lab::libraries::{self, NCCL, NVRTC};
 use lab::nccl::{self, bus_bandwidth_factor};
 use lab::{CannotRun, Case, Ceiling, Lab, Result};
 use peer_access::Access;
@@ -60,7 +59,6 @@ const ELEMENT: usize = size_of::<f32>();
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
-    libraries::expose(&[NVRTC, NCCL]);
     let question = "How fast can several GPUs add up what each of them has?";
     lab::run("all-reduce", question, Some(KERNEL), experiment)
 }

@@ -14,7 +14,7 @@ use cudarc::nvrtc::compile_ptx;
 use peer_access::Access;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    lab::libraries::expose(&[lab::libraries::NVRTC]);
+    lab::kernel::nvrtc_version()?; // finds NVRTC
     let context = CudaContext::new(0)?;
     let module = context.load_module(compile_ptx(DOUBLE)?)?;
     let double = module.load_function("twice")?;

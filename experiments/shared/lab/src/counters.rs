@@ -18,7 +18,6 @@ use cudarc::nvrtc::Ptx;
 use record::Record;
 
 use crate::emulator::Counts;
-use crate::libraries;
 use crate::timing::UNGATED;
 
 /// What is counted: our name, and ncu's.
@@ -139,7 +138,6 @@ pub(crate) fn count() -> Result<Record> {
         .args(std::env::args_os().skip(1))
         .env(SKELETON, &skeleton)
         .env(UNGATED, "1")
-        .env_remove(libraries::RESTARTED)
         .stdout(Stdio::null()) // the same lines in every run
         .status()
         .with_context(|| format!("{} does not start", ncu.display()))?;

@@ -2,13 +2,15 @@
 //!
 //! Where there is no NVIDIA driver, or with `--emulate`, an experiment runs on an emulated
 //! GPU. The lesson does not notice: the loader finds another `libcuda.so`
-//! ([`crate::libraries`]). But the lab does, because an emulated GPU has no time: it then
+//! ([`load_if_needed`]). But the lab does, because an emulated GPU has no time: it then
 //! counts what the kernels did instead of timing them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cudarc::driver::sys;
+
+use crate::libraries;
 
 /// The library, as cargo calls it.
 const FILE: &str = "libemulated_driver.so";
@@ -31,8 +33,19 @@ pub fn stands_in() -> bool {
     !crate::gpu::has_driver() && find().is_some()
 }
 
+/// Loads the emulated driver as the one that cudarc finds, if there is no other or the
+/// command line asks for it. Call it before the driver is first used; [`crate::run`] does.
+pub fn load_if_needed() {
+    if (is_asked_for() || !crate::gpu::has_driver())
+        && let Some(driver) = find()
+    {
+        // Without it there is no driver, and whoever needs one says so.
+        let _ = libraries::lend_name(&driver, "libcuda.so");
+    }
+}
+
 /// Whether the command line asks for the emulated GPU.
-pub(crate) fn is_asked_for() -> bool {
+fn is_asked_for() -> bool {
     std::env::args_os().any(|argument| argument == OPTION)
 }
 

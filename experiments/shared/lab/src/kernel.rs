@@ -260,10 +260,9 @@ pub fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The release of the NVRTC that cudarc loads. The error says how to get one.
+/// The release of the NVRTC that cudarc compiles with, which this loads. The error says how to get one.
 pub fn nvrtc_version() -> Result<(u32, u32)> {
-    // SAFETY: opens the library if there is one; it has no other effect.
-    if !unsafe { nvrtc::sys::is_culib_present() } {
+    if !NVRTC.load() {
         bail!(
             "NVRTC, the compiler of kernels, is missing; get it (no GPU, toolkit or root \
              needed): {}",
@@ -281,7 +280,7 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
 
 /// Compiles `source` for a compute capability such as `7.5`. The PTX names the line of the
 /// source that each instruction comes from. A compile error is shown as the compiler words
-/// it, with file and line.
+/// it, with file and line. Ask for [`nvrtc_version`] first.
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
     let architecture =
         format!("--gpu-architecture=compute_{}", compute.replace('.', ""));

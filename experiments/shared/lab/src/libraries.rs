@@ -1,18 +1,15 @@
-//! Finding CUDA's libraries in odd places.
+//! Loading CUDA's libraries from odd places.
 //!
 //! The driver's libcuda is on the loader's path wherever there is a driver. NVRTC and
 //! its like come with a toolkit or as Python wheels, in folders no loader looks into
-//! and under file names (`libnvrtc.so.13`) that cudarc does not try. [`expose`] finds
-//! them, links them under the plain name, and restarts the program once with
-//! `LD_LIBRARY_PATH` pointing there, which is the one way that works for all of them.
+//! and under file names (`libnccl.so.2`) that cudarc does not try. cudarc takes no paths, so
+//! the loader is made to know the file by the name that cudarc asks for ([`lend_name`]).
 
-use std::os::unix::process::CommandExt;
+use std::io::{Result, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::emulator;
-
-/// Set in the restarted program, so that it restarts only once.
-pub const RESTARTED: &str = "WORKBOOK_LIBRARIES";
+use crate::workspace;
 
 /// A library that the workbook can use and the driver does not bring.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +19,6 @@ pub struct Library {
     /// The command that installs it anywhere, without a toolkit.
     pub install: &'static str,
 }
-
-/// The driver's library, between `lib` and `.so`; and the other name that it goes by.
-const DRIVER: &str = "cuda";
-const DRIVER_TOO: &str = "libcuda.so.1";
 
 /// The runtime compiler.
 pub const NVRTC: Library = Library {
@@ -46,87 +39,20 @@ pub const NCCL: Library = Library {
     install: "python3 -m venv .venv && .venv/bin/pip install nvidia-nccl-cu12==2.28.3",
 };
 
-/// Makes `libraries` loadable by cudarc, restarting this program if they lie where the
-/// loader does not look. Call it first in `main`, before any thread starts. Returns
-/// when nothing (more) can be done; whether a library loads is for its user to ask.
-///
-/// With them comes the emulated driver, if there is no other or if the command line asks
-/// for it.
-///
-/// [`crate::run`] exposes NVRTC. A program restarts only once, so an experiment that uses
-/// another library calls this before that, with both.
-pub fn expose(libraries: &[Library]) {
-    let emulates = || emulator::is_asked_for() || !keep_open(DRIVER);
-    link(libraries, || if emulates() { emulator::find() } else { None });
-}
-
-/// The same without the emulated driver, for a program that is no experiment.
-pub fn expose_only(libraries: &[Library]) {
-    link(libraries, || None);
-}
-
-/// Takes away the links of a program that used them to its end. [`crate::run`] does so.
-pub fn tidy() {
-    if let Some(folder) = std::env::var_os(RESTARTED) {
-        let _ = std::fs::remove_dir_all(folder); // a leftover link harms nobody
+impl Library {
+    /// Loads the library for cudarc, from where the loader looks or else from where
+    /// [`find`] does. Whether there is one. Nothing of it runs before this is called.
+    pub fn load(&self) -> bool {
+        is_loadable(self.stem)
+            || find(self.stem)
+                .is_some_and(|file| lend_name(&file, &file_name(self.stem)).is_ok())
     }
-}
-
-fn link(libraries: &[Library], driver: impl FnOnce() -> Option<PathBuf>) {
-    if let Some(folder) = std::env::var_os(RESTARTED) {
-        // The links have served once the libraries are open or known to be missing;
-        // opening them now keeps them open for cudarc. But an emulated driver is needed
-        // by the programs that this one starts, too.
-        for library in libraries {
-            keep_open(library.stem);
-        }
-        if !Path::new(&folder).join(file_name(DRIVER)).exists() {
-            tidy();
-        }
-        return;
-    }
-    let missing = libraries.iter().filter(|l| !keep_open(l.stem));
-    let found: Vec<_> =
-        missing.filter_map(|l| Some((l.stem, find(l.stem)?))).collect();
-    let driver = driver();
-    if found.is_empty() && driver.is_none() {
-        return;
-    }
-    // A new one: what a program that was killed has left may link the emulated driver.
-    let Ok(new) = tempfile::Builder::new().prefix("workbook-").tempdir() else {
-        return;
-    };
-    let folder = new.path();
-    let mut path = vec![folder.to_owned()];
-    let link = |file: &Path, name: &str| {
-        // Without it the library is not found, and whoever needs it says so.
-        let _ = std::os::unix::fs::symlink(file, folder.join(name));
-    };
-    for (stem, file) in &found {
-        link(file, &file_name(stem));
-        path.extend(file.parent().map(Path::to_owned));
-    }
-    if let Some(driver) = &driver {
-        link(driver, &file_name(DRIVER));
-        link(driver, DRIVER_TOO); // for other libraries that load it
-    }
-    if let Some(old) = std::env::var_os("LD_LIBRARY_PATH") {
-        path.extend(std::env::split_paths(&old));
-    }
-    let Ok(path) = std::env::join_paths(path) else { return };
-    // exec only returns if it failed; then the program goes on without the libraries.
-    let mut arguments = std::env::args_os();
-    let _ = std::process::Command::new("/proc/self/exe")
-        .arg0(arguments.next().unwrap_or_default())
-        .args(arguments)
-        .env("LD_LIBRARY_PATH", path)
-        .env(RESTARTED, folder)
-        .exec();
 }
 
 /// Where `lib<stem>.so*` lies outside the loader's path: the newest version in the
-/// first of these that has one. `WORKBOOK_CUDA_LIBS` (a list of folders), `CUDA_HOME`,
-/// the current Python or Conda environment, `.venv` here, `/usr/local/cuda`, the system.
+/// first of these that has one: `WORKBOOK_CUDA_LIBS` (a list of folders), `CUDA_HOME`,
+/// the current Python or Conda environment, `.venv` here if it is ours, `/usr/local/cuda`,
+/// the system.
 pub fn find(stem: &str) -> Option<PathBuf> {
     folders().iter().find_map(|folder| newest_in(folder, stem))
 }
@@ -147,7 +73,8 @@ fn folders() -> Vec<PathBuf> {
     }
     let of = |name: &str| std::env::var_os(name).map(PathBuf::from);
     folders.extend(of("CUDA_HOME").map(|home| home.join("lib64")));
-    let here = crate::workspace::root().map(|root| root.join(".venv"));
+    let here = workspace::root().map(|root| root.join(".venv"));
+    let here = here.filter(|environment| workspace::is_ours(environment));
     for environment in
         [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten()
     {
@@ -196,23 +123,104 @@ fn file_name(stem: &str) -> String {
     format!("lib{stem}.so")
 }
 
-/// Whether cudarc will be able to load the library; keeps it open for the process.
-fn keep_open(stem: &str) -> bool {
-    cudarc::get_lib_name_candidates(stem).iter().any(|name| {
-        // SAFETY: runs the initialisers of NVIDIA's library, as cudarc would.
-        match unsafe { libloading::Library::new(name) } {
-            Ok(library) => {
-                std::mem::forget(library);
-                true
-            }
-            Err(_) => false,
-        }
-    })
+/// Whether the loader finds the library by a name that cudarc tries; then it stays open.
+fn is_loadable(stem: &str) -> bool {
+    let mut names = cudarc::get_lib_name_candidates(stem).into_iter();
+    names.any(|name| keep_open(Path::new(&name)).is_ok())
+}
+
+fn keep_open(library: &Path) -> Result<()> {
+    // SAFETY: runs the initialisers of NVIDIA's library or the emulated one, as cudarc would.
+    let opened = unsafe { libloading::Library::new(library) };
+    opened.map(std::mem::forget).map_err(std::io::Error::other)
+}
+
+/// Has the loader find the library `file` by `name`, such as `libnvrtc.so`, in this process
+/// from now on.
+///
+/// The loader knows a library that it has loaded by the name which that bears in itself (its
+/// SONAME). So a library is made in memory that bears `name` and holds nothing, but needs
+/// `file`: who looks for a function in it is shown those of `file`.
+pub(crate) fn lend_name(file: &Path, name: &str) -> Result<()> {
+    let file = std::path::absolute(file)?; // without a slash it would be searched for
+    let bytes = name_lender(file.as_os_str().as_encoded_bytes(), name.as_bytes());
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut memory = std::fs::File::from(rustix::fs::memfd_create(name, flags)?);
+    memory.write_all(&bytes)?;
+    keep_open(Path::new(&format!("/proc/self/fd/{}", memory.as_raw_fd())))?;
+    // The loader also knows libraries by their paths, so this one must stay taken.
+    std::mem::forget(memory);
+    Ok(())
+}
+
+/// A shared library of no code, as `ld -shared -soname NAME` makes it, that needs the file at
+/// the path `needed`. For Linux with 64 bits (System V ABI, chapters 4 and 5).
+fn name_lender(needed: &[u8], name: &[u8]) -> Vec<u8> {
+    const MACHINE: u64 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+    const READ_WRITE: u64 = 6; // the loader writes into what it reads
+    // Bytes of each.
+    const HEADER: u64 = 64;
+    const SEGMENT: u64 = 56;
+    const ENTRY: u64 = 16;
+    const SYMBOL: u64 = 24;
+    let strings = [b"", needed, name, b""].join(&0);
+    let strings_bytes = strings.len() as u64;
+    let dynamic = HEADER + 3 * SEGMENT;
+    let symbols = dynamic + 7 * ENTRY;
+    let end = symbols + SYMBOL + strings_bytes;
+
+    let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let mut put = |width: usize, fields: &[u64]| {
+        fields.iter().for_each(|field| bytes.extend(&field.to_le_bytes()[..width]));
+    };
+    put(2, &[3, MACHINE]); // a shared library
+    put(4, &[1]);
+    put(8, &[0, HEADER, 0]); // segments begin after the header; no sections
+    put(4, &[0]);
+    put(2, &[HEADER, SEGMENT, 3, 64, 0, 0]);
+    put(4, &[1, READ_WRITE]); // PT_LOAD: all of it
+    put(8, &[0, 0, 0, end, end, 4096]);
+    put(4, &[2, READ_WRITE]); // PT_DYNAMIC
+    put(8, &[dynamic, dynamic, dynamic, 7 * ENTRY, 7 * ENTRY, 8]);
+    put(4, &[0x6474_e551, READ_WRITE]); // PT_GNU_STACK: not to be executed
+    put(8, &[0, 0, 0, 0, 0, 16]);
+    put(8, &[1, 1]); // DT_NEEDED, the first string
+    put(8, &[14, 2 + needed.len() as u64]); // DT_SONAME, the second
+    put(8, &[5, symbols + SYMBOL]); // DT_STRTAB
+    put(8, &[6, symbols]); // DT_SYMTAB
+    put(8, &[10, strings_bytes]); // DT_STRSZ
+    put(8, &[11, SYMBOL]); // DT_SYMENT
+    put(8, &[0, 0]); // DT_NULL
+    put(8, &[0, 0, 0]); // the symbol that every table begins with
+    bytes.extend(strings);
+    bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_is_found_by_the_name_that_it_is_lent() {
+        let driver = crate::emulator::find().unwrap();
+        let found = |name: &str, function: &[u8]| {
+            // SAFETY: opens the emulated driver, whose initialisers do nothing.
+            let library = unsafe { libloading::Library::new(name) };
+            // SAFETY: the function is only looked up.
+            library.is_ok_and(|library| unsafe {
+                library.get::<unsafe extern "C" fn()>(function).is_ok()
+            })
+        };
+        // Two names at a time, for the loader must not take one lender for the other.
+        for name in ["liblent-to-it.so", "liblent-too.so"] {
+            assert!(!found(name, b"cuInit"), "{name}");
+            lend_name(&driver, name).unwrap();
+            assert!(found(name, b"cuInit"), "{name}");
+            assert!(!found(name, b"cuNoSuchFunction"), "{name}");
+        }
+        assert!(lend_name(Path::new("/no/such/file"), "libno.so").is_err());
+        assert!(!found("libno.so", b"cuInit"));
+    }
 
     #[test]
     fn the_newest_version_wins_and_strangers_do_not_match() {

@@ -21,8 +21,7 @@ pub unsafe fn leave_multicast_off() {
 /// NCCL's version, such as `2.28.3`; or why it cannot be used, and what helps (a sentence
 /// without a full stop).
 pub fn available() -> Result<String, String> {
-    // SAFETY: only asks whether the library can be loaded.
-    if !unsafe { sys::is_culib_present() } {
+    if !libraries::NCCL.load() {
         return Err(format!("NCCL is not installed ({})", libraries::NCCL.install));
     }
     let version = result::get_nccl_version();

@@ -9,7 +9,6 @@ use crate::counters;
 use crate::emulator::{self, Emulator};
 use crate::gpu::{self, Gpus};
 use crate::kernel::Kernel;
-use crate::libraries;
 use crate::options::{CANNOT_RUN, CannotRun, FAILED, Options, RECORDED};
 use crate::place;
 use crate::session::Lab;
@@ -26,17 +25,13 @@ pub fn run(
     kernel: Option<Kernel>,
     experiment: impl FnOnce(&mut Lab) -> Result<()>,
 ) -> ExitCode {
-    libraries::expose(&[libraries::NVRTC]);
+    emulator::load_if_needed();
     let command = Options::command().name(name).about(about);
     let options = command
         .try_get_matches()
         .and_then(|matches| Options::from_arg_matches(&matches));
-    let options = options.unwrap_or_else(|e| {
-        libraries::tidy();
-        e.exit()
-    });
+    let options = options.unwrap_or_else(|e| e.exit());
     let conducted = conduct(name, kernel, options, experiment);
-    libraries::tidy();
     let Err(e) = conducted else { return ExitCode::from(RECORDED) };
     let Some(why) = e.downcast_ref::<CannotRun>() else {
         anstream::eprintln!("error: {}{}", gpu::explain_all(&e), hint(&e));

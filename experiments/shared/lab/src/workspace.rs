@@ -6,13 +6,26 @@ use std::time::SystemTime;
 
 use record::Run;
 
-/// The workbook's top folder, found upwards from the current one; `None` outside of it
-/// (a packed binary on a GPU machine).
+/// The workbook's top folder, found upwards from the current one, if it is ours or this
+/// program lies in it; `None` outside of it (a packed binary on a GPU machine).
 pub fn root() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors()
-        .find(|dir| dir.join("book/book.toml").is_file())
-        .map(Path::to_owned)
+    let program = std::env::current_exe().unwrap_or_default();
+    let is_root = |dir: &&Path| {
+        let book = dir.join("book/book.toml");
+        book.is_file() && (program.starts_with(dir) || is_ours(&book))
+    };
+    here.ancestors().find(is_root).map(Path::to_owned)
+}
+
+/// Whether the file or folder belongs to this user or to the system's. On a machine with
+/// other users anybody may leave something in a folder such as `/tmp`, above our own.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = std::fs::metadata(path).map(|metadata| metadata.uid());
+    owner.is_ok_and(|owner| {
+        owner == 0 || owner == rustix::process::geteuid().as_raw()
+    })
 }
 
 /// The folder of records: `results` of the workbook, or of the current folder.

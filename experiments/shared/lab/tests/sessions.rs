@@ -869,31 +869,68 @@ fn a_broken_record_of_another_experiment_is_left_alone() {
 
 // ---- Libraries ---------------------------------------------------------------------
 
-/// A program that finds NVRTC in an odd place restarts itself, and nobody notices.
+/// NVRTC in a folder that the program is told of: nothing of it is loaded until a kernel has to
+/// be compiled.
 #[test]
-fn a_restarted_program_is_the_same_program() {
+fn what_is_not_needed_is_not_loaded() {
     let desk = Desk::new();
     let libraries = desk.here().join("libraries");
     fs::create_dir(&libraries).unwrap();
     // Any library will do; nothing compiles with it.
-    fs::copy(
-        test_driver::FOLDER.join("libcuda.so.1"),
-        libraries.join("libnvrtc.so.13"),
-    )
-    .unwrap();
-    let program = |arguments: &str| {
-        desk.program("transfer-bandwidth", arguments)
+    let library = libraries.join("libnvrtc.so.13");
+    fs::copy(test_driver::FOLDER.join("libcuda.so.1"), &library).unwrap();
+    for arguments in ["--help", "--version", "--samples 1"] {
+        let program = desk.program("coalescing", arguments);
+        let ended = program
             .set("WORKBOOK_CUDA_LIBS", &libraries)
-    };
-    program("--samples 1").run().with_code(0);
-    let record = desk.record("test-gpu", "transfer-bandwidth");
-    assert_eq!(record.run.command, "transfer-bandwidth --samples 1");
-    let ended = program("--help").run().with_code(0);
-    assert!(ended.stdout.contains("Usage: transfer-bandwidth [OPTIONS]"), "{ended}");
-    program("--no-such-option")
-        .run()
-        .with_code(2)
-        .saying(&["Usage: transfer-bandwidth [OPTIONS]"]);
+            .set("LD_DEBUG", "files") // the loader tells what it loads
+            .run();
+        assert!(ended.stderr.contains("calling init: "), "{ended}");
+        assert!(!ended.stderr.contains("nvrtc"), "{ended}");
+    }
+    let record = desk.record("test-gpu", "coalescing");
+    assert_eq!(record.run.command, "coalescing --samples 1");
     let left = fs::read_dir(desk.temporary()).unwrap().count();
     assert_eq!(left, 0, "it left something in the folder of temporary files");
+}
+
+/// The name of a variable that programs once took for a folder of theirs, to be removed.
+#[test]
+fn a_variable_names_no_folder_to_remove() {
+    let desk = Desk::new();
+    let precious = desk.here().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("thesis"), "years").unwrap();
+    for arguments in ["--version", "--samples 1", "--no-such-option"] {
+        desk.program("transfer-bandwidth", arguments)
+            .set("WORKBOOK_LIBRARIES", &precious)
+            .run();
+        let kept = fs::read_to_string(precious.join("thesis"));
+        assert_eq!(kept.unwrap(), "years", "{arguments}");
+    }
+}
+
+/// Another user's `book/book.toml` above the folder that one works in, such as in `/tmp`.
+#[test]
+fn a_checkout_of_somebody_else_is_not_ours() {
+    let desk = Desk::new();
+    let (book, folder) = (desk.here().join("book"), desk.here().join("folder"));
+    fs::create_dir(&book).unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(book.join("book.toml"), "").unwrap();
+    let results = |owner: &str| {
+        let _ = fs::remove_dir_all(desk.here().join("results")); // there may be none
+        let program = desk.program("transfer-bandwidth", "--samples 1");
+        program.inside(&folder).run().with_code(0);
+        let [ours, above] =
+            [&folder, &desk.here()].map(|at| at.join("results").is_dir());
+        assert_ne!(ours, above, "{owner}");
+        above
+    };
+    assert!(results("this user's"));
+    if std::os::unix::fs::chown(book.join("book.toml"), Some(12345), None).is_err() {
+        let _ = writeln!(io::stderr(), "SKIPPED: only root can give files away");
+        return;
+    }
+    assert!(!results("another's"));
 }

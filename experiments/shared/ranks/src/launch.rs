@@ -20,10 +20,7 @@ pub struct Launched(Vec<Child>);
 impl Launched {
     /// Starts ranks 1 to `ranks` - 1 with this program's arguments, as torchrun would, and
     /// opens the port at which they meet this process, rank 0.
-    pub fn start(
-        ranks: usize,
-        prepare: impl Fn(&mut Command),
-    ) -> Result<(Place, TcpListener, Launched)> {
+    pub fn start(ranks: usize) -> Result<(Place, TcpListener, Launched)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let host = Ipv4Addr::LOCALHOST.to_string();
@@ -38,7 +35,6 @@ impl Launched {
                 .env("WORLD_SIZE", ranks.to_string())
                 .env("MASTER_ADDR", &place.host)
                 .env("MASTER_PORT", port.to_string());
-            prepare(&mut command);
             let child = command.spawn();
             launched
                 .0

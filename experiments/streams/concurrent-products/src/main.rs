@@ -26,16 +26,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cudarc::cublas::sys::cublasOperation_t::CUBLAS_OP_N;
-use cudarc::cublas::{self, CudaBlas, Gemm, GemmConfig};
+use cudarc::cublas::{CudaBlas, Gemm, GemmConfig};
 use cudarc::driver::{CudaStream, DeviceRepr, ValidAsZeroBits};
-use lab::libraries::{self, CUBLAS, NVRTC};
+use lab::libraries::CUBLAS;
 use lab::{Case, Lab, Result, check};
 
 /// Sides of the matrices; the chapter has 1000.
 const SIDES: [usize; 7] = [125, 250, 500, 1000, 1500, 2000, 4000];
 
 fn main() -> ExitCode {
-    libraries::expose(&[NVRTC, CUBLAS]);
     let question = "Do two matrix products in two streams run at the same time?";
     lab::run("concurrent-products", question, None, experiment)
 }
@@ -43,8 +42,7 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Two streams, if there is cuBLAS to run in them.
     let streams = [lab.context().new_stream()?, lab.context().new_stream()?];
-    // SAFETY: opens the library if there is one; it has no other effect.
-    if !unsafe { cublas::sys::is_culib_present() } {
+    if !CUBLAS.load() {
         let why = format!("cuBLAS was not found; install it: {}", CUBLAS.install);
         lab.skip(Case::new("product"), why);
         return Ok(());

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, PinnedHostSlice};
 use lab::memory::pinned;
-use lab::{Case, Ceiling, Lab, Result};
+use lab::{Case, Ceiling, Lab, Result, emulator};
 
 use kernels::KERNEL;
 
@@ -48,7 +48,8 @@ const BYTES: usize = FLOATS * size_of::<f32>();
 
 fn main() -> ExitCode {
     // The program calls itself, to run the chapter's listing in a new process.
-    if std::env::args().nth(1).as_deref() == Some(once::LISTING) {
+    if std::env::args_os().nth(1).is_some_and(|word| word == once::LISTING) {
+        emulator::load_if_needed();
         let failed = once::listing().inspect_err(|e| eprintln!("{e}")).is_err();
         return ExitCode::from(u8::from(failed));
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cudarc::driver::{CudaContext, CudaModule, PushKernelArg};
+use lab::emulator::{self, Emulator};
 use lab::launch::blocks;
 use lab::{Case, Lab, Result, Samples, check};
 
@@ -20,7 +21,8 @@ pub(crate) const LISTING: &str = "listing";
 /// The chapter's listing in today's cudarc, three times over, in a process of its own.
 /// It prints how long each step took.
 pub(crate) fn listing() -> Result<()> {
-    let ordinal = std::env::args().nth(2).and_then(|word| word.parse().ok());
+    let ordinal = std::env::args_os().nth(2);
+    let ordinal = ordinal.and_then(|word| word.to_str()?.parse().ok());
     let start = Instant::now();
     let context = CudaContext::new(ordinal.unwrap_or(0))?;
     let stream = context.default_stream();
@@ -64,7 +66,8 @@ pub(crate) fn listings(lab: &mut Lab) -> Result<()> {
     let mut steps: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let processes = lab.time_on_host(|| {
         let mut process = Command::new(std::env::current_exe()?);
-        let output = process.args([LISTING, &ordinal]).output()?;
+        let emulate = Emulator::loaded().map(|_| emulator::OPTION);
+        let output = process.args([LISTING, &ordinal]).args(emulate).output()?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
             return Err(std::io::Error::other(why).into());
