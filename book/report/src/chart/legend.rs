@@ -166,6 +166,11 @@ pub(super) fn foot(
 }
 
 /// What an empty plot says in its middle.
-pub(super) fn nothing(sheet: &mut Sheet, (x, y): (f64, f64)) {
-    sheet.text(x, y, Anchor::Middle, Pen::MUTED, "No measurements");
+pub(super) fn nothing(sheet: &mut Sheet, middle: (f64, f64)) {
+    say(sheet, middle, "No measurements");
+}
+
+/// What stands where there can be no picture.
+pub(super) fn say(sheet: &mut Sheet, (x, y): (f64, f64), why: &str) {
+    sheet.text(x, y, Anchor::Middle, Pen::MUTED, why);
 }

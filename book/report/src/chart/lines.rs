@@ -6,7 +6,7 @@
 
 use plotters::prelude::*;
 
-use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
+use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing, say};
 use super::place::{self, Area};
 use super::scale::Span;
 use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
@@ -17,6 +17,8 @@ use super::{Lines, Picture, Point, Reading, Width};
 const LEADER: f64 = 10.0;
 /// Above the plot, for the title of the vertical axis.
 const HEAD: f64 = LINE + 11.0;
+/// The least height of the plot. A key that leaves less makes the picture higher.
+const LEAST: f64 = 140.0;
 
 /// A curve, measured or modelled.
 struct Curve<'a> {
@@ -32,6 +34,7 @@ type End = (Vec<String>, f64);
 
 /// Everything in its place. Labels that are in the key have no place of their own.
 struct Layout {
+    height: f64,
     x: Span,
     y: Span,
     x_ticks: Vec<(f64, String)>,
@@ -63,7 +66,13 @@ pub(super) fn panel(
     let x: Vec<f64> = points().map(|point| point.x).collect();
     let x = Span::across(&lines.x, &x);
     let curves = curves(lines);
-    let layout = settle(lines, &curves, &marks, x, y, size, width);
+    let Some(layout) = settle(lines, &curves, &marks, x, y, size, width) else {
+        let why = format!("{} curves are too many for one picture", curves.len());
+        let middle = (size.0 / 2.0, size.1 / 2.0);
+        let body = sheet(size.0, size.1, |sheet| say(sheet, middle, &why));
+        return Picture { size, body, reading: None };
+    };
+    let size = (size.0, layout.height);
     let body =
         sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
     let cross = (layout.plot.left, layout.plot.right);
@@ -105,7 +114,8 @@ fn uprights<'a>(
     lines.marks.iter().zip((lines.models.len()..).map(Pen::model)).filter(shown)
 }
 
-/// Finds a place for every label; those that have none go to the key, until all fit.
+/// Finds a place for every label; those that have none go to the key, until all fit. None if
+/// the key would be higher than a picture.
 fn settle(
     lines: &Lines,
     curves: &[Curve],
@@ -114,12 +124,13 @@ fn settle(
     y: Span,
     size: (f64, f64),
     width: Width,
-) -> Layout {
+) -> Option<Layout> {
     let (limit, most) = width.pick((150.0, 3), (78.0, 2));
     let wrapped = curves.iter().map(|curve| text::wrap(curve.label, limit, most));
     let mut labels: Option<Vec<Vec<String>>> = wrapped.collect();
     let mut in_key = vec![false; marks.len()];
-    loop {
+    // Each round but the last moves something to the key: the curves' labels or a reference's.
+    for _ in 0..marks.len() + 2 {
         let mut key = Key::default();
         if labels.is_none() {
             curves
@@ -137,7 +148,11 @@ fn settle(
         let right = labels.iter().flatten().flatten().map(|line| text::width(line));
         let right = right.fold(0.0, f64::max);
         let right = if right > 0.0 { LEADER + right + 2.0 } else { 16.0 };
-        let (top, bottom) = (key.height(size.0) + HEAD, size.1 - FOOT);
+        if key.height(size.0) > size.1 {
+            return None;
+        }
+        let top = key.height(size.0) + HEAD;
+        let bottom = (size.1 - FOOT).max(top + LEAST);
         let y = y.clone().between(bottom, top);
         let y_ticks = y.ticks(|_| 2.0 * LINE);
         let left = y_ticks.iter().map(|(_, label)| text::width(label));
@@ -152,11 +167,23 @@ fn settle(
         };
         match on_lines(lines, curves, marks, &in_key, (&x, &y), plot) {
             Ok(marks) => {
-                return Layout { x, y, x_ticks, y_ticks, plot, key, ends, marks };
+                let height = bottom + FOOT;
+                return Some(Layout {
+                    height,
+                    x,
+                    y,
+                    x_ticks,
+                    y_ticks,
+                    plot,
+                    key,
+                    ends,
+                    marks,
+                });
             }
             Err(homeless) => in_key[homeless] = true,
         }
     }
+    None
 }
 
 /// The curves' labels, each beside the curve's end as nearly as the others allow; none

@@ -339,6 +339,37 @@ fn texts(svg: &str) -> Vec<(String, Area)> {
     texts.map(area).collect()
 }
 
+/// Curves with names of their own, too many to be labelled at their ends.
+fn many(curves: usize, name: &str) -> (f64, String) {
+    let points = [(1024.0, 1e9), (4096.0, 2e9)];
+    let curves = (0..curves).map(|n| series(&format!("{name}{n}"), &points));
+    let figure = lines(Scale::Linear, curves.collect(), vec![], vec![]);
+    let svg = svg(&figure, Width::Narrow);
+    let size = attribute(&svg, "viewBox").unwrap().rsplit(' ').next();
+    (size.unwrap().parse().unwrap(), svg)
+}
+
+#[test]
+fn a_key_makes_its_picture_higher_and_too_many_curves_are_said() {
+    let (ordinary, _) = many(2, "n");
+    let (high, sixteen) = many(16, "a name that fills a row of the key by itself ");
+    assert!(high > ordinary, "{high}");
+    for (curves, svg) in [(16, &sixteen), (94, &many(94, "n").1)] {
+        assert!(svg.contains("data-value-axis"), "it has a plot");
+        let texts = texts(svg);
+        let named = texts.iter().filter(|(text, _)| text.starts_with(['n', 'a']));
+        assert_eq!(named.count(), curves);
+        for (n, (text, area)) in texts.iter().enumerate() {
+            let other = texts[..n].iter().find(|(_, other)| area.meets(other));
+            assert!(other.is_none(), "{text} meets {}", other.unwrap().0);
+        }
+    }
+    let (height, none) = many(1000, "n");
+    assert_eq!(height, ordinary);
+    let [(why, _)] = &texts(&none)[..] else { panic!("{none}") };
+    assert_eq!(why, "1000 curves are too many for one picture");
+}
+
 #[test]
 fn the_same_figure_gives_the_same_bytes() {
     assert!(drawings().eq(drawings()));
