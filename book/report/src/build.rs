@@ -18,6 +18,7 @@ use crate::expand::{self, Context};
 use crate::figure::Picture;
 use crate::includes;
 use crate::links;
+use crate::output::Output;
 use crate::records::{Records, Unused};
 
 /// Where a book's parts lie, and what to do with its figures.
@@ -36,7 +37,8 @@ pub struct Options {
     pub drafts: BTreeSet<String>,
     /// The machine to show before the references; none shows them alone.
     pub this_machine: Option<String>,
-    /// Where the finished book goes; none leaves it to `book.toml`.
+    /// Where the finished book goes, a place for it alone; none is `html` in its folder, which
+    /// is the workbook's own.
     pub output: Option<PathBuf>,
     /// Fail if a stored figure is not what the records give, instead of storing it.
     pub check: bool,
@@ -82,18 +84,23 @@ impl Options {
 
 /// Builds the book. The error lists everything that is wrong with it.
 pub fn build(options: &Options) -> Result<Built> {
-    let mut book = MDBook::load(&options.book)?;
-    if let Some(output) = &options.output {
-        book.config.build.build_dir = output.clone();
-    }
+    // Not `MDBook::load`, which lets the environment say where the book goes.
+    let mut config = Config::from_disk(options.book.join("book.toml"))?;
+    let (place, own) = match &options.output {
+        Some(place) => (place.clone(), false),
+        None => (options.book.join("html"), true),
+    };
+    let output = Output::at(&place, own)?;
+    config.build.build_dir = output.building();
+    let mut book = MDBook::load_with_config(&options.book, config)?;
     let built = Rc::new(RefCell::new(Built::default()));
     book.with_preprocessor(Workbook {
         options: options.clone(),
         built: built.clone(),
     });
     book.build()?;
-    let html = book.build_dir_for("html");
-    fail("the finished book", links::check(&html)?)?;
+    fail("the finished book", links::check(&output.building())?)?;
+    let html = output.publish()?;
     Ok(Built { html, ..built.take() })
 }
 

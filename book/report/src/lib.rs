@@ -11,6 +11,7 @@
 //! | [`block`] | what all blocks share: they are TOML |
 //! | [`includes`] | every included file and anchor exists |
 //! | [`links`] | every link of the finished book leads somewhere |
+//! | [`output`] | where the finished book goes, and what it may replace |
 //! | **numbers** | |
 //! | [`records`] | the records of the reference machine and of this one |
 //! | [`select`] | some of a record's measurements |
@@ -55,6 +56,7 @@ pub mod includes;
 pub mod links;
 pub mod metric;
 pub mod names;
+pub mod output;
 pub mod page;
 pub mod plot;
 pub mod prediction;

@@ -58,9 +58,6 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     // A relative path means the folder that the command was given in.
     options.output =
         arguments.output.as_deref().map(std::path::absolute).transpose()?;
-    if let Some(output) = &options.output {
-        check_output(output)?;
-    }
     let built = report::build(&options)?;
     for path in &built.stored {
         anstream::println!("drawn: {}", shown(root, path));
@@ -83,20 +80,6 @@ fn options(root: &Path) -> Result<report::Options> {
     let drafts = lessons::all(root)?.into_iter().filter(|lesson| lesson.draft);
     let drafts = drafts.map(|lesson| lesson.page()).collect();
     Ok(report::Options { drafts, ..report::Options::of(&root.join("book"))? })
-}
-
-/// mdBook empties the folder that it builds into, so that must be its own.
-fn check_output(folder: &Path) -> Result<()> {
-    let empty =
-        std::fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
-    if !empty && !folder.join("toc.html").is_file() {
-        bail!(
-            "{} holds other files than a book, and building there would remove them; \
-             choose a new folder",
-            folder.display()
-        );
-    }
-    Ok(())
 }
 
 /// Answers mdBook on standard output.

@@ -1,0 +1,111 @@
+//! Where the finished book goes: it is built beside that place and then put there in one
+//! step, and nothing is removed that no build made.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+/// The file in a finished book that lists all others.
+const LIST: &str = ".made-by-cargo-workbook";
+
+/// A book that is being built.
+pub struct Output {
+    place: PathBuf,
+    /// Whether the place is the workbook's own, whatever is in it.
+    own: bool,
+    /// Beside the place, so that the book can be moved there.
+    folder: TempDir,
+}
+
+impl Output {
+    /// A book that will lie at `place`. Fails if something else than a book lies there,
+    /// unless it is the workbook's `own` place and
+    /// no link.
+    pub fn at(place: &Path, own: bool) -> Result<Output> {
+        let named = || place.display().to_string();
+        let own = own && !place.is_symlink();
+        // The folder itself, where `place` is a link to it.
+        let place = match place.canonicalize() {
+            Err(e) if e.kind() == ErrorKind::NotFound => std::path::absolute(place),
+            found => found,
+        }
+        .with_context(named)?;
+        check(&place, own)?;
+        let beside = place.parent().context("there is nothing above it");
+        let beside = beside.with_context(named)?;
+        std::fs::create_dir_all(beside)
+            .with_context(|| beside.display().to_string())?;
+        let folder =
+            tempfile::Builder::new().prefix(".building-").tempdir_in(beside);
+        let folder = folder.with_context(|| beside.display().to_string())?;
+        Ok(Output { own, folder, place })
+    }
+
+    /// Where to build it.
+    pub fn building(&self) -> PathBuf {
+        self.folder.path().join("book")
+    }
+
+    /// Puts the book in its place, and what lay there goes.
+    pub fn publish(self) -> Result<PathBuf> {
+        let (new, old) = (self.building(), self.folder.path().join("old"));
+        let mut list = String::new();
+        for file in files(&new)? {
+            list += &format!("{}\n", file.display());
+        }
+        std::fs::write(new.join(LIST), list)
+            .with_context(|| new.display().to_string())?;
+        let Output { place, own, folder } = self;
+        check(&place, own)?;
+        let moved = match std::fs::rename(&place, &old) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            moved => moved,
+        };
+        let put = moved.and_then(|()| std::fs::rename(&new, &place));
+        if put.is_err() && old.exists() && !place.exists() {
+            std::fs::rename(&old, &place).context("the old book is lost")?;
+        }
+        put.with_context(|| place.display().to_string())?;
+        // The old book goes with it, which should not hide that the new one is there.
+        let _ = folder.close();
+        Ok(place)
+    }
+}
+
+/// Whether every file at the place is one that a build made, or the place the workbook's own.
+fn check(place: &Path, own: bool) -> Result<()> {
+    if own || !place.exists() {
+        return Ok(());
+    }
+    if !place.is_dir() {
+        bail!("{} is not a folder", place.display());
+    }
+    let list = std::fs::read_to_string(place.join(LIST)).unwrap_or_default();
+    let made: BTreeSet<_> = list.lines().chain([LIST]).map(Path::new).collect();
+    let found = files(place)?;
+    if let Some(other) = found.iter().find(|file| !made.contains(file.as_path())) {
+        bail!(
+            "{} holds a file that is not of a book built here, {}, and building there \
+             would remove it; choose a new folder",
+            place.display(),
+            other.display()
+        );
+    }
+    Ok(())
+}
+
+/// What lies below the folder and is no folder, by its path from there, sorted.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = vec![];
+    for entry in WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry?;
+        if !entry.file_type().is_dir() {
+            files.push(entry.path().strip_prefix(folder)?.to_owned());
+        }
+    }
+    Ok(files)
+}
