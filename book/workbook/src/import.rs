@@ -1,48 +1,156 @@
 //! `cargo workbook import`: takes over records that a GPU machine made.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use record::Results;
-use record::file::conflict;
+use anyhow::{Context, Error, Result, bail};
+use record::file::{Conflict, conflict};
+use record::{Machine, Record, Results, same_hardware};
 
 /// Options of `cargo workbook import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     /// Folder of records: `<folder>/<machine>/<experiment>.json`
     folder: PathBuf,
-    /// Replace records made on other hardware, or full ones by quick ones
+    /// Call the only machine in FOLDER by another name
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Replace records made on other hardware, full ones by quick ones and later ones by
+    /// earlier; and change what a reference machine measured, which the book is about
     #[arg(long)]
     replace: bool,
 }
 
-/// Checks every record in the folder, then writes them all; nothing if one is refused.
-pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    if !arguments.folder.is_dir() {
-        bail!("{} is not a folder", arguments.folder.display());
+/// Takes over every record that it may, and says of each other one why not.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let Arguments { folder, name, replace } = arguments;
+    if !folder.is_dir() {
+        bail!("{} is not a folder", folder.display());
     }
-    let from = Results::new(&arguments.folder);
-    let into = Results::new(root.join("results"));
-    let mut records = vec![];
-    for machine in from.machines()? {
-        for experiment in from.experiments(&machine)? {
-            let Some(new) = from.read(&machine, &experiment)? else { continue };
-            if !arguments.replace
-                && let Some(old) = into.read(&machine, &experiment)?
-                && let Some(conflict) = conflict(&old, &new.machine, new.run.quick)
-            {
-                let path = into.path(&machine, &experiment)?;
-                bail!("{} {conflict}; replace it with --replace", path.display());
+    let (from, into) = (Results::new(folder), Results::new(root.join("results")));
+    let machines = from.machines()?;
+    if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
+        bail!(
+            "{} holds several machines, so --as cannot name one",
+            folder.display()
+        );
+    }
+    let references = into.references()?;
+    let (mut imported, mut refused) = (0, 0);
+    for machine in machines {
+        let name = name.as_ref().unwrap_or(&machine);
+        let coming = from.experiments(&machine)?;
+        let is_reference = references.contains(name);
+        let mut place = Place::new(&into, name, &coming, is_reference, *replace)?;
+        for experiment in coming {
+            match place.take(&from, &machine, &experiment) {
+                Ok(path) => {
+                    let path = path.strip_prefix(root).unwrap_or(&path);
+                    anstream::println!("imported: {}", path.display());
+                    imported += 1;
+                }
+                Err(why) => {
+                    anstream::eprintln!("refused: {why:#}");
+                    refused += 1;
+                }
             }
-            records.push(new);
         }
     }
-    if records.is_empty() {
-        bail!("{} holds no records", arguments.folder.display());
+    match (imported, refused) {
+        (0, 0) => bail!("{} holds no records", folder.display()),
+        (_, 0) => Ok(ExitCode::SUCCESS),
+        _ => bail!("{refused} of {} records were refused", imported + refused),
     }
-    for record in &records {
-        let path = into.write(record)?;
-        println!("imported: {}", path.strip_prefix(root).unwrap_or(&path).display());
+}
+
+/// The folder of one machine that records come into.
+struct Place<'a> {
+    into: &'a Results,
+    name: &'a str,
+    is_reference: bool,
+    replace: bool,
+    /// Of the records that stay, with their experiments: the hardware must be the same.
+    staying: Vec<(String, Machine)>,
+}
+
+impl<'a> Place<'a> {
+    /// The folder called `name`, for the experiments that are `coming`.
+    fn new(
+        into: &'a Results,
+        name: &'a str,
+        coming: &[String],
+        is_reference: bool,
+        replace: bool,
+    ) -> Result<Place<'a>> {
+        let mut staying = vec![];
+        for experiment in into.experiments(name)? {
+            // A reference machine stays the one that the book is about.
+            let stays = is_reference || !(replace && coming.contains(&experiment));
+            // What cannot be read has no hardware either.
+            if let Ok(Some(old)) = into.read(name, &experiment)
+                && stays
+            {
+                staying.push((experiment, old.machine));
+            }
+        }
+        Ok(Place { into, name, is_reference, replace, staying })
     }
-    Ok(())
+
+    /// Takes over one record; the error names its file.
+    fn take(
+        &mut self,
+        from: &Results,
+        machine: &str,
+        experiment: &str,
+    ) -> Result<PathBuf> {
+        let record = from.read(machine, experiment)?;
+        let file = from.path(machine, experiment)?.display().to_string();
+        let mut record = record.with_context(|| format!("{file}: it is gone"))?;
+        record.machine.name = self.name.to_owned();
+        self.judge(&record).context(file)?;
+        let path = self.into.write(&record)?;
+        self.staying.push((experiment.to_owned(), record.machine));
+        Ok(path)
+    }
+
+    /// Whether the record may come into the folder.
+    fn judge(&self, new: &Record) -> Result<()> {
+        let Place { into, name, is_reference, replace, staying } = self;
+        if *is_reference && !replace {
+            bail!(
+                "{name} is a reference machine, which the book is about: name yours with \
+                 --as NAME, or change the reference with --replace"
+            );
+        }
+        let old = match into.read(name, &new.experiment) {
+            Err(_) if *replace => None,
+            old => old.context("--replace replaces what cannot be read")?,
+        };
+        let conflict = old.and_then(|old| conflict(&old, new));
+        let path = |experiment| {
+            Ok::<_, Error>(into.path(name, experiment)?.display().to_string())
+        };
+        if let Some(conflict @ Conflict::EmulatedOverMeasured) = conflict {
+            bail!("{} {conflict}", path(&new.experiment)?);
+        }
+        let other =
+            staying.iter().find(|(_, old)| !same_hardware(old, &new.machine));
+        if let Some((experiment, _)) = other {
+            bail!(
+                "{} {}, and a folder is one machine's: name yours with --as NAME{}",
+                path(experiment)?,
+                Conflict::OtherHardware,
+                if *replace { "" } else { ", or replace that one with --replace" }
+            );
+        }
+        match conflict {
+            Some(conflict) if !replace => {
+                bail!(
+                    "{} {conflict}; replace it with --replace",
+                    path(&new.experiment)?
+                )
+            }
+            _ => Ok(()),
+        }
+    }
 }

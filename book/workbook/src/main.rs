@@ -79,6 +79,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     let root = root()?;
     match command {
         Command::Run(arguments) => return run::run(&root, &arguments),
+        Command::Import(arguments) => return import::run(&root, &arguments),
         Command::List(arguments) => list::run(&root, &arguments)?,
         Command::Doctor => doctor::run(&root)?,
         Command::Build(arguments) => drop(book::build(&root, &arguments)?),
@@ -86,7 +87,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
         Command::Sass(arguments) => sass::run(&root, &arguments)?,
-        Command::Import(arguments) => import::run(&root, &arguments)?,
         Command::WatchMemory(arguments) => watch_memory::run(&arguments)?,
         Command::Preprocess(arguments) => {
             return book::preprocess(&root, &arguments);

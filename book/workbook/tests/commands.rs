@@ -410,7 +410,13 @@ fn output_is_relative_to_the_folder_that_the_command_is_given_in() {
 fn output_never_removes_what_is_not_a_book() {
     let checkout = Checkout::new();
     checkout.write("precious/letter.txt", "Dear reader");
-    for folder in ["precious", ".", "book", "book/src"] {
+    // As if it were a book; and a book with something else in it.
+    checkout.write("public/toc.html", "my own");
+    checkout.write("public/thesis.html", "years");
+    checkout.run("build --output mixed").succeeds();
+    checkout.write("mixed/access-patterns/thesis.html", "years");
+    std::os::unix::fs::symlink("precious", checkout.path("link")).unwrap();
+    for folder in ["precious", ".", "book", "book/src", "public", "mixed", "link"] {
         let before = contents(&checkout.path(""));
         let ended = checkout.run(&format!("build --output {folder}"));
         assert!(
@@ -418,7 +424,62 @@ fn output_never_removes_what_is_not_a_book() {
             "--output {folder} changed or removed files:\n{ended}"
         );
         let path = checkout.path(folder).canonicalize().unwrap();
-        ended.refuses(&[&path.display().to_string()]);
+        ended.refuses(&[&path.display().to_string(), "is not of a book built here"]);
+    }
+    // The default folder is the workbook's own, unless it is a link to somebody's.
+    fs::rename(checkout.path("link"), checkout.path("book/html")).unwrap();
+    std::os::unix::fs::symlink("../precious", checkout.path("book/link")).unwrap();
+    fs::rename(checkout.path("book/link"), checkout.path("book/html")).unwrap();
+    checkout.run("build").refuses(&["letter.txt"]);
+    assert_eq!(checkout.read("precious/letter.txt"), "Dear reader");
+}
+
+#[test]
+fn no_variable_says_where_the_book_goes() {
+    let checkout = Checkout::new();
+    checkout.write("precious/letter.txt", "Dear reader");
+    let mut command = checkout.command("build");
+    command.env("MDBOOK_BUILD__BUILD_DIR", checkout.path("precious"));
+    command.env("MDBOOK_BOOK__TITLE", "Another title");
+    Ended::of(&mut command).succeeds();
+    assert_eq!(checkout.read("precious/letter.txt"), "Dear reader");
+    assert!(!checkout.read("book/html/index.html").contains("Another title"));
+}
+
+/// A book that is wrong leaves the one before as it was, and nothing beside it.
+#[test]
+fn a_book_is_put_in_its_place_when_it_is_done() {
+    let checkout = Checkout::new();
+    checkout.write("book/html/of-before.html", "a page that is gone");
+    checkout.run("build").succeeds();
+    assert!(!checkout.path("book/html/of-before.html").exists());
+    let before = contents(&checkout.path("book"));
+    checkout.edit(PAGE, "](", "](no-such-page.md) [and](");
+    checkout.run("build").refuses(&["no-such-page"]);
+    checkout
+        .write(PAGE, std::str::from_utf8(&before[&checkout.path(PAGE)]).unwrap());
+    assert!(contents(&checkout.path("book")) == before);
+}
+
+/// A key as high as the picture once kept the labels from ever finding a place.
+#[test]
+fn many_curves_with_long_names_end_in_a_book() {
+    for (curves, name) in
+        [(16, "a_name_of_forty_three_characters_and_no_less"), (94, "n")]
+    {
+        let checkout = Checkout::new();
+        other_machine(&checkout, "results");
+        edit_record(&checkout, "results/other/transfer-bandwidth.json", |record| {
+            let all = record["measurements"].as_array_mut().unwrap();
+            let one = all.swap_remove(0);
+            all.clear();
+            for n in 0..curves {
+                let mut curve = one.clone();
+                curve["case"] = json!(format!("{name}{n}"));
+                all.push(curve);
+            }
+        });
+        checkout.run("build --machine other").succeeds();
     }
 }
 
@@ -824,71 +885,146 @@ fn import_takes_over_records_of_a_new_machine() {
     checkout.run("build --machine other").succeeds();
 }
 
+/// A record of the reference's that `change` makes another's, in `brought` under `name`.
+fn brought(
+    checkout: &Checkout,
+    name: &str,
+    experiment: &str,
+    change: impl Fn(&mut Value),
+) {
+    let path = format!("brought/{name}/{experiment}.json");
+    checkout
+        .write(&path, &checkout.read(&format!("results/h200/{experiment}.json")));
+    edit_record(checkout, &path, |record| {
+        record["machine"]["name"] = json!(name);
+        record["software"]["driver"] = json!("999.99");
+        change(record);
+    });
+}
+
+/// Each row: what changes in the second of two records that were imported before, why it is
+/// refused then, and whether `--replace` lets it in.
 #[test]
-fn import_replaces_a_record_of_the_same_hardware() {
+fn import_replaces_nothing_silently_and_takes_over_the_rest() {
+    let other =
+        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    let quick = |record: &mut Value| record["run"]["quick"] = json!(true);
+    let earlier = |record: &mut Value| {
+        record["run"]["started"] = json!("2020-01-01T00:00:00Z")
+    };
+    let emulated = |record: &mut Value| {
+        record["source"] = json!("emulated");
+        for measurement in record["measurements"].as_array_mut().unwrap() {
+            measurement["seconds"] = json!([]);
+        }
+    };
+    let rows: [(&dyn Fn(&mut Value), &str, bool); 4] = [
+        (&other, "was recorded on other hardware", false),
+        (&quick, "holds a full run", true),
+        (&earlier, "holds a later run", true),
+        (&emulated, "the emulated GPU never takes its place", false),
+    ];
     let checkout = Checkout::new();
-    let brought = "brought/h200/coalescing.json";
-    checkout.write(brought, &checkout.read(RECORD));
-    let driver = |record: &mut Value| record["software"]["driver"] = json!("999.99");
-    edit_record(&checkout, brought, driver);
+    for (change, why, replaceable) in rows {
+        for experiment in ["coalescing", "transpose"] {
+            brought(&checkout, "other", experiment, |_| {});
+        }
+        checkout.run("import --replace brought").succeeds();
+        let path = "results/other/transpose.json";
+        let before = checkout.read(path);
+
+        brought(&checkout, "other", "coalescing", |record| {
+            record["software"]["driver"] = json!("1000.00");
+        });
+        brought(&checkout, "other", "transpose", change);
+        let ended = checkout.run("import brought");
+        let refused = "brought/other/transpose.json: ";
+        ended.refuses(&[refused, "results/other/", why, "1 of 2 records were"]);
+        assert_eq!(checkout.read(path), before, "{why}: it was replaced");
+        let taken = checkout.read("results/other/coalescing.json");
+        assert!(
+            taken.contains("\"driver\": \"1000.00\""),
+            "{why} took others along"
+        );
+
+        let ended = checkout.run("import --replace brought");
+        if replaceable {
+            ended.succeeds();
+        } else {
+            ended.refuses(&[refused, "1 of 2 records were refused"]);
+        }
+        assert_eq!(checkout.read(path) != before, replaceable, "{why}");
+        fs::remove_dir_all(checkout.path("results/other")).unwrap();
+    }
+}
+
+/// A stranger's records bear the name of a reference machine, as everybody's do who has one.
+#[test]
+fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
+    let checkout = Checkout::new();
+    let results = contents(&checkout.path("results"));
+    let new = "brought/h200/new-experiment.json";
+    let same = |_: &mut Value| {};
+    let slower = |record: &mut Value| {
+        for measurement in record["measurements"].as_array_mut().unwrap() {
+            for time in measurement["seconds"].as_array_mut().unwrap() {
+                *time = json!(10.0 * time.as_f64().unwrap());
+            }
+        }
+    };
+    let other =
+        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    brought(&checkout, "h200", "coalescing", slower);
+    brought(&checkout, "h200", "transpose", other);
+    checkout.write(new, &checkout.read("brought/h200/coalescing.json"));
+    edit_record(&checkout, new, |record| {
+        record["experiment"] = json!("new-experiment")
+    });
     let ended = checkout.run("import brought");
-    assert_eq!(ended.succeeds(), format!("imported: {RECORD}\n"));
+    let why = "h200 is a reference machine, which the book is about";
+    ended.refuses(&[why, "--as NAME", "3 of 3 records were refused"]);
+    assert!(contents(&checkout.path("results")) == results, "{ended}");
+
+    // Under another name it is another machine, which has one kind of hardware, too.
+    let ended = checkout.run("import brought --as mine");
+    let why = "results/mine/coalescing.json was recorded on other hardware, and a folder is";
+    ended.refuses(&["brought/h200/transpose.json: ", why, "1 of 3 records were"]);
+    let after = contents(&checkout.path("results"));
+    assert_eq!(after.len(), results.len() + 2);
+    assert!(results.iter().all(|(path, content)| &after[path] == content));
+    checkout.run("build --machine mine").succeeds();
+
+    // Somebody who means it.
+    let ended = checkout.run("import brought --replace");
+    let why = "was recorded on other hardware, and a folder is one machine's";
+    ended.refuses(&["brought/h200/transpose.json: ", why, "1 of 3 records were"]);
+    brought(&checkout, "h200", "transpose", same);
+    checkout.run("import brought --replace").succeeds();
     assert!(checkout.read(RECORD).contains("\"driver\": \"999.99\""));
 }
 
 #[test]
-fn import_replaces_other_hardware_and_full_runs_only_if_told_to() {
-    for (field, value, why) in [
-        ("/machine/gpus/0/name", json!("NVIDIA Z"), "other hardware"),
-        ("/run/quick", json!(true), "full run"),
-    ] {
-        let checkout = Checkout::new();
-        let results = contents(&checkout.path("results"));
-        // The first in the alphabet is good; it must not be written either.
-        for name in ["coalescing", "transpose"] {
-            let brought = format!("brought/h200/{name}.json");
-            checkout.write(
-                &brought,
-                &checkout.read(&format!("results/h200/{name}.json")),
-            );
-            edit_record(&checkout, &brought, |record| {
-                record["software"]["driver"] = json!("999.99");
-                if name == "transpose" {
-                    *record.pointer_mut(field).unwrap() = value.clone();
-                }
-            });
-        }
-        let texts = ["results/h200/transpose.json", why, "--replace"];
-        checkout.run("import brought").refuses(&texts);
-        assert!(contents(&checkout.path("results")) == results, "{why}: written");
-
-        checkout.run("import --replace brought").succeeds();
-        for name in ["coalescing", "transpose"] {
-            let record = checkout.read(&format!("results/h200/{name}.json"));
-            assert!(record.contains("\"driver\": \"999.99\""), "{why}: {name}");
-        }
-    }
-}
-
-#[test]
-fn import_of_anything_broken_leaves_everything_as_it_was() {
-    let checkout = Checkout::new();
-    let results = contents(&checkout.path("results"));
-    let good = checkout.read(RECORD);
-    let brought = "brought/h200/transpose.json";
+fn import_of_anything_broken_leaves_it_out() {
+    let good = Checkout::new().read(RECORD);
+    let file = "brought/h200/transpose.json";
     for (text, problem) in [
         (good.as_str(), "field `experiment`"), // the file's name says another
         (&good[..good.len() / 2], "field `measurements["),
         ("{}", "missing field"),
         ("", "EOF"),
+        (r#"{"\u001b]0;title\u0007": 1}"#, r"unknown field `\u{1b}]0;title\u{7}`"),
     ] {
-        checkout.write("brought/h200/coalescing.json", &good);
-        checkout.write(brought, text);
-        for arguments in ["import brought", "import brought --replace"] {
-            checkout.run(arguments).refuses(&[brought, problem]);
+        for arguments in ["--as mine", "--as mine --replace"] {
+            let checkout = Checkout::new();
+            let results = contents(&checkout.path("results"));
+            brought(&checkout, "h200", "coalescing", |_| {});
+            checkout.write(file, text);
+            let ended = checkout.run(&format!("import brought {arguments}"));
+            ended.refuses(&[file, problem, "1 of 2 records were refused"]);
+            let after = contents(&checkout.path("results"));
+            assert_eq!(after.len(), results.len() + 1, "{ended}");
         }
     }
-    assert!(contents(&checkout.path("results")) == results, "something was written");
 }
 
 #[test]

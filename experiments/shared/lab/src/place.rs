@@ -33,28 +33,27 @@ pub(crate) fn check(
         old => old.context(REPLACEABLE)?,
     };
     let Some(old) = old else { return Ok(()) };
-    if record.source == Source::Emulated {
-        if old.source == Source::Emulated {
-            return Ok(()); // it is the same wherever it is made
-        }
-        bail!(
-            "{} was measured, and a record of the emulated GPU never takes its \
-             place: leave out --machine, or write elsewhere with --results DIR",
-            results.path(name, experiment)?.display()
-        )
+    if record.source == Source::Emulated && old.source == Source::Emulated {
+        return Ok(()); // it is the same wherever it is made
     }
-    if options.replace {
-        return Ok(());
-    }
-    let Some(conflict) = conflict(&old, machine, options.quick) else {
-        return Ok(());
-    };
+    let Some(conflict) = conflict(&old, record) else { return Ok(()) };
     let advice = match conflict {
-        Conflict::OtherHardware => "name this machine with --machine NAME",
-        Conflict::QuickOverFull => "write elsewhere with --results DIR",
+        Conflict::EmulatedOverMeasured => {
+            "leave out --machine, or write elsewhere with --results DIR"
+        }
+        _ if options.replace => return Ok(()),
+        Conflict::OtherHardware => {
+            "name this machine with --machine NAME, or replace it with --replace"
+        }
+        Conflict::QuickOverFull => {
+            "write elsewhere with --results DIR, or replace it with --replace"
+        }
+        Conflict::EarlierOverLater => {
+            "set this machine's clock, or replace it with --replace"
+        }
     };
     let path = results.path(name, experiment)?;
-    bail!("{} {conflict}: {advice}, or replace it with --replace", path.display())
+    bail!("{} {conflict}: {advice}", path.display())
 }
 
 /// Writes the finished record and says where it is.

@@ -867,6 +867,18 @@ fn a_broken_record_of_another_experiment_is_left_alone() {
     desk.run("transfer-bandwidth", "--samples 1 --machine mine").with_code(0);
 }
 
+/// A stranger's broken record steers no terminal.
+#[test]
+fn what_a_broken_record_says_is_shown_as_text() {
+    let desk = Desk::new();
+    let path = desk.here().join("results/test-gpu/transfer-bandwidth.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, r#"{"\u001b]52;c;c3RvbGVu\u0007": 1}"#).unwrap();
+    let ended = desk.run("transfer-bandwidth", "--samples 1").with_code(1);
+    assert!(!ended.stderr.contains(['\u{1b}', '\u{7}']), "{ended}");
+    ended.saying(&[r"unknown field `\u{1b}]52;c;c3RvbGVu\u{7}`"]);
+}
+
 // ---- Libraries ---------------------------------------------------------------------
 
 /// NVRTC in a folder that the program is told of: nothing of it is loaded until a kernel has to

@@ -7,8 +7,9 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use crate::machine::{Machine, same_hardware};
+use crate::machine::same_hardware;
 use crate::schema::{Measurement, Record, SCHEMA, Source};
 
 /// A record larger than this is refused unread.
@@ -22,11 +23,12 @@ const MAX_GPUS: usize = 64;
 const MAX_TEXT_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 64;
 
-/// Why a record could not be read or written.
+/// Why a record could not be read or written. What a file says is shown so that it cannot
+/// steer a terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system refused.
-    #[error("{}: {cause}", path.display())]
+    #[error("{}: {}", shown(path), visible(&cause.to_string()))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -34,7 +36,10 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The file is larger than any record can be.
-    #[error("{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have", path.display())]
+    #[error(
+        "{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have",
+        shown(path)
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -42,7 +47,7 @@ pub enum Error {
         bytes: u64,
     },
     /// The file is not a record.
-    #[error("{}: field `{field}`: {problem}", path.display())]
+    #[error("{}: field `{}`: {}", shown(path), visible(field), visible(problem))]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -53,7 +58,8 @@ pub enum Error {
     },
     /// A name that could leave the results folder, or that no file system likes.
     #[error(
-        "`{name}` is not a usable {what} name: take 1 to {MAX_NAME_BYTES} lower-case letters, digits and hyphens, with a letter or digit first"
+        "`{}` is not a usable {what} name: take 1 to {MAX_NAME_BYTES} lower-case letters, digits and hyphens, with a letter or digit first",
+        visible(name)
     )]
     Name {
         /// What the name is for.
@@ -212,23 +218,39 @@ impl Results {
 /// Why a new record must not silently take an old one's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
+    /// The old one was measured, the new one is emulated.
+    #[error("was measured, and a record of the emulated GPU never takes its place")]
+    EmulatedOverMeasured,
     /// The two were made on different hardware.
     #[error("was recorded on other hardware")]
     OtherHardware,
     /// The old one is a full run, the new one a quick one.
     #[error("holds a full run, which a quick one does not replace")]
     QuickOverFull,
+    /// The new one was made before the old one.
+    #[error("holds a later run, which an earlier one does not replace")]
+    EarlierOverLater,
 }
 
-/// Whether a record made on `machine` (quickly or not) may take the place of `old`.
-pub fn conflict(old: &Record, machine: &Machine, quick: bool) -> Option<Conflict> {
-    if !same_hardware(&old.machine, machine) {
+/// Whether `new` may not take the place of `old`.
+pub fn conflict(old: &Record, new: &Record) -> Option<Conflict> {
+    let emulated = |record: &Record| record.source == Source::Emulated;
+    if emulated(new) && !emulated(old) {
+        Some(Conflict::EmulatedOverMeasured)
+    } else if !same_hardware(&old.machine, &new.machine) {
         Some(Conflict::OtherHardware)
-    } else if quick && !old.run.quick {
+    } else if new.run.quick && !old.run.quick {
         Some(Conflict::QuickOverFull)
+    } else if started(new) < started(old) {
+        Some(Conflict::EarlierOverLater)
     } else {
         None
     }
+}
+
+/// When the run was started, if its date is one.
+fn started(record: &Record) -> Option<SystemTime> {
+    humantime::parse_rfc3339(&record.run.started).ok()
 }
 
 /// Reads and checks one record.
@@ -328,6 +350,9 @@ fn check(record: &Record) -> Result<(), Broken> {
     ] {
         check_name(what, name).map_err(|e| (field.to_owned(), e.to_string()))?;
     }
+    let problem =
+        format!("`{}` is no date such as 2026-11-21T04:05:06Z", record.run.started);
+    rule(started(record).is_some(), "run.started", problem)?;
     let machine = &record.machine;
     limit("machine.gpus", machine.gpus.len(), MAX_GPUS, "")?;
     let problem = "no such entry in `machine.gpus`";
@@ -398,17 +423,16 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
     rule(may_remark, "remarks", "only an emulated record has remarks")
 }
 
-/// No text longer than [`MAX_TEXT_BYTES`] and no control characters anywhere in `value`,
-/// which lies at the field `at`.
+/// No text longer than [`MAX_TEXT_BYTES`] and no hidden characters anywhere in `value`, which
+/// lies at the field `at`.
 fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
     use serde_json::Value::{Array, Object, String};
-    let good = |text: &str| {
-        text.len() <= MAX_TEXT_BYTES && !text.contains(char::is_control)
-    };
+    let good =
+        |text: &str| text.len() <= MAX_TEXT_BYTES && !text.contains(is_hidden);
     match value {
         String(text) => {
             let problem = format!(
-                "longer than {MAX_TEXT_BYTES} bytes, or has control characters"
+                "longer than {MAX_TEXT_BYTES} bytes, or has hidden characters"
             );
             rule(good(text), at, problem)
         }
@@ -417,12 +441,43 @@ fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
             .enumerate()
             .try_for_each(|(i, item)| check_texts(&format!("{at}[{i}]"), item)),
         Object(fields) => fields.iter().try_for_each(|(k, v)| {
-            rule(good(k), at, "a key is too long or has control characters")?;
+            rule(good(k), at, "a key is too long or has hidden characters")?;
             let dot = if at.is_empty() { "" } else { "." };
             check_texts(&format!("{at}{dot}{k}"), v)
         }),
         _ => Ok(()),
     }
+}
+
+/// A text from a file or a user as a terminal may show it: hidden characters are written as
+/// their numbers.
+pub fn visible(text: &str) -> String {
+    let escaped = |c: char| -> String {
+        if is_hidden(c) { c.escape_unicode().collect() } else { c.into() }
+    };
+    text.chars().map(escaped).collect()
+}
+
+/// Whether the character steers a terminal, or the direction of text, or cannot be seen.
+fn is_hidden(c: char) -> bool {
+    let format = [
+        '\u{ad}'..='\u{ad}',
+        '\u{61c}'..='\u{61c}',
+        '\u{180e}'..='\u{180e}',
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{2064}',
+        '\u{2066}'..='\u{206f}',
+        '\u{feff}'..='\u{feff}',
+        '\u{fff9}'..='\u{fffb}',
+        '\u{e0001}'..='\u{e0001}',
+        '\u{e0020}'..='\u{e007f}',
+    ];
+    c.is_control() || format.iter().any(|range| range.contains(&c))
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
 }
 
 /// A name that is safe as a file name on every system and cannot leave its folder.

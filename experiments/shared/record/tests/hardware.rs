@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use record::file::{Conflict, conflict, parse};
-use record::{Machine, Record, same_hardware};
+use record::{Machine, Record, Source, same_hardware};
 
 const GOLDEN: &str = include_str!("golden/h200/example.json");
 
@@ -89,22 +89,35 @@ fn software_is_not_part_of_the_machine() {
 
 #[test]
 fn what_may_not_replace_a_record_silently() {
+    let changed = |change: &dyn Fn(&mut Record)| {
+        let mut record = record();
+        change(&mut record);
+        record
+    };
     let full = record();
-    let mut quick = record();
-    quick.run.quick = true;
-    let same = machine();
-    let mut other = machine();
-    other.gpus[0].name = "NVIDIA H100".to_owned();
-    for (old, new, new_is_quick, expected) in [
-        (&full, &same, false, None),
-        (&full, &same, true, Some(Conflict::QuickOverFull)),
-        (&quick, &same, false, None),
-        (&quick, &same, true, None),
-        (&full, &other, false, Some(Conflict::OtherHardware)),
-        (&full, &other, true, Some(Conflict::OtherHardware)),
-        (&quick, &other, false, Some(Conflict::OtherHardware)),
+    let quick = changed(&|r| r.run.quick = true);
+    let other = changed(&|r| r.machine.gpus[0].name = "NVIDIA H100".to_owned());
+    let quick_other = Record { machine: other.machine.clone(), ..quick.clone() };
+    let earlier = changed(&|r| r.run.started = "2020-01-01T00:00:00Z".to_owned());
+    let emulated = changed(&|r| r.source = Source::Emulated);
+    let emulated_other =
+        Record { machine: other.machine.clone(), ..emulated.clone() };
+    for (old, new, expected) in [
+        (&full, &full, None),
+        (&full, &quick, Some(Conflict::QuickOverFull)),
+        (&quick, &full, None),
+        (&quick, &quick, None),
+        (&full, &other, Some(Conflict::OtherHardware)),
+        (&full, &quick_other, Some(Conflict::OtherHardware)),
+        (&quick, &other, Some(Conflict::OtherHardware)),
+        (&full, &earlier, Some(Conflict::EarlierOverLater)),
+        (&earlier, &full, None),
+        (&full, &emulated, Some(Conflict::EmulatedOverMeasured)),
+        (&full, &emulated_other, Some(Conflict::EmulatedOverMeasured)),
+        (&emulated, &full, None),
+        (&emulated, &emulated, None),
     ] {
-        assert_eq!(conflict(old, new, new_is_quick), expected);
+        assert_eq!(conflict(old, new), expected);
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use record::file::{MAX_FILE_BYTES, check_name, parse, read, to_json};
+use record::file::{MAX_FILE_BYTES, check_name, parse, read, to_json, visible};
 use record::{Error, Record, Results};
 use serde_json::{Value, json};
 
@@ -76,16 +76,22 @@ fn values_that_break_a_rule() {
         ("measurements[0].counters", json!({ "sectors": 4 }), "has no counters"),
         ("measurements[0].remarks", json!(["a"]), "only an emulated record"),
         // Texts, which may end up in a terminal or on a page.
-        ("run.command", json!("a\u{1b}[31mred"), "control characters"),
-        ("run.command", json!("two\nlines"), "control characters"),
-        ("run.command", json!("a\u{0}b"), "control characters"),
-        ("run.command", json!("a\u{85}b"), "control characters"),
+        ("run.command", json!("a\u{1b}[31mred"), "hidden characters"),
+        ("run.command", json!("two\nlines"), "hidden characters"),
+        ("run.command", json!("a\u{0}b"), "hidden characters"),
+        ("run.command", json!("a\u{85}b"), "hidden characters"),
         ("machine.cpu.model", json!(long), "longer than 4096 bytes"),
-        ("machine.gpus[0].name", json!("\u{7f}"), "control characters"),
-        ("gpu_after.throttle_reasons[0]", json!("\t"), "control characters"),
+        ("machine.gpus[0].name", json!("\u{7f}"), "hidden characters"),
+        ("gpu_after.throttle_reasons[0]", json!("\t"), "hidden characters"),
         ("measurements[0].parameters", json!({ "a\nb": 1 }), "a key is too long or"),
         ("measurements[0].model", json!({ "a\nb": 1.0 }), "a key is too long or"),
-        ("skipped[0].reason", json!("\r"), "control characters"),
+        ("skipped[0].reason", json!("\r"), "hidden characters"),
+        ("machine.gpus[0].name", json!("H\u{200b}200"), "hidden characters"),
+        ("skipped[0].case", json!("\u{202e}drawkcab"), "hidden characters"),
+        // Dates, by which records are ordered.
+        ("run.started", json!("yesterday"), "`yesterday` is no date such as 2026-"),
+        ("run.started", json!("2026-02-30T04:05:06Z"), "is no date such as"),
+        ("run.started", json!("2026-11-21T04:05:06"), "is no date such as"),
     ];
     for (place, value, problem) in cases {
         refused(&with(place, value), place, problem);
@@ -281,6 +287,31 @@ fn text_that_is_not_a_record() {
     }
 }
 
+/// A file's text comes into the error, but not what would steer the terminal that shows it.
+#[test]
+fn errors_steer_no_terminal() {
+    let steering = "\u{1b}]52;c;bHM=\u{7}\u{9b}2J\r\u{202e}";
+    let added = |place: &str, key: &str| {
+        let mut file = golden();
+        let object = file.pointer_mut(place).unwrap().as_object_mut().unwrap();
+        object.insert(key.to_owned(), json!(steering));
+        file.to_string()
+    };
+    for file in [
+        added("", steering),
+        added("/measurements/0/parameters", steering),
+        with("source", json!(steering)),
+        with("experiment", json!(steering)),
+        with("measurements[0].clock", json!(steering)),
+        with("run.started", json!(steering)),
+    ] {
+        let folder = Path::new("a\u{1b}[31m");
+        let e = parse(&folder.join(FILE), &file).unwrap_err().to_string();
+        assert!(!e.contains(char::is_control) && !e.contains('\u{202e}'), "{e:?}");
+        assert!(e.starts_with("a\\u{1b}[31m/"), "{e}");
+    }
+}
+
 #[test]
 fn a_file_cut_off_anywhere() {
     let whole = GOLDEN.trim_end();
@@ -331,6 +362,7 @@ fn names_that_could_leave_the_folder() {
             ("machine", check_name("machine", name).unwrap_err()),
         ] {
             assert!(matches!(error, Error::Name { .. }), "{error}");
+            let name = visible(name);
             let start = format!("`{name}` is not a usable {what} name: ");
             assert!(error.to_string().starts_with(&start), "{error}");
         }
