@@ -64,9 +64,24 @@ const WINDOW: &str = "window";
 /// The kernel that starts a window.
 const MARKER: &str = "workbook_window";
 
-/// Where the program under ncu leaves its record; `None` in every other program.
-pub(crate) fn skeleton() -> Option<PathBuf> {
-    std::env::var_os(SKELETON).map(PathBuf::from)
+/// Where the program under ncu leaves its record; `None` in every other program. ncu runs it
+/// several times, so its record may be there; another file is not to be overwritten.
+pub(crate) fn skeleton() -> Result<Option<PathBuf>> {
+    let Some(path) = std::env::var_os(SKELETON).map(PathBuf::from) else {
+        return Ok(None);
+    };
+    let is_skeleton = |record: Record| {
+        let mut counters = record.measurements.iter().map(|m| &m.counters);
+        counters.all(|counters| counters.keys().eq([WINDOW]))
+    };
+    if path.exists() && !record::file::read(&path).is_ok_and(is_skeleton) {
+        bail!(
+            "{SKELETON} names {}, which something else has made: unset the variable, which \
+             only --counters itself should set",
+            path.display()
+        );
+    }
+    Ok(Some(path))
 }
 
 /// The counters of a case that ran in the window called `number`, before they are known.

@@ -72,7 +72,7 @@ fn conduct(
         Gpus::Count(_) => {}
     }
     let profiled = options.counters && emulator.is_none();
-    if profiled && counters::skeleton().is_none() {
+    if profiled && counters::skeleton()?.is_none() {
         Table::new(options.json).line(&format!(
             "{name}: counting under ncu, which runs it several times"
         ));

@@ -334,7 +334,11 @@ impl Lab {
 
     pub(crate) fn finish(mut self) -> Result<()> {
         self.record.gpu_after = self.monitor.state(self.options.device);
-        match counters::skeleton() {
+        let skeleton = match self.windows {
+            Some(_) => counters::skeleton()?,
+            None => None,
+        };
+        match skeleton {
             Some(path) => {
                 Ok(std::fs::write(path, record::file::to_json(&self.record))?)
             }

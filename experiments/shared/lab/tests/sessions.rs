@@ -906,9 +906,9 @@ fn what_is_not_needed_is_not_loaded() {
     assert_eq!(left, 0, "it left something in the folder of temporary files");
 }
 
-/// The name of a variable that programs once took for a folder of theirs, to be removed.
+/// One variable named a folder, to be removed; another names a file, to be written.
 #[test]
-fn a_variable_names_no_folder_to_remove() {
+fn no_variable_costs_anybody_a_file() {
     let desk = Desk::new();
     let precious = desk.here().join("precious");
     fs::create_dir(&precious).unwrap();
@@ -916,10 +916,18 @@ fn a_variable_names_no_folder_to_remove() {
     for arguments in ["--version", "--samples 1", "--no-such-option"] {
         desk.program("transfer-bandwidth", arguments)
             .set("WORKBOOK_LIBRARIES", &precious)
+            .set("WORKBOOK_COUNTERS", precious.join("thesis"))
             .run();
         let kept = fs::read_to_string(precious.join("thesis"));
         assert_eq!(kept.unwrap(), "years", "{arguments}");
     }
+    desk.program("coalescing", "--counters")
+        .set("WORKBOOK_COUNTERS", precious.join("thesis"))
+        .run()
+        .with_code(1)
+        .before_measuring()
+        .saying(&["WORKBOOK_COUNTERS names", "thesis"]);
+    assert_eq!(fs::read_to_string(precious.join("thesis")).unwrap(), "years");
 }
 
 /// Another user's `book/book.toml` above the folder that one works in, such as in `/tmp`.
