@@ -59,6 +59,8 @@ pub struct Built {
     pub this_machine: Option<String>,
     /// What was measured on the reference machines and is on no page.
     pub unused: Vec<Unused>,
+    /// What is wrong with records of that machine, which are left out.
+    pub broken: Vec<String>,
 }
 
 impl Options {
@@ -235,7 +237,8 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
     let machines = references.into_iter().chain(this_machine.clone()).collect();
     let (pages, unused) = (pages.len(), records.unused());
-    let built = Built { pages, this_machine, unused, ..Built::default() };
+    let broken = records.broken.clone();
+    let built = Built { pages, this_machine, unused, broken, ..Built::default() };
     Ok(Expanded { built, pictures, machines, problems })
 }
 

@@ -107,16 +107,16 @@ impl Block {
                 let form = self.form.draw(&plot)?;
                 let (id, title) = (self.id.clone(), title.clone());
                 let description = common.description.clone();
-                Ok((record, Figure { id, title, description, form }))
+                Ok((machine, record, Figure { id, title, description, form }))
             })?;
         let (mut html, mut pictures) = (String::new(), vec![]);
         let two = figures.each().count() == 2;
-        for ((record, figure), beside) in figures.each() {
+        for ((machine, record, figure), beside) in figures.each() {
             // The title says what the reference's figure shows. Another machine's may
             // show something else, so its title only says what it is of.
             let title = match two && !beside {
                 false => title.clone(),
-                true => format!("{} on this machine", self.form.subject()),
+                true => format!("{} on {}", self.form.subject(), machine.whose()),
             };
             html += &self.html(record, figure, beside, &title);
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {

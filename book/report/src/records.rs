@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::rc::Rc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, bail};
 use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
 
 use crate::html;
@@ -20,6 +20,8 @@ pub struct Machine {
     pub label: String,
     /// Its place among the reference machines; none for the reader's own.
     place: Option<usize>,
+    /// Whether its records came from somebody else.
+    imported: bool,
     records: BTreeMap<String, Recorded>,
 }
 
@@ -66,20 +68,58 @@ pub struct Unused {
 }
 
 impl Machine {
-    fn load(results: &Results, name: &str, place: Option<usize>) -> Result<Machine> {
-        let mut records = BTreeMap::new();
+    /// Its records, and what is wrong with those that cannot be read. They must be of one
+    /// kind of GPU.
+    fn load(
+        results: &Results,
+        name: &str,
+        place: Option<usize>,
+    ) -> Result<(Machine, Vec<record::Error>)> {
+        let (mut records, mut broken) = (BTreeMap::<_, Recorded>::new(), vec![]);
         for experiment in results.experiments(name)? {
-            // What an emulator counted is never shown as if it had been measured.
-            if let Some(record) = results.read(name, &experiment)?
-                && record.source != Source::Emulated
-            {
-                records.insert(experiment, Recorded::new(record));
+            match results.read(name, &experiment) {
+                // What an emulator counted is never shown as if it had been measured.
+                Ok(Some(record)) if record.source != Source::Emulated => {
+                    records.insert(experiment, Recorded::new(record));
+                }
+                Ok(_) => {}
+                Err(e) => broken.push(e),
             }
         }
-        let first = records.values().next();
-        let label =
-            first.and_then(|record| label(record)).unwrap_or(name.to_owned());
-        Ok(Machine { name: name.to_owned(), label, place, records })
+        let gpu = |record: &Record| {
+            record.machine.measured_gpu().map(|gpu| gpu.name.clone())
+        };
+        let first = records.iter().next();
+        let other = records
+            .iter()
+            .find(|(_, record)| gpu(record) != first.and_then(|(_, r)| gpu(r)));
+        if let (Some((one, first)), Some((another, other))) = (first, other) {
+            bail!(
+                "results/{name}: {one} was recorded on {}, {another} on {}, but a folder is \
+                 one machine's: give the others a name of their own",
+                gpu(first).unwrap_or_default(),
+                gpu(other).unwrap_or_default()
+            );
+        }
+        let label = first.and_then(|(_, record)| label(record));
+        let label = label.unwrap_or(name.to_owned());
+        let (imported, name) = (results.is_imported(name), name.to_owned());
+        Ok((Machine { name, label, place, imported, records }, broken))
+    }
+
+    /// What the reader's own machine is called beside its label or its picture: one that
+    /// somebody else has measured is called by its name.
+    pub fn whose(&self) -> String {
+        match self.imported {
+            true => format!("{}, imported", self.name),
+            false => "this machine".to_owned(),
+        }
+    }
+
+    /// Whether a timed run with fewer samples and smaller sizes is among its records.
+    pub fn is_quick(&self) -> bool {
+        let mut records = self.records.values();
+        records.any(|record| record.run.quick && record.source == Source::Measured)
     }
 
     /// Whether the pages were written about it.
@@ -116,6 +156,8 @@ pub struct Records {
     references: Vec<Machine>,
     /// The reader's own, if it measured anything.
     pub here: Option<Machine>,
+    /// What is wrong with its records that cannot be read, and so are left out.
+    pub broken: Vec<String>,
     results: Results,
 }
 
@@ -127,18 +169,21 @@ impl Records {
         here: Option<&str>,
     ) -> Result<Records> {
         let load = |(place, name): (usize, &String)| {
-            Machine::load(results, name, Some(place))
+            let (machine, mut broken) = Machine::load(results, name, Some(place))?;
+            match broken.pop() {
+                None => Ok(machine),
+                Some(e) => Err(Error::from(e)), // without it the book has holes
+            }
         };
         let references: Result<Vec<Machine>> =
             references.iter().enumerate().map(load).collect();
-        let here = here
-            .map(|name| Machine::load(results, name, None))
-            .transpose()
-            .context("this machine's records")?
-            .filter(|machine| !machine.records.is_empty());
+        let here = here.map(|name| Machine::load(results, name, None)).transpose();
+        let (here, broken) = here.context("this machine's records")?.unzip();
+        let here = here.filter(|machine: &Machine| !machine.records.is_empty());
+        let broken = broken.into_iter().flatten().map(|e| e.to_string()).collect();
         let references = references.context("the reference machine's records")?;
         let results = results.clone();
-        let mut records = Records { references, here, results };
+        let mut records = Records { references, here, broken, results };
         records.tell_apart();
         Ok(records)
     }

@@ -56,8 +56,16 @@ pub fn section(
         counts.iter().map(|(v, n)| format!("{n} {}", v.words())).collect();
     let rows: String =
         entries.iter().map(|entry| row(entry, records, pages, root)).collect();
+    let quick = match records.here.as_ref().filter(|here| here.is_quick()) {
+        Some(here) => format!(
+            "<p class=\"counts\">Some of what was measured on {} was measured quickly, with \
+             fewer samples and smaller sizes: verdicts to try, not to quote.</p>\n",
+            escape(&here.whose())
+        ),
+        None => String::new(),
+    };
     Ok(format!(
-        "<p class=\"counts\">{} claims: {}.</p>\n<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
+        "<p class=\"counts\">{} claims: {}.</p>\n{quick}<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
          <th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th>\
          <th scope=\"col\">What the source says</th>\
          <th scope=\"col\">Claimed and measured</th>\

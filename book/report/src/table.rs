@@ -184,7 +184,7 @@ impl Block {
             && let Ok(record) = own.record(experiment)
             && let Ok(grid) = one.grid(own, record)
         {
-            let label = format!("{} (this machine)", own.label);
+            let label = format!("{} ({})", own.label, own.whose());
             compared.push(Compared { label, found: Some((record, grid)) });
         }
         for name in &self.machines {

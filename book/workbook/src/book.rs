@@ -59,6 +59,9 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
     options.output =
         arguments.output.as_deref().map(std::path::absolute).transpose()?;
     let built = report::build(&options)?;
+    for broken in &built.broken {
+        anstream::eprintln!("warning: {broken}\n  The book leaves this record out.");
+    }
     for path in &built.stored {
         anstream::println!("drawn: {}", shown(root, path));
     }

@@ -109,6 +109,9 @@ impl<'a> Place<'a> {
         record.machine.name = self.name.to_owned();
         self.judge(&record).context(file)?;
         let path = self.into.write(&record)?;
+        if !self.is_reference {
+            self.into.set_imported(self.name)?;
+        }
         self.staying.push((experiment.to_owned(), record.machine));
         Ok(path)
     }

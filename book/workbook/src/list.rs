@@ -33,15 +33,21 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         "recorded on"
     );
     let here = results.this_machine()?;
+    let mut broken = vec![];
     for experiment in lessons::all(root)? {
         let mut recorded = vec![];
         for machine in &machines {
-            let record = results.read(machine, &experiment.name)?;
-            if record.is_some_and(|record| record.source != Source::Emulated) {
-                let mark =
-                    if here.as_ref() == Some(machine) { " (here)" } else { "" };
-                recorded.push(format!("{machine}{mark}"));
-            }
+            let mark = match results.read(machine, &experiment.name) {
+                Ok(Some(record)) if record.source != Source::Emulated => {
+                    if here.as_ref() == Some(machine) { " (here)" } else { "" }
+                }
+                Ok(_) => continue,
+                Err(e) => {
+                    broken.push(e);
+                    " (broken)"
+                }
+            };
+            recorded.push(format!("{machine}{mark}"));
         }
         let recorded = match (recorded.is_empty(), experiment.draft) {
             (true, true) => "no machine yet (draft)".to_owned(),
@@ -51,6 +57,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         };
         let (needs, Lesson { name, section, .. }) = (experiment.needs(), experiment);
         anstream::println!("{name:<22} {section:<8} {needs:<8} {recorded}");
+    }
+    for e in broken {
+        anstream::eprintln!("warning: {e}");
     }
     anstream::println!(
         "\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run"

@@ -127,11 +127,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Fails if a record cannot be read, which would keep the book from being built: better
-/// before an hour of measuring than after it.
+/// Fails if a reference machine's record cannot be read, without which no book is built:
+/// better before an hour of measuring than after it.
 fn check_records(root: &Path) -> Result<()> {
     let results = Results::new(root.join("results"));
-    for machine in results.machines()? {
+    for machine in results.references()? {
         for experiment in results.experiments(&machine)? {
             results.read(&machine, &experiment)?;
         }

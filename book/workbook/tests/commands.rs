@@ -507,9 +507,12 @@ fn a_broken_record_is_refused_with_file_and_field() {
         checkout.write(RECORD, broken);
         let place =
             format!("{}: field `{field}`: ", checkout.path(RECORD).display());
-        for command in ["build", "build --check", "list", "run"] {
+        for command in ["build", "build --check", "run"] {
             checkout.run(command).refuses(&[&place]);
         }
+        let ended = checkout.run("list");
+        ended.warns(&[&place]);
+        assert!(ended.stdout.contains("h200 (broken)"), "{ended}");
     }
     checkout.write(RECORD, &good);
     checkout.write("results/this-machine", "../somewhere\n");
@@ -517,6 +520,68 @@ fn a_broken_record_is_refused_with_file_and_field() {
         checkout.run(command).refuses(&["`../somewhere`", "results/this-machine"]);
     }
     assert!(!checkout.path("book/html").exists(), "the book was built");
+}
+
+/// What is wrong with one record of a reader's machine costs that record.
+#[test]
+fn a_broken_record_of_another_machine_is_left_out() {
+    let checkout = Checkout::new();
+    other_machine(&checkout, "results");
+    checkout.write("results/this-machine", "other\n");
+    checkout.write("results/other/default-stream.json", "{");
+    checkout.write("results/third/transpose.json", "{}");
+    let place = |path| format!("{}: field `", checkout.path(path).display());
+    let broken = place("results/other/default-stream.json");
+    checkout.run("build").warns(&["warning: ", &broken]);
+    let page = checkout.read("book/html/streams/default-stream.html");
+    assert!(!page.contains("RTX 4090"), "it is shown");
+    let page = checkout.read("book/html/access-patterns/transpose.html");
+    assert!(page.contains("RTX 4090"), "others are not");
+    // Nothing is measured here: the programs are not compiled.
+    let ended = Ended::of(checkout.command("run").env("CARGO", "/bin/false"));
+    ended.refuses(&["the experiments do not compile"]);
+    checkout.run("list").warns(&[&broken, &place("results/third/transpose.json")]);
+}
+
+#[test]
+fn an_imported_machine_is_not_this_machine_and_quick_runs_are_marked() {
+    let checkout = Checkout::new();
+    other_machine(&checkout, "brought");
+    let shown = |folder: &str| {
+        let read = |page| checkout.read(&format!("{folder}/{page}.html"));
+        (read("access-patterns/coalescing"), read("scorecard"))
+    };
+    checkout.run("import brought").succeeds();
+    checkout.run("build --machine other --output theirs").succeeds();
+    let (page, scorecard) = shown("theirs");
+    assert!(
+        page.contains("on other, imported<") && !page.contains("on this machine<")
+    );
+    assert!(!scorecard.contains("was measured quickly"));
+
+    fs::remove_file(checkout.path("results/other/imported")).unwrap();
+    edit_record(&checkout, "results/other/coalescing.json", |record| {
+        record["run"]["quick"] = json!(true);
+    });
+    checkout.run("build --machine other --output ours").succeeds();
+    let (page, scorecard) = shown("ours");
+    assert!(page.contains("on this machine<") && page.contains("quick run: fewer"));
+    assert!(scorecard.contains("measured on this machine was measured quickly"));
+}
+
+#[test]
+fn a_folder_with_two_kinds_of_gpu_is_refused() {
+    let checkout = Checkout::new();
+    other_machine(&checkout, "results");
+    let record = "results/other/transpose.json";
+    edit_record(&checkout, record, |record| {
+        record["machine"]["gpus"][0]["name"] = json!("NVIDIA Z");
+    });
+    let ended = checkout.run("build --machine other");
+    ended.refuses(&[
+        "results/other: ",
+        "NVIDIA GeForce RTX 4090, transpose on NVIDIA Z",
+    ]);
 }
 
 /// What all can be wrong with a page is tested where books are built.
@@ -879,7 +944,8 @@ fn import_takes_over_records_of_a_new_machine() {
         );
     }
     let after = contents(&checkout.path("results"));
-    assert_eq!(after.len(), before.len() + brought, "not the records came");
+    let marked = before.len() + 1;
+    assert_eq!(after.len(), marked + brought, "not the records came");
     assert!(before.iter().all(|(path, content)| &after[path] == content));
     assert!(checkout.run("list").succeeds().contains("h200, other\n"));
     checkout.run("build --machine other").succeeds();
@@ -918,7 +984,8 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
             measurement["seconds"] = json!([]);
         }
     };
-    let rows: [(&dyn Fn(&mut Value), &str, bool); 4] = [
+    type Row<'a> = (&'a dyn Fn(&mut Value), &'a str, bool);
+    let rows: [Row; 4] = [
         (&other, "was recorded on other hardware", false),
         (&quick, "holds a full run", true),
         (&earlier, "holds a later run", true),
@@ -990,7 +1057,7 @@ fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
     let why = "results/mine/coalescing.json was recorded on other hardware, and a folder is";
     ended.refuses(&["brought/h200/transpose.json: ", why, "1 of 3 records were"]);
     let after = contents(&checkout.path("results"));
-    assert_eq!(after.len(), results.len() + 2);
+    assert_eq!(after.len(), results.len() + 3); // and the mark that they were imported
     assert!(results.iter().all(|(path, content)| &after[path] == content));
     checkout.run("build --machine mine").succeeds();
 
@@ -1022,7 +1089,7 @@ fn import_of_anything_broken_leaves_it_out() {
             let ended = checkout.run(&format!("import brought {arguments}"));
             ended.refuses(&[file, problem, "1 of 2 records were refused"]);
             let after = contents(&checkout.path("results"));
-            assert_eq!(after.len(), results.len() + 1, "{ended}");
+            assert_eq!(after.len(), results.len() + 2, "{ended}"); // and the mark
         }
     }
 }

@@ -159,6 +159,16 @@ impl Ended {
         &self.stdout
     }
 
+    /// A run that succeeded, and said all of this on standard error.
+    #[track_caller]
+    #[allow(dead_code)] // not of all tests
+    pub(crate) fn warns(&self, texts: &[&str]) {
+        let warning = self.fails(0);
+        for text in texts {
+            assert!(warning.contains(text), "no {text:?} in {self}");
+        }
+    }
+
     /// A run that failed with exit code 1, and said all of this on standard error.
     #[track_caller]
     pub(crate) fn refuses(&self, texts: &[&str]) {

@@ -117,7 +117,12 @@ pub(crate) fn free_name(
                 Err(e) if recorded == experiment => {
                     return Err(e).context(REPLACEABLE);
                 }
-                old => old?,
+                // Another experiment's, which says nothing of any hardware.
+                Err(e) => {
+                    anstream::eprintln!("warning: {e}");
+                    None
+                }
+                Ok(old) => old,
             };
             same &= old.is_none_or(|old| same_hardware(&old.machine, machine));
         }

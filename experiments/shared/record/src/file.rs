@@ -6,11 +6,14 @@
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::machine::same_hardware;
-use crate::schema::{Measurement, Record, SCHEMA, Source};
+use crate::schema::{
+    EMULATED_GPU, Measurement, MemoryReading, Record, SCHEMA, Source,
+};
 
 /// A record larger than this is refused unread.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -22,6 +25,11 @@ const MAX_READINGS: usize = 10_000;
 const MAX_GPUS: usize = 64;
 const MAX_TEXT_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 64;
+/// Times and amounts that a machine can have: with them, nothing that is computed from a
+/// record is too large for a number.
+const SECONDS: RangeInclusive<f64> = 1e-12..=1e7;
+const MAX_BYTES: u64 = 1 << 60;
+const MAX_MODEL: f64 = 1e18;
 
 /// Why a record could not be read or written. What a file says is shown so that it cannot
 /// steer a terminal.
@@ -210,6 +218,24 @@ impl Results {
         )
     }
 
+    /// Whether records of `machine` came from somebody else.
+    pub fn is_imported(&self, machine: &str) -> bool {
+        self.imported_path(machine).exists()
+    }
+
+    /// Remembers that records of `machine` came from somebody else.
+    pub fn set_imported(&self, machine: &str) -> Result<(), Error> {
+        check_name("machine", machine)?;
+        write_atomically(
+            &self.imported_path(machine),
+            b"by `cargo workbook import`\n",
+        )
+    }
+
+    fn imported_path(&self, machine: &str) -> PathBuf {
+        self.folder.join(machine).join("imported")
+    }
+
     fn this_machine_path(&self) -> PathBuf {
         self.folder.join("this-machine")
     }
@@ -357,6 +383,9 @@ fn check(record: &Record) -> Result<(), Broken> {
     limit("machine.gpus", machine.gpus.len(), MAX_GPUS, "")?;
     let problem = "no such entry in `machine.gpus`";
     rule(machine.measured_gpu().is_some(), "machine.measured_gpu", problem)?;
+    let emulated = machine.gpus.iter().any(|gpu| gpu.name == EMULATED_GPU);
+    let problem = format!("an `{EMULATED_GPU}` has no time that could be measured");
+    rule(!emulated || record.source == Source::Emulated, "source", problem)?;
     limit("measurements", record.measurements.len(), MAX_MEASUREMENTS, "")?;
     let value = serde_json::to_value(record);
     check_texts("", &value.map_err(|e| (".".to_owned(), e.to_string()))?)?;
@@ -377,24 +406,28 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
         "operations_per_sample",
         "must be at least 1",
     )?;
-    let traffic = m.bytes_read.checked_add(m.bytes_written);
-    rule(traffic.is_some(), "bytes_read", "traffic overflows")?;
+    for (field, bytes) in
+        [("bytes_read", m.bytes_read), ("bytes_written", m.bytes_written)]
+    {
+        rule(bytes <= MAX_BYTES, field, format!("more than {MAX_BYTES} bytes"))?;
+    }
     limit("seconds", m.seconds.len(), MAX_SAMPLES, " samples")?;
-    let is_time = |s: &f64| s.is_finite() && *s > 0.0;
-    if let Some(k) = m.seconds.iter().position(|s| !is_time(s)) {
-        let problem = format!("{} is not a positive, finite time", m.seconds[k]);
+    if let Some(k) = m.seconds.iter().position(|s| !SECONDS.contains(s)) {
+        let problem =
+            format!("{:?} is not a time of 1e-12 to 1e7 seconds", m.seconds[k]);
         return Err((format!("seconds[{k}]"), problem));
     }
     for (name, value) in &m.model {
-        let problem = format!("{value} is not finite");
-        rule(value.is_finite(), format!("model.{name}"), problem)?;
+        let problem = format!("{value:?} is not a number of at most 1e18");
+        rule(value.abs() <= MAX_MODEL, format!("model.{name}"), problem)?;
     }
     limit("spans", m.spans.len(), MAX_SPANS, "")?;
     let mut seen = HashSet::new();
     for (i, span) in m.spans.iter().enumerate() {
         let (start, end) = (span.start_seconds, span.end_seconds);
-        let in_order = start.is_finite() && end.is_finite() && start <= end;
-        let problem = format!("{start} to {end} is not a stretch of time");
+        let possible = |s: f64| s.abs() <= *SECONDS.end();
+        let in_order = possible(start) && possible(end) && start <= end;
+        let problem = format!("{start:?} to {end:?} is not a stretch of time");
         rule(in_order, format!("spans[{i}].end_seconds"), problem)?;
         let new = seen.insert((&span.lane, &span.label));
         let problem = "the same lane and label are here twice";
@@ -404,9 +437,16 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
     for (name, readings) in &m.memory {
         let field = format!("memory.{name}");
         limit(&field, readings.len(), MAX_READINGS, " readings")?;
-        let in_order = readings.iter().all(|r| r.seconds.is_finite())
+        let possible = |r: &MemoryReading| {
+            r.seconds.abs() <= *SECONDS.end() && r.bytes <= MAX_BYTES
+        };
+        let in_order = readings.iter().all(possible)
             && readings.is_sorted_by(|a, b| a.seconds <= b.seconds);
-        rule(in_order, field, "times must be finite and in order")?;
+        rule(
+            in_order,
+            field,
+            "times must be in order, and no number larger than a machine has",
+        )?;
     }
     let timed = !(m.seconds.is_empty() && m.spans.is_empty() && m.memory.is_empty());
     if source == Source::Measured {

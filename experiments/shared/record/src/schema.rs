@@ -5,8 +5,10 @@
 //! bandwidths and shares of a peak are computed when a record is read.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::machine::Machine;
 use crate::statistics::Statistics;
@@ -62,6 +64,9 @@ pub enum Source {
 /// Name of the machine, and so the folder, of what an emulated GPU counted.
 pub const EMULATED: &str = "emulated";
 
+/// What an emulated GPU is called, which nothing that was measured is.
+pub const EMULATED_GPU: &str = "Emulated GPU";
+
 /// When and how a run was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +108,7 @@ pub struct Kernel {
     pub name: String,
     /// The kernels in it by name, each with the SHA-256 of what the GPU runs for it, in
     /// hexadecimal.
+    #[serde(deserialize_with = "unique")]
     pub functions: BTreeMap<String, String>,
     /// Which PTX was loaded.
     pub origin: KernelOrigin,
@@ -145,6 +151,7 @@ pub struct Measurement {
     /// What was done, such as `copy` or `tile_padded`.
     pub case: String,
     /// The swept parameters by name; with `case` they identify the measurement.
+    #[serde(deserialize_with = "unique")]
     pub parameters: BTreeMap<String, Parameter>,
     /// Which clock took the samples, or would have.
     pub clock: Clock,
@@ -163,11 +170,19 @@ pub struct Measurement {
     /// Every sample: seconds for one operation.
     pub seconds: Vec<f64>,
     /// What the experiment's own model says of this case, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "unique",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub model: BTreeMap<String, f64>,
     /// What a profiler or an emulator counted in one operation, by name; empty in a
     /// measured record.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "unique",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub counters: BTreeMap<String, u64>,
     /// Where an emulator's counters are not those of the hardware, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -177,7 +192,11 @@ pub struct Measurement {
     pub spans: Vec<Span>,
     /// Memory in use over the course of one operation: readings by name of the series,
     /// in order of time.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "unique",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub memory: BTreeMap<String, Vec<MemoryReading>>,
 }
 
@@ -266,6 +285,7 @@ pub struct Skipped {
     /// The case that was left out.
     pub case: String,
     /// Its parameters, as far as they were fixed.
+    #[serde(deserialize_with = "unique")]
     pub parameters: BTreeMap<String, Parameter>,
     /// Why, in one sentence.
     pub reason: String,
@@ -329,6 +349,38 @@ impl Parameter {
             Parameter::Name(_) => None,
         }
     }
+}
+
+/// A map in which no key stands twice: the first would be lost silently.
+fn unique<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct Unique<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
+        type Value = BTreeMap<String, V>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+            f.write_str("a map")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(
+            self,
+            mut entries: A,
+        ) -> Result<Self::Value, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some((key, value)) = entries.next_entry()? {
+                if map.insert(key, value).is_some() {
+                    return Err(A::Error::custom("a key stands here twice"));
+                }
+            }
+            Ok(map)
+        }
+    }
+
+    deserializer.deserialize_map(Unique(PhantomData))
 }
 
 impl From<u64> for Parameter {

@@ -193,9 +193,9 @@ fn readme_names_every_value_of_the_enumerations() {
 }
 
 fn times() -> impl Strategy<Value = Vec<f64>> {
-    // Whole picoseconds, as experiments record them, and any other positive number.
+    // Whole picoseconds, as experiments record them, and any other time.
     let picoseconds = (1u64..10_000_000_000_000).prop_map(|ps| ps as f64 / 1e12);
-    let any = prop_oneof![f64::MIN_POSITIVE..1e-3, 1e-9..1e3f64, 1e3..f64::MAX];
+    let any = prop_oneof![1e-12..1e-3f64, 1e-9..1e3f64, 1e3..1e7f64];
     prop::collection::vec(prop_oneof![picoseconds, any], 1..20)
 }
 

@@ -62,19 +62,31 @@ fn values_that_break_a_rule() {
         ("kernel.origin", json!("magic"), "unknown variant `magic`"),
         ("measurements[0].clock", json!("sundial"), "unknown variant `sundial`"),
         ("measurements[0].bytes_read", json!(-1), "invalid value"),
-        ("measurements[0].bytes_read", json!(u64::MAX), "traffic overflows"),
+        (
+            "measurements[0].bytes_read",
+            json!(u64::MAX),
+            "more than 1152921504606846976 bytes",
+        ),
         ("measurements[0].operations_per_sample", json!(0), "must be at least 1"),
         ("measurements[0].parameters.bytes", json!(1.5), "did not match any"),
         // Times.
         ("measurements[0].seconds", json!([]), "a measured record has samples"),
-        ("measurements[0].seconds[1]", json!(0), "0 is not a positive, finite time"),
-        ("measurements[0].seconds[1]", json!(0.0), "0 is not a positive"),
-        ("measurements[0].seconds[1]", json!(-0.0), "0 is not a positive"),
-        ("measurements[0].seconds[2]", json!(-0.02), "-0.02 is not a positive"),
+        ("measurements[0].seconds[1]", json!(0), "0.0 is not a time of 1e-12"),
+        ("measurements[0].seconds[1]", json!(0.0), "0.0 is not a time of"),
+        ("measurements[0].seconds[1]", json!(-0.0), "0.0 is not a time of"),
+        ("measurements[0].seconds[2]", json!(-0.02), "-0.02 is not a time of"),
         ("measurements[0].seconds[0]", json!(null), "invalid type: null"),
         ("measurements[0].seconds[0]", json!("NaN"), "invalid type: string"),
         ("measurements[0].counters", json!({ "sectors": 4 }), "has no counters"),
         ("measurements[0].remarks", json!(["a"]), "only an emulated record"),
+        ("measurements[0].seconds[0]", json!(1e-13), "is not a time of 1e-12"),
+        ("measurements[0].seconds[0]", json!(1.1e7), "is not a time of 1e-12"),
+        ("measurements[1].model.sectors_per_request", json!(2e18), "at most 1e18"),
+        (
+            "measurements[0].bytes_written",
+            json!(1u64 << 61),
+            "more than 1152921504606",
+        ),
         // Texts, which may end up in a terminal or on a page.
         ("run.command", json!("a\u{1b}[31mred"), "hidden characters"),
         ("run.command", json!("two\nlines"), "hidden characters"),
@@ -121,7 +133,7 @@ fn values_that_do_not_go_together() {
             "measurements[1].spans[0].end_seconds",
             json!(-1.0),
             "measurements[1].spans[0].end_seconds",
-            "0 to -1 is not a stretch of time",
+            "0.0 to -1.0 is not a stretch of time",
         ),
         (
             "measurements[1].spans",
@@ -253,7 +265,7 @@ fn text_that_is_not_a_record() {
         (time("Infinity"), sample, "expected value"),
         (time("1e999"), sample, range),
         (time("-1e999"), sample, range),
-        (time("1e-999"), sample, "not a positive, finite time"),
+        (time("1e-999"), sample, "is not a time of 1e-12"),
         (
             edit(":32.0", ":1e999"),
             "measurements[1].model.sectors_per_request",
@@ -263,6 +275,11 @@ fn text_that_is_not_a_record() {
             edit("\"quick\":", "\"quick\": true, \"quick\":"),
             "run",
             "duplicate field",
+        ),
+        (
+            edit("\"model\":{", "\"model\":{\"sectors_per_request\":1.0,"),
+            "measurements[1].model",
+            "a key stands here twice",
         ),
         (
             edit("Linux ", "Linux\n"),
@@ -285,6 +302,13 @@ fn text_that_is_not_a_record() {
     for (text, field, problem) in cases {
         refused(&text, field, problem);
     }
+}
+
+/// No GPU is called so, and what is called so has no time.
+#[test]
+fn an_emulated_gpu_was_never_timed() {
+    let file = with("machine.gpus[0].name", json!(record::EMULATED_GPU));
+    refused(&file, "source", "an `Emulated GPU` has no time that could be measured");
 }
 
 /// A file's text comes into the error, but not what would steer the terminal that shows it.
