@@ -48,6 +48,8 @@ struct Decoder<'a> {
     /// Variables in shared memory that have their place: function and name.
     shared: HashMap<(String, String), u32>,
     presets: HashMap<(Class, Preset), Slot>,
+    /// Bytes of all the kernel's parameters.
+    parameter_bytes: u32,
     /// Of the functions that are being decoded: names, scopes from the outside in, and
     /// where to go on behind the call.
     frames: Vec<Frame<'a>>,
@@ -80,6 +82,13 @@ pub(crate) fn parameter_offsets(parameters: &[Declaration]) -> Vec<u32> {
     offsets
 }
 
+/// Bytes of a launch's arguments.
+pub(crate) fn parameter_bytes(parameters: &[Declaration]) -> u32 {
+    let offsets = parameter_offsets(parameters);
+    let last = offsets.last().zip(parameters.last());
+    last.map_or(0, |(offset, last)| offset + last.bytes as u32)
+}
+
 /// The variables that lie in device memory.
 pub(crate) fn device_variables(file: &File) -> impl Iterator<Item = &Declaration> {
     file.variables.iter().filter(|v| v.space != "shared" && !v.external)
@@ -98,6 +107,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
             .collect(),
         shared: HashMap::new(),
         presets: HashMap::new(),
+        parameter_bytes: parameter_bytes(&kernel.parameters),
         frames: Vec::new(),
         labels: Vec::new(),
         program: Program { granule: 16, dynamic_align: 16, ..Program::default() },

@@ -56,6 +56,24 @@ fn same(body: &str, block: u32) -> Outcome {
     alone
 }
 
+/// A kernel that was declared with fewer parameters than it reads.
+#[test]
+fn no_parameter_is_read_beyond_the_last() {
+    for (body, right) in [
+        ("ld.param.u64 %rd4, [other];", true),
+        ("ld.param.u64 %rd4, [other+8];", false),
+        ("ld.param.u32 %r5, [data+16];", false),
+        ("ld.param.u64 %rd4, [data+12];", false),
+        ("ld.param.v2.u64 {%rd4, %rd5}, [other];", false),
+    ] {
+        let (ran, _) = same(body, 32);
+        assert_eq!(ran.is_ok(), right, "{body}: {ran:?}");
+        if let Err(why) = ran {
+            assert!(why.contains("of 16 bytes of parameters"), "{body}: {why}");
+        }
+    }
+}
+
 #[test]
 fn blocks_of_any_size_change_their_own_words() {
     let body =

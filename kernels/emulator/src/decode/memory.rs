@@ -192,6 +192,13 @@ impl Decoder<'_> {
         for (number, slot) in registers.iter().enumerate() {
             let Some(slot) = *slot else { continue };
             let offset = start.saturating_add((number * bytes) as u32);
+            let size = self.parameter_bytes;
+            if offset.saturating_add(bytes as u32) > size {
+                let what = format!(
+                    "reads {bytes} bytes at {offset} of {size} bytes of parameters"
+                );
+                return Err(self.error(what));
+            }
             let preset = Preset::Parameter { offset, bytes: bytes as u8, signed };
             let value = self.constant(slot.class, preset)?;
             let copy = match slot.class {
