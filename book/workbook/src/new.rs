@@ -3,12 +3,15 @@
 //! change.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lab::counters::SUFFIX;
 use lab::lessons;
 use record::Results;
+
+use crate::terminal::say;
 
 /// Options of `cargo workbook new`.
 #[derive(clap::Args, Debug)]
@@ -20,9 +23,24 @@ pub(crate) struct Arguments {
     section: String,
 }
 
-/// Names that cargo and the compiler keep for themselves.
-const RESERVED: [&str; 8] =
-    ["alloc", "build", "core", "deps", "examples", "incremental", "std", "test"];
+/// Names that cargo and the compiler keep for themselves, and file names that Windows does.
+const RESERVED: [&str; 15] = [
+    "alloc",
+    "aux",
+    "build",
+    "com1",
+    "con",
+    "core",
+    "deps",
+    "examples",
+    "incremental",
+    "lpt1",
+    "nul",
+    "prn",
+    "proc-macro",
+    "std",
+    "test",
+];
 const SUMMARY: &str = "book/src/SUMMARY.md";
 
 /// Makes all files, or none if anything is in the way.
@@ -49,20 +67,22 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     let summary = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
     let summary = with_line(&summary, section, &format!("- [{name}]({page})"))?;
+    let mut made = vec![];
     for (path, text) in &files {
-        if let Err(e) = make(&root.join(path), text) {
-            for (path, _) in &files {
-                let _ = std::fs::remove_file(root.join(path)); // it may not be there
-            }
-            let _ = std::fs::remove_dir_all(root.join(&lesson));
+        if let Err(e) = make(&root.join(path), text, &mut made) {
+            unmake(&made);
             return Err(e).context(format!("{path} cannot be made, so nothing was"));
         }
     }
-    std::fs::write(root.join(SUMMARY), summary).context(SUMMARY)?;
-    for (path, _) in &files {
-        println!("made: {path}");
+    if let Err(e) = std::fs::write(root.join(SUMMARY), summary) {
+        unmake(&made);
+        return Err(e)
+            .context(format!("{SUMMARY} cannot be changed, so nothing was"));
     }
-    println!(
+    for (path, _) in &files {
+        say!("made: {path}");
+    }
+    say!(
         "listed in: {SUMMARY}\n\nIt is a draft, and runs as it is:\n  \
          cargo run --release -p {name}\n  cargo workbook serve\nNext: the question and \
          the prediction, in {lesson}/src/main.rs. The chapter `Adding an experiment` of \
@@ -98,7 +118,9 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     }
     let lock =
         std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
-    if lock.lines().any(|line| line == format!("name = \"{name}\"")) {
+    // The compiler calls both `a-b` and `a_b` the crate `a_b`.
+    let package = format!("name = \"{name}\"");
+    if lock.lines().any(|line| line.replace('_', "-") == package) {
         bail!("`{name}` is a package that the workspace uses; choose another name");
     }
     let pages = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
@@ -118,9 +140,29 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn make(path: &Path, text: &str) -> Result<()> {
-    std::fs::create_dir_all(path.parent().context("a file lies in a folder")?)?;
-    Ok(std::fs::write(path, text)?)
+/// Makes a new file, in a new folder if there is none, and notes both in `made`.
+fn make(path: &Path, text: &str, made: &mut Vec<PathBuf>) -> Result<()> {
+    let folder = path.parent().context("a file lies in a folder")?;
+    let missing: Vec<_> =
+        folder.ancestors().take_while(|dir| !dir.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        std::fs::create_dir(dir)?;
+        made.push(dir.to_owned());
+    }
+    let mut file = std::fs::File::create_new(path)?;
+    made.push(path.to_owned());
+    Ok(file.write_all(text.as_bytes())?)
+}
+
+/// Takes back what was made; a folder only if nothing else is in it.
+fn unmake(made: &[PathBuf]) {
+    for path in made.iter().rev() {
+        // What cannot be removed now was made by somebody else since.
+        let _ = match path.is_dir() {
+            true => std::fs::remove_dir(path),
+            false => std::fs::remove_file(path),
+        };
+    }
 }
 
 /// The summary with `line` at the end of the part whose heading starts with `section`.
