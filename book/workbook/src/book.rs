@@ -8,6 +8,8 @@ use lab::lessons;
 use record::Results;
 use report::Unused;
 
+use crate::terminal::{complain, say};
+
 /// Options of `cargo workbook build`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Arguments {
@@ -60,21 +62,21 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
         arguments.output.as_deref().map(std::path::absolute).transpose()?;
     let built = report::build(&options)?;
     for broken in &built.broken {
-        anstream::eprintln!("warning: {broken}\n  The book leaves this record out.");
+        complain!("warning: {broken}\n  The book leaves this record out.");
     }
     for path in &built.stored {
-        anstream::println!("drawn: {}", shown(root, path));
+        say!("drawn: {}", shown(root, path));
     }
     for path in &built.removed {
-        anstream::println!("removed: {}", shown(root, path));
+        say!("removed: {}", shown(root, path));
     }
     for Unused { experiment, measured, cases } in &built.unused {
         if arguments.unused {
-            anstream::println!("{experiment}: {} of {measured} cases", cases.len());
-            cases.iter().for_each(|case| anstream::println!("    {case}"));
+            say!("{experiment}: {} of {measured} cases", cases.len());
+            cases.iter().for_each(|case| say!("    {case}"));
         }
     }
-    anstream::println!("the book: {}", built.html.join("index.html").display());
+    say!("the book: {}", built.html.join("index.html").display());
     Ok(built.html)
 }
 

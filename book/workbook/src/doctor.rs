@@ -9,6 +9,8 @@ use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
+use crate::terminal::say;
+
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
 
@@ -28,7 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     compilers();
     host();
-    anstream::println!();
+    say!();
     for experiment in lessons::all(root)? {
         let verdict = match &gpus {
             Gpus::None(_) if emulator::stands_in() => Ok("on the emulated GPU"),
@@ -171,5 +173,5 @@ fn host() {
 
 fn line(good: bool, what: &str, text: &str) {
     let (style, mark) = if good { (GOOD, "ok") } else { (BAD, "--") };
-    anstream::println!("{style}{mark}{style:#} {what:<19} {text}");
+    say!("{style}{mark}{style:#} {what:<19} {text}");
 }

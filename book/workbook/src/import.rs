@@ -7,6 +7,8 @@ use anyhow::{Context, Error, Result, bail};
 use record::file::{Conflict, conflict};
 use record::{Machine, Record, Results, same_hardware};
 
+use crate::terminal::{complain, say};
+
 /// Options of `cargo workbook import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -46,11 +48,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             match place.take(&from, &machine, &experiment) {
                 Ok(path) => {
                     let path = path.strip_prefix(root).unwrap_or(&path);
-                    anstream::println!("imported: {}", path.display());
+                    say!("imported: {}", path.display());
                     imported += 1;
                 }
                 Err(why) => {
-                    anstream::eprintln!("refused: {why:#}");
+                    complain!("refused: {why:#}");
                     refused += 1;
                 }
             }

@@ -6,6 +6,8 @@ use anyhow::Result;
 use lab::lessons::{self, Lesson};
 use record::{Results, Source};
 
+use crate::terminal::{complain, say};
+
 /// Options of `cargo workbook list`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -18,14 +20,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     if arguments.names {
         for lesson in lessons::all(root)? {
-            println!("{}", lesson.name);
+            say!("{}", lesson.name);
         }
         return Ok(());
     }
     let results = Results::new(root.join("results"));
     let machines = results.machines()?;
     let bold = anstyle::Style::new().bold();
-    anstream::println!(
+    say!(
         "{bold}{:<22} {:<8} {:<8} {}{bold:#}",
         "experiment",
         "section",
@@ -56,12 +58,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             (false, false) => recorded.join(", "),
         };
         let (needs, Lesson { name, section, .. }) = (experiment.needs(), experiment);
-        anstream::println!("{name:<22} {section:<8} {needs:<8} {recorded}");
+        say!("{name:<22} {section:<8} {needs:<8} {recorded}");
     }
     for e in broken {
-        anstream::eprintln!("warning: {e}");
+        complain!("warning: {e}");
     }
-    anstream::println!(
+    say!(
         "\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run"
     );
     Ok(())

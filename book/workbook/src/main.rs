@@ -11,6 +11,7 @@
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`sass`] | `sass`: where machine code differs from the PTX |
 //! | [`import`] | `import`: records that another machine made |
+//! | [`terminal`] | what commands print |
 //! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
 //! It times nothing itself (the experiments do) and draws nothing (`report` does).
@@ -30,6 +31,7 @@ mod ptx;
 mod run;
 mod sass;
 mod serve;
+mod terminal;
 mod watch_memory;
 
 #[derive(Parser, Debug)]
@@ -66,10 +68,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Command::parse()) {
+    let done = dispatch(Command::parse());
+    match done.and_then(|code| terminal::check().map(|()| code)) {
         Ok(code) => code,
         Err(e) => {
-            anstream::eprintln!("error: {e:#}");
+            terminal::complain!("error: {e:#}");
             ExitCode::FAILURE
         }
     }
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode> {
     let root = root()?;
+    lab::environment::check()?;
     match command {
         Command::Run(arguments) => return run::run(&root, &arguments),
         Command::Import(arguments) => return import::run(&root, &arguments),

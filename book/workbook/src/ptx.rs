@@ -8,6 +8,8 @@ use lab::libraries::NVRTC;
 use lab::ptx::essence;
 use walkdir::WalkDir;
 
+use crate::terminal::say;
+
 /// Options of `cargo workbook ptx`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -51,13 +53,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         let same = Stamp::parse(&committed) == Stamp::parse(&fresh)
             && essence(&committed) == essence(&fresh);
         if same {
-            println!("kernels/ptx/{name}.ptx is fresh");
+            say!("kernels/ptx/{name}.ptx is fresh");
         } else if arguments.check {
             stale.push(format!("kernels/ptx/{name}.ptx"));
         } else {
             std::fs::write(&path, fresh)
                 .with_context(|| path.display().to_string())?;
-            println!("kernels/ptx/{name}.ptx written");
+            say!("kernels/ptx/{name}.ptx written");
         }
     }
     if !stale.is_empty() {

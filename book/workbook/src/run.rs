@@ -14,6 +14,7 @@ use lab::options::{CANNOT_RUN, RECORDED};
 use record::Results;
 
 use crate::book;
+use crate::terminal::say;
 
 /// What a shell reports of a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -59,13 +60,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     let emulated = arguments.emulate || emulator::stands_in();
     if emulated {
-        anstream::println!(
+        say!(
             "The experiments run on an emulated GPU, which checks their results and \
              counts their memory traffic. It has no time, so the book shows what the \
              reference machines measured.\n"
         );
     } else if let Gpus::None(why) = gpu::probe() {
-        anstream::println!(
+        say!(
             "No GPU can be measured here: {why}. So nothing is run, and the book shows \
              what the reference machines recorded.\n"
         );
@@ -78,7 +79,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
 
     if let Err(e) = compile(root, &wanted) {
         if interrupted.load(Ordering::Relaxed) {
-            anstream::println!("interrupted: nothing was run");
+            say!("interrupted: nothing was run");
             return Ok(ExitCode::from(INTERRUPTED));
         }
         return Err(e);
@@ -89,17 +90,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             break;
         }
         let bold = anstyle::Style::new().bold();
-        anstream::println!(
-            "{bold}[{}/{}]{bold:#} {}",
-            i + 1,
-            wanted.len(),
-            experiment.name
-        );
+        say!("{bold}[{}/{}]{bold:#} {}", i + 1, wanted.len(), experiment.name);
         ended.push((
             experiment.name.as_str(),
             measure(root, &experiment.name, arguments)?,
         ));
-        anstream::println!();
+        say!();
     }
 
     book::build(root, &book::Arguments::default())?;
@@ -107,18 +103,18 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let recorded: Vec<&str> =
         ended.iter().filter(is_recorded).map(|(name, _)| *name).collect();
     if !recorded.is_empty() {
-        anstream::println!("recorded: {}", recorded.join(", "));
+        say!("recorded: {}", recorded.join(", "));
     }
     for (name, end) in &ended {
         match end {
             Ended::Recorded => {}
-            Ended::CannotRun(why) => anstream::println!("skipped: {name}: {why}"),
-            Ended::Failed(why) => anstream::println!("failed: {name}: {why}"),
+            Ended::CannotRun(why) => say!("skipped: {name}: {why}"),
+            Ended::Failed(why) => say!("failed: {name}: {why}"),
         }
     }
     let failed = ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
     Ok(if interrupted.load(Ordering::Relaxed) {
-        anstream::println!("interrupted: what is listed as recorded is kept");
+        say!("interrupted: what is listed as recorded is kept");
         ExitCode::from(INTERRUPTED)
     } else if failed {
         ExitCode::FAILURE

@@ -29,6 +29,7 @@ use lab::ptx::essence;
 use lab::{lessons, libraries};
 
 use crate::ptx;
+use crate::terminal::say;
 
 /// The command that installs what it needs: 50 MB.
 const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps \
@@ -68,17 +69,17 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             continue;
         }
         let differences = compare(&compiler, &path, &text)?;
-        println!("kernels/ptx/{name}.ptx compared");
+        say!("kernels/ptx/{name}.ptx compared");
         files.push(Compared { name, ptx_sha256, differences });
     }
     let fresh = machine_code::write(&files);
     if committed == fresh {
-        println!("{LIST} is fresh");
+        say!("{LIST} is fresh");
     } else if arguments.check {
         bail!("{LIST} is not what the compiler gives. Run `cargo workbook sass`");
     } else {
         std::fs::write(root.join(LIST), fresh).context(LIST)?;
-        println!("{LIST} written");
+        say!("{LIST} written");
     }
     Ok(())
 }

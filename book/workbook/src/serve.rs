@@ -15,6 +15,7 @@ use tiny_http::{Header, Request, Response, Server};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::book;
+use crate::terminal::{complain, say};
 
 /// Options of `cargo workbook serve`.
 #[derive(clap::Args, Debug)]
@@ -46,7 +47,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let server = Server::http(&address).map_err(|e| {
         anyhow!("cannot serve on {address}: {e}; choose another with --port")
     })?;
-    anstream::println!("showing it at http://{address} (Ctrl-C ends)");
+    say!("showing it at http://{address} (Ctrl-C ends)");
     let build = Arc::new(AtomicUsize::new(0));
     {
         let (build, good) = (build.clone(), good.clone());
@@ -98,7 +99,7 @@ fn watch(
                 }
                 build.fetch_add(1, Ordering::Release);
             }
-            Err(e) => anstream::eprintln!("error: {e:#}\nthe last good build stays"),
+            Err(e) => complain!("error: {e:#}\nthe last good build stays"),
         }
     }
 }

@@ -11,6 +11,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use nvml_wrapper::{Device, Nvml};
 use record::units;
 
+use crate::terminal::say;
+
 /// Options of `cargo workbook watch-memory`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -91,9 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.json {
         for Gpu { number, name, most: (used, seconds), .. } in gpus {
             let used = units::bytes(used);
-            anstream::println!(
-                "most in use on GPU {number} ({name}): {used}, at {seconds:.1} s"
-            );
+            say!("most in use on GPU {number} ({name}): {used}, at {seconds:.1} s");
         }
     }
     Ok(())

@@ -164,6 +164,38 @@ fn commands_work_in_every_folder_of_a_checkout() {
     assert!(build.succeeds().contains(&html), "{build}");
 }
 
+#[test]
+fn a_reader_that_has_gone_is_no_failure_and_a_full_disk_is_one() {
+    let checkout = Checkout::new();
+    for arguments in ["list", "doctor", "build --check"] {
+        let mut command = checkout.command(arguments);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = Ended::of(command.stdout(writer));
+        assert_eq!(ended.fails(0), "", "{ended}");
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = Ended::of(command.stdout(full));
+        ended.refuses(&["error: standard output cannot be written: No space left"]);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        assert_eq!(command.stderr(full).status().unwrap().code(), Some(1));
+    }
+}
+
+#[test]
+fn variables_are_checked_first() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command("build");
+    let ended = Ended::of(command.env("WORKBOOK_EMULATED_GPUS", "two"));
+    ended.refuses(&[
+        "WORKBOOK_EMULATED_GPUS is `two`, but may only be a number from 0 to 8",
+    ]);
+    let bytes =
+        <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff");
+    let ended = Ended::of(checkout.command("list").env("WORKBOOK_PATIENCE", bytes));
+    ended.refuses(&["WORKBOOK_PATIENCE is `\u{fffd}`"]);
+    Ended::of(checkout.command("list").arg(bytes)).fails(2);
+}
+
 // ---- list, doctor, run --------------------------------------------------------------
 
 #[test]
@@ -850,6 +882,7 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
         ("report", "package"),
         ("emulator", "package"),
         ("cudarc", "package"),
+        ("serde-json", "package"),
         ("method", "page method.md"),
         ("broken-kernels", "page broken-kernels.md"),
         ("only-a-kernel", "kernels/only-a-kernel.cu"),
@@ -876,6 +909,8 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
         "fit",
         "test",
         "gather-counters",
+        "nul",
+        "proc-macro",
     ] {
         refused(name, "8.3", &format!("`{name}`"));
     }

@@ -1,5 +1,6 @@
 //! How a process ends that cannot go on: its own error, or another rank that is gone.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use lab::options::{CANNOT_RUN, FAILED, RECORDED};
@@ -25,5 +26,5 @@ pub(crate) fn leave(why: &str) {
 /// A whole line at once: other ranks may write to the same place.
 fn complain(why: &str) {
     let line = format!("error: {why}\n");
-    eprint!("{line}");
+    let _ = std::io::stderr().write_all(line.as_bytes()); // or nobody is there to read it
 }

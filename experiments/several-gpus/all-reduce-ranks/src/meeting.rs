@@ -30,7 +30,7 @@ pub(crate) fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
     };
     let card = card_of(lab.context())?;
     let team = Conductor::gather(&place, listener, launched, card, patience, leave)?;
-    let named = std::env::args().any(|a| a.starts_with("--machine"));
+    let named = lab::workspace::arguments().any(|a| a.starts_with("--machine"));
     let nameless =
         "a record of several hosts needs a name for all of them: --machine NAME";
     ensure!(team.hosts() == 1 || named, nameless);
@@ -46,7 +46,7 @@ fn card_of(context: &CudaContext) -> Result<Card> {
     hash.write(&std::fs::read("/proc/self/exe")?);
     let program =
         format!("{} (build {:016x})", env!("CARGO_PKG_VERSION"), hash.finish());
-    let options: Vec<_> = std::env::args().skip(1).collect();
+    let options: Vec<_> = lab::workspace::arguments().skip(1).collect();
     let same = [
         ("program".to_owned(), program),
         ("NCCL".to_owned(), nccl::available().unwrap_or("none".to_owned())),

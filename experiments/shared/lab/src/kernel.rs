@@ -72,6 +72,15 @@ impl Kernel {
         Ok((Ptx::from_src(ptx), kernel))
     }
 
+    /// Whether the source in this checkout is another than the one in the program, which is
+    /// then older than the last edit, or was compiled elsewhere.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let source = crate::workspace::root()
+            .map(|root| root.join(format!("kernels/{}.cu", self.name)));
+        let source = source.and_then(|path| std::fs::read_to_string(path).ok());
+        source.is_some_and(|source| source != self.source)
+    }
+
     /// PTX of the edited source, and the release of NVRTC that made it.
     fn compile(&self) -> Result<(String, String)> {
         let name = self.name;

@@ -18,6 +18,7 @@
 //! | [`nccl`] | NCCL, found and explained |
 //! | [`counters`] | `--counters`: the same lesson under a profiler, counted, not timed |
 //! | [`emulator`] | the GPU that stands in where there is none |
+//! | [`environment`] | the environment variables that programs listen to |
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for edited code |
 //! | [`ptx`] | what of PTX the GPU runs |
@@ -31,6 +32,7 @@ pub mod case;
 pub mod check;
 pub mod counters;
 pub mod emulator;
+pub mod environment;
 pub mod gpu;
 pub mod kernel;
 pub mod launch;

@@ -119,7 +119,7 @@ pub(crate) fn free_name(
                 }
                 // Another experiment's, which says nothing of any hardware.
                 Err(e) => {
-                    anstream::eprintln!("warning: {e}");
+                    Table::complain(&format!("warning: {e}"));
                     None
                 }
                 Ok(old) => old,

@@ -7,6 +7,7 @@ use cudarc::driver::{DriverError, sys};
 
 use crate::counters;
 use crate::emulator::{self, Emulator};
+use crate::environment;
 use crate::gpu::{self, Gpus};
 use crate::kernel::Kernel;
 use crate::options::{CANNOT_RUN, CannotRun, FAILED, Options, RECORDED};
@@ -34,10 +35,10 @@ pub fn run(
     let conducted = conduct(name, kernel, options, experiment);
     let Err(e) = conducted else { return ExitCode::from(RECORDED) };
     let Some(why) = e.downcast_ref::<CannotRun>() else {
-        anstream::eprintln!("error: {}{}", gpu::explain_all(&e), hint(&e));
+        Table::complain(&format!("error: {}{}", gpu::explain_all(&e), hint(&e)));
         return ExitCode::from(FAILED);
     };
-    anstream::eprintln!(
+    Table::complain(&format!(
         "{name} cannot run on this machine: {why}.\n\
          Nothing was recorded; `cargo workbook doctor` says more, and the book shows what \
          the reference machines measured.{}",
@@ -46,7 +47,7 @@ pub fn run(
         } else {
             ""
         }
-    );
+    ));
     ExitCode::from(CANNOT_RUN)
 }
 
@@ -56,6 +57,7 @@ fn conduct(
     mut options: Options,
     experiment: impl FnOnce(&mut Lab) -> Result<()>,
 ) -> Result<()> {
+    environment::check()?;
     let emulator = Emulator::loaded();
     if options.emulate && emulator.is_none() {
         let why = "the emulated driver does not lie beside the program";

@@ -45,7 +45,7 @@ impl Lab {
         options: Options,
         emulator: Option<Emulator>,
     ) -> Result<Lab> {
-        let run = workspace::run(options.quick);
+        let run = workspace::run(options.quick)?;
         let profiled = options.counters && emulator.is_none();
         let counted = profiled.then(|| format!("{name}{}", counters::SUFFIX));
         let experiment = counted.as_deref().unwrap_or(name);
@@ -114,7 +114,20 @@ impl Lab {
         };
         place::check(&lab.results, &lab.record, &lab.options)?; // before measuring, not after
         lab.introduce();
+        lab.sources.iter().for_each(|kernel| lab.check_source(kernel));
         Ok(lab)
+    }
+
+    /// Says so if an edit of a kernel is not in this program.
+    fn check_source(&self, kernel: &Kernel) {
+        if kernel.is_outdated() {
+            self.table.warn(&format!(
+                "kernels/{}.cu of this checkout is not what this program was compiled with, \
+                 and is not what runs: touch it and compile again, or, if `target` came from \
+                 another folder, delete that",
+                kernel.name
+            ));
+        }
     }
 
     /// The CUDA context of the GPU to measure. cudarc's automatic event tracking is off:

@@ -41,6 +41,11 @@ impl Table {
         };
     }
 
+    /// A line of text on standard error.
+    pub(crate) fn complain(text: &str) {
+        let _ = writeln!(anstream::stderr(), "{text}"); // as above
+    }
+
     /// A note that the reader should not miss.
     pub(crate) fn warn(&self, text: &str) {
         self.line(&format!("{WARNING}note:{WARNING:#} {text}"));

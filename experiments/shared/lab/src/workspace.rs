@@ -1,10 +1,16 @@
 //! Where the results lie, and which run of which revision of the sources this is.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::SystemTime;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
 
+use anyhow::{Result, bail};
 use record::Run;
+
+/// How long git may take for an answer. A record can do without its revision.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The workbook's top folder, found upwards from the current one, if it is ours or this
 /// program lies in it; `None` outside of it (a packed binary on a GPU machine).
@@ -34,11 +40,19 @@ pub fn results() -> PathBuf {
 }
 
 /// When and how this program was started.
-pub(crate) fn run(quick: bool) -> Run {
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let arguments = std::env::args_os().map(|a| a.to_string_lossy().into_owned());
+pub(crate) fn run(quick: bool) -> Result<Run> {
+    let now = SystemTime::now();
+    if now < SystemTime::UNIX_EPOCH {
+        bail!("this machine's clock is before 1970, and records are dated: set it");
+    }
+    let started = humantime::format_rfc3339_seconds(now).to_string();
     let (revision, dirty) = revision();
-    Run { started, command: command(arguments), revision, dirty, quick }
+    Ok(Run { started, command: command(arguments()), revision, dirty, quick })
+}
+
+/// The program's name and arguments, whatever bytes are in them.
+pub fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
 /// The command line with the program's name instead of its path, and without the
@@ -66,27 +80,32 @@ fn revision() -> (Option<String>, Option<bool>) {
         return (Some(revision), dirty);
     }
     let Some(root) = root() else { return (None, None) };
-    let git = |arguments: &[&str]| {
-        let out = Command::new("git")
-            .arg("-C")
-            .arg(&root)
-            .args(arguments)
-            .output()
-            .ok()?;
-        out.status
-            .success()
-            .then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+    let Some(revision) = git(&root, &["rev-parse", "--short=12", "HEAD"]) else {
+        return (None, None);
     };
-    let revision = git(&["rev-parse", "--short=12", "HEAD"]);
-    let status = git(&[
-        "status",
-        "--porcelain",
-        "--",
-        ".",
-        ":!results",
-        ":!book/src/figures",
-    ]);
-    (revision, status.map(|s| !s.is_empty()))
+    let sources =
+        ["status", "--porcelain", "--", ".", ":!results", ":!book/src/figures"];
+    (Some(revision), git(&root, &sources).map(|changed| !changed.is_empty()))
+}
+
+/// What git says in the folder; `None` if there is none, or if it fails or takes too long.
+fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args(arguments);
+    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = git.spawn().ok()?;
+    let (mut said, (tell, told)) = (child.stdout.take()?, mpsc::channel());
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        // If nobody waits any more, nobody is to be told.
+        let _ = said.read_to_string(&mut text).map(|_| tell.send(text));
+    });
+    let Ok(text) = told.recv_timeout(PATIENCE) else {
+        let _ = child.kill(); // it may just have ended
+        let _ = child.wait();
+        return None;
+    };
+    child.wait().ok()?.success().then(|| text.trim().to_owned())
 }
 
 #[cfg(test)]

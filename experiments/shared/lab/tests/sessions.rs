@@ -879,6 +879,71 @@ fn what_a_broken_record_says_is_shown_as_text() {
     ended.saying(&[r"unknown field `\u{1b}]52;c;c3RvbGVu\u{7}`"]);
 }
 
+// ---- The surroundings --------------------------------------------------------------
+
+#[test]
+fn variables_are_checked_before_measuring() {
+    let desk = Desk::new();
+    for (name, value) in [
+        ("WORKBOOK_UNGATED", "no"),
+        ("WORKBOOK_CUDA_LIBS", "/no/such/folder"),
+        ("WORKBOOK_DIRTY", "\u{1b}[2J"),
+    ] {
+        let program = desk.program("transfer-bandwidth", "--samples 1");
+        let ended = program.set(name, value).run().with_code(1).before_measuring();
+        assert!(!ended.stderr.contains('\u{1b}'), "{ended}");
+        ended.saying(&[&format!("{name} is `"), "but may only be"]);
+    }
+}
+
+/// Bytes that are no text, where programs look for text.
+#[test]
+fn arguments_and_variables_need_not_be_text() {
+    let desk = Desk::new();
+    let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    for experiment in ["transfer-bandwidth", "timing-pitfalls", "all-reduce-ranks"] {
+        desk.program(experiment, "").argument(bytes).run().with_code(2);
+        let program = desk.program(experiment, "").set("WORKBOOK_PATIENCE", bytes);
+        program.run().with_code(1).before_measuring().saying(&["WORKBOOK_PATIENCE"]);
+    }
+}
+
+/// A record does without the revision of a checkout whose git never answers.
+#[test]
+fn git_that_hangs_is_not_waited_for() {
+    let desk = Desk::new();
+    let programs = desk.here().join("programs");
+    fs::create_dir(&programs).unwrap();
+    fs::create_dir(desk.here().join("book")).unwrap();
+    fs::write(desk.here().join("book/book.toml"), "").unwrap();
+    let git = programs.join("git");
+    fs::write(&git, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let program = desk.program("transfer-bandwidth", "--samples 1");
+    program.set("PATH", path).run().with_code(0);
+    assert_eq!(desk.record("test-gpu", "transfer-bandwidth").run.revision, None);
+}
+
+/// A program that was compiled before the last edit, or in another folder.
+#[test]
+fn a_kernel_that_is_not_what_runs_is_named() {
+    let desk = Desk::new();
+    fs::create_dir(desk.here().join("book")).unwrap();
+    fs::write(desk.here().join("book/book.toml"), "").unwrap();
+    fs::create_dir(desk.here().join("kernels")).unwrap();
+    let kernel = desk.here().join("kernels/coalescing.cu");
+    let note = "kernels/coalescing.cu of this checkout is not what this program was";
+    for (source, said) in [
+        ("// edited", true),
+        (include_str!("../../../../kernels/coalescing.cu"), false),
+    ] {
+        fs::write(&kernel, source).unwrap();
+        let ended = desk.run("coalescing", "--samples 1").with_code(0);
+        assert_eq!(ended.stdout.contains(note), said, "{ended}");
+    }
+}
+
 // ---- Libraries ---------------------------------------------------------------------
 
 /// NVRTC in a folder that the program is told of: nothing of it is loaded until a kernel has to

@@ -1,0 +1,50 @@
+//! What commands print, whoever reads it. Where nobody reads any more (`| head`), the rest is
+//! not printed, and the command goes on; where it cannot be written, the command fails.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write};
+use std::sync::Mutex;
+
+use anyhow::{Result, bail};
+
+/// Why the first line that could not be written was not.
+static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
+
+/// Prints a line on standard output.
+pub(crate) fn line(text: Arguments) {
+    match writeln!(anstream::stdout(), "{text}") {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            let mut unwritten =
+                UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            unwritten.get_or_insert(e.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// Prints a line on standard error. If that cannot be written, there is nobody to tell.
+pub(crate) fn complaint(text: Arguments) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Fails if a line could not be written.
+pub(crate) fn check() -> Result<()> {
+    let mut unwritten =
+        UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(why) = unwritten.take() {
+        bail!("standard output cannot be written: {why}");
+    }
+    Ok(())
+}
+
+/// [`line()`], as `println!`.
+macro_rules! say {
+    () => { $crate::terminal::line(format_args!("")) };
+    ($($text:tt)*) => { $crate::terminal::line(format_args!($($text)*)) };
+}
+
+/// [`complaint`], as `eprintln!`.
+macro_rules! complain {
+    ($($text:tt)*) => { $crate::terminal::complaint(format_args!($($text)*)) };
+}
+pub(crate) use {complain, say};
