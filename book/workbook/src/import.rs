@@ -7,14 +7,16 @@ use anyhow::{Context, Error, Result, bail};
 use record::file::{Conflict, conflict};
 use record::{Machine, Record, Results, same_hardware};
 
+use crate::archive;
 use crate::terminal::{complain, say};
 
 /// Options of `cargo workbook import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Folder of records: `<folder>/<machine>/<experiment>.json`
-    folder: PathBuf,
-    /// Call the only machine in FOLDER by another name
+    /// Archive that a pack's `./run` made, or a folder: `<folder>/<machine>/<experiment>.json`
+    #[arg(value_name = "ARCHIVE|FOLDER")]
+    from: PathBuf,
+    /// Call the only machine in it by another name
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
     /// Replace records made on other hardware, full ones by quick ones and later ones by
@@ -25,17 +27,17 @@ pub(crate) struct Arguments {
 
 /// Takes over every record that it may, and says of each other one why not.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let Arguments { folder, name, replace } = arguments;
+    let Arguments { from, name, replace } = arguments;
+    let shown = from.display().to_string();
+    let unpacked = from.is_file().then(|| archive::unpack(from)).transpose()?;
+    let folder = unpacked.as_ref().map_or(from.as_path(), |folder| folder.path());
     if !folder.is_dir() {
-        bail!("{} is not a folder", folder.display());
+        bail!("there is no {shown}");
     }
     let (from, into) = (Results::new(folder), Results::new(root.join("results")));
     let machines = from.machines()?;
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
-        bail!(
-            "{} holds several machines, so --as cannot name one",
-            folder.display()
-        );
+        bail!("{shown} holds several machines, so --as cannot name one");
     }
     let references = into.references()?;
     let (mut imported, mut refused) = (0, 0);
@@ -52,14 +54,17 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
                     imported += 1;
                 }
                 Err(why) => {
-                    complain!("refused: {why:#}");
+                    // Nobody knows the folder that an archive was unpacked to.
+                    let why = format!("{why:#}");
+                    let why = why.replace(&folder.display().to_string(), &shown);
+                    complain!("refused: {why}");
                     refused += 1;
                 }
             }
         }
     }
     match (imported, refused) {
-        (0, 0) => bail!("{} holds no records", folder.display()),
+        (0, 0) => bail!("{shown} holds no records"),
         (_, 0) => Ok(ExitCode::SUCCESS),
         _ => bail!("{refused} of {} records were refused", imported + refused),
     }

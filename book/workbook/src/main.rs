@@ -10,7 +10,7 @@
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`sass`] | `sass`: where machine code differs from the PTX |
-//! | [`import`] | `import`: records that another machine made |
+//! | [`import`], [`archive`] | `import`: records that another machine made |
 //! | [`terminal`] | what commands print |
 //! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
+mod archive;
 mod book;
 mod doctor;
 mod import;

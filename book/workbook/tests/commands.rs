@@ -1129,14 +1129,67 @@ fn import_of_anything_broken_leaves_it_out() {
     }
 }
 
+/// Out of an archive come records, whatever else is in it.
+#[test]
+fn import_takes_records_out_of_an_archive_and_nothing_else() {
+    let checkout = Checkout::new();
+    let tar = |arguments: &str| {
+        let mut tar = Command::new("tar");
+        tar.current_dir(checkout.path("")).args(arguments.split(' '));
+        assert!(tar.status().unwrap().success(), "{arguments}");
+    };
+    other_machine(&checkout, "away/results");
+    checkout.write("away/results/this-machine", "other\n");
+    checkout.write("away/results/other/notes.txt", "not a record");
+    checkout.write("away/Cargo.toml", "stolen");
+    checkout.write("away/results/other/deep/gather.json", "{}");
+    checkout.write("away/results/other/broken.json", "{");
+    let link = checkout.path("away/results/other/link.json");
+    std::os::unix::fs::symlink("/etc/passwd", link).unwrap();
+    checkout.write("above", "above");
+    tar("-C away -czPf good.tar.gz results ./results Cargo.toml ../above");
+    let before = contents(&checkout.path(""));
+    let ended = checkout.run("import good.tar.gz");
+    ended.refuses(&["refused: good.tar.gz/other/broken.json: field `", "1 of "]);
+    assert!(
+        ended.stdout.contains("imported: results/other/coalescing.json\n"),
+        "{ended}"
+    );
+    let after = contents(&checkout.path(""));
+    let new: Vec<_> =
+        after.keys().filter(|path| !before.contains_key(*path)).collect();
+    assert!(new.iter().all(|path| path.starts_with(checkout.path("results/other"))));
+    assert!(before.iter().all(|(path, content)| &after[path] == content));
+    assert!(!checkout.path("results/other/link.json").exists());
+
+    // Bombs, and what was cut off on its way.
+    let bytes = fs::read(checkout.path("good.tar.gz")).unwrap();
+    fs::write(checkout.path("cut.tar.gz"), &bytes[..bytes.len() / 2]).unwrap();
+    let large = fs::File::create(checkout.path("away/results/other/large.json"));
+    large.unwrap().set_len(17 << 20).unwrap();
+    tar("-C away -czf large.tar.gz results/other/large.json");
+    let huge = fs::File::create(checkout.path("away/huge"));
+    huge.unwrap().set_len(1100 << 20).unwrap();
+    tar("-C away -czf huge.tar.gz huge results");
+    for (archive, why) in [
+        ("cut.tar.gz", "it was cut off"),
+        ("large.tar.gz", "other/large.json is larger than any record"),
+        ("huge.tar.gz", "is larger than 1 GiB"),
+    ] {
+        let before = contents(&checkout.path("results"));
+        checkout.run(&format!("import {archive}")).refuses(&[archive, why]);
+        assert!(contents(&checkout.path("results")) == before, "{archive}");
+    }
+}
+
 #[test]
 fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
     let checkout = Checkout::new();
     fs::create_dir(checkout.path("empty")).unwrap();
     for (folder, problem) in [
         ("empty", "empty holds no records"),
-        ("nosuch", "nosuch is not a folder"),
-        ("Cargo.toml", "Cargo.toml is not a folder"),
+        ("nosuch", "there is no nosuch"),
+        ("Cargo.toml", "Cargo.toml: it is no archive of records"),
         // One level too deep: these are files, not machines.
         ("results/h200", "results/h200 holds no records"),
     ] {

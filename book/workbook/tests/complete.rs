@@ -247,7 +247,7 @@ fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
         problems.collect(),
         &format!(
             "Commit, then record on a reference machine with `cargo run --release -p NAME -- \
-             --machine {}` (or scripts/pack and scripts/unpack).",
+             --machine {}` (or scripts/pack and cargo workbook import).",
             references()[0]
         ),
     );
