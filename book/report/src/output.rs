@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
@@ -11,6 +13,24 @@ use walkdir::WalkDir;
 
 /// The file in a finished book that lists all others.
 const LIST: &str = ".made-by-cargo-workbook";
+
+/// What the folder of a book that is being built begins with.
+const UNFINISHED: &str = ".building-";
+/// After so long, such a folder is one that a killed program left.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// The folders of books that this process is building.
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes books that are not finished: before the process ends at once.
+pub fn abandon() {
+    for folder in folders().drain(..) {
+        let _ = std::fs::remove_dir_all(folder); // it may be finished by now
+    }
+}
 
 /// A book that is being built.
 pub struct Output {
@@ -39,9 +59,12 @@ impl Output {
         let beside = beside.with_context(named)?;
         std::fs::create_dir_all(beside)
             .with_context(|| beside.display().to_string())?;
-        let folder =
-            tempfile::Builder::new().prefix(".building-").tempdir_in(beside);
+        if own {
+            tidy(beside);
+        }
+        let folder = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(beside);
         let folder = folder.with_context(|| beside.display().to_string())?;
+        folders().push(folder.path().to_owned());
         Ok(Output { own, folder, place })
     }
 
@@ -70,9 +93,23 @@ impl Output {
             std::fs::rename(&old, &place).context("the old book is lost")?;
         }
         put.with_context(|| place.display().to_string())?;
+        folders().retain(|unfinished| unfinished != folder.path());
         // The old book goes with it, which should not hide that the new one is there.
         let _ = folder.close();
         Ok(place)
+    }
+}
+
+/// Removes from the book's own folder what killed programs have left there.
+fn tidy(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = made.ok().and_then(|made| made.elapsed().ok());
+        let name = entry.file_name();
+        let is_one = name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+        if is_one && age.is_some_and(|age| age > STALE) {
+            let _ = std::fs::remove_dir_all(entry.path()); // the next build tries again
+        }
     }
 }
 

@@ -87,7 +87,13 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Import(arguments) => return import::run(&root, &arguments),
         Command::List(arguments) => list::run(&root, &arguments)?,
         Command::Doctor => doctor::run(&root)?,
-        Command::Build(arguments) => drop(book::build(&root, &arguments)?),
+        Command::Build(arguments) => {
+            ctrlc::set_handler(|| {
+                report::output::abandon();
+                std::process::exit(run::INTERRUPTED.into())
+            })?;
+            book::build(&root, &arguments)?;
+        }
         Command::Serve(arguments) => serve::run(&root, &arguments)?,
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,

@@ -17,7 +17,7 @@ use crate::book;
 use crate::terminal::say;
 
 /// What a shell reports of a program ended by Ctrl-C.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Options of `cargo workbook run`.
 #[derive(clap::Args, Debug)]

@@ -493,6 +493,31 @@ fn a_book_is_put_in_its_place_when_it_is_done() {
     assert!(contents(&checkout.path("book")) == before);
 }
 
+/// Neither an interrupt nor what a killed program has left an hour ago stays beside the book.
+#[test]
+fn no_unfinished_book_stays() {
+    let checkout = Checkout::new();
+    let unfinished = || {
+        let entries = fs::read_dir(checkout.path("book")).unwrap();
+        let names =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".building-")).collect::<Vec<_>>()
+    };
+    checkout.write("book/.building-old/index.html", "");
+    let hours = std::time::Duration::from_secs(2 * 3600);
+    let old = fs::File::open(checkout.path("book/.building-old")).unwrap();
+    old.set_modified(std::time::SystemTime::now() - hours).unwrap();
+    let mut child = checkout.command("build").stdout(Stdio::null()).spawn().unwrap();
+    while unfinished().iter().all(|name| name == ".building-old") {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended before");
+    }
+    assert_eq!(unfinished().len(), 1, "the old one is still there");
+    let kill = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(unfinished().is_empty() && !checkout.path("book/html").exists());
+}
+
 /// A key as high as the picture once kept the labels from ever finding a place.
 #[test]
 fn many_curves_with_long_names_end_in_a_book() {

@@ -64,6 +64,9 @@ const WINDOW: &str = "window";
 /// The kernel that starts a window.
 const MARKER: &str = "workbook_window";
 
+/// What a shell reports of a program ended by Ctrl-C.
+const INTERRUPTED: i32 = 130;
+
 /// Where the program under ncu leaves its record; `None` in every other program. ncu runs it
 /// several times, so its record may be there; another file is not to be overwritten.
 pub(crate) fn skeleton() -> Result<Option<PathBuf>> {
@@ -138,6 +141,11 @@ pub(crate) fn count() -> Result<Record> {
          https://developer.nvidia.com/nsight-compute",
     )?;
     let folder = tempfile::tempdir().context("no temporary folder")?;
+    let path = folder.path().to_owned();
+    ctrlc::set_handler(move || {
+        let _ = std::fs::remove_dir_all(&path); // the program ends, come what may
+        std::process::exit(INTERRUPTED)
+    })?;
     let (report, skeleton) =
         (folder.path().join("ncu.csv"), folder.path().join("record.json"));
     let metrics = COUNTERS.map(|(_, metric)| metric).join(",");
