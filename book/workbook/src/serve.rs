@@ -1,27 +1,35 @@
 //! `cargo workbook serve`: build, show, and build again on every change.
 //!
-//! Pages ask `/changed?since=N` and get an answer when build N is out of date; then they
-//! load again. mdBook's own server does the same for those who have it, but it comes as
-//! a program only, not as a library.
+//! | file | what is in it |
+//! |---|---|
+//! | this one | what is shown, and when it is built again |
+//! | `http.rs` | the server: who may ask for what, and how much |
+//! | `reload.html` | what pages get on their way out, to follow the builds |
+//!
+//! mdBook's own server does the same for those who have it, but it comes as a program
+//! only, not as a library.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, anyhow};
-use tiny_http::{Header, Request, Response, Server};
+use anyhow::{Context, Result, anyhow};
+use hyper::body::Bytes;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::book;
 use crate::terminal::{complain, say};
 
+mod http;
+
 /// Options of `cargo workbook serve`.
 #[derive(clap::Args, Debug)]
 #[group(skip)] // the name of its group would be that of the flattened one's
 pub(crate) struct Arguments {
-    /// Port on this machine's loopback address
+    /// Port on this machine's loopback address; 0 takes a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
     #[command(flatten)]
@@ -30,77 +38,91 @@ pub(crate) struct Arguments {
 
 /// How often the sources are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);
-/// How long a page's question may stay unanswered.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// What makes a page load again. It goes into pages on their way out, not into the book.
-const RELOAD: &str = "<script>(function ask(){fetch('/changed?since=BUILD')\
-.then(r=>r.text()).then(t=>{if(t==='yes')location.reload();else ask()})\
-.catch(()=>setTimeout(ask,1000))})()</script></body>";
+/// Asks for the state of the builds, and loads the page again after a new one.
+const RELOAD: &str = include_str!("serve/reload.html");
 
 /// Serves until interrupted. A build that fails is reported, and the last good one
 /// stays; only the first has to succeed.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    let seen = sources(root);
-    let html = book::build(root, &arguments.book)?;
-    let good = Arc::new(Mutex::new(Arc::new(files(&html)?)));
-    let address = format!("127.0.0.1:{}", arguments.port);
-    let server = Server::http(&address).map_err(|e| {
-        anyhow!("cannot serve on {address}: {e}; choose another with --port")
+    // An interrupt waits for a build in progress, which cleans up after itself.
+    let (interrupt, interrupted) = channel();
+    ctrlc::set_handler(move || _ = interrupt.send(()))?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
+    let listener = TcpListener::bind(address).map_err(|e| {
+        anyhow!(
+            "cannot serve on {address}: {e}; choose another port with --port, or leave \
+             the choice to the system with --port 0"
+        )
     })?;
+    let address = listener.local_addr()?;
+    let mut seen = sources(root);
+    let shown = Arc::new(Shown::new(Site::build(root, &arguments.book)?));
+    http::start(listener, shown.clone())?;
     say!("showing it at http://{address} (Ctrl-C ends)");
-    let build = Arc::new(AtomicUsize::new(0));
-    {
-        let (build, good) = (build.clone(), good.clone());
-        let (root, options) = (root.to_owned(), arguments.book.clone());
-        std::thread::spawn(move || watch(&root, &options, seen, &build, &good));
-    }
-    for request in server.incoming_requests() {
-        let (build, good) = (build.clone(), good.clone());
-        std::thread::spawn(move || answer(request, &build, &good));
-    }
-    Ok(())
-}
-
-/// The last good build: every file of it by its path in URLs. It is kept in memory, as a
-/// build empties the folder first, and may fail after that.
-type Files = BTreeMap<String, Vec<u8>>;
-
-fn files(html: &Path) -> Result<Files> {
-    let mut files = Files::new();
-    for file in WalkDir::new(html) {
-        let file = file?;
-        if file.file_type().is_file() {
-            let name = file.path().strip_prefix(html)?;
-            let bytes = std::fs::read(file.path())?;
-            files.insert(name.to_string_lossy().into_owned(), bytes);
-        }
-    }
-    Ok(files)
-}
-
-fn watch(
-    root: &Path,
-    options: &book::Arguments,
-    mut seen: BTreeMap<PathBuf, SystemTime>,
-    build: &AtomicUsize,
-    good: &Mutex<Arc<Files>>,
-) {
-    loop {
-        std::thread::sleep(INTERVAL);
+    while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(INTERVAL) {
         let now = sources(root);
         if now == seen {
             continue;
         }
         seen = now; // what is saved while the build runs is the next change
-        match book::build(root, options).and_then(|html| files(&html)) {
-            Ok(files) => {
-                if let Ok(mut good) = good.lock() {
-                    *good = Arc::new(files);
-                }
-                build.fetch_add(1, Ordering::Release);
+        match Site::build(root, &arguments.book) {
+            Ok(site) => shown.show(site),
+            Err(e) => {
+                complain!("error: {e:#}\nthe last good build stays");
             }
-            Err(e) => complain!("error: {e:#}\nthe last good build stays"),
         }
+    }
+    Ok(())
+}
+
+/// What the server shows at present.
+struct Shown(RwLock<Arc<Site>>);
+
+impl Shown {
+    fn new(site: Site) -> Shown {
+        Shown(RwLock::new(Arc::new(site)))
+    }
+
+    fn show(&self, site: Site) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+    }
+
+    fn site(&self) -> Arc<Site> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The last good build. It is kept in memory, so that every
+/// answer is of one build, whatever happens in the book's folder.
+struct Site {
+    /// The build's time, in milliseconds: no other has the same, not even after a restart.
+    build: u64,
+    /// Every file by its path in URLs.
+    files: BTreeMap<String, Bytes>,
+}
+
+impl Site {
+    fn build(root: &Path, options: &book::Arguments) -> Result<Site> {
+        let html = book::build(root, options)?;
+        let build = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+        let reload = RELOAD.replace("BUILD", &build.to_string());
+        let mut files = BTreeMap::new();
+        for file in WalkDir::new(&html) {
+            let file = file?;
+            if !file.file_type().is_file() {
+                continue;
+            }
+            let mut bytes = std::fs::read(file.path())
+                .with_context(|| file.path().display().to_string())?;
+            if file.path().extension().is_some_and(|e| e == "html") {
+                let page = String::from_utf8_lossy(&bytes);
+                let follows = format!("{reload}</body>");
+                bytes = page.replacen("</body>", &follows, 1).into_bytes();
+            }
+            let name = file.path().strip_prefix(&html)?;
+            files.insert(name.to_string_lossy().into_owned(), bytes.into());
+        }
+        Ok(Site { build, files })
     }
 }
 
@@ -116,57 +138,4 @@ fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let files = entries.flatten().filter(|entry| !entry.file_type().is_dir());
     let time = |file: &DirEntry| file.metadata().ok()?.modified().ok();
     files.filter_map(|file| Some((file.path().to_owned(), time(&file)?))).collect()
-}
-
-fn answer(request: Request, build: &AtomicUsize, good: &Mutex<Arc<Files>>) {
-    let url = request.url().to_owned();
-    let (path, query) = url.split_once('?').unwrap_or((&url, ""));
-    let sent = if path == "/changed" {
-        let since = query.strip_prefix("since=").and_then(|n| n.parse().ok());
-        let start = Instant::now();
-        let changed = || since != Some(build.load(Ordering::Acquire));
-        while !changed() && start.elapsed() < PATIENCE {
-            std::thread::sleep(INTERVAL);
-        }
-        request.respond(Response::from_string(if changed() { "yes" } else { "no" }))
-    } else {
-        // In this order: a page that is newer than it says loads once too often.
-        let version = build.load(Ordering::Acquire);
-        let files = good.lock().map(|good| good.clone()).unwrap_or_default();
-        let name = match path.trim_start_matches('/') {
-            "" => "index.html",
-            name => name,
-        };
-        match files.get(name) {
-            Some(bytes) => {
-                let kind = content_type(Path::new(name));
-                let bytes = if kind.starts_with("text/html") {
-                    let page = String::from_utf8_lossy(bytes);
-                    let script = RELOAD.replace("BUILD", &version.to_string());
-                    page.replacen("</body>", &script, 1).into_bytes()
-                } else {
-                    bytes.clone()
-                };
-                let header =
-                    Header::from_bytes("Content-Type", kind).expect("plain ASCII");
-                request.respond(Response::from_data(bytes).with_header(header))
-            }
-            None => request
-                .respond(Response::from_string("not found").with_status_code(404)),
-        }
-    };
-    drop(sent); // a browser that went away is no failure
-}
-
-fn content_type(file: &Path) -> &'static str {
-    match file.extension().and_then(|e| e.to_str()).unwrap_or_default() {
-        "html" => "text/html; charset=utf-8",
-        "css" => "text/css",
-        "js" => "text/javascript",
-        "json" => "application/json",
-        "svg" => "image/svg+xml",
-        "png" => "image/png",
-        "woff2" => "font/woff2",
-        _ => "application/octet-stream",
-    }
 }

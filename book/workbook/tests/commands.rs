@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use checkout::{Checkout, Ended};
 use lab::lessons;
@@ -1228,18 +1229,19 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
 fn serve_shows_the_book_and_nothing_beside_it() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
+    let build = server.build().to_string();
     for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")]
     {
         let page = server.get(path);
         assert_eq!(
-            (page.status, &*page.content_type),
+            (page.status, page.header("content-type")),
             (200, "text/html; charset=utf-8")
         );
-        assert!(page.body.contains("/changed?since=0'"), "{path} does not ask");
+        assert!(page.body.contains(&build), "{path} does not know its build");
         assert!(page.body.trim_end().ends_with("</html>"), "{path} was cut off");
     }
     let index = fs::read_to_string(checkout.path("book/html/index.html")).unwrap();
-    assert!(!index.contains("/changed?since"), "the finished book asks, too");
+    assert!(!index.contains("fetch(\"/build\")"), "the finished book asks, too");
     // Everything that a page loads comes with the type that browsers insist on.
     let types =
         [("css", "text/css"), ("js", "text/javascript"), ("svg", "image/svg+xml")];
@@ -1249,7 +1251,7 @@ fn serve_shows_the_book_and_nothing_beside_it() {
         if let Some((_, expected)) = types.iter().find(|(k, _)| *k == kind) {
             let file = server.get(&format!("/{url}"));
             assert_eq!(
-                (file.status, &*file.content_type),
+                (file.status, file.header("content-type")),
                 (200, *expected),
                 "{url}"
             );
@@ -1283,24 +1285,22 @@ fn serve_shows_the_book_and_nothing_beside_it() {
 fn serve_builds_again_on_every_change_and_tells_the_pages() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
+    let first = server.build();
     let good = checkout.read(PAGE);
     checkout.write(PAGE, &format!("{good}\nA sentence that was not there.\n"));
-    server.wait_until_changed(0);
+    let second = server.wait_for_build_after(first);
     let page = server.get(&format!("/{HTML}")).body;
     assert!(page.contains("A sentence that was not there."));
-    assert!(page.contains("/changed?since=1'"), "it would load forever");
+    assert!(page.contains(&second.to_string()), "it would load forever");
 
     edit_record(&checkout, RECORD, |record| {
-        record["machine"]["gpus"][0]["name"] = json!("NVIDIA H300");
+        record["software"]["driver"] = json!("999.1");
     });
-    server.wait_until_changed(1);
-    assert!(server.get(&format!("/{HTML}")).body.contains("NVIDIA H300"));
+    let third = server.wait_for_build_after(second);
+    assert!(server.get(&format!("/{HTML}")).body.contains("driver 999.1"));
 
     checkout.edit("kernels/transpose.cu", "\n", "\n// A comment in a kernel.\n");
-    server.wait_until_changed(2);
-    // A page that comes late has missed something, so it is told at once.
-    assert_eq!(server.get("/changed?since=0").body, "yes");
-    assert_eq!(server.get("/changed").body, "yes");
+    server.wait_for_build_after(third);
 }
 
 #[test]
@@ -1308,35 +1308,191 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
     let checkout = Checkout::new();
     let mut server = Server::start(&checkout);
     let good = checkout.read(PAGE);
-    let book = server.get(&format!("/{HTML}")).body;
     let mistakes = [
         ("{{no_such_number}}", "{{no_such_number}}"),
         ("[dead](nosuch.html)", "link to `nosuch.html`"),
     ];
-    for (build, (mistake, problem)) in mistakes.into_iter().enumerate() {
+    for (mistake, problem) in mistakes {
+        let build = server.build();
+        let book = server.get(&format!("/{HTML}")).body;
         checkout.write(PAGE, &format!("{good}\n{mistake}\n"));
         server.wait_until_it_says(problem);
         server.wait_until_it_says("the last good build stays");
+        assert_eq!(server.build(), build);
         let page = server.get(&format!("/{HTML}"));
         assert_eq!(page.status, 200, "after {mistake}: {}", page.body);
-        let page = page.body.replace(&format!("since={build}'"), "since=0'");
-        assert!(page == book, "{mistake}: the page is not the last good one");
+        assert!(page.body == book, "{mistake}: the page is not the last good one");
 
         checkout.write(PAGE, &good);
-        server.wait_until_changed(build);
+        server.wait_for_build_after(build);
     }
 }
 
 #[test]
-fn serve_needs_a_good_first_build_and_a_free_port() {
+fn serve_needs_a_free_port_and_says_so_before_it_builds() {
     let checkout = Checkout::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let ended = checkout.run(&format!("serve --port {port}"));
-    ended.refuses(&[&format!("127.0.0.1:{port}"), "--port"]);
+    ended.refuses(&[&format!("127.0.0.1:{port}"), "in use", "--port"]);
+    assert_eq!(ended.stdout, "");
+    assert!(!checkout.path("book/html").exists(), "it was built first");
+}
 
+#[test]
+fn serve_needs_a_good_first_build() {
+    let checkout = Checkout::new();
     let mut page =
         fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
     writeln!(page, "\n{{{{no_such_number}}}}").unwrap();
-    checkout.run(&format!("serve --port {port}")).refuses(&["{{no_such_number}}"]);
+    checkout.run("serve --port 0").refuses(&["{{no_such_number}}"]);
+}
+
+#[test]
+fn serve_answers_only_requests_to_read_from_this_machine() {
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    let page = server.get("/");
+    for host in ["localhost", "LocalHost", "127.0.0.1", "[::1]"] {
+        for host in [host, &format!("{host}:3000")] {
+            let answer =
+                server.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            assert_eq!(answer.status, 200, "{host}: {}", answer.body);
+            assert!(answer.body == page.body, "{host}");
+        }
+    }
+    for hosts in [
+        "",
+        "Host: \r\n",
+        "Host: example.org\r\n",
+        "Host: example.org:3000\r\n",
+        "Host: localhost.example.org\r\n",
+        "Host: localhost:3000.example.org\r\n",
+        "Host: 127.0.0.1.example.org\r\n",
+        "Host: localhost@example.org\r\n",
+        "Host: localhost\r\nHost: example.org\r\n",
+    ] {
+        for path in ["/", "/build", "/nosuch"] {
+            let answer = server.ask(&format!("GET {path} HTTP/1.1\r\n{hosts}\r\n"));
+            assert_eq!(answer.status, 403, "{hosts}: {}", answer.body);
+            assert!(answer.body.contains("open the book as localhost"));
+            assert_eq!(answer.body.lines().count(), 1, "{}", answer.body);
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        }
+    }
+    let local = "HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc";
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "NOSUCH"] {
+        for path in ["/", "/build", "/nosuch"] {
+            let answer = server.ask(&format!("{method} {path} {local}"));
+            assert_eq!(answer.status, 405, "{method} {path}: {}", answer.body);
+            assert_eq!(answer.header("allow"), "GET, HEAD");
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        }
+    }
+    for path in ["/", &format!("/{HTML}"), "/build", "/nosuch"] {
+        let get = server.get(path);
+        let head =
+            server.ask(&format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        assert_eq!((head.status, &*head.body), (get.status, ""));
+        for name in ["content-type", "content-length", "x-content-type-options"] {
+            assert_eq!(head.header(name), get.header(name), "{path}: {name}");
+        }
+        assert_eq!(get.header("content-length"), get.body.len().to_string());
+        assert_eq!(get.header("x-content-type-options"), "nosniff");
+    }
+}
+
+#[test]
+fn serve_does_not_read_more_than_a_request_for_a_page_needs() {
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    let start = "HTTP/1.1\r\nHost: localhost\r\n";
+    let memory = server.resource("VmHWM");
+
+    let huge = "Content-Length: 100000000000000\r\n\r\n";
+    assert_eq!(server.ask(&format!("GET / {start}{huge}")).status, 200);
+    assert_eq!(server.ask(&format!("POST / {start}{huge}")).status, 405);
+    let more = "Content-Length: 99999999999999999999999999\r\n\r\n";
+    assert_eq!(server.ask(&format!("GET / {start}{more}")).status, 400);
+
+    // Until it has heard enough, in one header or in many.
+    for line in ["x".repeat(1 << 20), format!("X: {}\r\n", "y".repeat(1000))] {
+        let mut stream = server.connect();
+        write!(stream, "GET / {start}X: ").unwrap();
+        let mut sent = 0;
+        while sent < 200 << 20 && stream.write_all(line.as_bytes()).is_ok() {
+            sent += line.len();
+        }
+        assert!(sent < 50 << 20, "it took {sent} bytes of headers");
+    }
+    let long = "y".repeat(17_000);
+    assert_eq!(server.ask(&format!("GET / {start}X: {long}\r\n\r\n")).status, 431);
+
+    assert_eq!(server.get("/").status, 200);
+    let grown = server.resource("VmHWM") - memory;
+    assert!(grown < 16 << 10, "they cost {grown} KiB");
+}
+
+#[test]
+fn serve_answers_at_once_beside_300_requests_that_do_not_end() {
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    let memory = server.resource("VmHWM");
+    let check = |patience: u64| {
+        let asked = Instant::now();
+        assert_eq!(server.get(&format!("/{HTML}")).status, 200);
+        let took = asked.elapsed();
+        assert!(took < Duration::from_secs(patience), "{took:?}");
+        let threads = server.resource("Threads");
+        assert!(threads < 10, "{threads} threads");
+        let files = server.open_files();
+        assert!(files < 200, "{files} open files");
+        let grown = server.resource("VmHWM") - memory;
+        assert!(grown < 64 << 10, "they cost {grown} KiB");
+    };
+    let start = "HTTP/1.1\r\nHost: localhost\r\n";
+    // The oldest may be gone before they have said this.
+    let ask = |what: &str| {
+        let mut stream = server.connect();
+        let _ = stream.write_all(what.as_bytes());
+        stream
+    };
+    // Half requests and those that say nothing end after five seconds.
+    let half = format!("GET / {start}X-Never: ");
+    let mut waiting: Vec<_> = (0..300).map(|_| ask(&half)).collect();
+    check(3);
+    waiting.extend((0..100).map(|_| ask("")));
+    check(3);
+    let waited = Instant::now();
+    for request in waiting {
+        assert!(server::answer(request).is_none(), "it was never asked");
+    }
+    assert!(waited.elapsed() < Duration::from_secs(30), "{:?}", waited.elapsed());
+    // Those that never read the largest page last for a minute.
+    let largest = format!("GET /print.html {start}\r\n");
+    let deaf: Vec<_> = (0..300).map(|_| ask(&largest)).collect();
+    check(30);
+    drop(deaf);
+}
+
+#[test]
+fn serve_ends_with_ctrl_c_and_leaves_nothing_half_built() {
+    let checkout = Checkout::new();
+    let mut server = Server::start(&checkout);
+    assert_eq!(server.interrupt(), Some(0), "{}", server.said());
+
+    let mut server = Server::start(&checkout);
+    let building = || {
+        let names = fs::read_dir(checkout.path("book")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with(".building")).count()
+    };
+    checkout.edit(PAGE, "\n", "\n\n");
+    let edited = Instant::now();
+    while building() == 0 {
+        assert!(edited.elapsed() < Duration::from_mins(1), "{}", server.said());
+    }
+    assert_eq!(server.interrupt(), Some(0), "{}", server.said());
+    assert_eq!(building(), 0);
+    assert!(checkout.path("book/html").join(HTML).is_file());
 }

@@ -3,9 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::checkout::Checkout;
 
@@ -24,26 +26,37 @@ pub(crate) struct Server<'c> {
 /// An answer over HTTP.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) content_type: String,
+    head: String,
     pub(crate) body: String,
+}
+
+impl Answer {
+    /// The value of a header; empty without it.
+    pub(crate) fn header(&self, wanted: &str) -> &str {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let mut found = lines.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.next().map_or("", |(_, value)| value)
+    }
 }
 
 impl<'c> Server<'c> {
     /// Starts the server on a free port and waits until it serves.
     pub(crate) fn start(checkout: &'c Checkout) -> Server<'c> {
-        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-        let port = free.local_addr().expect("it has an address").port();
-        drop(free);
         let log = File::create(checkout.path(LOG)).expect("the copy can be written");
         let process = checkout
-            .command(&format!("serve --port {port}"))
+            .command("serve --port 0")
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a file can be opened twice"))
             .stderr(log)
             .spawn()
             .expect("the program can be started");
-        let mut server = Server { checkout, process, port };
-        server.wait_until_it_says(&format!("http://127.0.0.1:{port}"));
+        let mut server = Server { checkout, process, port: 0 };
+        server.wait_until_it_says("(Ctrl-C ends)");
+        let said = server.said();
+        let (_, address) =
+            said.split_once("http://127.0.0.1:").expect("it says where");
+        let port = address.split(' ').next().and_then(|port| port.parse().ok());
+        server.port = port.expect("its address has a port");
         server
     }
 
@@ -65,42 +78,87 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Waits until pages of the build number `since` are told to load again.
+    /// Which build the server shows: what pages ask.
     #[track_caller]
-    pub(crate) fn wait_until_changed(&self, since: usize) {
+    pub(crate) fn build(&self) -> u64 {
+        let state: Value = serde_json::from_str(&self.get("/build").body)
+            .expect("the state is JSON");
+        state["build"].as_u64().expect("builds have numbers")
+    }
+
+    /// Waits until the server shows another build than `last`, and returns which.
+    #[track_caller]
+    pub(crate) fn wait_for_build_after(&self, last: u64) -> u64 {
         let start = Instant::now();
-        while self.get(&format!("/changed?since={since}")).body != "yes" {
+        loop {
+            let build = self.build();
+            if build != last {
+                return build;
+            }
             let said = self.said();
-            assert!(start.elapsed() < PATIENCE, "no build after {since}:\n{said}");
+            assert!(start.elapsed() < PATIENCE, "no build after {last}:\n{said}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Asks for `path`, exactly as it stands there.
     #[track_caller]
     pub(crate) fn get(&self, path: &str) -> Answer {
-        let mut stream =
+        self.ask(&format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"))
+    }
+
+    /// Sends this request, and reads the answer to its end.
+    #[track_caller]
+    pub(crate) fn ask(&self, request: &str) -> Answer {
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).expect("it reads");
+        answer(stream).unwrap_or_else(|| panic!("no answer to {request}"))
+    }
+
+    /// A connection that waits for answers for as long as tests do.
+    #[track_caller]
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream =
             TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("the time is not zero");
-        // HTTP/1.0: the answer comes in one piece and ends with the connection.
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
-            .expect("it reads");
-        let mut answer = vec![];
-        stream.read_to_end(&mut answer).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let answer = String::from_utf8_lossy(&answer);
-        let (head, body) = answer
-            .split_once("\r\n\r\n")
-            .unwrap_or_else(|| panic!("{path}: no HTTP: {answer:?}"));
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let content_type = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("content-type").then(|| value.to_owned())
-        });
-        Answer {
-            status: status.unwrap_or_else(|| panic!("{path}: no status: {head:?}")),
-            content_type: content_type.unwrap_or_default(),
-            body: body.to_owned(),
-        }
+        stream.set_write_timeout(Some(PATIENCE)).expect("the time is not zero");
+        stream
     }
+
+    /// A number that Linux has about the process: `Threads`, `VmHWM` (in KiB).
+    pub(crate) fn resource(&self, name: &str) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.expect("it is running");
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let value = line.and_then(|line| line.split_whitespace().nth(1));
+        value.and_then(|value| value.parse().ok()).expect("Linux says it")
+    }
+
+    /// How many files and connections the process has open, on Linux.
+    pub(crate) fn open_files(&self) -> usize {
+        let files = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
+        files.expect("it is running").count()
+    }
+
+    /// Presses Ctrl-C, waits for the end and returns the exit code.
+    pub(crate) fn interrupt(&mut self) -> Option<i32> {
+        let process = self.process.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &process]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+        self.process.wait().expect("it is our child").code()
+    }
+}
+
+/// What the server answers on this connection before it ends it, if anything.
+pub(crate) fn answer(mut stream: TcpStream) -> Option<Answer> {
+    let mut answer = vec![];
+    // Who sends more than is read is cut off, after the answer.
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok())?;
+    Some(Answer { status, head: head.to_owned(), body: body.to_owned() })
 }
 
 impl Drop for Server<'_> {
