@@ -38,11 +38,11 @@ pub(crate) struct Arguments {
 
 /// How often the sources are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);
-/// Asks for the state of the builds, and loads the page again after a new one.
+/// Asks for the state of the builds, and loads the page again or shows the error.
 const RELOAD: &str = include_str!("serve/reload.html");
 
-/// Serves until interrupted. A build that fails is reported, and the last good one
-/// stays; only the first has to succeed.
+/// Serves until interrupted. A build that fails is reported, here and in the pages, and
+/// the last good one stays; only the first has to succeed.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     // An interrupt waits for a build in progress, which cleans up after itself.
     let (interrupt, interrupted) = channel();
@@ -68,6 +68,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         match Site::build(root, &arguments.book) {
             Ok(site) => shown.show(site),
             Err(e) => {
+                let last = Site::clone(&shown.site());
+                shown.show(Site { error: Some(format!("{e:#}")), ..last });
                 complain!("error: {e:#}\nthe last good build stays");
             }
         }
@@ -92,13 +94,15 @@ impl Shown {
     }
 }
 
-/// The last good build. It is kept in memory, so that every
+/// The last good build, and what went wrong since. It is kept in memory, so that every
 /// answer is of one build, whatever happens in the book's folder.
+#[derive(Clone)]
 struct Site {
     /// The build's time, in milliseconds: no other has the same, not even after a restart.
     build: u64,
     /// Every file by its path in URLs.
     files: BTreeMap<String, Bytes>,
+    error: Option<String>,
 }
 
 impl Site {
@@ -122,7 +126,7 @@ impl Site {
             let name = file.path().strip_prefix(&html)?;
             files.insert(name.to_string_lossy().into_owned(), bytes.into());
         }
-        Ok(Site { build, files })
+        Ok(Site { build, files, error: None })
     }
 }
 

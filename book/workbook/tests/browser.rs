@@ -11,17 +11,25 @@
 
 #[path = "browser/book.rs"]
 mod book;
+#[path = "support/checkout.rs"]
+#[allow(dead_code)] // the tests of the commands use more of it
+mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
 #[path = "browser/page.rs"]
 mod page;
 #[path = "browser/prediction.rs"]
 mod prediction;
+#[path = "support/server.rs"]
+#[allow(dead_code)]
+mod server;
 
+use checkout::Checkout;
 use chromium::Browser;
 use page::{DARK, Key, LIGHT, PHONE, Page, View};
 use prediction::{INPUT, Prediction};
 use serde_json::json;
+use server::Server;
 
 /// Lists what is wrong with a page's layout.
 const LAYOUT: &str = include_str!("browser/layout.js");
@@ -386,4 +394,53 @@ fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
     page.wait_until("document.activeElement.scrollLeft > 0");
     let shown = page.text("decodeURIComponent(location.pathname)");
     assert!(shown.ends_with(&*file.to_string_lossy()), "turned to {shown}");
+}
+
+#[test]
+fn a_served_page_shows_a_mistake_until_it_is_mended() {
+    let Some(browser) = Browser::get() else { return };
+    let checkout = Checkout::new();
+    let server = Server::start(&checkout);
+    let source = "book/src/access-patterns/coalescing.md";
+    let good = checkout.read(source);
+    for view in [LIGHT, DARK, PHONE] {
+        let mut page = Page::new(browser, view);
+        page.visit(&format!(
+            "http://{}/access-patterns/coalescing.html",
+            server.address()
+        ));
+        assert!(
+            page.holds("!document.querySelector('[role=alert]').checkVisibility()")
+        );
+        let heading = page.text("document.querySelector('h1').textContent");
+
+        checkout.write(source, &format!("{good}\n{{{{no_<b>such</b>_number}}}}\n"));
+        page.wait_until("document.querySelector('[role=alert] pre')");
+        let error =
+            page.text("document.querySelector('[role=alert] pre').textContent");
+        assert!(error.contains("no_<b>such</b>_number"), "{error}");
+        assert!(error.contains("coalescing.md:"), "{error}");
+        assert_eq!(page.text("document.querySelector('h1').textContent"), heading);
+        // It lies in the window, wherever the reader is in the page.
+        for place in ["0", "document.body.scrollHeight"] {
+            page.evaluate(&format!("scrollTo(0, {place})"));
+            assert!(page.holds(
+                "(({ top, bottom }) => top > 0 && bottom <= innerHeight + 1)(
+                     document.querySelector('[role=alert] div').getBoundingClientRect())"
+            ));
+        }
+        assert_eq!(page.texts(LAYOUT), [""; 0]);
+        assert_eq!(page.texts(CONTRAST), [""; 0]);
+        page.screenshot(&format!("mistake-{}", view.name));
+
+        checkout.write(source, &format!("{good}\nMended for {}.\n", view.name));
+        page.settle("the mended page");
+        assert!(page.holds(&format!(
+            "document.body.textContent.includes('Mended for {}')",
+            view.name
+        )));
+        assert!(
+            page.holds("!document.querySelector('[role=alert]').checkVisibility()")
+        );
+    }
 }

@@ -1229,7 +1229,7 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
 fn serve_shows_the_book_and_nothing_beside_it() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
-    let build = server.build().to_string();
+    let build = server.state().0.to_string();
     for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")]
     {
         let page = server.get(path);
@@ -1241,7 +1241,7 @@ fn serve_shows_the_book_and_nothing_beside_it() {
         assert!(page.body.trim_end().ends_with("</html>"), "{path} was cut off");
     }
     let index = fs::read_to_string(checkout.path("book/html/index.html")).unwrap();
-    assert!(!index.contains("fetch(\"/build\")"), "the finished book asks, too");
+    assert!(!index.contains("build-error"), "the finished book asks, too");
     // Everything that a page loads comes with the type that browsers insist on.
     let types =
         [("css", "text/css"), ("js", "text/javascript"), ("svg", "image/svg+xml")];
@@ -1285,7 +1285,8 @@ fn serve_shows_the_book_and_nothing_beside_it() {
 fn serve_builds_again_on_every_change_and_tells_the_pages() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
-    let first = server.build();
+    let (first, error) = server.state();
+    assert_eq!(error, None);
     let good = checkout.read(PAGE);
     checkout.write(PAGE, &format!("{good}\nA sentence that was not there.\n"));
     let second = server.wait_for_build_after(first);
@@ -1313,12 +1314,14 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
         ("[dead](nosuch.html)", "link to `nosuch.html`"),
     ];
     for (mistake, problem) in mistakes {
-        let build = server.build();
+        let (build, _) = server.state();
         let book = server.get(&format!("/{HTML}")).body;
         checkout.write(PAGE, &format!("{good}\n{mistake}\n"));
         server.wait_until_it_says(problem);
         server.wait_until_it_says("the last good build stays");
-        assert_eq!(server.build(), build);
+        let (same, error) = server.state();
+        assert_eq!(same, build);
+        assert!(error.is_some_and(|error| error.contains(problem)), "{mistake}");
         let page = server.get(&format!("/{HTML}"));
         assert_eq!(page.status, 200, "after {mistake}: {}", page.body);
         assert!(page.body == book, "{mistake}: the page is not the last good one");

@@ -85,7 +85,7 @@ fn answer(request: &Request<Incoming>, site: &Site) -> Response<Full<Bytes>> {
     } else if ![Method::GET, Method::HEAD].contains(request.method()) {
         (StatusCode::METHOD_NOT_ALLOWED, text, "405: only GET and HEAD\n".into())
     } else if request.uri().path() == "/build" {
-        let state = json!({ "build": site.build });
+        let state = json!({ "build": site.build, "error": site.error });
         (StatusCode::OK, "application/json", state.to_string().into())
     } else {
         let name = match request.uri().path().trim_start_matches('/') {

@@ -128,10 +128,14 @@ impl Page {
         let path = file.display().to_string();
         // What would end a path or escape a character in an address.
         let path = path.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
-        let url = format!("file://{path}");
+        self.visit(&format!("file://{path}"));
+    }
+
+    /// Opens an address.
+    pub(crate) fn visit(&mut self, url: &str) {
         let answer = self.call("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{url}: {}", answer["errorText"]);
-        self.settle(&url);
+        self.settle(url);
     }
 
     /// Loads the page again, as its reader would.
@@ -140,8 +144,8 @@ impl Page {
         self.settle("reloading");
     }
 
-    /// Waits until the page and its fonts are there.
-    fn settle(&mut self, what: &str) {
+    /// Waits until the page and its fonts are there, after something has it load.
+    pub(crate) fn settle(&mut self, what: &str) {
         let mut committed = false;
         loop {
             let event = self.events.recv_timeout(PATIENCE);

@@ -60,6 +60,11 @@ impl<'c> Server<'c> {
         server
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// What it said so far.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.checkout.path(LOG)).expect("the log is there")
@@ -78,12 +83,14 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Which build the server shows: what pages ask.
+    /// Which build the server shows, and the error of a later one if there is one: what
+    /// pages ask.
     #[track_caller]
-    pub(crate) fn build(&self) -> u64 {
+    pub(crate) fn state(&self) -> (u64, Option<String>) {
         let state: Value = serde_json::from_str(&self.get("/build").body)
             .expect("the state is JSON");
-        state["build"].as_u64().expect("builds have numbers")
+        let build = state["build"].as_u64().expect("builds have numbers");
+        (build, state["error"].as_str().map(str::to_owned))
     }
 
     /// Waits until the server shows another build than `last`, and returns which.
@@ -91,8 +98,9 @@ impl<'c> Server<'c> {
     pub(crate) fn wait_for_build_after(&self, last: u64) -> u64 {
         let start = Instant::now();
         loop {
-            let build = self.build();
+            let (build, error) = self.state();
             if build != last {
+                assert_eq!(error, None);
                 return build;
             }
             let said = self.said();
@@ -118,8 +126,7 @@ impl<'c> Server<'c> {
     /// A connection that waits for answers for as long as tests do.
     #[track_caller]
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream =
-            TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let stream = TcpStream::connect(self.address()).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("the time is not zero");
         stream.set_write_timeout(Some(PATIENCE)).expect("the time is not zero");
         stream
