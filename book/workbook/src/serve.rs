@@ -134,8 +134,9 @@ impl Site {
 fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     // A build writes figures itself; they are no news.
     let is_source = |e: &DirEntry| !e.path().ends_with("book/src/figures");
-    let parts = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
-    let parts = parts.into_iter().chain(["results", "experiments", "kernels"]);
+    let book = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
+    let shown = ["results", "experiments", "kernels", "scripts/baselines"];
+    let parts = book.into_iter().chain(shown);
     let entries = parts.flat_map(|part| {
         WalkDir::new(root.join(part)).into_iter().filter_entry(is_source)
     });

@@ -1301,7 +1301,9 @@ fn serve_builds_again_on_every_change_and_tells_the_pages() {
     assert!(server.get(&format!("/{HTML}")).body.contains("driver 999.1"));
 
     checkout.edit("kernels/transpose.cu", "\n", "\n// A comment in a kernel.\n");
-    server.wait_for_build_after(third);
+    let fourth = server.wait_for_build_after(third);
+    checkout.edit("scripts/baselines/pytorch.py", "\n", "\n# A comment.\n");
+    server.wait_for_build_after(fourth);
 }
 
 #[test]
