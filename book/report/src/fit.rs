@@ -26,7 +26,7 @@ impl Fit {
         // columns are of one size.
         let (mut w, mut wn, mut wnn, mut wt, mut wnt) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (bytes, seconds) in points {
-            let (n, weight) = (bytes / largest, seconds.powi(-2));
+            let (n, weight) = (bytes / largest, 1.0 / (seconds * seconds));
             w += weight;
             wn += weight * n;
             wnn += weight * n * n;

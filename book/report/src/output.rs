@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,12 +48,11 @@ impl Output {
     pub fn at(place: &Path, own: bool) -> Result<Output> {
         let named = || place.display().to_string();
         let own = own && !place.is_symlink();
-        // The folder itself, where `place` is a link to it.
-        let place = match place.canonicalize() {
-            Err(e) if e.kind() == ErrorKind::NotFound => std::path::absolute(place),
-            found => found,
-        }
-        .with_context(named)?;
+        let place = match place.is_symlink() && place.exists() {
+            true => place.canonicalize(), // the folder itself
+            false => std::path::absolute(place),
+        };
+        let place = place.with_context(named)?;
         check(&place, own)?;
         let beside = place.parent().context("there is nothing above it");
         let beside = beside.with_context(named)?;
@@ -78,7 +77,8 @@ impl Output {
         let (new, old) = (self.building(), self.folder.path().join("old"));
         let mut list = String::new();
         for file in files(&new)? {
-            list += &format!("{}\n", file.display());
+            list += &file.display().to_string().replace(MAIN_SEPARATOR, "/");
+            list += "\n";
         }
         std::fs::write(new.join(LIST), list)
             .with_context(|| new.display().to_string())?;

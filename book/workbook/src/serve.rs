@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -123,8 +123,8 @@ impl Site {
                 let follows = format!("{reload}</body>");
                 bytes = page.replacen("</body>", &follows, 1).into_bytes();
             }
-            let name = file.path().strip_prefix(&html)?;
-            files.insert(name.to_string_lossy().into_owned(), bytes.into());
+            let name = file.path().strip_prefix(&html)?.to_string_lossy();
+            files.insert(name.replace(MAIN_SEPARATOR, "/"), bytes.into());
         }
         Ok(Site { build, files, error: None })
     }

@@ -244,8 +244,10 @@ impl Span {
 /// 1, 2 and 5 × 10ⁿ around a positive number.
 fn ladder(x: f64) -> impl DoubleEndedIterator<Item = f64> {
     let decade = if x > 0.0 { x.log10().floor().min(308.0) as i32 } else { 0 };
+    // `powi` would give each system other last bits.
+    let number = |digit, n| format!("{digit}e{n}").parse().expect("it is a number");
     (decade - 1..=decade + 1)
-        .flat_map(|n| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(n)))
+        .flat_map(move |n| ["1", "2", "5"].map(|digit| number(digit, n)))
 }
 
 /// A round number: no trailing zeros, thousands separated.
