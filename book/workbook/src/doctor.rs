@@ -70,12 +70,14 @@ fn describe(monitor: &machine::Monitor) -> Result<()> {
     );
     let nvml = monitor.driver().is_some();
     let text = if nvml {
-        "found; it tells links, clocks and temperatures"
+        "found; it tells links, clocks and temperatures".to_owned()
     } else {
-        "not found (libnvidia-ml.so.1 comes with the driver): clocks and temperatures \
-         stay unknown"
+        let file = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
+        format!(
+            "not found ({file} comes with the driver): clocks and temperatures stay unknown"
+        )
     };
-    line(nvml, "NVML", text);
+    line(nvml, "NVML", &text);
     let machine: Machine = monitor.describe("here", 0)?;
     for (i, gpu) in machine.gpus.iter().enumerate() {
         let peak = gpu.memory_peak_bytes_per_second().map(units::bandwidth);

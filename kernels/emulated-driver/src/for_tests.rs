@@ -18,7 +18,7 @@
 
 #[cfg(for_tests)]
 mod nvml;
-#[cfg(for_tests)]
+#[cfg(all(for_tests, unix))] // by LD_LIBRARY_PATH
 pub(crate) mod process;
 
 use std::fs::File;

@@ -42,5 +42,5 @@ mod schedule;
 mod watch;
 mod work;
 
-#[cfg(for_tests)]
+#[cfg(all(for_tests, unix))]
 pub use for_tests::process::{FOLDER, alone};

@@ -1,7 +1,7 @@
 //! Memory in pages of one size, and how many of them there are.
 
 use lab::Result;
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 
 pub(crate) const SMALL_PAGE: usize = 4 << 10;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
@@ -10,13 +10,22 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// Memory that nobody has touched, which will have pages of `page` bytes.
 pub(crate) fn untouched(bytes: usize, page: usize) -> Result<MmapMut> {
     let memory = MmapMut::map_anon(bytes)?;
-    memory.advise(match page {
-        HUGE_PAGE => Advice::HugePage,
-        _ => Advice::NoHugePage,
-    })?;
+    ask_for(page, &memory)?;
     Ok(memory)
 }
+
+#[cfg(target_os = "linux")]
+fn ask_for(page: usize, memory: &MmapMut) -> Result<()> {
+    use memmap2::Advice::{HugePage, NoHugePage};
+    Ok(memory.advise(if page == HUGE_PAGE { HugePage } else { NoHugePage })?)
+}
 // ANCHOR_END: pages
+
+/// Other systems decide by themselves.
+#[cfg(not(target_os = "linux"))]
+fn ask_for(_page: usize, _memory: &MmapMut) -> Result<()> {
+    Ok(())
+}
 
 /// Huge pages that this process has, in bytes.
 pub(crate) fn huge_bytes() -> usize {

@@ -37,6 +37,7 @@ mod counters;
 mod end;
 mod maximum;
 mod memory;
+#[cfg(unix)] // it opens the pool by a file descriptor
 mod second_process;
 
 use std::process::ExitCode;
@@ -57,6 +58,7 @@ const MIB: usize = 1 << 20;
 const BYTES: usize = 64 * MIB;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
     if let Some(exit) = second_process::second_process() {
         return exit;
     }
@@ -73,7 +75,13 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     access::access(lab, stream, plain)?;
     maximum::limit(lab, stream, plain)?;
     maximum::current(lab, stream, plain)?;
+    #[cfg(unix)]
     second_process::share(lab, stream, plain)?;
+    #[cfg(not(unix))]
+    lab.skip(
+        Case::new("import"),
+        "this system has no file descriptors to open a pool by",
+    );
     counters::counters(lab, stream)?;
     end::destroy(lab, stream, plain)?;
     end::listing(lab, stream, plain)

@@ -43,7 +43,7 @@ fn card_of(context: &CudaContext) -> Result<Card> {
     let uuid =
         context.uuid()?.bytes.map(|byte| format!("{:02x}", byte as u8)).concat();
     let mut hash = DefaultHasher::new();
-    hash.write(&std::fs::read("/proc/self/exe")?);
+    hash.write(&std::fs::read(ranks::program()?)?);
     let program =
         format!("{} (build {:016x})", env!("CARGO_PKG_VERSION"), hash.finish());
     let options: Vec<_> = lab::workspace::arguments().skip(1).collect();

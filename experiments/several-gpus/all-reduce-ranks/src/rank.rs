@@ -1,5 +1,6 @@
 //! What every rank does, rank 0 as well as the others.
 
+use std::ffi::c_char;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// What all ranks do at the same time.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Order {
-    Connect { id: Vec<i8> },
+    Connect { id: Vec<c_char> },
     Prepare { elements: usize },
     AllReduce,
     Calls { count: usize },

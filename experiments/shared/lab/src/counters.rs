@@ -177,10 +177,11 @@ fn find_ncu() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let home =
         std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let name = if cfg!(windows) { "ncu.bat" } else { "ncu" };
     std::env::split_paths(&path)
         .chain(home)
         .chain([PathBuf::from("/usr/local/cuda/bin")])
-        .map(|folder| folder.join("ncu"))
+        .map(|folder| folder.join(name))
         .find(|file| file.is_file())
 }
 

@@ -1,19 +1,18 @@
 //! The emulated driver: where it lies, when it is used, and what its kernels did.
 //!
 //! Where there is no NVIDIA driver, or with `--emulate`, an experiment runs on an emulated
-//! GPU. The lesson does not notice: the loader finds another `libcuda.so`
+//! GPU. The lesson does not notice: the loader finds another driver library
 //! ([`load_if_needed`]). But the lab does, because an emulated GPU has no time: it then
 //! counts what the kernels did instead of timing them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::PathBuf;
 
 use cudarc::driver::sys;
 
-use crate::libraries;
+use crate::loader;
 
-/// The library, as cargo calls it.
-const FILE: &str = "libemulated_driver.so";
 /// The option that asks for it.
 pub const OPTION: &str = "--emulate";
 
@@ -22,8 +21,9 @@ pub const OPTION: &str = "--emulate";
 pub fn find() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let folder = program.parent()?;
+    let file = format!("{DLL_PREFIX}emulated_driver{DLL_SUFFIX}"); // as cargo calls it
     [folder.join("deps"), folder.to_owned()]
-        .map(|folder| folder.join(FILE))
+        .map(|folder| folder.join(&file))
         .into_iter()
         .find(|file| file.is_file())
 }
@@ -40,7 +40,7 @@ pub fn load_if_needed() {
         && let Some(driver) = find()
     {
         // Without it there is no driver, and whoever needs one says so.
-        let _ = libraries::lend_name(&driver, "libcuda.so");
+        let _ = loader::lend_name(&driver, &format!("{DLL_PREFIX}cuda{DLL_SUFFIX}"));
     }
 }
 

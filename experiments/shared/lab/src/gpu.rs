@@ -14,6 +14,9 @@ pub enum Gpus {
     Count(usize),
 }
 
+/// The driver's library, for messages.
+const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
 /// Whether there is a driver, with or without a GPU.
 pub fn has_driver() -> bool {
     // SAFETY: opens the driver library if there is one; it has no other effect.
@@ -23,10 +26,9 @@ pub fn has_driver() -> bool {
 /// Asks the driver for GPUs. Never panics, with or without a driver.
 pub fn probe() -> Gpus {
     if !has_driver() {
-        return Gpus::None(
-            "no NVIDIA driver was found (libcuda.so.1 is not on the loader's path)"
-                .into(),
-        );
+        return Gpus::None(format!(
+            "no NVIDIA driver was found ({LIBRARY} is not on the loader's path)"
+        ));
     }
     match CudaContext::device_count() {
         Ok(0) => Gpus::None("the NVIDIA driver sees no GPU".into()),

@@ -38,6 +38,7 @@ pub mod kernel;
 pub mod launch;
 pub mod lessons;
 pub mod libraries;
+mod loader;
 pub mod machine;
 pub mod machine_code;
 pub mod measure;

@@ -1,7 +1,8 @@
 //! Where the results lie, and which run of which revision of the sources this is.
 
+use std::env::consts::EXE_SUFFIX;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
@@ -26,12 +27,21 @@ pub fn root() -> Option<PathBuf> {
 
 /// Whether the file or folder belongs to this user or to the system's. On a machine with
 /// other users anybody may leave something in a folder such as `/tmp`, above our own.
+#[cfg(unix)]
 pub(crate) fn is_ours(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let owner = std::fs::metadata(path).map(|metadata| metadata.uid());
     owner.is_ok_and(|owner| {
         owner == 0 || owner == rustix::process::geteuid().as_raw()
     })
+}
+
+/// Whether the file or folder lies in this user's home, or in the folder that this user has
+/// chosen. Above it, such as in `C:\`, anybody may make folders.
+#[cfg(windows)]
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let chosen = [std::env::home_dir(), std::env::current_dir().ok()];
+    chosen.into_iter().flatten().any(|folder| path.starts_with(folder))
 }
 
 /// The folder of records: `results` of the workbook, or of the current folder.
@@ -61,7 +71,8 @@ fn command(mut arguments: impl Iterator<Item = String>) -> String {
     let mut words = vec![];
     while let Some(argument) = arguments.next() {
         if words.is_empty() {
-            words.push(argument.rsplit('/').next().unwrap_or_default().to_owned());
+            let name = argument.rsplit(is_separator).next().unwrap_or_default();
+            words.push(name.strip_suffix(EXE_SUFFIX).unwrap_or(name).to_owned());
         } else if argument == "--results" {
             arguments.next();
         } else if !argument.starts_with("--results=") {

@@ -1,7 +1,7 @@
 //! The driver's own pools: one method for each of its calls.
 
-use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
+#[cfg(unix)]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 
@@ -22,6 +22,7 @@ pub type Exported = sys::CUmemPoolPtrExportData;
 
 type Answer<T> = Result<T, DriverError>;
 
+#[cfg(unix)]
 const POSIX: Handle = Handle::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 // ANCHOR: properties
@@ -143,8 +144,9 @@ impl DriverPool {
     }
 
     /// A file descriptor, by which another process can open the pool.
+    #[cfg(unix)]
     pub fn export(&self) -> Answer<OwnedFd> {
-        let mut descriptor: c_int = -1;
+        let mut descriptor: std::ffi::c_int = -1;
         let place = (&raw mut descriptor).cast();
         // SAFETY: the pool lives; the driver writes a descriptor, which is ours.
         unsafe {
@@ -155,8 +157,9 @@ impl DriverPool {
     }
 
     /// Opens a pool of another process.
+    #[cfg(unix)]
     pub fn import(descriptor: &OwnedFd) -> Answer<DriverPool> {
-        let handle = descriptor.as_raw_fd() as usize as *mut c_void;
+        let handle = descriptor.as_raw_fd() as usize as *mut _;
         let mut pool = null_mut();
         // SAFETY: the descriptor is open; the driver writes the pool.
         unsafe {

@@ -1,6 +1,7 @@
 //! The smallest launcher: the same program again, on this host.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +12,14 @@ use crate::Place;
 
 /// How long a rank may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// This program's file. On Linux it is the one that runs, even if a new build has its path.
+pub fn program() -> std::io::Result<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok("/proc/self/exe".into()),
+        false => std::env::current_exe(),
+    }
+}
 
 /// The other ranks, started by rank 0 on its own host; none if a launcher started them. They
 /// are waited for when this is dropped; one that does not end is killed.
@@ -27,7 +36,7 @@ impl Launched {
         let place = Place { rank: 0, local_rank: 0, ranks, host, port };
         let mut launched = Launched::default();
         for rank in 1..ranks {
-            let mut command = Command::new("/proc/self/exe");
+            let mut command = Command::new(program()?);
             command
                 .args(std::env::args_os().skip(1))
                 .env("RANK", rank.to_string())

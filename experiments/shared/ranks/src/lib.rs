@@ -29,7 +29,7 @@ mod wire;
 pub use conductor::Conductor;
 pub use error::Error;
 pub use follower::Follower;
-pub use launch::Launched;
+pub use launch::{Launched, program};
 pub use place::Place;
 pub use wire::Card;
 

@@ -34,11 +34,18 @@ pub(crate) struct Who {
 
 impl Who {
     pub(crate) fn me(rank: usize) -> Who {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
-        let host =
-            host.map_or_else(|_| "?".to_owned(), |host| host.trim().to_owned());
-        Who { rank, host, process: std::process::id() }
+        Who { rank, host: host(), process: std::process::id() }
     }
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(windows)]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "?".to_owned())
 }
 
 impl std::fmt::Display for Who {

@@ -558,19 +558,13 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let io = Error::io(path);
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(&io)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".record-")
-        .permissions(permissions())
-        .tempfile_in(folder)
-        .map_err(&io)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".record-");
+    #[cfg(unix)] // records are meant to be shared, unlike other temporary files
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut file = builder.tempfile_in(folder).map_err(&io)?;
     file.write_all(bytes).map_err(&io)?;
     file.as_file().sync_all().map_err(&io)?;
     file.persist(path).map_err(|e| io(e.error))?;
     Ok(())
-}
-
-/// Records are meant to be shared, unlike other temporary files.
-fn permissions() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::Permissions::from_mode(0o644)
 }
