@@ -40,8 +40,7 @@ pub(crate) fn gather(lab: &Lab, place: Option<Place>) -> Result<Conductor> {
 /// What a rank shows: its GPU, which no other rank may have, and what all must have the
 /// same of.
 fn card_of(context: &CudaContext) -> Result<Card> {
-    let uuid =
-        context.uuid()?.bytes.map(|byte| format!("{:02x}", byte as u8)).concat();
+    let uuid = context.uuid()?.bytes.map(|byte| format!("{byte:02x}")).concat();
     let mut hash = DefaultHasher::new();
     hash.write(&std::fs::read(ranks::program()?)?);
     let program =
