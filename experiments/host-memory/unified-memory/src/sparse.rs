@@ -53,8 +53,8 @@ pub(crate) fn note_unmapped(case: Case, memory: &UnifiedSlice<u32>) -> Result<Ca
 /// How much of `words` is missing from this process' page table, as Linux tells it: 8
 /// bytes for each page of 4 KiB, of which the highest bit says that it is there.
 fn unmapped_bytes(words: &[u32]) -> std::io::Result<usize> {
-    if !cfg!(target_arch = "x86_64") {
-        return Err(ErrorKind::Unsupported.into()); // pages may have another size
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(ErrorKind::Unsupported.into()); // on ARM pages may have another size
     }
     let mut table = File::open("/proc/self/pagemap")?;
     table.seek(SeekFrom::Start(words.as_ptr() as u64 / PAGE as u64 * 8))?;
