@@ -86,7 +86,7 @@ fn what_was_counted_before_stays_with_its_date() {
     let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
     desk.run("transfer-bandwidth", "--emulate").with_code(0);
     let old = std::fs::read_to_string(&path).unwrap();
-    let old = old.replace("\"started\": \"20", "\"started\": \"19");
+    let old = old.replace("\"started\": \"20", "\"started\": \"21");
     std::fs::write(&path, &old).unwrap();
     desk.run("transfer-bandwidth", "--emulate").with_code(0);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
