@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -94,7 +94,17 @@ pub fn build(options: &Options) -> Result<Built> {
     };
     let output = Output::at(&place, own)?;
     config.build.build_dir = output.building();
+    let styles = config.html_config().unwrap_or_default();
+    let styles = styles.additional_css.into_iter().chain(styles.additional_js);
     let mut book = MDBook::load_with_config(&options.book, config)?;
+    let chapters = book.book.chapters().filter_map(|chapter| chapter.path.clone());
+    // mdBook would write outside of the folder that it builds in.
+    let leaves = |path: &PathBuf| {
+        !path.components().all(|c| matches!(c, Component::Normal(_)))
+    };
+    if let Some(path) = styles.chain(chapters).find(leaves) {
+        bail!("{} in book.toml or SUMMARY.md leaves the book", path.display());
+    }
     let built = Rc::new(RefCell::new(Built::default()));
     book.with_preprocessor(Workbook {
         options: options.clone(),
@@ -142,7 +152,8 @@ impl Preprocessor for Workbook {
             figures.store()?;
         }
         let stored = figures.changed.into_iter().map(|(path, _)| path).collect();
-        let removed = figures.stale;
+        let removed = figures.stale.into_iter().filter(|path| !path.exists());
+        let removed = removed.collect();
         *self.built.borrow_mut() = Built { stored, removed, ..expanded.built };
         Ok(book)
     }
@@ -242,11 +253,19 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     Ok(Expanded { built, pictures, machines, problems })
 }
 
+/// Whether a build has drawn the file: a picture that somebody put there has another head.
+fn is_drawn(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let id = format!("aria-labelledby=\"chart-{}", stem.trim_end_matches("-narrow"));
+    let text = record::file::read_small(path);
+    text.is_ok_and(|text| text.lines().next().is_some_and(|head| head.contains(&id)))
+}
+
 /// The figures folder against what it should be, for the machines of this build.
 struct Figures {
     /// Missing or different, with what should be there.
     changed: Vec<(PathBuf, String)>,
-    /// No chart makes them.
+    /// No chart makes them. Those that a build has drawn are removed.
     stale: Vec<PathBuf>,
 }
 
@@ -258,9 +277,11 @@ impl Figures {
         }
         let mut stale = vec![];
         for machine in &expanded.machines {
-            let Ok(entries) = std::fs::read_dir(folder.join(machine)) else {
-                continue;
-            };
+            let folder = folder.join(machine);
+            if folder.is_symlink() {
+                bail!("{} is a link; figures go into a folder", folder.display());
+            }
+            let Ok(entries) = std::fs::read_dir(folder) else { continue };
             for entry in entries {
                 let path = entry?.path();
                 let is_figure = path.extension().is_some_and(|e| e == "svg");
@@ -288,7 +309,8 @@ impl Figures {
         });
         let stale = self.stale.iter();
         changed.chain(stale.map(|path| {
-            format!("{}: no chart makes this figure; {REMEDY}", path.display())
+            let remedy = if is_drawn(path) { REMEDY } else { "move it elsewhere" };
+            format!("{}: no chart makes this figure; {remedy}", path.display())
         }))
     }
 
@@ -296,10 +318,14 @@ impl Figures {
         for (path, svg) in &self.changed {
             let folder = path.parent().unwrap_or(Path::new(""));
             std::fs::create_dir_all(folder)
+                .and_then(|()| match path.is_symlink() {
+                    true => std::fs::remove_file(path), // not what it leads to
+                    false => Ok(()),
+                })
                 .and_then(|()| std::fs::write(path, svg))
                 .with_context(|| path.display().to_string())?;
         }
-        for path in &self.stale {
+        for path in self.stale.iter().filter(|path| is_drawn(path)) {
             std::fs::remove_file(path)
                 .with_context(|| path.display().to_string())?;
         }

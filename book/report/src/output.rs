@@ -121,7 +121,7 @@ fn check(place: &Path, own: bool) -> Result<()> {
     if !place.is_dir() {
         bail!("{} is not a folder", place.display());
     }
-    let list = std::fs::read_to_string(place.join(LIST)).unwrap_or_default();
+    let list = record::file::read_small(&place.join(LIST)).unwrap_or_default();
     let made: BTreeSet<_> = list.lines().chain([LIST]).map(Path::new).collect();
     let found = files(place)?;
     if let Some(other) = found.iter().find(|file| !made.contains(file.as_path())) {

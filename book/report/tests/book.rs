@@ -84,6 +84,9 @@ fn golden(name: &str, text: &str) {
     );
 }
 
+/// The figure `old` of a chart that is gone.
+const OLD: &str = "<svg aria-labelledby=\"chart-old-wide-title\">";
+
 #[test]
 fn every_directive_on_the_reference_machine() {
     golden("copy.md", &expanded(&Fixture::new(), "copy"));
@@ -142,7 +145,7 @@ fn figures_lie_with_the_machine_that_was_measured() {
         ["h200/copies", "h200-x2/peers-of-two", "h200-x4/peers", "laptop/peers"];
     assert_eq!(wide, expected.map(|stem| folder.join(format!("{stem}.svg"))));
     // What no chart makes is stale on every reference machine.
-    fixture.write("book/src/figures/h200-x8/old.svg", "of a chart that is gone");
+    fixture.write("book/src/figures/h200-x8/old.svg", OLD);
     let built = fixture.build().unwrap();
     assert_eq!(built.removed, [folder.join("h200-x8/old.svg")]);
     assert!(built.stored.is_empty());
@@ -400,7 +403,7 @@ fn figures_are_kept_or_checked() {
     assert_eq!((unchanged.stored, unchanged.removed), (vec![], vec![]));
 
     fixture.write("book/src/figures/h200/copies.svg", "drawn by hand");
-    fixture.write("book/src/figures/h200/old.svg", "of a chart that is gone");
+    fixture.write("book/src/figures/h200/old.svg", OLD);
     fixture.write(
         "book/src/figures/elsewhere/old.svg",
         "of a machine that is not built",

@@ -12,7 +12,7 @@ use tar::Archive;
 use tempfile::TempDir;
 
 /// How large an archive may be when unpacked, and how many files it may have.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 256 << 20;
 const MAX_FILES: usize = 10_000;
 
 /// The records in the archive, in a folder that goes with this value. They are not checked,
@@ -25,7 +25,7 @@ pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
     let mut archive = Archive::new(GzDecoder::new(file).take(MAX_BYTES));
     let entries = archive.entries().with_context(|| name.clone())?;
     for (number, entry) in entries.enumerate() {
-        let what = "it is no archive of records, or it was cut off, or is larger than 1 GiB";
+        let what = "it is no archive of records, or it was cut off, or is larger than 256 MiB";
         let entry = entry.context(what).with_context(|| name.clone())?;
         if number >= MAX_FILES {
             bail!("{name}: it has more than {MAX_FILES} files");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
 use record::file::{Conflict, conflict};
-use record::{Machine, Record, Results, same_hardware};
+use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
 
 use crate::archive;
 use crate::terminal::{complain, say};
@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     replace: bool,
 }
 
+/// Nobody has more, and each becomes a folder.
+const MOST_MACHINES: usize = 16;
+
 /// Takes over every record that it may, and says of each other one why not.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let Arguments { from, name, replace } = arguments;
@@ -39,7 +42,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
         bail!("{shown} holds several machines, so --as cannot name one");
     }
-    let references = into.references()?;
+    if machines.len() > MOST_MACHINES {
+        bail!("{shown} holds more than {MOST_MACHINES} machines");
+    }
+    let mut references = into.references()?;
+    references.push(EMULATED.to_owned()); // the book shows what it counted, too
     let (mut imported, mut refused) = (0, 0);
     for machine in machines {
         let name = name.as_ref().unwrap_or(&machine);
@@ -115,10 +122,10 @@ impl<'a> Place<'a> {
         let mut record = record.with_context(|| format!("{file}: it is gone"))?;
         record.machine.name = self.name.to_owned();
         self.judge(&record).context(file)?;
-        let path = self.into.write(&record)?;
         if !self.is_reference {
             self.into.set_imported(self.name)?;
         }
+        let path = self.into.write(&record)?;
         self.staying.push((experiment.to_owned(), record.machine));
         Ok(path)
     }
@@ -132,8 +139,14 @@ impl<'a> Place<'a> {
                  --as NAME, or change the reference with --replace"
             );
         }
+        if new.is_dated_ahead() {
+            bail!("it was started on {}, which has not come yet", new.run.started);
+        }
+        if new.measurements.is_empty() && new.skipped.is_empty() {
+            bail!("it has no measurements");
+        }
         let old = match into.read(name, &new.experiment) {
-            Err(_) if *replace => None,
+            Err(_) if *replace && new.source != Source::Emulated => None,
             old => old.context("--replace replaces what cannot be read")?,
         };
         let conflict = old.and_then(|old| conflict(&old, new));

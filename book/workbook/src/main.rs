@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use record::file::visible_lines;
 
 mod archive;
 mod book;
@@ -73,7 +74,7 @@ fn main() -> ExitCode {
     match done.and_then(|code| terminal::check().map(|()| code)) {
         Ok(code) => code,
         Err(e) => {
-            terminal::complain!("error: {e:#}");
+            terminal::complain!("error: {}", visible_lines(&format!("{e:#}")));
             ExitCode::FAILURE
         }
     }

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow};
 use hyper::body::Bytes;
+use record::file::visible_lines;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::book;
@@ -70,7 +71,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             Err(e) => {
                 let last = Site::clone(&shown.site());
                 shown.show(Site { error: Some(format!("{e:#}")), ..last });
-                complain!("error: {e:#}\nthe last good build stays");
+                complain!(
+                    "error: {}\nthe last good build stays",
+                    visible_lines(&format!("{e:#}"))
+                );
             }
         }
     }

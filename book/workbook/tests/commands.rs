@@ -389,7 +389,10 @@ fn check_names_every_figure_that_is_not_what_the_records_give() {
     let stray = "book/src/figures/h200/nothing-draws-this.svg";
     checkout.edit(edited, "</svg>", "<desc>better numbers</desc></svg>");
     fs::remove_file(checkout.path(removed)).unwrap();
-    checkout.write(stray, "<svg/>\n");
+    checkout.write(
+        stray,
+        "<svg aria-labelledby=\"chart-nothing-draws-this-wide-title\">\n",
+    );
     let before = contents(&checkout.path("book/src/figures"));
 
     let remedy = "cargo workbook build";
@@ -465,6 +468,73 @@ fn output_never_removes_what_is_not_a_book() {
     fs::rename(checkout.path("book/link"), checkout.path("book/html")).unwrap();
     checkout.run("build").refuses(&["letter.txt"]);
     assert_eq!(checkout.read("precious/letter.txt"), "Dear reader");
+}
+
+/// Links, pictures of somebody's own, and pages that lie above the book.
+#[test]
+fn a_build_writes_and_removes_its_own_alone() {
+    let checkout = Checkout::new();
+    let figures = "book/src/figures/h200";
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(checkout.path(from), checkout.path(to)).unwrap();
+    };
+    checkout.write("precious/letter.txt", "Dear reader");
+    checkout.write("precious/holiday.svg", "<svg></svg>");
+    checkout.write(&format!("{figures}/sketch.svg"), "<svg>mine</svg>");
+    let drawn = format!("{figures}/allocation-pair.svg");
+    let right = checkout.read(&drawn);
+    fs::remove_file(checkout.path(&drawn)).unwrap();
+    link("precious/letter.txt", &drawn);
+    checkout.run("build").succeeds();
+    assert_eq!(checkout.read(&drawn), right);
+    assert!(!checkout.path(&drawn).is_symlink());
+    assert_eq!(checkout.read(&format!("{figures}/sketch.svg")), "<svg>mine</svg>");
+    fs::rename(checkout.path("book/src/figures/h200-x4"), checkout.path("x2"))
+        .unwrap();
+    link("precious", "book/src/figures/h200-x4");
+    checkout.run("build").refuses(&["h200-x4 is a link"]);
+    fs::remove_file(checkout.path("book/src/figures/h200-x4")).unwrap();
+    fs::rename(checkout.path("x2"), checkout.path("book/src/figures/h200-x4"))
+        .unwrap();
+
+    checkout.write("foo.html", "my own");
+    checkout.write("foo.md", "# Foo");
+    let summary = checkout.read("book/src/SUMMARY.md");
+    checkout
+        .write("book/src/SUMMARY.md", &format!("{summary}\n[Foo](../../foo.md)\n"));
+    checkout
+        .run("build")
+        .refuses(&["../../foo.md in book.toml or SUMMARY.md leaves"]);
+    checkout.write("book/src/SUMMARY.md", &summary);
+    checkout.edit(
+        "book/book.toml",
+        "\"theme/workbook.css\"",
+        "\"../../claims.toml\"",
+    );
+    checkout
+        .run("build")
+        .refuses(&["../../claims.toml in book.toml or SUMMARY.md leaves"]);
+    assert_eq!(checkout.read("foo.html"), "my own");
+    assert_eq!(checkout.read("precious/letter.txt"), "Dear reader");
+    assert_eq!(checkout.read("precious/holiday.svg"), "<svg></svg>");
+}
+
+/// What a stranger's archive says is shown as text, whatever reads it.
+#[test]
+fn an_archive_steers_no_terminal() {
+    let checkout = Checkout::new();
+    let tar = "mkdir -p a/results/m; echo '{}' > a/results/m/x.json; \
+               tar -C a --format=ustar -cf a.tar results/m/x.json";
+    let mut shell = Command::new("sh");
+    let shell = shell.current_dir(checkout.path("")).args(["-c", tar]);
+    assert!(shell.status().unwrap().success());
+    let mut bytes = fs::read(checkout.path("a.tar")).unwrap();
+    bytes[124..135].copy_from_slice(b"\x1b[31m\x1b]0;x\x07"); // the member's size
+    fs::write(checkout.path("a.tar"), bytes).unwrap();
+    let gzip = Command::new("gzip").arg(checkout.path("a.tar")).status();
+    assert!(gzip.unwrap().success());
+    let ended = checkout.run("import a.tar.gz");
+    assert!(!ended.fails(1).contains(['\u{1b}', '\u{7}']), "{ended}");
 }
 
 #[test]
@@ -1046,11 +1116,26 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         }
     };
     type Row<'a> = (&'a dyn Fn(&mut Value), &'a str, bool);
-    let rows: [Row; 4] = [
+    let profiled = |record: &mut Value| {
+        record["source"] = json!("profiled");
+        for measurement in record["measurements"].as_array_mut().unwrap() {
+            measurement["seconds"] = json!([]);
+        }
+    };
+    let empty = |record: &mut Value| {
+        (record["measurements"], record["skipped"]) = (json!([]), json!([]));
+    };
+    let ahead = |record: &mut Value| {
+        record["run"]["started"] = json!("9999-12-31T23:59:59Z")
+    };
+    let rows: [Row; 7] = [
         (&other, "was recorded on other hardware", false),
         (&quick, "holds a full run", true),
         (&earlier, "holds a later run", true),
         (&emulated, "the emulated GPU never takes its place", false),
+        (&profiled, "one is timed, the other is counted", true),
+        (&empty, "it has no measurements", false),
+        (&ahead, "9999-12-31T23:59:59Z, which has not come yet", false),
     ];
     let checkout = Checkout::new();
     for (change, why, replaceable) in rows {
@@ -1067,7 +1152,7 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         brought(&checkout, "other", "transpose", change);
         let ended = checkout.run("import brought");
         let refused = "brought/other/transpose.json: ";
-        ended.refuses(&[refused, "results/other/", why, "1 of 2 records were"]);
+        ended.refuses(&[refused, why, "1 of 2 records were"]);
         assert_eq!(checkout.read(path), before, "{why}: it was replaced");
         let taken = checkout.read("results/other/coalescing.json");
         assert!(
@@ -1084,6 +1169,21 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         assert_eq!(checkout.read(path) != before, replaceable, "{why}");
         fs::remove_dir_all(checkout.path("results/other")).unwrap();
     }
+}
+
+/// The book shows what the committed records of the emulated GPU say.
+#[test]
+fn import_leaves_what_the_emulated_gpu_counted() {
+    let checkout = Checkout::new();
+    let record = "results/emulated/coalescing.json";
+    let before = checkout.read(record);
+    checkout.write("brought/emulated/coalescing.json", &before);
+    edit_record(&checkout, "brought/emulated/coalescing.json", |record| {
+        record["run"]["revision"] = json!("forged");
+    });
+    checkout.run("import brought").refuses(&["--as NAME", "1 of 1 records were"]);
+    assert_eq!(checkout.read(record), before);
+    assert!(!checkout.path("results/emulated/imported").exists());
 }
 
 /// A stranger's records bear the name of a reference machine, as everybody's do who has one.
@@ -1195,12 +1295,12 @@ fn import_takes_records_out_of_an_archive_and_nothing_else() {
     large.unwrap().set_len(17 << 20).unwrap();
     tar("-C away -czf large.tar.gz results/other/large.json");
     let huge = fs::File::create(checkout.path("away/huge"));
-    huge.unwrap().set_len(1100 << 20).unwrap();
+    huge.unwrap().set_len(300 << 20).unwrap();
     tar("-C away -czf huge.tar.gz huge results");
     for (archive, why) in [
         ("cut.tar.gz", "it was cut off"),
         ("large.tar.gz", "other/large.json is larger than any record"),
-        ("huge.tar.gz", "is larger than 1 GiB"),
+        ("huge.tar.gz", "is larger than 256 MiB"),
     ] {
         let before = contents(&checkout.path("results"));
         checkout.run(&format!("import {archive}")).refuses(&[archive, why]);

@@ -25,6 +25,6 @@ pub(crate) fn leave(why: &str) {
 
 /// A whole line at once: other ranks may write to the same place.
 fn complain(why: &str) {
-    let line = format!("error: {why}\n");
+    let line = format!("error: {}\n", lab::visible_lines(why));
     let _ = std::io::stderr().write_all(line.as_bytes()); // or nobody is there to read it
 }

@@ -75,9 +75,11 @@ pub(crate) fn skeleton() -> Result<Option<PathBuf>> {
     };
     let is_skeleton = |record: Record| {
         let mut counters = record.measurements.iter().map(|m| &m.counters);
-        counters.all(|counters| counters.keys().eq([WINDOW]))
+        let one = counters.len() > 0;
+        one && counters.all(|counters| counters.keys().eq([WINDOW]))
     };
-    if path.exists() && !record::file::read(&path).is_ok_and(is_skeleton) {
+    let exists = path.symlink_metadata().is_ok();
+    if exists && !record::file::read(&path).is_ok_and(is_skeleton) {
         bail!(
             "{SKELETON} names {}, which something else has made: unset the variable, which \
              only --counters itself should set",
@@ -177,6 +179,7 @@ fn find_ncu() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let home =
         std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let home = home.filter(|bin| bin.is_absolute());
     let name = if cfg!(windows) { "ncu.bat" } else { "ncu" };
     std::env::split_paths(&path)
         .chain(home)

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use cudarc::driver::sys;
 
-use crate::loader;
+use crate::{loader, workspace};
 
 /// The option that asks for it.
 pub const OPTION: &str = "--emulate";
@@ -25,7 +25,7 @@ pub fn find() -> Option<PathBuf> {
     [folder.join("deps"), folder.to_owned()]
         .map(|folder| folder.join(&file))
         .into_iter()
-        .find(|file| file.is_file())
+        .find(|file| file.is_file() && workspace::is_ours_as(file, &program))
 }
 
 /// Whether experiments run on the emulated GPU here, without being asked to.

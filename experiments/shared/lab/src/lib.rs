@@ -61,6 +61,7 @@ pub use kernel::Kernel;
 pub use measure::Timed;
 pub use options::{CannotRun, Options};
 pub use program::run;
+pub use record::file::visible_lines;
 pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
 pub use session::Lab;
 pub use timing::Samples;

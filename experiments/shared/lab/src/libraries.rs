@@ -3,7 +3,7 @@
 //! The driver's libcuda is on the loader's path wherever there is a driver. NVRTC and
 //! its like come with a toolkit or as Python wheels, in folders no loader looks into
 //! and under file names (`libnccl.so.2`) that cudarc does not try. cudarc takes no paths, so
-//! the loader is made to know the file by the name that cudarc asks for ([`loader`]).
+//! the loader is made to know the file by the name that cudarc asks for (`loader`).
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,11 @@ fn folders() -> Vec<PathBuf> {
     if let Some(list) = std::env::var_os("WORKBOOK_CUDA_LIBS") {
         folders.extend(std::env::split_paths(&list));
     }
-    let of = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    // An empty one would be the current folder.
+    let of = |name: &str| {
+        let folder = std::env::var_os(name).map(PathBuf::from);
+        folder.filter(|folder| folder.is_absolute())
+    };
     // Where libraries lie in a toolkit, in an environment, and in a wheel.
     let (home, in_toolkit, in_environment, in_wheel) = match cfg!(windows) {
         true => ("CUDA_PATH", "bin", "Library/bin", "bin"),

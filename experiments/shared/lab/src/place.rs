@@ -29,6 +29,10 @@ pub(crate) fn check(
     let (name, experiment) = (&machine.name, &record.experiment);
     results.check_writable(name)?;
     let old = match results.read(name, experiment) {
+        // Nobody knows whether it was measured.
+        Err(e) if record.source == Source::Emulated => {
+            return Err(e).context("an earlier record cannot be read: delete it");
+        }
         Err(_) if options.replace => return Ok(()),
         old => old.context(REPLACEABLE)?,
     };
@@ -51,6 +55,7 @@ pub(crate) fn check(
         Conflict::EarlierOverLater => {
             "set this machine's clock, or replace it with --replace"
         }
+        Conflict::OtherSource => "replace it with --replace",
     };
     let path = results.path(name, experiment)?;
     bail!("{} {conflict}: {advice}", path.display())

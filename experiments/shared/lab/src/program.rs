@@ -15,6 +15,7 @@ use crate::place;
 use crate::session::Lab;
 use crate::terminal::Table;
 use anyhow::{Result, bail};
+use record::file::visible_lines;
 
 /// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
 /// measure, writes the record, and says in the exit code how it went
@@ -35,7 +36,8 @@ pub fn run(
     let conducted = conduct(name, kernel, options, experiment);
     let Err(e) = conducted else { return ExitCode::from(RECORDED) };
     let Some(why) = e.downcast_ref::<CannotRun>() else {
-        Table::complain(&format!("error: {}{}", gpu::explain_all(&e), hint(&e)));
+        let why = visible_lines(&gpu::explain_all(&e));
+        Table::complain(&format!("error: {why}{}", hint(&e)));
         return ExitCode::from(FAILED);
     };
     Table::complain(&format!(

@@ -14,26 +14,46 @@ use record::Run;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The workbook's top folder, found upwards from the current one, if it is ours or this
-/// program lies in it; `None` outside of it (a packed binary on a GPU machine).
+/// program was compiled in it; `None` outside of it (a packed binary on a GPU machine).
 pub fn root() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let program = std::env::current_exe().unwrap_or_default();
     let is_root = |dir: &&Path| {
-        let book = dir.join("book/book.toml");
-        book.is_file() && (program.starts_with(dir) || is_ours(&book))
+        let [book, file] = ["book", "book/book.toml"].map(|path| dir.join(path));
+        let compiled_here = program.starts_with(dir.join("target"));
+        file.is_file() && (compiled_here || is_ours(&book) && is_ours(&file))
     };
     here.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// Whether the file or folder belongs to this user or to the system's. On a machine with
-/// other users anybody may leave something in a folder such as `/tmp`, above our own.
+/// Whether the file or folder belongs to this user or to the system's, and not everybody may
+/// write there; the same of a link and of what it leads to. On a machine with other users
+/// anybody may leave something in a folder such as `/tmp`, above our own.
 #[cfg(unix)]
 pub(crate) fn is_ours(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let owner = std::fs::metadata(path).map(|metadata| metadata.uid());
-    owner.is_ok_and(|owner| {
-        owner == 0 || owner == rustix::process::geteuid().as_raw()
-    })
+    let is_our_user =
+        |owner: u32| owner == 0 || owner == rustix::process::geteuid().as_raw();
+    let itself = std::fs::symlink_metadata(path);
+    let place = std::fs::metadata(path);
+    itself.is_ok_and(|itself| is_our_user(itself.uid()))
+        && place
+            .is_ok_and(|place| is_our_user(place.uid()) && place.mode() & 0o002 == 0)
+}
+
+/// The same, or that it belongs to whom the program belongs to.
+#[cfg(unix)]
+pub(crate) fn is_ours_as(path: &Path, program: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner =
+        |path| std::fs::symlink_metadata(path).map(|metadata| metadata.uid()).ok();
+    is_ours(path) || owner(path).is_some_and(|of_it| owner(program) == Some(of_it))
+}
+
+/// The same of what lies beside a program.
+#[cfg(windows)]
+pub(crate) fn is_ours_as(_: &Path, _: &Path) -> bool {
+    true // who can write there can replace the program, too
 }
 
 /// Whether the file or folder lies in this user's home, or in the folder that this user has

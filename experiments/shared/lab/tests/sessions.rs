@@ -901,7 +901,7 @@ fn variables_are_checked_before_measuring() {
 fn arguments_and_variables_need_not_be_text() {
     let desk = Desk::new();
     let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    for experiment in ["transfer-bandwidth", "timing-pitfalls", "all-reduce-ranks"] {
+    for experiment in EXPERIMENTS {
         desk.program(experiment, "").argument(bytes).run().with_code(2);
         let program = desk.program(experiment, "").set("WORKBOOK_PATIENCE", bytes);
         program.run().with_code(1).before_measuring().saying(&["WORKBOOK_PATIENCE"]);
@@ -1013,9 +1013,39 @@ fn a_checkout_of_somebody_else_is_not_ours() {
         above
     };
     assert!(results("this user's"));
-    if std::os::unix::fs::chown(book.join("book.toml"), Some(12345), None).is_err() {
+    let file = book.join("book.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(!results("everybody's"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let give = |path: &Path| std::os::unix::fs::lchown(path, Some(12345), None);
+    if give(&file).is_err() {
         let _ = writeln!(io::stderr(), "SKIPPED: only root can give files away");
         return;
     }
     assert!(!results("another's"));
+    // Also where theirs is a link to something of the system's, or the program lies below.
+    fs::remove_file(&file).unwrap();
+    symlink("/etc/hostname", &file).unwrap();
+    give(&file).unwrap();
+    assert!(!results("another's link"));
+    let below = desk.program_elsewhere("transfer-bandwidth", "--help");
+    below.run().with_code(0);
+    let elsewhere = desk.here().parent().unwrap().join("elsewhere");
+    fs::create_dir_all(elsewhere.join("book")).unwrap();
+    fs::write(elsewhere.join("book/book.toml"), "").unwrap();
+    give(&elsewhere.join("book/book.toml")).unwrap();
+    let folder = elsewhere.join("folder");
+    fs::create_dir(&folder).unwrap();
+    let program = desk.program_elsewhere("transfer-bandwidth", "--samples 1");
+    let program = program.set("LD_LIBRARY_PATH", &*test_driver::FOLDER);
+    program.inside(&folder).run().with_code(0);
+    assert!(folder.join("results").is_dir() && !elsewhere.join("results").exists());
+    // And an emulated driver that somebody else has put beside a program of ours.
+    let driver = elsewhere.join("libemulated_driver.so");
+    let library = test_driver::FOLDER.join("libcuda.so.1").canonicalize().unwrap();
+    fs::copy(library.with_file_name("libemulated_driver.so"), &driver).unwrap();
+    let run = || desk.program_elsewhere("transfer-bandwidth", "--samples 1").run();
+    run().with_code(0);
+    give(&driver).unwrap();
+    run().with_code(77);
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const PROTOCOL: &str = "ranks 1";
 
 /// A longer line is not one of ours.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 64 << 10;
 
 /// What a rank shows when it comes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::machine::same_hardware;
 use crate::schema::{
@@ -184,7 +184,7 @@ impl Results {
     /// recorded it.
     pub fn references(&self) -> Result<Vec<String>, Error> {
         let path = self.folder.join("references.json");
-        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let text = read_small(&path).map_err(Error::io(&path))?;
         let invalid = |problem| Error::invalid(&path)((".".to_owned(), problem));
         let names: Vec<String> =
             serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
@@ -200,7 +200,7 @@ impl Results {
     /// The machine that recorded last in this checkout, if any did.
     pub fn this_machine(&self) -> Result<Option<String>, Error> {
         let path = self.this_machine_path();
-        let name = match std::fs::read_to_string(&path) {
+        let name = match read_small(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(Error::io(&path))?.trim().to_owned(),
         };
@@ -247,6 +247,9 @@ pub enum Conflict {
     /// The old one was measured, the new one is emulated.
     #[error("was measured, and a record of the emulated GPU never takes its place")]
     EmulatedOverMeasured,
+    /// One was measured and the other counted under a profiler.
+    #[error("was made otherwise: one is timed, the other is counted")]
+    OtherSource,
     /// The two were made on different hardware.
     #[error("was recorded on other hardware")]
     OtherHardware,
@@ -265,6 +268,8 @@ pub fn conflict(old: &Record, new: &Record) -> Option<Conflict> {
         Some(Conflict::EmulatedOverMeasured)
     } else if !same_hardware(&old.machine, &new.machine) {
         Some(Conflict::OtherHardware)
+    } else if old.source != new.source {
+        Some(Conflict::OtherSource)
     } else if new.run.quick && !old.run.quick {
         Some(Conflict::QuickOverFull)
     } else if started(new) < started(old) {
@@ -274,9 +279,28 @@ pub fn conflict(old: &Record, new: &Record) -> Option<Conflict> {
     }
 }
 
+impl Record {
+    /// Whether its run was started more than a day from now: its machine's clock was wrong.
+    pub fn is_dated_ahead(&self) -> bool {
+        let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+        started(self).is_some_and(|started| started > tomorrow)
+    }
+}
+
 /// When the run was started, if its date is one.
 fn started(record: &Record) -> Option<SystemTime> {
     humantime::parse_rfc3339(&record.run.started).ok()
+}
+
+/// The text of a small file of ours: a regular one of at most 1 MiB, for anything else may
+/// never end.
+pub fn read_small(path: &Path) -> std::io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MOST {
+        return Err(std::io::Error::other("not a regular file of at most 1 MiB"));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// Reads and checks one record.
@@ -490,12 +514,20 @@ fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
 }
 
 /// A text from a file or a user as a terminal may show it: hidden characters are written as
-/// their numbers.
+/// their numbers, and what is longer than a thousand characters is cut.
 pub fn visible(text: &str) -> String {
+    const MOST: usize = 1000;
     let escaped = |c: char| -> String {
         if is_hidden(c) { c.escape_unicode().collect() } else { c.into() }
     };
-    text.chars().map(escaped).collect()
+    let shown: String = text.chars().take(MOST).map(escaped).collect();
+    if text.chars().nth(MOST).is_some() { shown + "…" } else { shown }
+}
+
+/// The same of a text of several lines.
+pub fn visible_lines(text: &str) -> String {
+    let line = |line: &str| visible(line).replace("\\u{9}", "\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether the character steers a terminal, or the direction of text, or cannot be seen.

@@ -114,7 +114,7 @@ fn what_may_not_replace_a_record_silently() {
         (&earlier, &full, None),
         (&full, &emulated, Some(Conflict::EmulatedOverMeasured)),
         (&full, &emulated_other, Some(Conflict::EmulatedOverMeasured)),
-        (&emulated, &full, None),
+        (&emulated, &full, Some(Conflict::OtherSource)),
         (&emulated, &emulated, None),
     ] {
         assert_eq!(conflict(old, new), expected);
