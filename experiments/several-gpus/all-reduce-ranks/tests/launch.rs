@@ -273,8 +273,11 @@ fn what_is_wrong_in_the_environment_is_named() {
         ("RANK=0 WORLD_SIZE=2", "error: LOCAL_RANK is not set"),
         ("RANK=2 WORLD_SIZE=2", "error: RANK=2, but WORLD_SIZE=2"),
         ("SLURM_PROCID=1", "error: SLURM_NTASKS is not set"),
-        ("WORKBOOK_PATIENCE=soon", "error: WORKBOOK_PATIENCE=soon is not a number"),
-        ("WORKBOOK_PATIENCE=0", "error: WORKBOOK_PATIENCE=0 is not a number"),
+        (
+            "WORKBOOK_PATIENCE=soon",
+            "error: WORKBOOK_PATIENCE is `soon`, but may only",
+        ),
+        ("WORKBOOK_PATIENCE=0", "error: WORKBOOK_PATIENCE is `0`, but may only"),
     ] {
         let (code, said) = end(start(&folder, "", environment));
         assert_eq!(code, 1, "{said}");
