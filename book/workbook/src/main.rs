@@ -91,7 +91,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Build(arguments) => {
             ctrlc::set_handler(|| {
                 report::output::abandon();
-                std::process::exit(run::INTERRUPTED.into())
+                std::process::exit(lab::options::INTERRUPTED.into())
             })?;
             book::build(&root, &arguments)?;
         }

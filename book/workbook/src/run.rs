@@ -10,14 +10,11 @@ use anyhow::{Context, Result, bail};
 use lab::emulator;
 use lab::gpu::{self, Gpus};
 use lab::lessons::{self, Lesson};
-use lab::options::{CANNOT_RUN, RECORDED};
+use lab::options::{CANNOT_RUN, INTERRUPTED, RECORDED};
 use record::Results;
 
 use crate::book;
 use crate::terminal::say;
-
-/// What a shell reports of a program ended by Ctrl-C.
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Options of `cargo workbook run`.
 #[derive(clap::Args, Debug)]

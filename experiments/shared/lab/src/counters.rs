@@ -18,6 +18,7 @@ use cudarc::nvrtc::Ptx;
 use record::Record;
 
 use crate::emulator::Counts;
+use crate::options::INTERRUPTED;
 use crate::timing::UNGATED;
 
 /// What is counted: our name, and ncu's.
@@ -63,9 +64,6 @@ const SKELETON: &str = "WORKBOOK_COUNTERS";
 const WINDOW: &str = "window";
 /// The kernel that starts a window.
 const MARKER: &str = "workbook_window";
-
-/// What a shell reports of a program ended by Ctrl-C.
-const INTERRUPTED: i32 = 130;
 
 /// Where the program under ncu leaves its record; `None` in every other program. ncu runs it
 /// several times, so its record may be there; another file is not to be overwritten.
@@ -146,7 +144,7 @@ pub(crate) fn count() -> Result<Record> {
     let path = folder.path().to_owned();
     ctrlc::set_handler(move || {
         let _ = std::fs::remove_dir_all(&path); // the program ends, come what may
-        std::process::exit(INTERRUPTED)
+        std::process::exit(INTERRUPTED.into())
     })?;
     let (report, skeleton) =
         (folder.path().join("ncu.csv"), folder.path().join("record.json"));

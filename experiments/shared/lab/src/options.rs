@@ -8,6 +8,8 @@ pub const RECORDED: u8 = 0;
 pub const FAILED: u8 = 1;
 /// This machine cannot run the experiment: no driver, no GPU, too few GPUs.
 pub const CANNOT_RUN: u8 = 77;
+/// Exit code: interrupted by Ctrl-C, as shells report it.
+pub const INTERRUPTED: u8 = 130;
 
 /// Options of every experiment.
 #[derive(Clone, Debug, clap::Parser)]

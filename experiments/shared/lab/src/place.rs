@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result, bail};
 use record::file::{Conflict, conflict};
-use record::{Machine, Record, Results, Source, same_hardware};
+use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
 
 use crate::options::Options;
 use crate::terminal::Table;
@@ -30,7 +30,7 @@ pub(crate) fn check(
     results.check_writable(name)?;
     let old = match results.read(name, experiment) {
         // Nobody knows whether it was measured.
-        Err(e) if record.source == Source::Emulated => {
+        Err(e) if record.source == Source::Emulated && *name != EMULATED => {
             return Err(e).context("an earlier record cannot be read: delete it");
         }
         Err(_) if options.replace => return Ok(()),
