@@ -19,6 +19,7 @@ import json
 import math
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -178,9 +179,11 @@ class Lab:
                 f"the record of `{beside['experiment']}` is of another GPU than "
                 f"--device {self.device}: run an experiment on this one first"
             )
-        self._path = options.results / beside["machine"]["name"] / f"{name}.json"
+        folder = options.results / beside["machine"]["name"] / (options.label or "")
+        folder.mkdir(exist_ok=True)
+        self._path = folder / f"{name}.json"
         if not options.replace:
-            check_replacement(self._path, beside["machine"], self.quick)
+            check_replacement(self._path, beside["machine"], self.quick, options.label)
         now = datetime.now(timezone.utc)
         self._record: dict[str, Any] = {
             "schema": beside["schema"],
@@ -192,6 +195,7 @@ class Lab:
                 "revision": beside["run"]["revision"],
                 "dirty": beside["run"]["dirty"],
                 "quick": self.quick,
+                **({"label": options.label} if options.label else {}),
             },
             "software": {
                 **beside["software"],
@@ -426,7 +430,7 @@ def newest_record(results: Path, machine: str | None) -> dict[str, Any]:
         name = machine or (results / "this-machine").read_text("utf-8").strip()
     except OSError:
         name = ""
-    paths = (results / name).glob("*.json") if name else []
+    paths = (results / name).rglob("*.json") if name else []
     records = [read_record(path) for path in paths if path.stem not in baselines()]
     records = [record for record in records if record["source"] == "measured"]
     if not records:
@@ -437,12 +441,23 @@ def newest_record(results: Path, machine: str | None) -> dict[str, Any]:
     return max(records, key=lambda record: record["run"]["started"])
 
 
-def check_replacement(path: Path, machine: dict[str, Any], quick: bool) -> None:
+def label_name(name: str) -> str:
+    """A name that is safe as a folder's, as the record crate has it."""
+    if not re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", name):
+        raise argparse.ArgumentTypeError("take lower-case letters, digits and hyphens")
+    return name
+
+
+def check_replacement(
+    path: Path, machine: dict[str, Any], quick: bool, label: str | None
+) -> None:
     """A record must not silently be replaced by one of other hardware, nor a full one by
-    a quick one.
+    a quick one, nor one that was given a label by any.
     """
     if not path.exists():
         return
+    if label:
+        raise Failed(f"{path} is there already: take another label than {label}")
     old = read_record(path)
 
     def hardware(machine: dict[str, Any]) -> list[Any]:
@@ -539,6 +554,7 @@ def parser() -> argparse.ArgumentParser:
     option("baseline", choices=baselines(), help="the library to measure")
     option("--device", type=int, default=0, metavar="N", help="GPU to measure")
     option("--machine", metavar="NAME", help="folder of this machine's records")
+    option("--label", type=label_name, metavar="NAME", help="keep this run beside others")
     option(
         "--samples",
         type=positive,

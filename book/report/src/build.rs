@@ -13,12 +13,13 @@ use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
 
-use crate::claims::Claims;
-use crate::expand::{self, Context};
+use crate::claims::{Claim, Claims, Entry, Verdict};
+use crate::expand::{self, Context, Text};
 use crate::figure::Picture;
 use crate::includes;
 use crate::links;
 use crate::output::Output;
+use crate::page::Page;
 use crate::records::{Records, Unused};
 
 /// Where a book's parts lie, and what to do with its figures.
@@ -182,33 +183,14 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let references = results.references()?;
     let records =
         Records::load(&results, &references, options.this_machine.as_deref())?;
-    let claims = std::fs::read_to_string(&options.claims)
-        .with_context(|| options.claims.display().to_string())?;
     let claims_name = options.claims.file_name().unwrap_or_default().display();
-    let claims =
-        Claims::parse(&claims).map_err(|e| anyhow!("{claims_name}: {e}"))?;
+    let claims = claims(options)?;
 
     let src = options.book.join(&config.book.src);
+    let (pages, texts, mut problems) = read(book, &src, options, &records);
     let with_own = records.with_own();
     let is_draft = |page: &str| options.drafts.contains(page);
     let records_of = |page: &str| if is_draft(page) { &with_own } else { &records };
-    let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
-    for chapter in book.chapters() {
-        if let Some(path) =
-            chapter.source_path.as_ref().and_then(|path| path.to_str())
-        {
-            let (page, text, found) = expand::read(
-                path,
-                &chapter.content,
-                &src,
-                records_of(path),
-                is_draft(path),
-            );
-            pages.push(page);
-            texts.push(text);
-            problems.extend(found);
-        }
-    }
     let mut ids = BTreeSet::new();
     for text in &texts {
         let repeated = text.named().filter(|id| !ids.insert(id.to_string()));
@@ -251,6 +233,57 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let broken = records.broken.clone();
     let built = Built { pages, this_machine, unused, broken, ..Built::default() };
     Ok(Expanded { built, pictures, machines, problems })
+}
+
+/// The pages of `book`, whose folder is `src`, and what is wrong with them.
+fn read(
+    book: &Book,
+    src: &Path,
+    options: &Options,
+    records: &Records,
+) -> (Vec<Page>, Vec<Text>, Vec<String>) {
+    let with_own = records.with_own();
+    let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
+    for chapter in book.chapters() {
+        if let Some(path) =
+            chapter.source_path.as_ref().and_then(|path| path.to_str())
+        {
+            let draft = options.drafts.contains(path);
+            let records = if draft { &with_own } else { records };
+            let (page, text, found) =
+                expand::read(path, &chapter.content, src, records, draft);
+            pages.push(page);
+            texts.push(text);
+            problems.extend(found);
+        }
+    }
+    (pages, texts, problems)
+}
+
+/// The verdicts on the claims that these records can try.
+pub(crate) fn verdicts(
+    options: &Options,
+    records: &Records,
+) -> Result<Vec<(Claim, Verdict)>> {
+    let config = Config::from_disk(options.book.join("book.toml"))?;
+    let src = options.book.join(&config.book.src);
+    let book = MDBook::load_with_config(&options.book, config)?.book;
+    // What another machine lacks is wrong with a book that it is the reference of, and is no
+    // matter here.
+    let (pages, _, _) = read(&book, &src, options, records);
+    let (ledger, _) = claims(options)?.judge(&pages);
+    let tried = ledger.entries.into_iter().filter(|entry| {
+        let Entry { claim, measured, .. } = entry;
+        !claim.tests.is_empty() && claim.tests.len() == measured.len()
+    });
+    Ok(tried.map(|entry| (entry.claim, entry.verdict.reference)).collect())
+}
+
+fn claims(options: &Options) -> Result<Claims> {
+    let claims = std::fs::read_to_string(&options.claims)
+        .with_context(|| options.claims.display().to_string())?;
+    let name = options.claims.file_name().unwrap_or_default().display();
+    Claims::parse(&claims).map_err(|e| anyhow!("{name}: {e}"))
 }
 
 /// Whether a build has drawn the file: a picture that somebody put there has another head.

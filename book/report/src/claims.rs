@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::block;
+use crate::estimate::Estimate;
 use crate::expression::{Operand, evaluate};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::Both;
+use crate::records::{Alike, Both};
 use crate::unit::Unit;
 
 /// `claims.toml`.
@@ -114,6 +115,8 @@ pub enum Verdict {
     SameDirection,
     /// A number of other hardware.
     DependsOnTheMachine,
+    /// Its runs differ too much to say.
+    Undecided,
     /// Measured, and not so.
     Refuted,
     /// Wrong as it stands.
@@ -131,6 +134,7 @@ impl Verdict {
             Verdict::Reproduced => "reproduced",
             Verdict::SameDirection => "same direction",
             Verdict::DependsOnTheMachine => "depends on the machine",
+            Verdict::Undecided => "undecided",
             Verdict::Refuted => "refuted",
             Verdict::Erratum => "erratum",
             Verdict::NotYetMeasured => "not yet measured",
@@ -144,6 +148,12 @@ impl Verdict {
             Verdict::Outside => "verdict-outside".to_owned(),
             other => format!("verdict-{}", other.words().replace(' ', "-")),
         }
+    }
+}
+
+impl Alike for Verdict {
+    fn is_like(&self, other: &Verdict) -> bool {
+        self == other
     }
 }
 
@@ -172,7 +182,17 @@ impl Test {
     }
 
     /// What a measured value makes of it.
-    fn verdict(&self, measured: f64, unit: &Unit) -> Verdict {
+    fn verdict(&self, measured: &Estimate, unit: &Unit) -> Verdict {
+        let verdicts = [measured.low, measured.value, measured.high]
+            .map(|value| self.verdict_on(value, unit));
+        match verdicts {
+            [low, middle, high] if low == middle && middle == high => middle,
+            _ => Verdict::Undecided,
+        }
+    }
+
+    /// The same if it were known exactly.
+    fn verdict_on(&self, measured: f64, unit: &Unit) -> Verdict {
         let claimed = self.value(unit);
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
@@ -346,8 +366,8 @@ impl Claim {
         }
         if !self.tests.is_empty() {
             let tests = self.tests.iter().zip(measured);
-            let verdicts = tests.map(|(test, Quantity { unit, value })| {
-                value.clone().map(|measured| test.verdict(measured, unit))
+            let verdicts = tests.map(|(test, Quantity { unit, value, .. })| {
+                value.clone().map(|measured| test.verdict(&measured, unit))
             });
             let worst = verdicts.reduce(|a, b| a.and(b, Verdict::max));
             // No verdict at all means that the build fails with the reason.

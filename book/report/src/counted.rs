@@ -20,11 +20,13 @@ use serde::Deserialize;
 
 use crate::block;
 use crate::html::escape;
+use crate::metric::Metric;
 use crate::names::{self, Names, OfARow};
 use crate::page::Page;
 use crate::records::{self, Recorded, Records};
 use crate::select::{self, Filter};
 use crate::table::{self, Cell, Row};
+use crate::unit::Unit;
 
 /// A `counted` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -79,7 +81,7 @@ impl Count {
     }
 
     /// Its column: sectors or passes of a request in the mean; none without a request.
-    fn column(self) -> Column {
+    fn column(self) -> Column<'static> {
         let [heading, requests, pieces] = self.names();
         let show = move |m: &Measurement| {
             let count = |name| m.counters.get(name).map(|count| *count as f64);
@@ -91,7 +93,7 @@ impl Count {
 }
 
 /// A column that stands in each row: its head, and what it shows of a measurement.
-type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
+type Column<'r> = (&'static str, Box<dyn Fn(&Measurement) -> Option<String> + 'r>);
 
 /// A record, and the columns made from it.
 struct Part<'r> {
@@ -99,7 +101,7 @@ struct Part<'r> {
     record: &'r Recorded,
     filter: Filter,
     rows: Vec<OfARow<'r>>,
-    columns: Vec<Column>,
+    columns: Vec<Column<'r>>,
 }
 
 impl Part<'_> {
@@ -140,6 +142,10 @@ impl Block {
         names.check(&self.filter.and(&self.emulated).all(&emulated)?)?;
         let label = &machine.label;
         let counts = || self.counts.iter().map(|count| count.column()).collect();
+        let bandwidth = |m: &Measurement| {
+            let found = Metric::Bandwidth.of(measured, m).ok();
+            found.map(|bandwidth| bandwidth.print(&Unit::Bandwidth))
+        };
         let bandwidth: Vec<Column> = vec![("Bandwidth", Box::new(bandwidth))];
         let part = |head: String, record, further, columns| {
             let filter = self.filter.and(further);
@@ -186,8 +192,4 @@ impl Block {
         }
         html
     }
-}
-
-fn bandwidth(m: &Measurement) -> Option<String> {
-    m.bandwidth_bytes_per_second().map(units::bandwidth)
 }

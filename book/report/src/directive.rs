@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use crate::condition::Condition;
 use crate::{counted, figure, goals, prediction, table};
 
 /// Something that is replaced.
@@ -15,6 +16,10 @@ use crate::{counted, figure, goals, prediction, table};
 pub enum Directive {
     /// `{{name}}`: a quantity of the page.
     Quantity(String),
+    /// `{{if CONDITION}}`: what follows, up to `{{end}}`, is said under a condition.
+    If(Condition),
+    /// `{{end}}`.
+    End,
     /// `{{provenance}}`: where the page's numbers come from.
     Provenance,
     /// `{{verdict ID}}`: a claim's badge.
@@ -57,16 +62,26 @@ pub struct Found<T> {
 impl Directive {
     /// Whether it becomes a block of HTML, and not a part of a sentence.
     pub fn is_block(&self) -> bool {
-        !matches!(self, Directive::Quantity(_) | Directive::Verdict(_))
+        !matches!(
+            self,
+            Directive::Quantity(_)
+                | Directive::Verdict(_)
+                | Directive::If(_)
+                | Directive::End
+        )
     }
 
     fn inline(braced: &str) -> Result<Directive, String> {
         let text =
             braced.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
         let text = text.ok_or("has no closing braces on its line")?;
+        if let Some(condition) = text.trim_start().strip_prefix("if ") {
+            return Ok(Directive::If(Condition::parse(condition)?));
+        }
         let words: Vec<&str> = text.split_whitespace().collect();
         Ok(match *words.as_slice() {
             ["provenance"] => Directive::Provenance,
+            ["end"] => Directive::End,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
@@ -179,7 +194,9 @@ fn check_id(id: &str) -> Result<(), String> {
 fn braces(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut found = vec![];
     for (start, _) in text.match_indices("{{") {
-        let escaped = text[..start].ends_with('\\');
+        let within =
+            found.last().is_some_and(|last: &Range<usize>| last.contains(&start));
+        let escaped = within || text[..start].ends_with('\\');
         let in_code = code.iter().any(|range| range.contains(&start));
         if escaped || in_code || text[start..].starts_with("{{#") {
             continue;

@@ -8,8 +8,8 @@ use crate::directive::{self, Directive, Found};
 use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
-use crate::records::Records;
-use crate::{html, includes, provenance, scorecard};
+use crate::records::{Both, Here, Records};
+use crate::{condition, html, includes, provenance, scorecard};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -117,9 +117,18 @@ impl Text {
         let Text { path, text, directives, .. } = self;
         let mut problems = Problems { path, text, found: vec![] };
         let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
+        let mut open: Option<Both<bool>> = None; // the condition of what is being said
         for Found { range, name, what } in directives {
             out += &text[end..range.start];
-            match self.replace(what, page, context, &mut pictures) {
+            if open.is_some() && text[end..range.start].contains("\n\n") {
+                problems.at(
+                    range.start,
+                    name,
+                    "an `{{if}}` ends in its paragraph: `{{end}}`",
+                );
+                open = None;
+            }
+            match self.replace(what, page, context, &mut open, &mut pictures) {
                 // HTML ends with a line break; with the directive's own that makes the
                 // blank line after which Markdown goes on.
                 Ok(html) => out += &html,
@@ -127,13 +136,20 @@ impl Text {
                     if let Directive::Prediction(block) = what {
                         out += &block.question();
                     }
-                    out += if what.is_block() { PENDING_BLOCK } else { PENDING };
+                    out += match what {
+                        Directive::If(_) | Directive::End => "",
+                        what if what.is_block() => PENDING_BLOCK,
+                        _ => PENDING,
+                    };
                 }
                 Err(problem) => problems.at(range.start, name, &problem),
             }
             end = range.end;
         }
         out += &text[end..];
+        if open.is_some() {
+            problems.at(end, "`{{if}}`", "has no `{{end}}`");
+        }
         if self.draft {
             let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
             out.insert_str(below_the_title, DRAFT);
@@ -146,14 +162,30 @@ impl Text {
         directive: &Directive,
         page: &Page,
         context: &Context,
+        open: &mut Option<Both<bool>>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
         let Context { records, ledger, pages } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
-            Directive::Quantity(name) => {
-                page.quantities.value(name, records, html::inline)?
+            Directive::Quantity(name) => match open {
+                Some(Both { here: Here::Has(false), .. }) => {
+                    page.quantities.value_elsewhere(name, html::inline)?
+                }
+                _ => page.quantities.value(name, records, html::inline)?,
+            },
+            Directive::If(condition) => {
+                if open.is_some() {
+                    return Err("stands within another".to_owned());
+                }
+                let found = condition.holds(&page.quantities, records)?;
+                let found = open.insert(found);
+                condition::before(found, records)
+            }
+            Directive::End => {
+                let found = open.take().ok_or("has no `{{if}}` before it")?;
+                condition::after(&found).to_owned()
             }
             Directive::Verdict(id) => {
                 scorecard::badge(ledger.entry(id)?, records, &root)
@@ -246,6 +278,8 @@ fn needs_records(directive: &Directive, page: &Page) -> bool {
             block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
         }
         Directive::Provenance
+        | Directive::If(_)
+        | Directive::End
         | Directive::Chart(_)
         | Directive::Table(_)
         | Directive::Counted(_) => true,

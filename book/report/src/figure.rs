@@ -1,7 +1,6 @@
 //! `chart` blocks: the figure on the page. Which point lies where is for [`crate::plot`],
 //! what a chart looks like for [`crate::chart`].
 
-use record::Record;
 use serde::Deserialize;
 
 use crate::block;
@@ -10,7 +9,7 @@ use crate::html::{escape, prose};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
-use crate::records::Records;
+use crate::records::{Recorded, Records};
 use crate::unit::Unit;
 
 /// A `chart` block.
@@ -132,7 +131,7 @@ impl Block {
 
     fn html(
         &self,
-        record: &Record,
+        record: &Recorded,
         figure: &Figure,
         beside: bool,
         title: &str,

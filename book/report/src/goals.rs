@@ -1,6 +1,6 @@
 //! `goals` blocks: what was to be reached, whether it was, and what limits it. Whether a
-//! goal is met is never written: it follows from a quantity of the page. Goals are set for
-//! the reference machines; another machine's numbers are shown and not judged.
+//! goal is met is never written: it follows from a quantity of the page, for the reference
+//! machines, for which goals are set, and for the reader's.
 //!
 //! ```toml
 //! [[goal]]
@@ -15,15 +15,16 @@
 //!
 //! A time is to be `at_most` something.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use crate::block;
+use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Both, Here, Records};
+use crate::records::{Alike, Both, Records};
 
 /// A `goals` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,6 +32,15 @@ use crate::records::{Both, Here, Records};
 pub struct Block {
     #[serde(rename = "goal")]
     goals: Vec<Goal>,
+}
+
+/// What became of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Met,
+    Missed,
+    /// Its runs differ too much to say.
+    Undecided,
 }
 
 /// One goal. In `ceiling` and `limit`, `{{name}}` is a quantity of the page.
@@ -72,25 +82,27 @@ impl Block {
         pages: &[Page],
         root: &str,
     ) -> Result<String, String> {
-        let (mut rows, mut met) = (String::new(), 0);
+        let (mut rows, mut counts) = (String::new(), BTreeMap::new());
         let mut from = BTreeSet::new();
         for goal in &self.goals {
             let (html, verdict) = goal
                 .expand(records, page, pages, root)
                 .map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
             rows += &html;
-            met += usize::from(verdict.reference);
+            *counts.entry(*verdict.first()).or_insert(0) += 1;
             from.extend(verdict.from);
         }
+        let counts =
+            counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         Ok(format!(
-            "<p class=\"counts\">{} goals for the {}: {met} met, {} missed.</p>\n\
+            "<p class=\"counts\">{} goals, set for the {}: {}.</p>\n\
              <div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
              <th scope=\"col\">Goal</th><th scope=\"col\" class=\"number\">Achieved</th>\
              <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
              </tr></thead>\n{rows}</table>\n</div>\n",
             self.goals.len(),
             escape(&records.label(&from)),
-            self.goals.len() - met,
+            counts.collect::<Vec<_>>().join(", "),
         ))
     }
 }
@@ -117,21 +129,14 @@ impl Goal {
         page: &Page,
         pages: &[Page],
         root: &str,
-    ) -> Result<(String, Both<bool>), String> {
-        let (Quantity { unit, value }, scale) =
+    ) -> Result<(String, Both<Outcome>), String> {
+        let (Quantity { unit, value, .. }, scale) =
             page.quantities.in_unit(&self.achieved, &self.unit)?;
         let (bound, least) = self.bound()?;
         let required = bound * scale;
-        let met = match least {
-            true => value.reference >= required,
-            false => value.reference <= required,
-        };
+        let verdict =
+            value.clone().map(|achieved| Outcome::of(&achieved, required, least));
         let at_most = if least { "" } else { "at most " };
-        let here = match value.here {
-            Here::Same => Here::Same,
-            Here::Lacking | Here::Has(_) => Here::Lacking, // not judged
-        };
-        let verdict = Both { reference: met, from: value.from.clone(), here };
         let ceiling = page.quantities.prose(&self.ceiling, records)?;
         let limit = page.quantities.prose(&self.limit, records)?;
         let explained = find(pages, &self.page).ok_or_else(|| {
@@ -146,15 +151,39 @@ impl Goal {
             prose(&self.what),
             page.quantities.value(&self.achieved, records, escape)?,
             escape(&unit.print(required)),
-            verdict.sentence(records, |met, _| badge(*met).to_owned()),
+            verdict.sentence(records, |met, _| met.badge()),
         );
         Ok((html, verdict))
     }
 }
 
-fn badge(met: bool) -> &'static str {
-    match met {
-        true => "<span class=\"verdict goal-met\">met</span>",
-        false => "<span class=\"verdict goal-missed\">missed</span>",
+impl Alike for Outcome {
+    fn is_like(&self, other: &Outcome) -> bool {
+        self == other
+    }
+}
+
+impl Outcome {
+    /// What an estimate makes of a goal: `bound` is the least it may be, or the most.
+    fn of(achieved: &Estimate, bound: f64, least: bool) -> Outcome {
+        let meets = |value: f64| if least { value >= bound } else { value <= bound };
+        match (meets(achieved.low), meets(achieved.high)) {
+            (true, true) => Outcome::Met,
+            (false, false) => Outcome::Missed,
+            _ => Outcome::Undecided,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Outcome::Met => "met",
+            Outcome::Missed => "missed",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    fn badge(self) -> String {
+        let word = self.word();
+        format!("<span class=\"verdict goal-{word}\">{word}</span>")
     }
 }

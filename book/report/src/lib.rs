@@ -16,10 +16,12 @@
 //! | [`records`] | the records of the reference machine and of this one |
 //! | [`select`] | some of a record's measurements |
 //! | [`metric`] | the numbers of one measurement |
+//! | [`estimate`] | a number out of several runs, and how well it is known |
 //! | [`query`] | a number of a machine's records, in the words of a page |
 //! | [`fit`] | the line *latency + bytes / bandwidth* through measured times |
 //! | [`mod@unit`] | what a number is of, and how it is printed |
 //! | [`expression`] | arithmetic on numbers, quantities and queries |
+//! | [`condition`] | what has to hold for a sentence to be shown |
 //! | [`quantity`] | the named numbers of a page, measured or computed |
 //! | **what they become** | |
 //! | [`names`] | what parameters and their values are called, and in which order they stand |
@@ -33,6 +35,7 @@
 //! | [`provenance`] | where the numbers come from, in a line or in full |
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, scorecard, errata |
+//! | [`mod@compare`] | two machines against each other |
 //! | [`html`] | text that is safe in a page |
 //!
 //! A page is expanded in three steps, each over the whole book before the next: find the
@@ -44,8 +47,11 @@ pub mod block;
 pub mod build;
 pub mod chart;
 pub mod claims;
+pub mod compare;
+pub mod condition;
 pub mod counted;
 pub mod directive;
+pub mod estimate;
 pub mod expand;
 pub mod expression;
 pub mod figure;

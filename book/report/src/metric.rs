@@ -4,6 +4,8 @@ use record::statistics::CONFIDENCE;
 use record::{Measurement, Parameter, Record, Span, Statistics};
 use serde::Deserialize;
 
+use crate::estimate::{Estimate, Runs};
+use crate::records::Recorded;
 use crate::unit::Unit;
 
 /// A number of one measurement.
@@ -42,17 +44,6 @@ pub enum Metric {
 const OF_A_SPAN: [&str; 3] = ["start", "end", "duration"];
 /// The readings of a series.
 const OF_A_SERIES: [&str; 4] = ["first", "last", "max", "min"];
-
-/// A number with the 95 % interval it is known in; both ends equal it where it is exact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// The number.
-    pub value: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end of its interval.
-    pub high: f64,
-}
 
 impl TryFrom<String> for Metric {
     type Error = String;
@@ -136,8 +127,27 @@ impl Metric {
         matches!(self, Metric::Time | Metric::Bandwidth | Metric::ShareOfPeak)
     }
 
-    /// The number, with its interval.
-    pub fn of(&self, record: &Record, m: &Measurement) -> Result<Estimate, String> {
+    /// The number over all runs that measured it, with its interval.
+    pub fn of(
+        &self,
+        record: &Recorded,
+        m: &Measurement,
+    ) -> Result<Estimate, String> {
+        Ok(self.runs(record, m)?.estimate())
+    }
+
+    /// The number in each run that has it; the newest must.
+    pub fn runs(&self, record: &Recorded, m: &Measurement) -> Result<Runs, String> {
+        let newest = (record.run.label.clone(), self.in_run(record, m)?);
+        let others = record.others(m).filter_map(|(run, m)| {
+            Some((run.run.label.clone(), self.in_run(run, m).ok()?))
+        });
+        Runs::of([newest].into_iter().chain(others))
+            .ok_or_else(|| "there is no run".to_owned())
+    }
+
+    /// The number in one run, with the interval that it is known in there.
+    fn in_run(&self, record: &Record, m: &Measurement) -> Result<Estimate, String> {
         let exact = |value: f64| (value, value, value);
         let per_time = |s: Statistics, quantity: f64| {
             (quantity / s.median, quantity / s.high, quantity / s.low)
@@ -192,7 +202,7 @@ impl Metric {
             Some((value, low, high))
                 if value.is_finite() && low.is_finite() && high.is_finite() =>
             {
-                Ok(Estimate { value, low, high })
+                Ok(Estimate { low, high, ..Estimate::exact(value) })
             }
             Some(_) => Err(format!("`{}` is not a finite number", self.name())),
             None => Err(format!("this measurement has no `{}`", self.name())),
@@ -217,18 +227,22 @@ impl Metric {
     /// The number with how well it is known, in words; plain if it is exact.
     pub fn in_words(&self, m: &Measurement, estimate: &Estimate) -> String {
         let unit = self.unit();
-        let value = unit.print(estimate.value);
+        let value = estimate.print(&unit);
         let (true, Some(s)) = (self.is_timed(), m.statistics()) else {
             return value;
         };
-        let interval = if s.confidence >= CONFIDENCE {
-            "95 % interval of the median"
-        } else {
-            "all samples"
+        let of = match estimate.runs {
+            1 => {
+                format!("one run, median of {}", Unit::Number.print(s.count as f64))
+            }
+            runs => format!("median of {runs} runs"),
+        };
+        let interval = match estimate.runs == 1 && s.confidence < CONFIDENCE {
+            true => "all samples",
+            false => "95 % interval",
         };
         format!(
-            "{value} (median of {}; {interval}: {} to {})",
-            Unit::Number.print(s.count as f64),
+            "{value} ({of}; {interval}: {} to {})",
             unit.print(estimate.low),
             unit.print(estimate.high)
         )

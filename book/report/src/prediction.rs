@@ -44,7 +44,7 @@ impl Block {
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
         let (name, typed) = self.quantity()?;
-        let Quantity { unit, value } = page.quantities.get(name)?;
+        let Quantity { unit, value, .. } = page.quantities.get(name)?;
         let scale = unit.scale_of(typed).ok_or_else(|| {
             format!("the answer is in `{}`, not `{typed}`", unit.symbol())
         })?;
@@ -71,10 +71,10 @@ impl Block {
                 format!(" data-figure=\"figure-{id}\"")
             }
         };
-        let answer = *value.first();
+        let answer = value.first();
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
-             aria-label=\"Your prediction\" data-answer=\"{answer}\" data-scale=\"{scale}\" \
+             aria-label=\"Your prediction\" data-answer=\"{middle}\" data-scale=\"{scale}\" \
              data-answer-text=\"{text}\" data-unit=\"{typed}\"{figure}>\n\
              {question}\
              <form><label for=\"guess-{id}\">Your prediction</label> \
@@ -87,11 +87,12 @@ impl Block {
              <p>Measured: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
-            text = escape(&unit.print(answer)),
+            middle = answer.value,
+            text = escape(&answer.print(unit)),
             typed = escape(typed),
             question = self.question(),
             measured =
-                value.sentence(records, |value, _| escape(&unit.print(*value))),
+                value.sentence(records, |value, _| escape(&value.print(unit))),
             explain = prose(&self.explain),
         ))
     }

@@ -4,21 +4,25 @@
 use record::{KernelOrigin, Record, Source, units};
 
 use crate::html::escape;
-use crate::records::counted;
+use crate::records::{Recorded, counted};
 use crate::select::Filter;
 use crate::unit::Unit;
 
-/// One line: GPUs, date, revision, command. Then what `filter` would have shown but the
-/// machine could not measure.
-pub fn line(record: &Record, filter: &Filter) -> String {
+/// One line: GPUs, how many runs, dates, revisions, command. Then what `filter` would have shown
+/// but the machine could not measure.
+pub fn line(record: &Recorded, filter: &Filter) -> String {
     let gpu =
         record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
     let gpu = counted(gpu, record.machine.gpus.len());
     let mut line = format!(
-        "<span class=\"provenance\">{} · {} · {} · <code>{}</code>{}</span>",
+        "<span class=\"provenance\">{} · {}{} · {} · <code>{}</code>{}</span>",
         escape(&gpu),
-        escape(&day(&record.run.started)),
-        escape(&revision(record)),
+        match record.runs().count() {
+            1 => String::new(),
+            runs => format!("{runs} runs · "),
+        },
+        escape(&of_runs(record, |run| day(&run.run.started))),
+        escape(&of_runs(record, revision)),
         escape(&record.run.command),
         match (record.source, record.run.quick) {
             (Source::Emulated, _) => " · smaller sizes",
@@ -38,8 +42,16 @@ pub fn line(record: &Record, filter: &Filter) -> String {
     line
 }
 
+/// What `of` says of the runs, each once.
+fn of_runs(record: &Recorded, of: impl Fn(&Record) -> String) -> String {
+    let mut all: Vec<String> = record.runs().map(of).collect();
+    all.sort();
+    all.dedup();
+    all.join(", ")
+}
+
 /// A definition list with everything a stranger needs to judge the numbers.
-pub fn full(record: &Record, beside: bool) -> String {
+pub fn full(record: &Recorded, beside: bool) -> String {
     let class = if beside { "provenance beside" } else { "provenance" };
     let mut list = format!(
         "<dl class=\"{class}\" data-machine=\"{}\">\n",
@@ -54,7 +66,7 @@ pub fn full(record: &Record, beside: bool) -> String {
     list + "</dl>\n"
 }
 
-fn facts(record: &Record) -> Vec<(&'static str, String)> {
+fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
     let machine = &record.machine;
     let mut facts = vec![];
     let in_words =
@@ -128,15 +140,26 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    let minute: String = record.run.started.chars().take(16).collect();
-    facts.push(("Recorded", format!("{} UTC", minute.replace('T', " "))));
-    facts.push(("Sources", revision(record)));
-    facts.push(("Command", record.run.command.clone()));
-    facts.push(("Samples", samples(record)));
-    let throttled = record.gpu_after.throttle_reasons.as_deref().unwrap_or_default();
-    if !throttled.is_empty() {
-        facts.push(("Clocks were held back by", throttled.join(", ")));
+    for run in record.runs() {
+        let minute: String = run.run.started.chars().take(16).collect();
+        let label = run.run.label.iter().map(|label| format!("{label}: "));
+        facts.push((
+            "Recorded",
+            format!(
+                "{}{} UTC, {}, {}",
+                label.collect::<String>(),
+                minute.replace('T', " "),
+                revision(run),
+                samples(run)
+            ),
+        ));
+        let throttled =
+            run.gpu_after.throttle_reasons.as_deref().unwrap_or_default();
+        if !throttled.is_empty() {
+            facts.push(("Clocks were held back by", throttled.join(", ")));
+        }
     }
+    facts.push(("Command", record.run.command.clone()));
     facts
 }
 

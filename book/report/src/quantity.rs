@@ -10,9 +10,10 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::estimate::{Estimate, Runs};
 use crate::expression::{Operand, evaluate};
 use crate::query::{self, Query};
-use crate::records::{self, Both, Machine, Records};
+use crate::records::{self, Alike, Both, Here, Machine, Records};
 use crate::unit::Unit;
 use crate::{block, html};
 
@@ -49,12 +50,14 @@ struct Formula {
 pub struct Quantity {
     /// Its unit.
     pub unit: Unit,
-    /// Its value.
-    pub value: Both<f64>,
+    /// Its value, and how well it is known.
+    pub value: Both<Estimate>,
+    /// The same in each run.
+    runs: Both<Runs>,
 }
 
 /// Names that mean something else between double braces.
-const TAKEN: [&str; 2] = ["errata", "provenance"];
+const TAKEN: [&str; 4] = ["end", "errata", "if", "provenance"];
 
 impl Formula {
     fn parse(text: &str) -> Result<Formula, String> {
@@ -139,15 +142,17 @@ impl Quantities {
         let (mut values, mut problems) = (BTreeMap::new(), vec![]);
         let reference = self.on(Some(&records.references()));
         let here = records.here.as_ref().map(|machine| self.on(Some(&[machine])));
-        let value_here = |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0);
+        let runs_here =
+            |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0.clone());
         for (name, found) in &reference {
             let unit = self.entries[name].number().map(|formula| self.unit(formula));
             match (found, &unit) {
-                (Ok((value, from)), Some(Ok(unit))) => {
-                    let value =
-                        records.beside(*value, from.clone(), |_| value_here(name));
+                (Ok((runs, from)), Some(Ok(unit))) => {
+                    let runs = records
+                        .beside(runs.clone(), from.clone(), |_| runs_here(name));
+                    let value = runs.clone().map(|runs| runs.estimate());
                     let unit = unit.clone();
-                    values.insert(name.clone(), Quantity { unit, value });
+                    values.insert(name.clone(), Quantity { unit, value, runs });
                 }
                 (Err(Problem::Here(problem)), _) | (Ok(_), Some(Err(problem))) => {
                     problems.push(format!("`{name}`: {problem}"));
@@ -224,15 +229,14 @@ impl Quantities {
             return;
         }
         asking.push(name.to_owned());
-        let mut all = BTreeSet::new();
-        let value = evaluate(&formula.expression, machines.is_some(), |operand| {
-            let (value, from) = match (operand, machines) {
+        let value = compute(&formula.expression, machines.is_some(), |operand| {
+            Ok(match (operand, machines) {
                 (Operand::Query(text), Some(machines)) => {
                     self.measured(text, machines)?
                 }
                 (Operand::Query(text), None) => {
                     self.query(text)?;
-                    (1.0, BTreeSet::new())
+                    (Runs::constant(1.0), BTreeSet::new())
                 }
                 (Operand::Name(name), _) => {
                     if let Some(start) = asking.iter().position(|a| *a == name) {
@@ -248,17 +252,15 @@ impl Quantities {
                     self.find(name, formula, machines, asking, found);
                     found[name].clone().map_err(|_| Problem::Elsewhere)?
                 }
-            };
-            all.extend(from);
-            Ok(value)
+            })
         });
         asking.pop();
-        found.insert(name.to_owned(), value.map(|value| (value, all)));
+        found.insert(name.to_owned(), value);
     }
 
     fn measured(&self, text: &str, machines: &[&Machine]) -> Result<Value, String> {
-        let (value, machine) = self.query(text)?.value(machines)?;
-        Ok((value, records::from(machine)))
+        let (runs, machine) = self.query(text)?.value(machines)?;
+        Ok((runs, records::from(machine)))
     }
 
     /// Whether the page has a line for the number `name`.
@@ -294,6 +296,35 @@ impl Quantities {
         Ok((quantity, scale))
     }
 
+    /// The value in each run of an expression of quantities.
+    pub fn runs(&self, expression: &str) -> Result<Both<Runs>, String> {
+        let mut all: Vec<Both<Runs>> = vec![];
+        evaluate(expression, true, |operand| match operand {
+            Operand::Name(name) => {
+                let runs = &self.get(name)?.runs;
+                all.push(runs.clone());
+                Ok(runs.reference.estimate().value)
+            }
+            Operand::Query(query) => Err(format!("give `[{query}]` a name")),
+        })?;
+        let on = |of: fn(&Both<Runs>) -> &Runs| {
+            let parts: Vec<Runs> = all.iter().map(|runs| of(runs).clone()).collect();
+            in_each_run::<String>(expression, true, &parts)
+        };
+        let (reference, here) = (on(|runs| &runs.reference)?, on(Both::first));
+        let is = |wanted: fn(&Here<Runs>) -> bool| {
+            all.iter().any(|runs| wanted(&runs.here))
+        };
+        let here =
+            match (is(|h| *h == Here::Lacking), is(|h| matches!(h, Here::Has(_)))) {
+                (true, _) => Here::Lacking,
+                (false, true) => here.map_or(Here::Lacking, Here::Has),
+                (false, false) => Here::Same,
+            };
+        let from = all.into_iter().flat_map(|runs| runs.from).collect();
+        Ok(Both { reference, from, here })
+    }
+
     /// The number that `text` writes as in a `quantities` block, or that the quantity of
     /// this name has, on `machine`; queries look on all `machines`.
     pub fn number(
@@ -303,13 +334,15 @@ impl Quantities {
         machines: &[&Machine],
     ) -> Result<(f64, Unit), String> {
         let on = |quantity: &Quantity| {
-            let value = quantity.value.on(machine).copied();
+            let value = quantity.value.on(machine).map(|estimate| estimate.value);
             value.ok_or_else(|| "this machine lacks it".to_owned())
         };
         let formula = Formula::parse(text)?;
         let value = evaluate(&formula.expression, true, |operand| match operand {
             Operand::Name(name) => on(self.get(name)?),
-            Operand::Query(text) => Ok(self.measured(text, machines)?.0),
+            Operand::Query(text) => {
+                Ok(self.measured(text, machines)?.0.estimate().value)
+            }
         })?;
         match self.values.get(text.trim()) {
             Some(quantity) => Ok((value, quantity.unit.clone())),
@@ -324,9 +357,26 @@ impl Quantities {
         records: &Records,
         safe: fn(&str) -> String,
     ) -> Result<String, String> {
-        let Quantity { unit, value } = self.get(name)?;
-        let value = value.sentence(records, |value, _| safe(&unit.print(*value)));
+        let Quantity { unit, value, .. } = self.get(name)?;
+        let value = value.sentence(records, |value, _| safe(&value.print(unit)));
         Ok(format!("<span class=\"value\">{value}</span>"))
+    }
+
+    /// The same in a sentence that is about the references, and not so here.
+    pub fn value_elsewhere(
+        &self,
+        name: &str,
+        safe: fn(&str) -> String,
+    ) -> Result<String, String> {
+        let Quantity { unit, value, .. } = self.get(name)?;
+        let here = match &value.here {
+            Here::Has(here) if !here.is_like(&value.reference) => {
+                format!(" (here: {})", safe(&here.print(unit)))
+            }
+            _ => String::new(),
+        };
+        let reference = safe(&value.reference.print(unit));
+        Ok(format!("<span class=\"value\">{reference}{here}</span>"))
     }
 
     /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
@@ -357,8 +407,40 @@ impl Entry {
     }
 }
 
-/// A number, and the places of the reference machines that it comes from.
-type Value = (f64, BTreeSet<usize>);
+/// The value of `text` in each run, and where it comes from; `of` gives those of each operand.
+fn compute(
+    text: &str,
+    is_measured: bool,
+    mut of: impl FnMut(Operand) -> Result<Value, Problem>,
+) -> Result<Value, Problem> {
+    let (mut parts, mut from) = (vec![], BTreeSet::new());
+    evaluate(text, is_measured, |operand| {
+        let (runs, places) = of(operand)?;
+        let value = runs.estimate().value;
+        parts.push(runs);
+        from.extend(places);
+        Ok::<f64, Problem>(value)
+    })?;
+    Ok((in_each_run::<Problem>(text, is_measured, &parts)?, from))
+}
+
+/// The value of `text` in each run; `parts` are its operands in their order.
+fn in_each_run<E: From<String>>(
+    text: &str,
+    is_measured: bool,
+    parts: &[Runs],
+) -> Result<Runs, E> {
+    Runs::combine(parts, |values| {
+        let mut values = values.iter();
+        evaluate(text, is_measured, |_| {
+            let value = values.next().copied();
+            value.ok_or_else(|| "an operand too many".to_owned().into())
+        })
+    })
+}
+
+/// A number in each run, and the places of the reference machines that it comes from.
+type Value = (Runs, BTreeSet<usize>);
 type Values = BTreeMap<String, Result<Value, Problem>>;
 
 /// Why a quantity has no value.

@@ -15,9 +15,10 @@
 use record::Ceiling::{DeviceMemory, HostLink, NvLink};
 use record::{Gpu, Measurement, Record};
 
+use crate::estimate::{Estimate, Runs};
 use crate::fit::Fit;
 use crate::metric::Metric;
-use crate::records::{self, Machine};
+use crate::records::{self, Machine, Recorded};
 use crate::select::{CASE, Filter, value};
 use crate::unit::Unit;
 
@@ -154,31 +155,44 @@ impl Query {
         self.on.as_deref()
     }
 
-    /// Its value, which is finite, and on which of `machines`.
+    /// Its value in each run, which is finite, and on which of `machines`.
     pub fn value<'m>(
         &self,
         machines: &[&'m Machine],
-    ) -> Result<(f64, &'m Machine), String> {
+    ) -> Result<(Runs, &'m Machine), String> {
         let (machine, record) =
             records::recorded(machines, &self.experiment, self.on())?;
         let value = match &self.wanted {
-            Wanted::One(metric) => {
-                metric.of(record, self.filter.one(record)?)?.value
-            }
+            Wanted::One(metric) => metric.runs(record, self.filter.one(record)?)?,
             Wanted::Extreme(metric, pick) => {
                 let chosen = self.filter.all(record)?;
                 if chosen.len() < 2 {
                     return Err("matches only one: drop `max` or `min`".to_owned());
                 }
-                let values = chosen.iter().map(|m| Ok(metric.of(record, m)?.value));
-                let values: Vec<f64> = values.collect::<Result<_, String>>()?;
-                values.into_iter().reduce(pick).unwrap_or(f64::NAN)
+                let values = chosen.iter().map(|m| metric.runs(record, m));
+                let values: Vec<Runs> = values.collect::<Result<_, String>>()?;
+                Runs::combine(&values, |values| {
+                    let picked = values.iter().copied().reduce(pick);
+                    Ok::<_, String>(picked.unwrap_or(f64::NAN))
+                })?
             }
-            Wanted::Fit((.., of)) => of(&fit(&self.filter.all(record)?)?),
-            Wanted::Machine((.., of)) => of(record)
-                .ok_or_else(|| format!("`{}` does not tell", machine.name))?,
+            Wanted::Fit((.., of)) => {
+                let (bytes, times) = points(record, &self.filter.all(record)?)?;
+                Runs::combine(&times, |times| {
+                    Ok::<_, String>(of(&line(&bytes, times)?))
+                })?
+            }
+            Wanted::Machine((.., of)) => {
+                let value = of(record);
+                Runs::constant(
+                    value.ok_or_else(|| {
+                        format!("`{}` does not tell", machine.name)
+                    })?,
+                )
+            }
         };
-        match value.is_finite() {
+        let Estimate { value: middle, low, high, .. } = value.estimate();
+        match [middle, low, high].into_iter().all(f64::is_finite) {
             true => Ok((value, machine)),
             false => Err("is not a finite number".to_owned()),
         }
@@ -186,7 +200,23 @@ impl Query {
 }
 
 /// The line through the median times of `measurements`.
-pub fn fit(measurements: &[&Measurement]) -> Result<Fit, String> {
-    let point = |m: &&Measurement| Some((m.bytes() as f64, m.median_seconds()?));
-    Fit::of(&measurements.iter().filter_map(point).collect::<Vec<_>>())
+pub fn fit(record: &Recorded, measurements: &[&Measurement]) -> Result<Fit, String> {
+    let (bytes, times) = points(record, measurements)?;
+    line(&bytes, &times.iter().map(|time| time.estimate().value).collect::<Vec<_>>())
+}
+
+fn line(bytes: &[f64], seconds: &[f64]) -> Result<Fit, String> {
+    let points = bytes.iter().copied().zip(seconds.iter().copied());
+    Fit::of(&points.collect::<Vec<_>>())
+}
+
+/// The bytes of each measurement, and its time in each run.
+fn points(
+    record: &Recorded,
+    measurements: &[&Measurement],
+) -> Result<(Vec<f64>, Vec<Runs>), String> {
+    let point =
+        |m: &&Measurement| Ok((m.bytes() as f64, Metric::Time.runs(record, m)?));
+    let points: Result<Vec<_>, String> = measurements.iter().map(point).collect();
+    Ok(points?.into_iter().unzip())
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use anyhow::{Context, Error, Result, bail};
 use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
 
+use crate::estimate::Estimate;
 use crate::html;
 
 /// One machine with everything measured on it.
@@ -25,17 +26,45 @@ pub struct Machine {
     records: BTreeMap<String, Recorded>,
 }
 
-/// A record, and which of its measurements the pages select.
+/// What a machine recorded of an experiment: the newest run, which says what was measured, the
+/// others, and which of its measurements the pages select.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    record: Record,
+    newest: Record,
+    others: Vec<Record>,
     /// Shared by all copies of it.
     selected: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Recorded {
-    fn new(record: Record) -> Recorded {
-        Recorded { record, selected: Rc::default() }
+    /// Of at least one run. Quick ones count only where there is no other.
+    fn new(mut runs: Vec<Record>) -> Option<Recorded> {
+        runs.sort_by(|a, b| b.run.started.cmp(&a.run.started));
+        if runs.iter().any(|record| !record.run.quick) {
+            runs.retain(|record| !record.run.quick);
+        }
+        let mut runs = runs.into_iter();
+        let newest = runs.next()?;
+        let others = runs.filter(|run| run.source == newest.source).collect();
+        Some(Recorded { newest, others, selected: Rc::default() })
+    }
+
+    /// All runs, the newest first.
+    pub fn runs(&self) -> impl Iterator<Item = &Record> {
+        [&self.newest].into_iter().chain(&self.others)
+    }
+
+    /// What the other runs measured in the case of `m`, with the same parameters.
+    pub fn others(
+        &self,
+        m: &Measurement,
+    ) -> impl Iterator<Item = (&Record, &Measurement)> {
+        self.others.iter().filter_map(move |run| {
+            let same = |other: &&Measurement| {
+                other.case == m.case && other.parameters == m.parameters
+            };
+            Some((run, run.measurements.iter().find(same)?))
+        })
     }
 
     /// Notes that a page selects these of its measurements.
@@ -52,7 +81,7 @@ impl Deref for Recorded {
     type Target = Record;
 
     fn deref(&self) -> &Record {
-        &self.record
+        &self.newest
     }
 }
 
@@ -68,31 +97,58 @@ pub struct Unused {
 }
 
 impl Machine {
-    /// Its records, and what is wrong with those that cannot be read. They must be of one
-    /// kind of GPU.
+    /// What it recorded, of all its runs or of those with this label alone, as if it were the
+    /// only reference machine.
+    pub fn load_run(
+        results: &Results,
+        name: &str,
+        label: Option<&str>,
+    ) -> Result<Machine> {
+        let (machine, mut broken) = Machine::load(results, name, Some(0), label)?;
+        match broken.pop() {
+            None => Ok(machine),
+            Some(e) => Err(Error::from(e)),
+        }
+    }
+
+    /// Its records, of all its runs or of those with this label alone, and what is wrong with
+    /// those that cannot be read. They must be of one kind of GPU.
     fn load(
         results: &Results,
         name: &str,
         place: Option<usize>,
+        only: Option<&str>,
     ) -> Result<(Machine, Vec<record::Error>)> {
-        let (mut records, mut broken) = (BTreeMap::<_, Recorded>::new(), vec![]);
-        for experiment in results.experiments(name)? {
-            match results.read(name, &experiment) {
+        let (mut runs, mut broken) =
+            (BTreeMap::<String, Vec<Record>>::new(), vec![]);
+        let mut files = results.all(name)?;
+        files.retain(|(run, _)| only.is_none() || run.label() == only);
+        for (run, experiment) in files {
+            match run.read(name, &experiment) {
                 // What an emulator counted is never shown as if it had been measured.
                 Ok(Some(record)) if record.source != Source::Emulated => {
-                    records.insert(experiment, Recorded::new(record));
+                    runs.entry(experiment).or_default().push(record);
                 }
                 Ok(_) => {}
                 Err(e) => broken.push(e),
             }
         }
+        let runs = runs.into_iter();
+        let records: BTreeMap<String, Recorded> = runs
+            .filter_map(|(experiment, runs)| {
+                Some((experiment, Recorded::new(runs)?))
+            })
+            .collect();
         let gpu = |record: &Record| {
             record.machine.measured_gpu().map(|gpu| gpu.name.clone())
         };
         let first = records.iter().next();
+        let is_other =
+            |record: &Record| gpu(record) != first.and_then(|(_, r)| gpu(r));
         let other = records
             .iter()
-            .find(|(_, record)| gpu(record) != first.and_then(|(_, r)| gpu(r)));
+            .flat_map(|(name, of)| of.runs().map(move |run| (name, run)))
+            .find(|(_, record)| is_other(record));
         if let (Some((one, first)), Some((another, other))) = (first, other) {
             bail!(
                 "results/{name}: {one} was recorded on {}, {another} on {}, but a folder is \
@@ -125,6 +181,11 @@ impl Machine {
     /// Whether the pages were written about it.
     pub fn is_reference(&self) -> bool {
         self.place.is_some()
+    }
+
+    /// What it recorded.
+    pub fn experiments(&self) -> impl Iterator<Item = &str> {
+        self.records.keys().map(String::as_str)
     }
 
     /// The record of `experiment`; the error says that there is none.
@@ -169,7 +230,8 @@ impl Records {
         here: Option<&str>,
     ) -> Result<Records> {
         let load = |(place, name): (usize, &String)| {
-            let (machine, mut broken) = Machine::load(results, name, Some(place))?;
+            let (machine, mut broken) =
+                Machine::load(results, name, Some(place), None)?;
             match broken.pop() {
                 None => Ok(machine),
                 Some(e) => Err(Error::from(e)), // without it the book has holes
@@ -177,7 +239,8 @@ impl Records {
         };
         let references: Result<Vec<Machine>> =
             references.iter().enumerate().map(load).collect();
-        let here = here.map(|name| Machine::load(results, name, None)).transpose();
+        let here =
+            here.map(|name| Machine::load(results, name, None, None)).transpose();
         let (here, broken) = here.context("this machine's records")?.unzip();
         let here = here.filter(|machine: &Machine| !machine.records.is_empty());
         let broken = broken.into_iter().flatten().map(|e| e.to_string()).collect();
@@ -186,6 +249,12 @@ impl Records {
         let mut records = Records { references, here, broken, results };
         records.tell_apart();
         Ok(records)
+    }
+
+    /// Those of one machine, as if there were no other.
+    pub fn of_one(machine: Machine, results: &Results) -> Records {
+        let (references, results) = (vec![machine], results.clone());
+        Records { references, here: None, broken: vec![], results }
     }
 
     /// Gives a reference machine without records the label that its name stands for, and
@@ -228,7 +297,7 @@ impl Records {
         let record = self.results.read(EMULATED, experiment);
         let record = record.map_err(|e| e.to_string())?;
         let record = record.filter(|record| record.source == Source::Emulated);
-        record.map(Recorded::new).ok_or_else(|| {
+        Recorded::new(record.into_iter().collect()).ok_or_else(|| {
             format!(
                 "no emulated GPU has a record of it: cargo run --release -p {experiment} \
                  -- --emulate"
@@ -395,6 +464,18 @@ pub struct Both<T> {
     pub here: Here<T>,
 }
 
+/// What two machines can have in common.
+pub trait Alike {
+    /// Whether one need not be shown beside the other.
+    fn is_like(&self, other: &Self) -> bool;
+}
+
+impl Alike for Estimate {
+    fn is_like(&self, other: &Estimate) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+}
+
 /// Something found, or not, on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Here<T> {
@@ -460,13 +541,16 @@ impl<T> Both<T> {
         Both { reference: f(self.reference, other.reference), from, here }
     }
 
-    /// In the middle of a sentence: this machine's first, the reference's beside it.
-    /// `show` is told whether it stands beside.
+    /// In the middle of a sentence: this machine's first, the reference's beside it if it is
+    /// another. `show` is told whether it stands beside.
     pub fn sentence(
         &self,
         records: &Records,
         show: impl Fn(&T, bool) -> String,
-    ) -> String {
+    ) -> String
+    where
+        T: Alike,
+    {
         let label = html::inline(&records.label(&self.from));
         match &self.here {
             Here::Same => show(&self.reference, false),
@@ -474,6 +558,7 @@ impl<T> Both<T> {
                 "<span class=\"beside\">{label}:</span> {}",
                 show(&self.reference, false)
             ),
+            Here::Has(here) if here.is_like(&self.reference) => show(here, false),
             Here::Has(here) => format!(
                 "{} <span class=\"beside\">({label}: {})</span>",
                 show(here, false),

@@ -96,7 +96,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             prose(&test.what),
             escape(&test.claim(unit)),
             prose(&about),
-            quantity.value.sentence(records, |value, _| escape(&unit.print(*value)))
+            quantity.value.sentence(records, |value, _| escape(&value.print(unit)))
         );
     }
     if let Some(why) = &claim.outside {

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use record::statistics::CONFIDENCE;
-use record::{Measurement, Parameter, Record, units};
+use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::block;
+use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::names::{self, Group, Names};
@@ -76,18 +77,13 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    fn of(
-        record: &Record,
-        m: &Measurement,
-        metric: &Metric,
-    ) -> Result<Cell, String> {
-        let estimate = metric.of(record, m)?;
-        let mut cell = Cell::number(metric.unit().print(estimate.value));
+    fn of(m: &Measurement, metric: &Metric, estimate: &Estimate) -> Cell {
+        let mut cell = Cell::number(estimate.print(&metric.unit()));
         if metric.is_timed() {
-            let title = escape(&metric.in_words(m, &estimate));
+            let title = escape(&metric.in_words(m, estimate));
             cell.attributes += &format!(" title=\"{title}\"");
         }
-        Ok(cell)
+        cell
     }
 
     pub(crate) fn number(text: String) -> Cell {
@@ -321,18 +317,25 @@ impl Block {
                         labels.join(", ")
                     )
                 })?;
+                let mut precision = "–".to_owned();
                 for metric in &self.metrics {
-                    cells.push(match Cell::of(record, m, metric) {
+                    cells.push(match metric.of(record, m) {
+                        Ok(estimate) => {
+                            if metric.is_timed() {
+                                precision = half_width(m, &estimate);
+                            }
+                            Cell::of(m, metric, &estimate)
+                        }
                         // What the reference must have, another machine may lack.
                         Err(_) if !machine.is_reference() => Cell::lacking(),
-                        cell => cell?,
+                        Err(problem) => return Err(problem),
                     });
                 }
                 match (timed, cells.last_mut()) {
                     (true, Some(cell)) if self.columns_by.is_some() => {
-                        cell.text += &format!(" ± {}", precision(m));
+                        cell.text += &format!(" ± {precision}");
                     }
-                    (true, _) => cells.push(Cell::number(precision(m))),
+                    (true, _) => cells.push(Cell::number(precision)),
                     (false, _) => {}
                 }
             }
@@ -400,9 +403,11 @@ pub(crate) fn body(rows: &[Row]) -> String {
     html + "</tbody>\n</table>\n</div>\n"
 }
 
-/// Half the 95 % interval of the median, as a share of it.
-fn precision(m: &Measurement) -> String {
-    m.statistics()
-        .filter(|s| s.confidence >= CONFIDENCE)
-        .map_or("–".to_owned(), |s| units::spread(s.relative_half_width()))
+/// Half the 95 % interval, as a share of the number; none of too few samples of one run.
+fn half_width(m: &Measurement, estimate: &Estimate) -> String {
+    let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);
+    match estimate.runs == 1 && few {
+        true => "–".to_owned(),
+        false => units::spread(estimate.relative_half_width()),
+    }
 }

@@ -92,6 +92,18 @@ impl Unit {
         }
     }
 
+    /// Two values of this unit, with the unit once: `8.31 to 10.7 GB/s`.
+    pub fn print_range(&self, least: f64, most: f64) -> String {
+        let (least, most) = (self.print(least), self.print(most));
+        let number = |c: char| c.is_ascii_digit() || "-.,".contains(c);
+        let unit = |text: &str| text.trim_start_matches(number).to_owned();
+        let short = match unit(&least) == unit(&most) {
+            true => least.strip_suffix(&unit(&least)),
+            false => None,
+        };
+        format!("{} to {most}", short.unwrap_or(&least))
+    }
+
     /// What a number typed in the unit `text` is multiplied by to be kept in this unit:
     /// 1e9 for GB/s, 0.01 for %. `None` if `text` measures something else.
     pub fn scale_of(&self, text: &str) -> Option<f64> {
@@ -161,6 +173,20 @@ mod tests {
             Unit::parse("ms").unwrap_err(),
             "unit `ms`: write `s`; the scale is chosen when it is printed"
         );
+    }
+
+    #[test]
+    fn a_range_has_its_unit_once() {
+        let cases = [
+            ("GB/s", 8.31e9, 10.72e9, "8.31 to 10.7 GB/s"),
+            ("s", 9.5e-7, 1.2e-6, "950 ns to 1.20 µs"),
+            ("×", 1.5, 2.0, "1.50 to 2.00×"),
+            ("%", 0.1, 0.2, "10.0 to 20.0 %"),
+            ("", -2.5, 3.0, "-2.50 to 3"),
+        ];
+        for (unit, least, most, want) in cases {
+            assert_eq!(Unit::parse(unit).unwrap().print_range(least, most), want);
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use mdbook_preprocessor::PreprocessorContext;
 use mdbook_preprocessor::book::{Book, Chapter};
 use mdbook_preprocessor::config::Config;
 use proptest::prelude::*;
+use record::Record;
 
 // What a page becomes.
 
@@ -119,6 +120,109 @@ fn here() -> Fixture {
     record.measurements.retain(|m| m.bytes() != 1 << 15);
     fixture.here(&record);
     fixture
+}
+
+/// The record of the reference machine, in a run of its own and so many times as fast.
+fn run(label: &str, speed: f64) -> Record {
+    let mut record = record("h200", "NVIDIA H200", speed);
+    record.run.label = Some(label.to_owned());
+    record
+}
+
+#[test]
+fn a_number_is_of_all_runs() {
+    let fixture = Fixture::new(); // whose own run has no label
+    fixture.record(&run("slower", 0.98));
+    fixture.record(&run("faster", 1.02));
+    let page = expanded(&fixture, "copy");
+    // Each run is faster or slower, but no ratio in it.
+    check_parts(&page, &["is <span class=\"value\">3.67×</span> as fast", "3 runs"]);
+    let half_width = 4.303 / 3f64.sqrt() * 0.02; // Student's, of 0.98, 1 and 1.02
+    assert!((0.0495..0.05).contains(&half_width));
+    check_parts(&page, &["28.5 GB/s ± 5.0 %</td>"]);
+    // Where runs are far apart, there is no one number.
+    fixture.record(&run("faster", 1.25));
+    let page = expanded(&fixture, "copy");
+    check_parts(&page, &["<span class=\"value\">27.9 to 35.6 GB/s</span> after"]);
+    check_parts(&page, &["median of 3 runs; 95 % interval: "]);
+}
+
+#[test]
+fn a_verdict_that_the_runs_do_not_decide_is_none() {
+    let fixture = Fixture::new();
+    for (label, share) in [("a", 1.1), ("b", 0.8)] {
+        let mut record = run(label, 1.0);
+        for pinned in &mut record.measurements[3..] {
+            pinned.seconds.iter_mut().for_each(|seconds| *seconds *= share);
+        }
+        fixture.record(&record);
+    }
+    check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
+    let page = expanded(&fixture, "copy");
+    check_parts(
+        &page,
+        &["2 goals, set for the H200: 2 undecided", "goal-undecided"],
+    );
+}
+
+#[test]
+fn quick_runs_count_where_there_is_no_other() {
+    let fixture = Fixture::new();
+    let alone = expanded(&fixture, "copy");
+    let mut quick = run("quick", 7.0);
+    quick.run.quick = true;
+    fixture.record(&quick);
+    assert_eq!(expanded(&fixture, "copy"), alone);
+}
+
+/// A page with one sentence under a condition.
+fn with_condition(condition: &str) -> String {
+    COPY.replace(
+        "Pinned memory is {{speedup}}",
+        &format!("{{{{if {condition}}}}}Quick: {{{{pinned}}}}.{{{{end}}}} Pinned memory is {{{{speedup}}}}"),
+    )
+}
+
+#[test]
+fn a_sentence_holds_in_every_run_or_is_not_said() {
+    let write = |fixture: &Fixture, condition| {
+        fixture.write("book/src/copy.md", &with_condition(condition));
+    };
+    let fixture = Fixture::new();
+    write(&fixture, "3 < speedup < 4 and pinned >= 8 * latency");
+    let value = "Quick: <span class=\"value\">28.5 GB/s</span>. Pinned memory is";
+    check_parts(&expanded(&fixture, "copy"), &[value]);
+    fixture.record(&run("slow", 0.5));
+    write(&fixture, "pinned > 20e9");
+    let problem = "`pinned > 20e9` is not so on the H200, in the run `slow`";
+    assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
+    for (condition, problem) in [
+        ("pinned", "`pinned` compares nothing"),
+        ("pinned > 1}}{{end}}{{end", "has no `{{if}}` before it"),
+        ("pinned > 1}}{{if pinned > 1", "stands within another"),
+        (
+            "pinned > [large kind=pinned : time]",
+            "give `[large kind=pinned : time]` a name",
+        ),
+        ("pinned > nothing", "there is no quantity `nothing`"),
+    ] {
+        write(&fixture, condition);
+        let problems = fixture.problems().join("\n");
+        assert!(problems.contains(problem), "{condition}: {problems}");
+    }
+    let open = with_condition("pinned > 1").replace("{{end}}", "\n\n");
+    fixture.write("book/src/copy.md", &open);
+    let problems = fixture.problems().join("\n");
+    assert!(problems.contains("an `{{if}}` ends in its paragraph"), "{problems}");
+}
+
+#[test]
+fn a_sentence_that_is_not_so_here_is_about_the_reference() {
+    let fixture = here();
+    fixture.write("book/src/copy.md", &with_condition("speedup > 2"));
+    let sentence = "<span class=\"elsewhere\">On the H200, not here: Quick: \
+        <span class=\"value\">28.5 GB/s (here: 3.88 GB/s)</span>.</span> Pinned memory is";
+    check_parts(&expanded(&fixture, "copy"), &[sentence]);
 }
 
 #[test]
@@ -275,6 +379,7 @@ fn nothing_in_a_record_is_markup() {
         m.parameters.insert("kind".to_owned(), kind.as_str().into());
         m.parameters.insert(hostile(), 1u64.into());
     }
+    record.machine.gpus[0].memory_bus_bits /= 2; // so that both are shown
     fixture.here(&record);
     // As this machine, and as the label that stands beside.
     check_harmless(&fixture);
@@ -493,7 +598,9 @@ fn heat_maps_show_a_number_or_how_it_compares() {
     let hovers = hovers(&fixture, "h200/heatmap");
     assert_eq!(hovers.len(), 6);
     assert!(
-        hovers[2].starts_with("Memory pinned, Size 1 MiB: 28.5 GB/s (median of 8;")
+        hovers[2].starts_with(
+            "Memory pinned, Size 1 MiB: 28.5 GB/s (one run, median of 8;"
+        )
     );
     assert_eq!(hovers[3], "Memory pageable, Size 1 KiB: not tried");
 }

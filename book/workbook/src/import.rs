@@ -13,12 +13,16 @@ use crate::terminal::{complain, say};
 /// Options of `cargo workbook import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// Archive that a pack's `./run` made, or a folder: `<folder>/<machine>/<experiment>.json`
+    /// Archive that a pack's `./run` made, or a folder: `<folder>/<machine>/<experiment>.json`,
+    /// and `<folder>/<machine>/<label>/<experiment>.json`
     #[arg(value_name = "ARCHIVE|FOLDER")]
     from: PathBuf,
     /// Call the only machine in it by another name
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
+    /// Give the runs in it that have no label this one
+    #[arg(long, value_name = "NAME")]
+    label: Option<String>,
     /// Replace records made on other hardware, full ones by quick ones and later ones by
     /// earlier; and change what a reference machine measured, which the book is about
     #[arg(long)]
@@ -30,7 +34,7 @@ const MOST_MACHINES: usize = 16;
 
 /// Takes over every record that it may, and says of each other one why not.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
-    let Arguments { from, name, replace } = arguments;
+    let Arguments { from, name, label, replace } = arguments;
     let shown = from.display().to_string();
     let unpacked = from.is_file().then(|| archive::unpack(from)).transpose()?;
     let folder = unpacked.as_ref().map_or(from.as_path(), |folder| folder.path());
@@ -50,11 +54,15 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let (mut imported, mut refused) = (0, 0);
     for machine in machines {
         let name = name.as_ref().unwrap_or(&machine);
-        let coming = from.experiments(&machine)?;
         let is_reference = references.contains(name);
+        let mut coming = vec![];
+        for (run, experiment) in from.all(&machine)? {
+            let label = run.label().or(label.as_deref()).map(str::to_owned);
+            coming.push((run, experiment, label));
+        }
         let mut place = Place::new(&into, name, &coming, is_reference, *replace)?;
-        for experiment in coming {
-            match place.take(&from, &machine, &experiment) {
+        for (run, experiment, label) in coming {
+            match place.take(&run, &machine, &experiment, label) {
                 Ok(path) => {
                     let path = path.strip_prefix(root).unwrap_or(&path);
                     say!("imported: {}", path.display());
@@ -77,6 +85,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
+/// A record that comes: its run, its experiment, and the label that it is to have.
+type Coming = (Results, String, Option<String>);
+
 /// The folder of one machine that records come into.
 struct Place<'a> {
     into: &'a Results,
@@ -88,20 +99,23 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The folder called `name`, for the experiments that are `coming`.
+    /// The folder called `name`, for what is `coming`.
     fn new(
         into: &'a Results,
         name: &'a str,
-        coming: &[String],
+        coming: &[Coming],
         is_reference: bool,
         replace: bool,
     ) -> Result<Place<'a>> {
         let mut staying = vec![];
-        for experiment in into.experiments(name)? {
+        for (run, experiment) in into.all(name)? {
+            let comes = coming.iter().any(|(_, coming, label)| {
+                *coming == experiment && label.as_deref() == run.label()
+            });
             // A reference machine stays the one that the book is about.
-            let stays = is_reference || !(replace && coming.contains(&experiment));
+            let stays = is_reference || !(replace && comes);
             // What cannot be read has no hardware either.
-            if let Ok(Some(old)) = into.read(name, &experiment)
+            if let Ok(Some(old)) = run.read(name, &experiment)
                 && stays
             {
                 staying.push((experiment, old.machine));
@@ -116,11 +130,13 @@ impl<'a> Place<'a> {
         from: &Results,
         machine: &str,
         experiment: &str,
+        label: Option<String>,
     ) -> Result<PathBuf> {
         let record = from.read(machine, experiment)?;
         let file = from.path(machine, experiment)?.display().to_string();
         let mut record = record.with_context(|| format!("{file}: it is gone"))?;
         record.machine.name = self.name.to_owned();
+        record.run.label = label;
         self.judge(&record).context(file)?;
         if !self.is_reference {
             self.into.set_imported(self.name)?;
@@ -145,10 +161,12 @@ impl<'a> Place<'a> {
         if new.measurements.is_empty() && new.skipped.is_empty() {
             bail!("it has no measurements");
         }
+        let into = into.labelled(new.run.label.as_deref())?;
         let old = match into.read(name, &new.experiment) {
             Err(_) if *replace && new.source != Source::Emulated => None,
             old => old.context("--replace replaces what cannot be read")?,
         };
+        let is_there = old.as_ref().is_some_and(|old| old != new);
         let conflict = old.and_then(|old| conflict(&old, new));
         let path = |experiment| {
             Ok::<_, Error>(into.path(name, experiment)?.display().to_string())
@@ -166,14 +184,18 @@ impl<'a> Place<'a> {
                 if *replace { "" } else { ", or replace that one with --replace" }
             );
         }
-        match conflict {
-            Some(conflict) if !replace => {
-                bail!(
-                    "{} {conflict}; replace it with --replace",
-                    path(&new.experiment)?
-                )
-            }
-            _ => Ok(()),
+        let problem = match (&new.run.label, conflict) {
+            _ if *replace => None,
+            (_, Some(conflict)) => Some(conflict.to_string()),
+            (Some(_), None) if is_there => Some("is there already".to_owned()),
+            (_, None) => None,
+        };
+        match problem {
+            Some(problem) => bail!(
+                "{} {problem}; replace it with --replace",
+                path(&new.experiment)?
+            ),
+            None => Ok(()),
         }
     }
 }

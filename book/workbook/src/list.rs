@@ -39,17 +39,31 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for experiment in lessons::all(root)? {
         let mut recorded = vec![];
         for machine in &machines {
-            let mark = match results.read(machine, &experiment.name) {
-                Ok(Some(record)) if record.source != Source::Emulated => {
-                    if here.as_ref() == Some(machine) { " (here)" } else { "" }
+            let (mut runs, mut unreadable) = (0, false);
+            for run in results.runs(machine)? {
+                match run.read(machine, &experiment.name) {
+                    Ok(Some(record)) => {
+                        runs += usize::from(record.source != Source::Emulated);
+                    }
+                    Ok(None) => {}
+                    Err(e) => {
+                        broken.push(e);
+                        unreadable = true;
+                    }
                 }
-                Ok(_) => continue,
-                Err(e) => {
-                    broken.push(e);
-                    " (broken)"
-                }
-            };
-            recorded.push(format!("{machine}{mark}"));
+            }
+            if runs == 0 && !unreadable {
+                continue;
+            }
+            let mut words = vec![];
+            words.extend((runs > 1).then(|| format!("{runs} runs")));
+            words
+                .extend((here.as_ref() == Some(machine)).then(|| "here".to_owned()));
+            words.extend(unreadable.then(|| "broken".to_owned()));
+            recorded.push(match words.is_empty() {
+                true => machine.clone(),
+                false => format!("{machine} ({})", words.join(", ")),
+            });
         }
         let recorded = match (recorded.is_empty(), experiment.draft) {
             (true, true) => "no machine yet (draft)".to_owned(),

@@ -3,6 +3,7 @@
 //! | module | commands |
 //! |---|---|
 //! | [`list`] | `list`: the experiments, and where they were recorded |
+//! | [`mod@compare`] | `compare`: two machines against each other, or two runs |
 //! | [`run`] | `run`: measure, then build |
 //! | [`book`] | `build`, `preprocess` |
 //! | [`serve`] | `serve`: build, show, and build again on every change |
@@ -25,6 +26,7 @@ use record::file::visible_lines;
 
 mod archive;
 mod book;
+mod compare;
 mod doctor;
 mod import;
 mod list;
@@ -62,6 +64,8 @@ enum Command {
     Sass(sass::Arguments),
     /// Take over records that a GPU machine made
     Import(import::Arguments),
+    /// Compare two machines, or two runs: what is faster, and which verdicts are others
+    Compare(compare::Arguments),
     /// Show how much memory the GPUs have in use, until Ctrl-C
     WatchMemory(watch_memory::Arguments),
     /// Be mdBook's preprocessor: `mdbook serve book` calls this
@@ -85,6 +89,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     lab::environment::check()?;
     match command {
         Command::Run(arguments) => return run::run(&root, &arguments),
+        Command::Compare(arguments) => return compare::run(&root, &arguments),
         Command::Import(arguments) => return import::run(&root, &arguments),
         Command::List(arguments) => list::run(&root, &arguments)?,
         Command::Doctor => doctor::run(&root)?,

@@ -27,6 +27,9 @@ pub(crate) struct Arguments {
     /// Folder name for this machine's records [default: made from the GPU's name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+    /// Keep this run beside others of the machine, under a name, such as before-driver-580
+    #[arg(long, value_name = "NAME")]
+    label: Option<String>,
     /// Take exactly N samples of each case
     #[arg(long, value_name = "N")]
     samples: Option<u32>,
@@ -125,8 +128,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
 fn check_records(root: &Path) -> Result<()> {
     let results = Results::new(root.join("results"));
     for machine in results.references()? {
-        for experiment in results.experiments(&machine)? {
-            results.read(&machine, &experiment)?;
+        for (run, experiment) in results.all(&machine)? {
+            run.read(&machine, &experiment)?;
         }
     }
     Ok(())
@@ -172,6 +175,7 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     };
     option("--device", arguments.device.map(|n| n.to_string()));
     option("--machine", arguments.machine.clone());
+    option("--label", arguments.label.clone());
     option("--samples", arguments.samples.map(|n| n.to_string()));
     command.args(arguments.quick.then_some("--quick"));
     command.args(arguments.emulate.then_some(emulator::OPTION));

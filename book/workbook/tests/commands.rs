@@ -30,6 +30,7 @@ fn commands() -> Vec<String> {
     let listed = names.filter(|name| *name != "help").map(|name| match name {
         "new" => "new some-name --section 8.3",
         "import" => "import folder",
+        "compare" => "compare h200",
         other => other,
     });
     let commands: Vec<_> = listed.chain(["preprocess"]).map(str::to_owned).collect();
@@ -75,6 +76,9 @@ fn edit_record(checkout: &Checkout, path: &str, edit: impl FnOnce(&mut Value)) {
 fn other_machine(checkout: &Checkout, folder: &str) {
     for entry in fs::read_dir(checkout.path("results/h200")).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue; // further runs
+        }
         let text = fs::read_to_string(&path).unwrap();
         let mut record: Value = serde_json::from_str(&text).unwrap();
         record["machine"]["name"] = json!("other");
@@ -1169,6 +1173,48 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         assert_eq!(checkout.read(path) != before, replaceable, "{why}");
         fs::remove_dir_all(checkout.path("results/other")).unwrap();
     }
+}
+
+#[test]
+fn import_takes_over_runs_with_their_labels() {
+    let checkout = Checkout::new();
+    for experiment in ["coalescing", "transpose"] {
+        brought(&checkout, "other", experiment, |_| {});
+    }
+    let ended = checkout.run("import brought --label before");
+    let path = "results/other/before/transpose.json";
+    assert!(ended.succeeds().contains(&format!("imported: {path}\n")), "{ended}");
+    let record: Value = serde_json::from_str(&checkout.read(path)).unwrap();
+    assert_eq!(record["run"]["label"], json!("before"));
+    // The same once more is no harm; another run of this label is.
+    checkout.run("import brought --label before").succeeds();
+    brought(&checkout, "other", "transpose", |record| {
+        record["software"]["driver"] = json!("1000.00");
+    });
+    let ended = checkout.run("import brought --label before");
+    ended.refuses(&[
+        "before/transpose.json is there already",
+        "--replace",
+        "1 of 2",
+    ]);
+    checkout.run("import brought --label after").succeeds();
+    let ended = checkout.run("list");
+    assert!(ended.succeeds().contains("other (2 runs)"), "{ended}");
+    // An archive's own labels stay.
+    fs::rename(checkout.path("results/other"), checkout.path("brought/third"))
+        .unwrap();
+    fs::remove_dir_all(checkout.path("brought/other")).unwrap();
+    for label in ["before", "after"] {
+        for experiment in ["coalescing", "transpose"] {
+            let path = format!("brought/third/{label}/{experiment}.json");
+            edit_record(&checkout, &path, |record| {
+                record["machine"]["name"] = json!("third");
+            });
+        }
+    }
+    checkout.run("import brought --label new").succeeds();
+    assert!(checkout.path("results/third/after/coalescing.json").exists());
+    assert!(!checkout.path("results/third/new").exists());
 }
 
 /// The book shows what the committed records of the emulated GPU say.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Plot, ReferenceLine, Values};
 use crate::chart::{self, Bar, Bars};
-use crate::metric::Estimate;
+use crate::estimate::Estimate;
 use crate::names::Group;
 use crate::select;
 
@@ -57,7 +57,7 @@ impl Block {
                 else {
                     continue;
                 };
-                let Estimate { value, low, high } = estimate;
+                let Estimate { value, low, high, .. } = estimate;
                 let (label, hover) = (name.clone(), format!("{name}: {words}"));
                 bars.push(Bar { label, value, low, high, hover, color });
             }

@@ -110,7 +110,7 @@ impl Timeline {
             let mut note = String::new();
             if let Some(metric) = &self.note {
                 let found = plot.or_left_out(metric.of(plot.record, m))?;
-                note.extend(found.map(|found| metric.unit().print(found.value)));
+                note.extend(found.map(|found| found.print(&metric.unit())));
             }
             panels.push(chart::Panel {
                 label: panel.label.clone(),

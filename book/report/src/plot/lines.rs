@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::{Plot, ReferenceLine, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
-use crate::metric::{Estimate, Metric};
+use crate::estimate::Estimate;
+use crate::metric::Metric;
 use crate::names::{Group, Names};
 use crate::query;
 use crate::select::{self, Filter};
@@ -142,7 +143,7 @@ impl Block {
                 let comma = if label.is_empty() { "" } else { ", " };
                 let hover =
                     format!("{label}{comma}{}: {words}", self.x_unit().print(x));
-                let Estimate { value, low, high } = estimate;
+                let Estimate { value, low, high, .. } = estimate;
                 points.push(Point { x, y: value, low, high, hover });
             }
         }
@@ -168,11 +169,11 @@ impl Block {
                 return Err("`fit` must be what `y` is".to_owned());
             }
             (None, Some(Metric::Time)) => {
-                let fit = query::fit(&chosen)?;
+                let fit = query::fit(plot.record, &chosen)?;
                 Box::new(move |m| Ok(fit.seconds(bytes(m))))
             }
             (None, Some(Metric::Bandwidth)) => {
-                let fit = query::fit(&chosen)?;
+                let fit = query::fit(plot.record, &chosen)?;
                 Box::new(move |m| Ok(bytes(m) / fit.seconds(bytes(m))))
             }
             (None, Some(_)) => {
@@ -190,8 +191,7 @@ impl Block {
             };
             let points = self.points(plot, &label, &measurements, |m| {
                 let value = on_scale(value(m)?, self.y.scale)?;
-                let exact = Estimate { value, low: value, high: value };
-                Ok((exact, unit.print(value)))
+                Ok((Estimate::exact(value), unit.print(value)))
             })?;
             Ok(Series { label, points })
         });

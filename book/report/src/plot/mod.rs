@@ -8,7 +8,8 @@ use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use crate::chart::{Axis, Reference, ReferenceKind, Scale};
-use crate::metric::{Estimate, Metric};
+use crate::estimate::Estimate;
+use crate::metric::Metric;
 use crate::names::Names;
 use crate::quantity::Quantities;
 use crate::records::{Machine, Recorded};

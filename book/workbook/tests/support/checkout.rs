@@ -131,9 +131,9 @@ fn copy(from: &Path, to: &Path) {
 /// How a run of a program ended, and what it said.
 pub(crate) struct Ended {
     command: String,
-    code: Option<i32>,
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl Ended {

@@ -24,6 +24,9 @@ pub struct Options {
     /// Folder name for this machine's records [default: made from the GPU's name]
     #[arg(long, value_name = "NAME", value_parser = machine_name)]
     pub machine: Option<String>,
+    /// Keep this run beside others of the machine, under a name, such as before-driver-580
+    #[arg(long, value_name = "NAME", value_parser = label_name)]
+    pub label: Option<String>,
     /// Take exactly N samples of each case [default: as many as the spread asks for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub samples: Option<u32>,
@@ -33,7 +36,8 @@ pub struct Options {
     /// Fewer samples and smaller sizes: for trying, not for quoting
     #[arg(long)]
     pub quick: bool,
-    /// Replace a record made on other hardware, or a full one by a quick one
+    /// Replace a record made on other hardware, a full one by a quick one, or one with this
+    /// label
     #[arg(long)]
     pub replace: bool,
     /// Run on an emulated GPU, which checks and counts but has no time; without an NVIDIA
@@ -50,7 +54,15 @@ pub struct Options {
 }
 
 fn machine_name(name: &str) -> Result<String, String> {
-    record::file::check_name("machine", name)
+    usable("machine", name)
+}
+
+fn label_name(name: &str) -> Result<String, String> {
+    usable("label", name)
+}
+
+fn usable(what: &'static str, name: &str) -> Result<String, String> {
+    record::file::check_name(what, name)
         .map(|()| name.to_owned())
         .map_err(|e| e.to_string())
 }

@@ -13,13 +13,14 @@ use crate::workspace;
 /// What to do about a broken record of this experiment.
 const REPLACEABLE: &str = "an earlier record cannot be read (--replace replaces it)";
 
-/// The folder of records that the options name, or the workbook's.
-pub(crate) fn results(options: &Options) -> Results {
-    Results::new(options.results.clone().unwrap_or_else(workspace::results))
+/// The folder of records that the options name, or the workbook's, and the label in it.
+pub(crate) fn results(options: &Options) -> Result<Results> {
+    let folder = options.results.clone().unwrap_or_else(workspace::results);
+    Ok(Results::new(folder).labelled(options.label.as_deref())?)
 }
 
 /// A record must not silently be replaced by one of other hardware, nor a full one
-/// by a quick one.
+/// by a quick one, nor one that was given a label by any.
 pub(crate) fn check(
     results: &Results,
     record: &Record,
@@ -40,7 +41,17 @@ pub(crate) fn check(
     if record.source == Source::Emulated && old.source == Source::Emulated {
         return Ok(()); // it is the same wherever it is made
     }
-    let Some(conflict) = conflict(&old, record) else { return Ok(()) };
+    let path = results.path(name, experiment)?;
+    let Some(conflict) = conflict(&old, record) else {
+        return match &record.run.label {
+            Some(label) if !options.replace => bail!(
+                "{} is there already: take another label than {label}, or replace it with \
+                 --replace",
+                path.display()
+            ),
+            _ => Ok(()),
+        };
+    };
     let advice = match conflict {
         Conflict::EmulatedOverMeasured => {
             "leave out --machine, or write elsewhere with --results DIR"
@@ -57,13 +68,12 @@ pub(crate) fn check(
         }
         Conflict::OtherSource => "replace it with --replace",
     };
-    let path = results.path(name, experiment)?;
     bail!("{} {conflict}: {advice}", path.display())
 }
 
 /// Writes the finished record and says where it is.
 pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
-    let results = results(options);
+    let results = results(options)?;
     let mut table = Table::new(options.json);
     if record.source == Source::Profiled {
         record.measurements.iter().for_each(|m| table.counted(m));
@@ -72,8 +82,17 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
         let path = results.path(&record.machine.name, &record.experiment)?;
         table.line(&format!("recorded before, and the same: {}", path.display()));
     } else {
+        let old = results.read(&record.machine.name, &record.experiment);
         let path = results.write(record)?;
         table.line(&format!("recorded: {}", path.display()));
+        if let Ok(Some(old)) = old
+            && old.source == Source::Measured
+        {
+            table.line(&format!(
+                "in place of the run of {}; with --label NAME both are kept",
+                old.run.started.replace(['T', 'Z'], " ").trim_end()
+            ));
+        }
     }
     if record.source != Source::Emulated {
         results.set_this_machine(&record.machine.name)?;
@@ -104,7 +123,8 @@ fn is_known(results: &Results, record: &Record) -> bool {
         && old.is_some_and(|old| counted(&old) == counted(record))
 }
 
-/// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware.
+/// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware,
+/// whatever their labels.
 /// A broken record of `experiment` itself counts as its own if it is to be replaced.
 pub(crate) fn free_name(
     results: &Results,
@@ -116,10 +136,11 @@ pub(crate) fn free_name(
     for n in 1..1000 {
         let name = if n == 1 { base.clone() } else { format!("{base}-{n}") };
         let mut same = true;
-        for recorded in results.experiments(&name)? {
-            let old = match results.read(&name, &recorded) {
-                Err(_) if replace && recorded == experiment => None,
-                Err(e) if recorded == experiment => {
+        for (run, recorded) in results.all(&name)? {
+            let its_own = recorded == experiment && run.label() == results.label();
+            let old = match run.read(&name, &recorded) {
+                Err(_) if replace && its_own => None,
+                Err(e) if its_own => {
                     return Err(e).context(REPLACEABLE);
                 }
                 // Another experiment's, which says nothing of any hardware.

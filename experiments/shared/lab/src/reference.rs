@@ -4,13 +4,16 @@ use record::{Measurement, Parameter, Record, Results, Source, units};
 
 use crate::{terminal, workspace};
 
-/// The record of `experiment` of the first reference machine that has one. None outside of
+/// A record of `experiment` of the first reference machine that has one. None outside of
 /// a checkout.
 pub(crate) fn record(experiment: &str) -> Option<Record> {
     let results = Results::new(workspace::root()?.join("results"));
     let machines = results.references().ok()?;
-    let recorded = |name: &String| results.read(name, experiment).ok().flatten();
-    let mut records = machines.iter().filter_map(recorded);
+    let runs =
+        machines.iter().filter_map(|name| Some((name, results.runs(name).ok()?)));
+    let mut records = runs.flat_map(|(name, runs)| {
+        runs.into_iter().filter_map(|run| run.read(name, experiment).ok().flatten())
+    });
     records.find(|record| record.source == Source::Measured)
 }
 

@@ -45,7 +45,7 @@ impl Lab {
         options: Options,
         emulator: Option<Emulator>,
     ) -> Result<Lab> {
-        let run = workspace::run(options.quick)?;
+        let run = workspace::run(&options)?;
         let profiled = options.counters && emulator.is_none();
         let counted = profiled.then(|| format!("{name}{}", counters::SUFFIX));
         let experiment = counted.as_deref().unwrap_or(name);
@@ -58,7 +58,7 @@ impl Lab {
         }
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;
-        let results = place::results(&options);
+        let results = place::results(&options)?;
         machine.name = match &options.machine {
             Some(name) => name.clone(),
             None if emulator.is_some() => EMULATED.to_owned(),

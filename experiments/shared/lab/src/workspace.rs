@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, bail};
 use record::Run;
 
+use crate::options::Options;
+
 /// How long git may take for an answer. A record can do without its revision.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -70,14 +72,15 @@ pub fn results() -> PathBuf {
 }
 
 /// When and how this program was started.
-pub(crate) fn run(quick: bool) -> Result<Run> {
+pub(crate) fn run(options: &Options) -> Result<Run> {
     let now = SystemTime::now();
     if now < SystemTime::UNIX_EPOCH {
         bail!("this machine's clock is before 1970, and records are dated: set it");
     }
     let started = humantime::format_rfc3339_seconds(now).to_string();
     let (revision, dirty) = revision();
-    Ok(Run { started, command: command(arguments()), revision, dirty, quick })
+    let Options { quick, label, .. } = options.clone();
+    Ok(Run { started, command: command(arguments()), revision, dirty, quick, label })
 }
 
 /// The program's name and arguments, whatever bytes are in them.

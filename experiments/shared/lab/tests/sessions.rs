@@ -755,6 +755,31 @@ fn a_record_is_replaced_only_by_its_like() {
 }
 
 #[test]
+fn a_run_without_a_label_takes_the_last_ones_place_and_one_with_a_label_stays() {
+    let desk = Desk::new();
+    let run = |more: &str| {
+        let options = format!("--samples 1 --machine mine {more}");
+        desk.run("transfer-bandwidth", &options)
+    };
+    run("").with_code(0);
+    let again = run("").with_code(0);
+    assert!(again.stdout.contains("in place of the run of 2"), "{again}");
+    run("--label before").with_code(0);
+    let path = "results/mine/before/transfer-bandwidth.json";
+    run("--label before").with_code(1).before_measuring().saying(&[
+        path,
+        "is there already",
+        "--replace",
+    ]);
+    run("--label before --replace").with_code(0);
+    run("--label ..").with_code(2);
+    let results = desk.results();
+    let all = results.all("mine").unwrap();
+    let labels: Vec<_> = all.iter().map(|(run, _)| run.label()).collect();
+    assert_eq!(labels, [None, Some("before")]);
+}
+
+#[test]
 fn a_machine_gets_the_first_name_that_is_free_or_its_own() {
     // Whose records lie there already (machine, experiment, mine), and the name taken.
     let (here, there) = ("transfer-bandwidth", "host-memory");

@@ -95,16 +95,54 @@ impl Error {
     }
 }
 
-/// A folder of records: `<folder>/<machine>/<experiment>.json`.
+/// A folder of records, `<folder>/<machine>/<experiment>.json`, and what is read and written
+/// in it: runs without a label, or those with one, `<folder>/<machine>/<label>/<experiment>.json`.
 #[derive(Clone, Debug)]
 pub struct Results {
     folder: PathBuf,
+    label: Option<String>,
 }
 
 impl Results {
-    /// The results in `folder`, which need not exist yet.
+    /// The results in `folder`, which need not exist yet: the runs without a label.
     pub fn new(folder: impl Into<PathBuf>) -> Results {
-        Results { folder: folder.into() }
+        Results { folder: folder.into(), label: None }
+    }
+
+    /// The runs in the same folder that have this label, or none.
+    pub fn labelled(&self, label: Option<&str>) -> Result<Results, Error> {
+        if let Some(label) = label {
+            check_name("label", label)?;
+        }
+        Ok(Results { folder: self.folder.clone(), label: label.map(str::to_owned) })
+    }
+
+    /// Every run of `machine`: that without a label first, then by label.
+    pub fn runs(&self, machine: &str) -> Result<Vec<Results>, Error> {
+        check_name("machine", machine)?;
+        let folder = self.folder.join(machine);
+        let mut runs = vec![self.labelled(None)?];
+        for label in
+            names(&folder, |path| path.is_dir().then(|| path.file_name()).flatten())?
+        {
+            runs.push(self.labelled(Some(&label))?);
+        }
+        Ok(runs)
+    }
+
+    /// Every record of `machine`: the run that it belongs to, and its experiment.
+    pub fn all(&self, machine: &str) -> Result<Vec<(Results, String)>, Error> {
+        let mut all = vec![];
+        for run in self.runs(machine)? {
+            let experiments = run.experiments(machine)?;
+            all.extend(experiments.into_iter().map(|name| (run.clone(), name)));
+        }
+        Ok(all)
+    }
+
+    /// The label of the runs.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The folder itself.
@@ -116,7 +154,15 @@ impl Results {
     pub fn path(&self, machine: &str, experiment: &str) -> Result<PathBuf, Error> {
         check_name("machine", machine)?;
         check_name("experiment", experiment)?;
-        Ok(self.folder.join(machine).join(format!("{experiment}.json")))
+        Ok(self.run_folder(machine).join(format!("{experiment}.json")))
+    }
+
+    fn run_folder(&self, machine: &str) -> PathBuf {
+        let folder = self.folder.join(machine);
+        match &self.label {
+            Some(label) => folder.join(label),
+            None => folder,
+        }
     }
 
     /// The record of `experiment` on `machine`; `None` if there is no such file.
@@ -137,13 +183,17 @@ impl Results {
             let problem = format!("`{name}` does not match the {place}'s name");
             rule(name == expected, field, problem).map_err(Error::invalid(&path))?;
         }
+        let problem = "does not match the folder's name".to_owned();
+        rule(record.run.label == self.label, "run.label", problem)
+            .map_err(Error::invalid(&path))?;
         Ok(Some(record))
     }
 
-    /// Writes `record` to its place, replacing what was there in one step. Returns the
-    /// path. Fails, and leaves everything as it was, if the record breaks a rule.
+    /// Writes `record` to its place, its label's, replacing what was there in one step. Returns
+    /// the path. Fails, and leaves everything as it was, if the record breaks a rule.
     pub fn write(&self, record: &Record) -> Result<PathBuf, Error> {
-        let path = self.path(&record.machine.name, &record.experiment)?;
+        let run = self.labelled(record.run.label.as_deref())?;
+        let path = run.path(&record.machine.name, &record.experiment)?;
         check(record).map_err(Error::invalid(&path))?;
         write_atomically(&path, to_json(record).as_bytes())?;
         Ok(path)
@@ -153,7 +203,7 @@ impl Results {
     /// better before an hour of measuring than after it.
     pub fn check_writable(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
-        let folder = self.folder.join(machine);
+        let folder = self.run_folder(machine);
         // Where the first missing folder would be made, so that a run which fails
         // leaves no empty folder: that would be a machine without records.
         let exists = |path: &&Path| path.symlink_metadata().is_ok();
@@ -171,10 +221,10 @@ impl Results {
         names(&self.folder, |path| path.is_dir().then(|| path.file_name()).flatten())
     }
 
-    /// Names of the experiments recorded on `machine`, sorted.
+    /// Names of the experiments that these runs recorded on `machine`, sorted.
     pub fn experiments(&self, machine: &str) -> Result<Vec<String>, Error> {
         check_name("machine", machine)?;
-        names(&self.folder.join(machine), |path| {
+        names(&self.run_folder(machine), |path| {
             (path.extension()? == "json").then(|| path.file_stem()).flatten()
         })
     }
@@ -399,6 +449,10 @@ fn check(record: &Record) -> Result<(), Broken> {
         ("machine", "machine.name", &record.machine.name),
     ] {
         check_name(what, name).map_err(|e| (field.to_owned(), e.to_string()))?;
+    }
+    if let Some(label) = &record.run.label {
+        let usable = check_name("label", label);
+        usable.map_err(|e| ("run.label".to_owned(), e.to_string()))?;
     }
     let problem =
         format!("`{}` is no date such as 2026-11-21T04:05:06Z", record.run.started);

@@ -81,6 +81,9 @@ pub struct Run {
     pub dirty: Option<bool>,
     /// Whether this was a `--quick` run: fewer samples, smaller sizes.
     pub quick: bool,
+    /// What tells the run from others of its machine, if it was given a label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// Versions of the software a run was made with.

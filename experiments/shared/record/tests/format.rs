@@ -39,6 +39,37 @@ fn golden_files_lie_where_results_look() {
     assert_eq!(results.read("other", "example").unwrap(), None);
 }
 
+#[test]
+fn runs_with_a_label_lie_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = Results::new(folder.path());
+    let labelled = |label: Option<&str>| {
+        let mut record = golden(MEASURED);
+        record.run.label = label.map(str::to_owned);
+        record
+    };
+    for label in [Some("b"), None, Some("a")] {
+        let path = results.write(&labelled(label)).unwrap();
+        let middle = label.map_or(String::new(), |label| format!("{label}/"));
+        assert!(path.ends_with(format!("h200/{middle}example.json")), "{path:?}");
+        let run = results.labelled(label).unwrap();
+        assert_eq!(run.read("h200", "example").unwrap().unwrap(), labelled(label));
+    }
+    let all = results.all("h200").unwrap();
+    let labels: Vec<_> = all.iter().map(|(run, _)| run.label()).collect();
+    assert_eq!(labels, [None, Some("a"), Some("b")]);
+    // The folder is what a run is called.
+    let [a, c] = ["a", "c"].map(|label| folder.path().join("h200").join(label));
+    std::fs::rename(a, c).unwrap();
+    let run = results.labelled(Some("c")).unwrap();
+    let error = run.read("h200", "example").unwrap_err().to_string();
+    assert!(
+        error.ends_with("field `run.label`: does not match the folder's name"),
+        "{error}"
+    );
+    assert!(results.labelled(Some("../x")).is_err());
+}
+
 /// What follows from the golden record, worked out by hand.
 #[test]
 fn derived_values_are_those_of_the_hand_calculation() {
@@ -147,7 +178,9 @@ fn documented_fields() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn readme_documents_exactly_the_fields_of_the_schema() {
     let mut in_files = BTreeMap::new();
-    for json in [MEASURED, EMULATED] {
+    let mut labelled = golden(MEASURED);
+    labelled.run.label = Some("again".to_owned());
+    for json in [&to_json(&labelled), EMULATED] {
         fields("", &serde_json::from_str(json).unwrap(), &mut in_files);
     }
     let in_readme = documented_fields();

@@ -1,0 +1,288 @@
+//! Two machines against each other, or two runs of one: which cases are faster on one of them,
+//! and which verdicts are others there.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use record::{Measurement, Results};
+use serde::Serialize;
+
+use crate::build::{self, Options};
+use crate::claims::Verdict;
+use crate::estimate::Estimate;
+use crate::metric::Metric;
+use crate::records::{Machine, Recorded, Records};
+use crate::unit::Unit;
+
+/// A machine, or one of its runs.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The folder of records.
+    pub results: PathBuf,
+    /// The machine's folder in it.
+    pub machine: String,
+    /// Only its run with this label.
+    pub label: Option<String>,
+}
+
+/// What differs between two sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Claims that get another verdict.
+    pub flips: Vec<Flip>,
+    /// What both have recorded.
+    pub experiments: Vec<Experiment>,
+    /// Experiments that only the first has, and only the second.
+    pub alone: (Vec<String>, Vec<String>),
+}
+
+/// A claim whose verdicts differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Flip {
+    /// The claim's id.
+    pub id: String,
+    /// What it says.
+    pub says: String,
+    /// The two verdicts in words.
+    pub verdicts: (&'static str, &'static str),
+}
+
+/// The cases of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Experiment {
+    /// Its name.
+    pub name: String,
+    /// How many runs each side has of it.
+    pub runs: (usize, usize),
+    /// The cases that both have, in the first one's order.
+    pub cases: Vec<Case>,
+    /// How many cases only one of them has.
+    pub unmatched: usize,
+}
+
+/// One case on both sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The case and its parameters.
+    pub name: String,
+    /// Its bandwidth, or, if it moves no bytes, its time.
+    pub values: (Estimate, Estimate),
+    /// What the values are of.
+    #[serde(serialize_with = "symbol")]
+    pub unit: Unit,
+    /// The share of the machine's theoretical peak that each reaches, if there is one.
+    pub shares_of_peak: Option<(f64, f64)>,
+    /// How many times as fast the second side is.
+    pub speedup: Estimate,
+}
+
+/// What an interval says of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The second side takes longer, by more than the threshold.
+    Slower,
+    /// It takes less time, by more than the threshold.
+    Faster,
+    /// The interval has both what is the same and what is not.
+    Undecided,
+    /// The whole interval is within the threshold.
+    Same,
+}
+
+impl Outcome {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Slower => "slower",
+            Outcome::Faster => "faster",
+            Outcome::Undecided => "undecided",
+            Outcome::Same => "same",
+        }
+    }
+}
+
+fn symbol<S: serde::Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(unit.symbol())
+}
+
+impl Side {
+    /// What it is called: `h200`, or `h200/host-b`.
+    pub fn name(&self) -> String {
+        let label = self.label.iter().map(|label| format!("/{label}"));
+        self.machine.clone() + &label.collect::<String>()
+    }
+
+    /// All that it recorded; an error if that is nothing.
+    fn load(&self) -> Result<Machine> {
+        let results = Results::new(&self.results);
+        let machine =
+            Machine::load_run(&results, &self.machine, self.label.as_deref())?;
+        if machine.experiments().next().is_none() {
+            let known = results.machines()?.join(", ");
+            bail!(
+                "there are no measured records of `{}`; there are {known}",
+                self.name()
+            );
+        }
+        Ok(machine)
+    }
+}
+
+impl Case {
+    /// The same case on both sides; none if it was not timed.
+    fn of(
+        a: (&Recorded, &Measurement),
+        b: (&Recorded, &Measurement),
+    ) -> Option<Case> {
+        let metric = match a.1.bytes() > 0 && a.1.bytes() == b.1.bytes() {
+            true => Metric::Bandwidth,
+            false => Metric::Time,
+        };
+        let both = |metric: &Metric| {
+            Some((metric.of(a.0, a.1).ok()?, metric.of(b.0, b.1).ok()?))
+        };
+        let values = both(&metric)?;
+        let shares = both(&Metric::ShareOfPeak);
+        let parameters = a.1.parameters.iter();
+        let words = parameters.map(|(key, value)| match value.integer() {
+            Some(n) => format!(" {key}={}", Unit::of_name(key).print(n as f64)),
+            None => format!(" {value}"),
+        });
+        Some(Case {
+            name: a.1.case.clone() + &words.collect::<String>(),
+            values,
+            unit: metric.unit(),
+            shares_of_peak: shares.map(|(a, b)| (a.value, b.value)),
+            speedup: match metric {
+                Metric::Bandwidth => over(&values.1, &values.0),
+                _ => over(&values.0, &values.1),
+            },
+        })
+    }
+
+    /// What became of it, if a difference of less than the share `threshold` is none.
+    pub fn outcome(&self, threshold: f64) -> Outcome {
+        let Estimate { value, low, high, .. } = self.speedup;
+        let most = 1.0 + threshold;
+        if low >= 1.0 / most && high <= most {
+            Outcome::Same
+        } else if low > 1.0 && value > most {
+            Outcome::Faster
+        } else if high < 1.0 && value < 1.0 / most {
+            Outcome::Slower
+        } else {
+            Outcome::Undecided
+        }
+    }
+}
+
+/// The ratio of two independent estimates of positive numbers: the squares of their errors add
+/// up, on a logarithmic scale.
+fn over(a: &Estimate, b: &Estimate) -> Estimate {
+    let value = a.value / b.value;
+    let add = |x: f64, y: f64| x.ln().hypot(y.ln()).exp();
+    Estimate {
+        value,
+        low: value / add(a.value / a.low, b.high / b.value),
+        high: value * add(a.high / a.value, b.value / b.low),
+        runs: a.runs.min(b.runs),
+        range: (value, value),
+    }
+}
+
+impl Experiment {
+    fn of(name: &str, a: &Recorded, b: &Recorded) -> Experiment {
+        let of_b = |m: &Measurement| {
+            b.measurements.iter().find(|other| {
+                other.case == m.case && other.parameters == m.parameters
+            })
+        };
+        let matched = a.measurements.iter().filter_map(|m| Some((m, of_b(m)?)));
+        let matched: Vec<_> = matched.collect();
+        let all = a.measurements.len() + b.measurements.len();
+        Experiment {
+            name: name.to_owned(),
+            runs: (a.runs().count(), b.runs().count()),
+            unmatched: all - 2 * matched.len(),
+            cases: matched
+                .into_iter()
+                .filter_map(|(of_a, of_b)| Case::of((a, of_a), (b, of_b)))
+                .collect(),
+        }
+    }
+}
+
+/// Compares two sides; `options` say where the pages and the claims are.
+pub fn compare(options: &Options, a: &Side, b: &Side) -> Result<Comparison> {
+    let (first, second) = (a.load()?, b.load()?);
+    let names = |machine: &Machine, other: &Machine| {
+        let lacks = |name: &&str| other.record(name).is_err();
+        machine.experiments().filter(lacks).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let alone = (names(&first, &second), names(&second, &first));
+    let experiments = first.experiments().filter_map(|name| {
+        let (a, b) = (first.record(name).ok()?, second.record(name).ok()?);
+        Some(Experiment::of(name, a, b))
+    });
+    let experiments = experiments.filter(|experiment| !experiment.cases.is_empty());
+    let experiments = experiments.collect();
+    let verdicts = |machine: Machine| {
+        build::verdicts(
+            options,
+            &Records::of_one(machine, &Results::new(&options.results)),
+        )
+    };
+    let (of_a, of_b) = (verdicts(first)?, verdicts(second)?);
+    let both = of_a.into_iter().filter_map(|(claim, verdict)| {
+        let other = of_b.iter().find(|(other, _)| other.id == claim.id)?.1;
+        Some((claim, verdict, other))
+    });
+    let flips = both.filter(|(_, a, b)| a != b).map(|(claim, a, b)| Flip {
+        id: claim.id,
+        says: claim.says,
+        verdicts: (Verdict::words(a), Verdict::words(b)),
+    });
+    Ok(Comparison { flips: flips.collect(), experiments, alone })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(low: f64, value: f64, high: f64) -> Estimate {
+        Estimate { low, high, ..Estimate::exact(value) }
+    }
+
+    #[test]
+    fn intervals_decide() {
+        for (low, value, high, outcome) in [
+            (0.98, 1.0, 1.02, Outcome::Same),
+            (1.01, 1.03, 1.049, Outcome::Same),
+            (1.01, 1.04, 1.07, Outcome::Undecided),
+            (0.90, 1.0, 1.10, Outcome::Undecided),
+            (0.98, 1.20, 1.40, Outcome::Undecided),
+            (1.10, 1.20, 1.30, Outcome::Faster),
+            (0.70, 0.80, 0.90, Outcome::Slower),
+        ] {
+            let case = Case {
+                name: String::new(),
+                values: (estimate(1.0, 1.0, 1.0), estimate(1.0, 1.0, 1.0)),
+                unit: Unit::Time,
+                shares_of_peak: None,
+                speedup: estimate(low, value, high),
+            };
+            assert_eq!(case.outcome(0.05), outcome, "{low} {value} {high}");
+        }
+    }
+
+    #[test]
+    fn errors_of_a_ratio_add_up_as_squares() {
+        let e = std::f64::consts::E;
+        let (a, b) =
+            (estimate(2.0, 2.0, 2.0 * e.powi(3)), estimate(e.powi(-4), 1.0, 1.0));
+        let ratio = over(&a, &b);
+        assert_eq!((ratio.low, ratio.value), (2.0, 2.0));
+        assert!((ratio.high / 2.0 - e.powi(5)).abs() < 1e-9 * e.powi(5));
+    }
+}

@@ -1,0 +1,120 @@
+//! Sentences that hold under a condition: `{{if fast > 2 * slow}}Twice as fast.{{end}}`. The
+//! condition compares quantities, in the SI units that they are kept in. It has to hold in every
+//! run of the reference machines, or the build fails. Where the reader's runs break it, the
+//! sentence is shown as one about the references.
+
+use crate::estimate::Runs;
+use crate::html;
+use crate::quantity::Quantities;
+use crate::records::{Both, Here, Records};
+
+/// `a < b`, `a < b <= c`, and several of them joined by `and`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    text: String,
+    comparisons: Vec<Comparison>,
+}
+
+/// A difference of two expressions, and what it is to be.
+#[derive(Clone, Debug, PartialEq)]
+struct Comparison {
+    difference: String,
+    sign: &'static str,
+}
+
+const SIGNS: [&str; 4] = ["<=", ">=", "<", ">"];
+
+impl Condition {
+    /// Parses a condition.
+    pub fn parse(text: &str) -> Result<Condition, String> {
+        let mut comparisons = vec![];
+        for chain in text.split(" and ") {
+            let (mut left, mut rest) = split(chain);
+            if rest.is_none() {
+                return Err(format!("`{}` compares nothing", chain.trim()));
+            }
+            while let Some((sign, after)) = rest {
+                let (right, more) = split(after);
+                let difference = format!("({left}) - ({right})");
+                comparisons.push(Comparison { difference, sign });
+                (left, rest) = (right, more);
+            }
+        }
+        Ok(Condition { text: text.trim().to_owned(), comparisons })
+    }
+
+    /// Whether it holds, in every run; for the references it must.
+    pub fn holds(
+        &self,
+        quantities: &Quantities,
+        records: &Records,
+    ) -> Result<Both<bool>, String> {
+        let mut all = Both::anywhere(true);
+        for Comparison { difference, sign } in &self.comparisons {
+            let runs: Both<Runs> = quantities.runs(difference)?;
+            let holds = |difference: f64| match *sign {
+                "<" => difference < 0.0,
+                "<=" => difference <= 0.0,
+                ">" => difference > 0.0,
+                _ => difference >= 0.0,
+            };
+            if let Some(run) = runs.reference.find(|value| !holds(value)) {
+                return Err(format!(
+                    "`{}` is not so on the {}{run}",
+                    self.text,
+                    records.label(&runs.from)
+                ));
+            }
+            let runs = runs.map(|runs| runs.find(|value| !holds(value)).is_none());
+            all = all.and(runs, |a, b| a && b);
+        }
+        Ok(all)
+    }
+}
+
+/// What stands before a sentence whose condition was found to be so.
+pub fn before(found: &Both<bool>, records: &Records) -> String {
+    let label = html::inline(&records.label(&found.from));
+    match found.here {
+        Here::Has(false) => {
+            format!("<span class=\"elsewhere\">On the {label}, not here: ")
+        }
+        Here::Lacking => format!("<span class=\"beside\">{label}:</span> "),
+        Here::Has(true) | Here::Same => String::new(),
+    }
+}
+
+/// What stands after it.
+pub fn after(found: &Both<bool>) -> &'static str {
+    if found.here == Here::Has(false) { "</span>" } else { "" }
+}
+
+/// What stands before the first sign; then the sign and what is after it.
+fn split(text: &str) -> (&str, Option<(&'static str, &str)>) {
+    let Some(at) = text.find(['<', '>']) else { return (text.trim(), None) };
+    let (left, rest) = text.split_at(at);
+    let found =
+        SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?)));
+    (left.trim(), found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Vec<(String, &'static str)> {
+        let comparisons = Condition::parse(text).unwrap().comparisons;
+        comparisons.into_iter().map(|c| (c.difference, c.sign)).collect()
+    }
+
+    #[test]
+    fn conditions_are_chains_of_comparisons() {
+        let two =
+            [("(0.8) - (a)".to_owned(), "<"), ("(a) - (b * 2)".to_owned(), "<=")];
+        assert_eq!(parsed("0.8 < a <= b * 2"), two);
+        let two = [("(a) - (b)".to_owned(), ">"), ("(c) - (1)".to_owned(), ">=")];
+        assert_eq!(parsed("a > b and c >= 1"), two);
+        let problem = Condition::parse("a > b and c").unwrap_err();
+        assert_eq!(problem, "`c` compares nothing");
+    }
+}

@@ -1,0 +1,317 @@
+//! A number of a machine, out of its runs: how well it is known, and how it is printed.
+//!
+//! A run gives one value. What differs from process to process and from host to host (clocks,
+//! memory pages, neighbours) is the same for all samples of a run, so samples say nothing of
+//! it, however many they are; runs do. With several runs the interval is Student's, over the
+//! logarithms of their values: it needs no sample to be independent of another, only runs of
+//! each other. With one run there is the interval of its median alone, and it is said so.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::unit::Unit;
+
+/// A number with the 95 % interval it is known in; both ends equal it where it is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The number: the median over the runs.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// How many runs it is of.
+    pub runs: usize,
+    /// The smallest and the largest value of a run.
+    pub range: (f64, f64),
+}
+
+/// What the runs of a machine say of a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runs {
+    /// Its value by the run's label.
+    values: BTreeMap<Option<String>, f64>,
+    /// The interval within the only run.
+    within: (f64, f64),
+}
+
+/// Runs whose values differ by more than this factor are printed as a range.
+const RANGE: f64 = 1.1;
+
+/// The 97.5 % quantile of Student's t, for 1, 2, 3 … degrees of freedom.
+const T: [f64; 10] =
+    [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+/// The same for more.
+const T_OF_MANY: f64 = 2.228;
+
+impl Estimate {
+    /// A number that is known exactly.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, low: value, high: value, runs: 1, range: (value, value) }
+    }
+
+    /// Half the interval's width, as a share of the value.
+    pub fn relative_half_width(&self) -> f64 {
+        match self.low == self.high {
+            true => 0.0,
+            false => ((self.high - self.low) / 2.0 / self.value).abs(),
+        }
+    }
+
+    /// Whether its runs differ so much that one number would mislead.
+    pub fn is_range(&self) -> bool {
+        let (least, most) = self.range;
+        least * most > 0.0 && (most / least).max(least / most) > RANGE
+    }
+
+    /// The number for people; a range if the runs differ much.
+    pub fn print(&self, unit: &Unit) -> String {
+        match self.is_range() {
+            true => unit.print_range(self.range.0, self.range.1),
+            false => unit.print(self.value),
+        }
+    }
+}
+
+impl Runs {
+    /// The same in every run of every machine.
+    pub fn constant(value: f64) -> Runs {
+        Runs { values: BTreeMap::new(), within: (value, value) }
+    }
+
+    /// One estimate of each run, by its label.
+    pub fn of(
+        runs: impl IntoIterator<Item = (Option<String>, Estimate)>,
+    ) -> Option<Runs> {
+        let runs: Vec<(Option<String>, Estimate)> = runs.into_iter().collect();
+        let (_, first) = runs.first()?;
+        let within = (first.low, first.high);
+        let values =
+            runs.into_iter().map(|(label, estimate)| (label, estimate.value));
+        Some(Runs { values: values.collect(), within })
+    }
+
+    /// The number and its interval.
+    pub fn estimate(&self) -> Estimate {
+        let mut values: Vec<f64> = self.values.values().copied().collect();
+        values.sort_by(f64::total_cmp);
+        let (low, high) = self.within;
+        match values[..] {
+            [] => Estimate::exact(low),
+            [value] => Estimate { value, low, high, runs: 1, range: (value, value) },
+            [least, .., most] => {
+                let value = median(&values);
+                let (low, high) = interval(&values);
+                Estimate {
+                    value,
+                    low: low.min(value),
+                    high: high.max(value),
+                    runs: values.len(),
+                    range: (least, most),
+                }
+            }
+        }
+    }
+
+    /// The first run of which `is` is so, as the end of a sentence; of a number that is in no
+    /// run, nothing.
+    pub fn find(&self, is: impl Fn(f64) -> bool) -> Option<String> {
+        if self.values.is_empty() {
+            return is(self.within.0).then(String::new);
+        }
+        let (label, _) = self.values.iter().find(|(_, value)| is(**value))?;
+        Some(label.iter().map(|label| format!(", in the run `{label}`")).collect())
+    }
+
+    /// Its value in the run with this label; if that run has none, over all runs.
+    fn in_run(&self, label: &Option<String>) -> f64 {
+        let found = self.values.get(label).copied();
+        found.unwrap_or_else(|| self.estimate().value)
+    }
+
+    /// What follows from several numbers: `of` gets their values in a run.
+    pub fn combine<E>(
+        parts: &[Runs],
+        mut of: impl FnMut(&[f64]) -> Result<f64, E>,
+    ) -> Result<Runs, E> {
+        let labels = labels(parts);
+        let in_run = |label| parts.iter().map(|part| part.in_run(label)).collect();
+        let mut values = BTreeMap::new();
+        for label in &labels {
+            let parts: Vec<f64> = in_run(label);
+            values.insert(label.clone(), of(&parts)?);
+        }
+        let parts_there: Vec<f64> = in_run(labels.first().unwrap_or(&None));
+        let value = of(&parts_there)?;
+        // In one run, each part is moved to the ends of its interval, the others as they are;
+        // the parts' errors are independent, so their squares add up.
+        let (mut below, mut above) = (0.0, 0.0);
+        for (at, part) in parts.iter().enumerate().filter(|_| labels.len() < 2) {
+            let Estimate { value: middle, low, high, .. } = part.estimate();
+            for end in [low, high].into_iter().filter(|end| *end != middle) {
+                let mut moved = parts_there.clone();
+                moved[at] += end - middle;
+                let Ok(moved) = of(&moved) else { continue };
+                let off = moved - value;
+                *if off < 0.0 { &mut below } else { &mut above } += off * off;
+            }
+        }
+        Ok(Runs {
+            values,
+            within: (value - f64::sqrt(below), value + f64::sqrt(above)),
+        })
+    }
+}
+
+/// The runs in which all `parts` have a value; if there is none, those of the part that has
+/// the most.
+fn labels(parts: &[Runs]) -> Vec<Option<String>> {
+    let of = |part: &Runs| part.values.keys().cloned().collect::<Vec<_>>();
+    let measured: Vec<&Runs> =
+        parts.iter().filter(|part| !part.values.is_empty()).collect();
+    let Some(most) = measured.iter().max_by_key(|part| part.values.len()) else {
+        return vec![];
+    };
+    let mut shared = of(most);
+    shared
+        .retain(|label| measured.iter().all(|part| part.values.contains_key(label)));
+    if shared.is_empty() { of(most) } else { shared }
+}
+
+/// The median of sorted values, of which there is at least one.
+fn median(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => sorted[half],
+        _ => sorted[half - 1] + (sorted[half] - sorted[half - 1]) / 2.0,
+    }
+}
+
+/// Student's 95 % interval of the mean of at least two values; of their logarithms, if they
+/// have some.
+fn interval(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let positive = values.iter().all(|value| *value > 0.0);
+    let scaled = |value: &f64| if positive { value.ln() } else { *value };
+    let scaled: Vec<f64> = values.iter().map(scaled).collect();
+    let mean = scaled.iter().sum::<f64>() / n;
+    let squares: f64 = scaled.iter().map(|value| (value - mean).powi(2)).sum();
+    if squares == 0.0 {
+        return (values[0], values[0]); // not through logarithms, which round
+    }
+    let t = T.get(values.len() - 2).copied().unwrap_or(T_OF_MANY);
+    let half = t * (squares / (n - 1.0) / n).sqrt();
+    let back = |value: f64| if positive { value.exp() } else { value };
+    (back(mean - half), back(mean + half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(values: &[f64]) -> Runs {
+        let each = values.iter().enumerate();
+        let run = |(i, value): (usize, &f64)| {
+            (Some(format!("run-{i}")), Estimate::exact(*value))
+        };
+        Runs::of(each.map(run)).expect("there are values")
+    }
+
+    #[test]
+    fn small_numbers_of_runs_by_hand() {
+        let one = Estimate { low: 9.0, high: 12.0, ..Estimate::exact(10.0) };
+        let one = Runs::of([(None, one)]).unwrap().estimate();
+        assert_eq!((one.value, one.low, one.high, one.runs), (10.0, 9.0, 12.0, 1));
+        let equal = runs(&[2.0, 2.0, 2.0]).estimate();
+        assert_eq!((equal.low, equal.value, equal.high), (2.0, 2.0, 2.0));
+        // Logarithms 0, 1 and 2: mean 1, deviation 1, half width 4.303 / √3.
+        let e = std::f64::consts::E;
+        let three = runs(&[e * e, 1.0, e]).estimate();
+        assert_eq!((three.value, three.runs, three.range), (e, 3, (1.0, e * e)));
+        let half = three.high.ln() - 1.0;
+        assert!((half - 4.303 / 3f64.sqrt()).abs() < 1e-12, "{half}");
+        assert!((1.0 - three.low.ln() - half).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_ratio_is_taken_in_each_run() {
+        // A host of half the speed changes both, and not their ratio.
+        let (fast, slow) = (runs(&[10.0, 5.0, 8.0]), runs(&[5.0, 2.5, 4.0]));
+        let ratio = Runs::combine(&[fast, slow], |of| Ok::<_, ()>(of[0] / of[1]));
+        let ratio = ratio.unwrap().estimate();
+        assert_eq!((ratio.low, ratio.value, ratio.high), (2.0, 2.0, 2.0));
+    }
+
+    #[test]
+    fn runs_that_do_not_meet_are_taken_as_they_are() {
+        let unlabelled = |value| Runs::of([(None, Estimate::exact(value))]).unwrap();
+        let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
+        let found =
+            Runs::combine(&[runs(&[1.0, 3.0]), unlabelled(10.0)], sum).unwrap();
+        assert_eq!(found.estimate().range, (11.0, 13.0));
+        // A part that has all runs is looked up in the run that the other has.
+        let some =
+            Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();
+        let found = Runs::combine(&[runs(&[1.0, 3.0]), some], sum).unwrap();
+        assert_eq!((found.estimate().value, found.estimate().runs), (13.0, 1));
+        let constant = Runs::constant(4.0);
+        let found = Runs::combine(&[constant.clone(), constant], sum).unwrap();
+        assert_eq!(found.estimate(), Estimate::exact(8.0));
+    }
+
+    #[test]
+    fn errors_within_one_run_add_up_as_squares() {
+        let of = |value: f64, off: f64| {
+            let estimate = Estimate {
+                low: value - off,
+                high: value + off,
+                ..Estimate::exact(value)
+            };
+            Runs::of([(None, estimate)]).unwrap()
+        };
+        let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
+        let sum = Runs::combine(&[of(10.0, 3.0), of(20.0, 4.0)], sum).unwrap();
+        let Estimate { value, low, high, .. } = sum.estimate();
+        assert_eq!((value, low, high), (30.0, 25.0, 35.0));
+    }
+
+    /// The rule is what it says: draw hosts and, on each, samples that depend on each other,
+    /// and count how often the interval has the machine's median in it.
+    #[test]
+    fn the_interval_covers_the_machine_whatever_samples_do() {
+        let mut state = 7u64;
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        };
+        let mut normal = || {
+            (-2.0 * uniform().ln()).sqrt()
+                * (std::f64::consts::TAU * uniform()).cos()
+        };
+        let trials = 4000;
+        for count in [2, 3, 5] {
+            let mut hits = 0;
+            for _ in 0..trials {
+                let run = |normal: &mut dyn FnMut() -> f64| {
+                    let (host, mut noise, mut samples) =
+                        (0.1 * normal(), 0.0, vec![]);
+                    for _ in 0..20 {
+                        noise = 0.6 * noise + 0.02 * normal();
+                        samples.push(f64::exp(host + noise));
+                    }
+                    samples.sort_by(f64::total_cmp);
+                    median(&samples)
+                };
+                let values: Vec<f64> =
+                    (0..count).map(|_| run(&mut normal)).collect();
+                let found = runs(&values).estimate();
+                hits += usize::from((found.low..=found.high).contains(&1.0));
+            }
+            let coverage = hits as f64 / f64::from(trials);
+            assert!((0.94..0.96).contains(&coverage), "{count} runs: {coverage}");
+        }
+    }
+}

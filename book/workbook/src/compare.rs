@@ -1,0 +1,332 @@
+//! `cargo workbook compare`: two machines against each other, two runs of one, or what one had
+//! recorded at another revision.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use lab::lessons;
+use record::Results;
+use report::Options;
+use report::compare::{Case, Comparison, Experiment, Outcome, Side, compare};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::terminal::say;
+
+/// Something became slower, and the threshold was given.
+const SLOWER: u8 = 3;
+/// What counts as a difference if nothing else is said.
+const THRESHOLD: f64 = 0.05;
+/// So many cases of an experiment are listed if not all are asked for.
+const MOST_LISTED: usize = 5;
+
+/// Options of `cargo workbook compare`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Each side is MACHINE, MACHINE/LABEL for one of its runs, or REVISION:MACHINE \
+for what a git revision has of it.\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 with \
+--threshold: something is slower."
+)]
+pub(crate) struct Arguments {
+    /// The side that the other one is compared with
+    #[arg(value_name = "A")]
+    first: String,
+    /// The other side [default: this machine, the one that recorded here last]
+    #[arg(value_name = "B")]
+    second: Option<String>,
+    /// Differences of less than this are none; what is slower by more makes the command fail
+    /// [default: 5%, and it does not fail]
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
+    threshold: Option<f64>,
+    /// List every case, not only those that differ most
+    #[arg(long)]
+    all: bool,
+    /// Print everything as JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print a line of comma-separated values for each case
+    #[arg(long)]
+    csv: bool,
+}
+
+/// `5%`, `5` or `0.5 %` as a share.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').trim().parse::<f64>().ok();
+    let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
+    percent.map(|percent| percent / 100.0).ok_or("write it like 5%".to_owned())
+}
+
+/// Compares the two, and says what differs.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let options = Options::of(&root.join("book"))?;
+    let second = match (&arguments.second, &options.this_machine) {
+        (Some(second), _) => second.clone(),
+        (None, Some(machine)) => machine.clone(),
+        (None, None) => bail!(
+            "nothing was recorded in this checkout yet: name what {} is compared with",
+            arguments.first
+        ),
+    };
+    let mut folders = vec![]; // of revisions, until all is read
+    let a = side(root, &arguments.first, &mut folders)?;
+    let b = side(root, &second, &mut folders)?;
+    let found = compare(&options, &a, &b)?;
+    let threshold = arguments.threshold.unwrap_or(THRESHOLD);
+    let names = [&arguments.first, &second];
+    if arguments.json {
+        json(&found, names, threshold)?;
+    } else if arguments.csv {
+        csv(&found, threshold);
+    } else {
+        let sections = lessons::all(root)?.into_iter();
+        let sections =
+            sections.map(|lesson| (lesson.name, lesson.section)).collect();
+        tell(&found, names, threshold, arguments.all, &sections);
+    }
+    let cases = found.experiments.iter().flat_map(|experiment| &experiment.cases);
+    let slower =
+        cases.filter(|case| case.outcome(threshold) == Outcome::Slower).count();
+    Ok(match arguments.threshold.is_some() && slower > 0 {
+        true => ExitCode::from(SLOWER),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What `[REVISION:]MACHINE[/LABEL]` names.
+fn side(root: &Path, text: &str, folders: &mut Vec<TempDir>) -> Result<Side> {
+    let (revision, rest) = match text.rsplit_once(':') {
+        Some((revision, rest)) => (Some(revision), rest),
+        None => (None, text),
+    };
+    let (machine, label) = match rest.split_once('/') {
+        Some((machine, label)) => (machine, Some(label.to_owned())),
+        None => (rest, None),
+    };
+    record::file::check_name("machine", machine)?;
+    let results = match revision {
+        None => root.join("results"),
+        Some(revision) => {
+            let folder = tempfile::tempdir()?;
+            check_out(root, revision, machine, folder.path())?;
+            let results = folder.path().to_owned();
+            folders.push(folder);
+            results
+        }
+    };
+    Ok(Side { results, machine: machine.to_owned(), label })
+}
+
+/// Writes what `revision` has of `machine` into a folder of results.
+fn check_out(root: &Path, revision: &str, machine: &str, into: &Path) -> Result<()> {
+    if revision.starts_with('-') {
+        bail!("`{revision}` is no revision");
+    }
+    let git = |arguments: &[&str]| -> Result<Vec<u8>> {
+        let mut command = Command::new("git");
+        let output = command.current_dir(root).args(arguments).output();
+        let output = output.context("a revision's records need git")?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            bail!("git has no {revision}: {why}");
+        }
+        Ok(output.stdout)
+    };
+    let folder = format!("results/{machine}");
+    let listed =
+        git(&["ls-tree", "-r", "-z", "--name-only", revision, "--", &folder])?;
+    let listed = String::from_utf8(listed).context("a file's name is not UTF-8")?;
+    let results = Results::new(into);
+    for path in listed.split('\0').filter(|path| path.ends_with(".json")) {
+        let json = git(&["show", &format!("{revision}:{path}")])?;
+        let json = String::from_utf8(json).with_context(|| path.to_owned())?;
+        let name = format!("{revision}:{path}");
+        results.write(&record::file::parse(name.as_ref(), &json)?)?;
+    }
+    Ok(())
+}
+
+/// A case for a program to read.
+#[derive(Serialize)]
+struct Row<'c> {
+    #[serde(flatten)]
+    case: &'c Case,
+    outcome: Outcome,
+}
+
+fn json(found: &Comparison, [a, b]: [&String; 2], threshold: f64) -> Result<()> {
+    let experiments = found.experiments.iter().map(|experiment| {
+        let rows = experiment.cases.iter();
+        let rows = rows.map(|case| Row { case, outcome: case.outcome(threshold) });
+        serde_json::json!({
+            "name": experiment.name,
+            "runs": experiment.runs,
+            "unmatched": experiment.unmatched,
+            "cases": rows.collect::<Vec<_>>(),
+        })
+    });
+    let all = serde_json::json!({
+        "a": a,
+        "b": b,
+        "threshold": threshold,
+        "flips": found.flips,
+        "alone": found.alone,
+        "experiments": experiments.collect::<Vec<_>>(),
+    });
+    say!("{}", serde_json::to_string_pretty(&all)?);
+    Ok(())
+}
+
+/// Names have no comma and no quotation mark, so nothing has to be quoted.
+fn csv(found: &Comparison, threshold: f64) {
+    say!(
+        "experiment,case,unit,a,a_low,a_high,b,b_low,b_high,speedup,speedup_low,speedup_high,outcome"
+    );
+    for experiment in &found.experiments {
+        for case in &experiment.cases {
+            let (a, b) = &case.values;
+            let numbers = [a, b, &case.speedup]
+                .map(|of| format!("{:e},{:e},{:e}", of.value, of.low, of.high));
+            say!(
+                "{},{},{},{},{}",
+                experiment.name,
+                case.name.replace([',', '"'], " "),
+                case.unit.symbol(),
+                numbers.join(","),
+                case.outcome(threshold).word()
+            );
+        }
+    }
+}
+
+/// The same for people: verdicts first, then each section in a line, with what differs most.
+fn tell(
+    found: &Comparison,
+    [a, b]: [&String; 2],
+    threshold: f64,
+    all: bool,
+    sections: &BTreeMap<String, String>,
+) {
+    let bold = anstyle::Style::new().bold();
+    say!("{bold}{b} against {a}{bold:#}: a ratio above 1 means that {b} is faster");
+    say!();
+    match found.flips.len() {
+        0 => say!("All claims that both can try have the same verdict."),
+        1 => say!("One verdict differs:"),
+        n => say!("{n} verdicts differ:"),
+    }
+    for flip in &found.flips {
+        let (from, to) = flip.verdicts;
+        say!("  {:<5} {from} → {to}", flip.id);
+        say!("        {}", cut(&flip.says, 90));
+    }
+    let mut by_section: BTreeMap<&str, Vec<&Experiment>> = BTreeMap::new();
+    for experiment in &found.experiments {
+        let name = experiment.name.trim_end_matches("-counters");
+        let section = sections.get(name).map_or("other", String::as_str);
+        by_section.entry(section).or_default().push(experiment);
+    }
+    for (section, experiments) in by_section {
+        let cases = || experiments.iter().flat_map(|experiment| &experiment.cases);
+        say!();
+        say!("{bold}{section}{bold:#}  {}", counts(cases(), threshold));
+        for experiment in experiments {
+            list(experiment, threshold, all);
+        }
+    }
+    for (name, alone) in [(a, &found.alone.0), (b, &found.alone.1)] {
+        if !alone.is_empty() {
+            say!();
+            say!("Only {name} has: {}", alone.join(", "));
+        }
+    }
+}
+
+/// The geometric mean, and how many cases there are of each outcome.
+fn counts<'c>(
+    cases: impl Iterator<Item = &'c Case> + Clone,
+    threshold: f64,
+) -> String {
+    let logs: Vec<f64> = cases.clone().map(|case| case.speedup.value.ln()).collect();
+    let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    let mut counts = BTreeMap::new();
+    for case in cases {
+        *counts.entry(case.outcome(threshold)).or_insert(0) += 1;
+    }
+    let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+    format!(
+        "{mean:.3}× in the geometric mean: {}",
+        counts.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The cases of an experiment that differ most, or all.
+fn list(experiment: &Experiment, threshold: f64, all: bool) {
+    let Experiment { name, runs, cases, unmatched } = experiment;
+    let differs = |case: &&Case| {
+        matches!(case.outcome(threshold), Outcome::Faster | Outcome::Slower)
+    };
+    let mut listed: Vec<&Case> =
+        cases.iter().filter(|case| all || differs(case)).collect();
+    let differing = listed.len();
+    if !all {
+        let distance = |case: &&Case| case.speedup.value.ln().abs();
+        listed.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
+        listed.truncate(MOST_LISTED);
+    }
+    if listed.is_empty() {
+        return;
+    }
+    let runs = match runs {
+        (1, 1) => String::new(),
+        (a, b) => format!(" ({a} runs against {b})"),
+    };
+    say!("  {name}{runs}");
+    for case in &listed {
+        let (a, b) = &case.values;
+        let (a, b) = (case.unit.print(a.value), case.unit.print(b.value));
+        let peak = case.shares_of_peak.map_or(String::new(), |(_, share)| {
+            format!("{:.0} % of peak", share * 100.0)
+        });
+        say!(
+            "    {:<40} {a:>11} → {b:<11} {:>7} {:<9} {peak}",
+            cut(&case.name, 40),
+            format!("{:.3}×", case.speedup.value),
+            case.outcome(threshold).word(),
+        );
+    }
+    match differing - listed.len() {
+        0 => {}
+        more => say!("    and {more} more; --all lists them"),
+    }
+    if *unmatched > 0 && all {
+        say!("    {unmatched} cases are on one side only");
+    }
+}
+
+/// At most `most` characters of a text.
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_percentages() {
+        for (text, expected) in [
+            ("5%", Ok(0.05)),
+            ("0.5 %", Ok(0.005)),
+            ("10", Ok(0.1)),
+            ("-1%", Err("write it like 5%".to_owned())),
+            ("five", Err("write it like 5%".to_owned())),
+        ] {
+            assert_eq!(share(text), expected, "{text}");
+        }
+    }
+}

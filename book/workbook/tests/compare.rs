@@ -1,0 +1,121 @@
+//! `cargo workbook compare`, of the committed records and of copies that are changed.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "support/checkout.rs"]
+#[allow(dead_code, reason = "each test takes a part")]
+mod checkout;
+
+use checkout::Checkout;
+use serde_json::{Value, json};
+
+/// A run of the reference's `experiment` with this label, each time of it so many times as long
+/// in the cases that `chosen` chooses.
+fn run(
+    checkout: &Checkout,
+    experiment: &str,
+    label: &str,
+    factor: f64,
+    chosen: impl Fn(&Value) -> bool,
+) {
+    let json = checkout.read(&format!("results/h200/{experiment}.json"));
+    let mut record: Value = serde_json::from_str(&json).unwrap();
+    record["run"]["label"] = json!(label);
+    for m in record["measurements"].as_array_mut().unwrap() {
+        let factor = if chosen(m) { factor } else { 1.0 };
+        for time in m["seconds"].as_array_mut().unwrap() {
+            *time = json!(factor * time.as_f64().unwrap());
+        }
+    }
+    let path = format!("results/h200/{label}/{experiment}.json");
+    checkout.write(&path, &record.to_string());
+}
+
+#[test]
+fn what_differs_comes_first_and_the_exit_code_tells() {
+    let checkout = Checkout::new();
+    run(&checkout, "transfer-bandwidth", "same", 1.0, |_| true);
+    run(&checkout, "transfer-bandwidth", "before", 1.0, |_| true);
+    run(&checkout, "transfer-bandwidth", "after", 20.0, |m| {
+        m["parameters"]["direction"] != "both"
+    });
+    let ended = checkout.run("compare h200/before h200/same --threshold 5%");
+    let same = ended.succeeds();
+    assert!(
+        same.contains("All claims that both can try have the same verdict."),
+        "{same}"
+    );
+    assert!(same.contains("8.1  1.000× in the geometric mean"), "{same}");
+    assert!(!same.contains("slower") && !same.contains("faster,"), "{same}");
+
+    let told = checkout.run("compare h200/before h200/after");
+    let told = told.succeeds();
+    let claim = told.find(" → ").expect(told);
+    let section = told.find("8.1  0.").expect("it is slower on the whole");
+    assert!(claim < section, "{told}");
+    assert!(
+        told.contains("0.050× slower") && told.contains("more; --all lists them")
+    );
+    assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+    let ended = checkout.run("compare h200/before h200/after --threshold 5%");
+    assert_eq!(ended.fails(3), "");
+    checkout.run("compare h200/after h200/before --threshold 5%").succeeds();
+}
+
+#[test]
+fn programs_can_read_it() {
+    let checkout = Checkout::new();
+    run(&checkout, "host-memory", "after", 2.0, |_| true);
+    let ended = checkout.run("compare h200 h200/after --json");
+    let json: Value = serde_json::from_str(ended.succeeds()).unwrap();
+    let case = &json["experiments"][0]["cases"][0];
+    assert_eq!(json["experiments"][0]["name"], "host-memory");
+    assert_eq!(json["experiments"][0]["runs"], json!([2, 1]));
+    assert!(case["speedup"]["value"].as_f64().unwrap() < 1.0, "{case}");
+    let ended = checkout.run("compare h200 h200/after --csv");
+    let csv = ended.succeeds();
+    let columns: Vec<usize> =
+        csv.lines().map(|line| line.matches(',').count()).collect();
+    assert!(columns.len() > 10 && columns.iter().all(|count| *count == 12), "{csv}");
+}
+
+#[test]
+fn a_side_that_is_not_there_is_refused() {
+    let checkout = Checkout::new();
+    for (arguments, why) in [
+        (
+            "compare h200 nosuch",
+            "there are no measured records of `nosuch`; there are",
+        ),
+        (
+            "compare h200 h200/nosuch",
+            "there are no measured records of `h200/nosuch`",
+        ),
+        ("compare h200 ../h200", "is not a usable machine name"),
+        ("compare h200 emulated", "there are no measured records of `emulated`"),
+        ("compare h200", "nothing was recorded in this checkout yet"),
+        ("compare nosuch:h200 h200", "git has no nosuch"),
+        ("compare h200 --output=x:h200", "unexpected argument"),
+    ] {
+        let ended = checkout.run(arguments);
+        assert!(ended.stderr.contains(why), "{arguments}: {ended}");
+        assert_ne!(ended.code, Some(0), "{arguments}");
+    }
+}
+
+#[test]
+fn a_revision_is_a_side() {
+    let checkout = Checkout::new();
+    let git = |arguments: &str| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(checkout.path("")).args(arguments.split_whitespace());
+        assert!(command.output().unwrap().status.success(), "git {arguments}");
+    };
+    git("init -q");
+    git("add results");
+    git("-c user.name=a -c user.email=a@b commit -q -m all");
+    run(&checkout, "host-memory", "after", 2.0, |_| true);
+    std::fs::remove_file(checkout.path("results/h200/host-memory.json")).unwrap();
+    let ended = checkout.run("compare HEAD:h200 h200/after");
+    assert!(ended.succeeds().contains("0.500×"), "{ended}");
+}
