@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import cupy as cp
 import cupyx
 import numpy
@@ -22,6 +24,7 @@ def experiment(lab: Lab) -> None:
         new_copies(lab, stream)
         transposes(lab, stream)
         allocations(lab)
+        first_calls(lab, stream)
         overlap(lab, stream)
 
 
@@ -183,6 +186,30 @@ def allocations(lab: Lab) -> None:
         with cp.cuda.using_allocator(None):
             samples = lab.time_on_host(allocate, repeat=True)
         lab.record("allocate_and_release", {"kind": "unpooled", "bytes": size}, samples)
+
+
+def first_calls(lab: Lab, stream: cp.cuda.Stream) -> None:
+    """An operation that CuPy has never seen, and compiles when it is called; and again."""
+    array = cp.ones(1024)
+    # No earlier run has left one of this name in the cache on the disk.
+    name = f"first_call_{time.time_ns()}"
+    operations = []
+
+    def first(turn: int) -> cp.ndarray:
+        code = f"y = x * {turn + 2}"
+        operations.append(cp.ElementwiseKernel("T x", "T y", code, f"{name}_{turn}"))
+        return again(turn)
+
+    def again(_: int) -> cp.ndarray:
+        result = operations[-1](array)
+        stream.synchronize()
+        return result
+
+    for when, work in (("first", first), ("again", again)):
+        samples = lab.time_on_host(work)
+        expected = len(operations) + 1
+        lab.check(f"{when} call", bool((samples.last_result == expected).all()))
+        lab.record("call", {"when": when}, samples, checked=array.size)
 
 
 def overlap(lab: Lab, stream: cp.cuda.Stream) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import torch
 
 from baselines.lab import KINDS, CannotRun, Lab
@@ -21,6 +23,7 @@ def experiment(lab: Lab) -> None:
         transposes(lab)
         allocations(lab)
         counters(lab)
+        pointers(lab)
         overlap(lab)
 
 
@@ -203,6 +206,33 @@ def counters(lab: Lab) -> None:
         }
         lab.record("counters", {"step": step, "bytes": size, **counts}, samples)
         delete(0)
+
+
+def pointers(lab: Lab) -> None:
+    """Asks the driver whether a tensor's memory is managed (1) or not (0), and the same of
+    memory that is.
+    """
+    driver = ctypes.CDLL("libcuda.so.1")
+    size, is_managed, attach_global = 1 << 20, 8, 1  # in the words of cuda.h
+    tensor = torch.empty(size, dtype=torch.uint8, device="cuda")
+    managed = ctypes.c_uint64()
+    code = driver.cuMemAllocManaged(
+        ctypes.byref(managed), ctypes.c_size_t(size), attach_global
+    )
+    lab.check("cuMemAllocManaged", code == 0)
+    for memory, address in (("tensor", tensor.data_ptr()), ("managed", managed.value)):
+        pointer, answer = ctypes.c_uint64(address), ctypes.c_uint()
+
+        def ask(_: int) -> int:
+            code = driver.cuPointerGetAttribute(
+                ctypes.byref(answer), is_managed, pointer
+            )
+            lab.check("cuPointerGetAttribute", code == 0)
+            return answer.value
+
+        samples = lab.time_on_host(ask, repeat=True)
+        lab.record("pointer", {"memory": memory, "managed": answer.value}, samples)
+    lab.check("cuMemFree", driver.cuMemFree_v2(managed) == 0)
 
 
 def overlap(lab: Lab) -> None:

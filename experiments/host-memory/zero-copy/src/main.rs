@@ -53,6 +53,8 @@ const LARGEST: usize = 256 << 20;
 const METHODS: [&str; 2] = ["zero_copy", "copy"];
 /// The sizes of the chapter's table: 1 KB, 1 MB, 100 MB.
 const CHAPTER: [usize; 3] = [1_000, 1_000_000, 100_000_000];
+/// So many bytes, and reads by one thread, after which adding takes longer than moving.
+const ADDING: (usize, usize) = (64 << 10, 1024);
 
 fn main() -> ExitCode {
     let question = "When should a kernel read the host's memory without a copy?";
@@ -78,8 +80,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     stream.synchronize()?;
     check::every_element("ragged", &target.host.as_slice()?[..4_003], value)?;
 
-    // 3. What to read: all sizes, up to 16 times; the chapter's sizes, once; and of a
-    //    large array one word in `stride`.
+    // 3. What to read: all sizes, up to 16 times, and one size so often that adding takes
+    //    longer than moving; the chapter's sizes, once; and of a large array one word in
+    //    `stride`.
     let sizes = (0..).map(|n| SMALLEST << (2 * n));
     let mut cases = vec![];
     for bytes in sizes.take_while(|bytes| *bytes <= largest) {
@@ -88,7 +91,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             ("together", largest, &[16]),
             ("scattered", 16 << 20, &[1, 4, 16]),
         ] {
-            for &reads in all_reads.iter().filter(|_| bytes <= most_bytes) {
+            let adding =
+                (order == "together" && bytes == ADDING.0).then_some(&ADDING.1);
+            let all_reads = all_reads.iter().chain(adding);
+            for &reads in all_reads.filter(|_| bytes <= most_bytes) {
                 let case = Case::new("read").with("order", order);
                 let case = case.with("bytes", bytes).with("reads", reads);
                 cases.push((case, Shape::in_order(order, bytes / WORD, reads)));

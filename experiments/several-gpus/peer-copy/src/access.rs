@@ -71,6 +71,13 @@ pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
     Ok(())
 }
 
+/// A small copy from `a` to `b` as a program sees it, with access in both directions.
+pub(crate) fn small(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
+    let small =
+        Transfer { bytes: SMALL, ..Transfer::whole(a, b, Way::SendersStream) };
+    waited_for(lab, Case::new("small").with("bytes", SMALL), small)
+}
+
 /// Times a transfer by the host's clock: the call alone, and with a wait for its end.
 fn waited_for(lab: &mut Lab, case: Case, transfer: Transfer<'_>) -> Result<()> {
     let (bytes, stream) = (transfer.bytes, &transfer.worker().stream);

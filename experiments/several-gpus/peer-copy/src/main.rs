@@ -51,8 +51,17 @@ const LARGEST: usize = 1 << 30;
 const RAGGED: usize = 16 * 100_003;
 const LEAST: usize = 2;
 /// What is left out if the driver refuses access.
-const NEED_ACCESS: [&str; 8] =
-    ["one_way", "pair", "copy", "hop", "threads", "both_ways", "ring", "to_one"];
+const NEED_ACCESS: [&str; 9] = [
+    "one_way",
+    "small",
+    "pair",
+    "copy",
+    "hop",
+    "threads",
+    "both_ways",
+    "ring",
+    "to_one",
+];
 /// The ways by name.
 type Kinds = [(&'static str, Way); 4];
 
@@ -106,8 +115,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ragged.check(bytes)?;
     }
 
-    // 5. Access in one direction is enough for a copy; which of the two is better?
+    // 5. Access in one direction is enough for a copy; which of the two is better? And
+    //    what does a small one take that the host waits for?
     access::one_way(lab, a, b)?;
+    access::small(lab, a, b)?;
 
     // 6. Every ordered pair, by a copy engine.
     let mut engine = f64::NAN;
