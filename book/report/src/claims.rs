@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use record::file::visible;
 use serde::Deserialize;
 
 use crate::block;
@@ -37,6 +38,8 @@ pub struct Claim {
     pub source: String,
     /// What it says.
     pub says: String,
+    /// The source's own words, without its markup.
+    pub japanese: String,
     /// Stem of the page on which it is tried.
     pub page: Option<String>,
     /// The experiment that will try it.
@@ -344,6 +347,10 @@ impl Claim {
         }
         if tested && (self.awaits.is_some() || self.outside.is_some()) {
             broken.push("has tests: drop `awaits` and `outside`".to_owned());
+        }
+        if self.japanese.trim().is_empty() || self.japanese != visible(&self.japanese)
+        {
+            broken.push("`japanese` is empty or has hidden characters".to_owned());
         }
         if !pages.iter().any(|page| page.sections.contains(&self.section)) {
             broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));

@@ -27,9 +27,10 @@ pub fn badge(entry: &Entry, records: &Records, root: &str) -> String {
 /// A claim's text with its source.
 pub fn quotation(claim: &Claim, root: &str) -> String {
     format!(
-        "<blockquote class=\"claim\">\n<p>{}</p>\n\
+        "<blockquote class=\"claim\">\n<p>{}</p>\n<p lang=\"ja\">{}</p>\n\
          <footer>{} · <a href=\"{root}{PAGE}#{id}\">{id}</a></footer>\n</blockquote>\n",
         prose(&claim.says),
+        escape(&claim.japanese),
         escape(&claim.source),
         id = claim.id,
     )
@@ -78,9 +79,11 @@ pub fn section(
 fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     let Entry { claim, verdict, .. } = entry;
     let mut says = format!(
-        "<p>{}</p><p class=\"source\">{}</p>",
+        "<p>{}</p><details class=\"source\"><summary>{}</summary>\
+         <p lang=\"ja\">{}</p></details>",
         prose(&claim.says),
-        capitalised(&escape(&claim.source))
+        capitalised(&escape(&claim.source)),
+        escape(&claim.japanese)
     );
     if let Some(correct) = &claim.erratum {
         says += &format!("<p class=\"correct\">{}</p>", prose(correct));

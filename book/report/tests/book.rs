@@ -1165,6 +1165,8 @@ fn claims_that_break_a_rule() {
         id = "W1" => id = "C1" => C1: the id stands here twice
         id = "C2" => id = "C 2" => C 2: an id is letters and digits
         section = "8.2" => section = "8.1" => C1: no page has `{{scorecard 8.1}}`
+        japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = " " => C2: `japanese` is empty or has hidden characters
+        japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = "1 KB\u200b" => C2: `japanese` is empty or has hidden characters
         claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
         tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
         quantity = "speedup" => quantity = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`

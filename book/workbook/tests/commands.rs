@@ -952,7 +952,8 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     // It settles a claim, too.
     let claims = checkout.read("book/claims.toml");
     let claim = "\n[[claim]]\nid = \"C999\"\nsection = \"8.3\"\nsource = \"chapter, line 1\"\n\
-        says = \"It takes twice as long.\"\npage = \"shared-atomics\"\n\
+        says = \"It takes twice as long.\"\njapanese = \"2倍かかる\"\n\
+        page = \"shared-atomics\"\n\
         [[claim.test]]\nwhat = \"twice over once\"\nquantity = \"ratio\"\nclaimed = 2.0\n\
         unit = \"×\"\ntolerance = 0.2\n";
     checkout.write("book/claims.toml", &format!("{claims}{claim}"));
