@@ -1,7 +1,7 @@
 //! The source's claims, their verdicts and the rules they must keep. A verdict is never
 //! written: it follows from a claim's tests and the quantities of its page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::file::visible;
 use serde::Deserialize;
@@ -57,16 +57,21 @@ pub struct Claim {
 }
 
 /// What is claimed, and the quantity that answers it. A source that gives a number has
-/// `claimed` and `tolerance`; one that only says "faster" or "less" has `more_than`.
+/// `claimed` and `tolerance`, or `claimed_by` if the number depends on the machine; one
+/// that only says "faster" or "less" has `more_than`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// What is compared.
     pub what: String,
+    /// How the statement is read here, if it can be read in several ways.
+    pub reading: Option<String>,
     /// A quantity of the claim's page.
     pub quantity: String,
     /// The number that the source claims, in `unit`.
     pub claimed: Option<f64>,
+    /// The quantity of the claim's page that gives it.
+    pub claimed_by: Option<String>,
     /// What the source claims the quantity to exceed, in `unit`.
     pub more_than: Option<f64>,
     /// The quantity's unit.
@@ -118,6 +123,8 @@ pub enum Verdict {
     SameDirection,
     /// A number of other hardware.
     DependsOnTheMachine,
+    /// The readings of it have different verdicts.
+    DependsOnTheReading,
     /// Its runs differ too much to say.
     Undecided,
     /// Measured, and not so.
@@ -138,11 +145,17 @@ impl Verdict {
             Verdict::SameDirection => "same direction",
             Verdict::DependsOnTheMachine => "depends on the machine",
             Verdict::Undecided => "undecided",
+            Verdict::DependsOnTheReading => "depends on the reading",
             Verdict::Refuted => "refuted",
             Verdict::Erratum => "erratum",
             Verdict::NotYetMeasured => "not yet measured",
             Verdict::Outside => "outside this workbook",
         }
+    }
+
+    /// That of a statement which one reading makes this, and another `other`.
+    fn read_both_ways(self, other: Verdict) -> Verdict {
+        if self == other { self } else { Verdict::DependsOnTheReading }
     }
 
     /// Its class in style sheets.
@@ -162,32 +175,39 @@ impl Alike for Verdict {
 
 impl Test {
     /// What the source claims, in words.
-    pub fn claim(&self, unit: &Unit) -> String {
+    pub fn claim(&self, claimed: f64, unit: &Unit) -> String {
         let words = if self.more_than.is_some() { "more than " } else { "" };
-        format!("{words}{}", unit.print(self.value(unit)))
+        format!("{words}{}", unit.print(claimed))
     }
 
     /// The number in the claim, as the quantity is kept.
-    fn value(&self, unit: &Unit) -> f64 {
+    fn value(&self, unit: &Unit, page: &Page) -> Result<Both<f64>, String> {
+        if let Some(name) = &self.claimed_by {
+            let (quantity, _) = page.quantities.in_unit(name, unit.symbol())?;
+            return Ok(quantity.value.clone());
+        }
         let value = self.claimed.or(self.more_than).unwrap_or(f64::NAN);
-        value * unit.scale_of(&self.unit).unwrap_or(f64::NAN)
+        let scale = unit.scale_of(&self.unit).unwrap_or(f64::NAN);
+        Ok(Both::anywhere(value * scale))
     }
 
     /// Whether it says one thing, in numbers that can be compared.
     fn is_sound(&self) -> bool {
-        match (self.claimed, self.tolerance, self.more_than) {
-            (Some(claimed), Some(tolerance), None) => {
-                claimed.is_normal() && tolerance.is_normal() && tolerance > 0.0
+        let tolerant = self.tolerance.is_some_and(|t| t.is_normal() && t > 0.0);
+        match (self.claimed, &self.claimed_by, self.more_than) {
+            (Some(claimed), None, None) => claimed.is_normal() && tolerant,
+            (None, Some(_), None) => tolerant,
+            (None, None, Some(bound)) => {
+                bound.is_finite() && self.tolerance.is_none()
             }
-            (None, None, Some(bound)) => bound.is_finite(),
             _ => false,
         }
     }
 
-    /// What a measured value makes of it.
-    fn verdict(&self, measured: &Estimate, unit: &Unit) -> Verdict {
+    /// What a measured value makes of what is claimed.
+    fn verdict(&self, measured: &Estimate, claimed: f64, unit: &Unit) -> Verdict {
         let verdicts = [measured.low, measured.value, measured.high]
-            .map(|value| self.verdict_on(value, unit));
+            .map(|value| self.verdict_on(value, claimed, unit));
         match verdicts {
             [low, middle, high] if low == middle && middle == high => middle,
             _ => Verdict::Undecided,
@@ -195,8 +215,7 @@ impl Test {
     }
 
     /// The same if it were known exactly.
-    fn verdict_on(&self, measured: f64, unit: &Unit) -> Verdict {
-        let claimed = self.value(unit);
+    fn verdict_on(&self, measured: f64, claimed: f64, unit: &Unit) -> Verdict {
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
             // A share above a bound says nothing of values below it: none is on its side.
@@ -207,11 +226,15 @@ impl Test {
             Some(tolerance) => (measured / claimed - 1.0).abs() <= tolerance,
             None => measured > claimed,
         };
+        // Other hardware explains another number, but no other side and no other order
+        // of magnitude.
+        let may_differ = !matches!(unit, Unit::Ratio)
+            && (0.1..=10.0).contains(&(measured / claimed));
         if as_claimed {
             Verdict::Reproduced
         } else if same_side {
             Verdict::SameDirection
-        } else if self.about.is_some() {
+        } else if self.about.is_some() && may_differ {
             Verdict::DependsOnTheMachine
         } else {
             Verdict::Refuted
@@ -261,10 +284,32 @@ pub struct Entry {
     pub claim: Claim,
     /// What became of it.
     pub verdict: Both<Verdict>,
-    /// Each test's quantity.
-    pub measured: Vec<Quantity>,
+    /// What each test compares.
+    pub compared: Vec<Compared>,
     /// Each recomputation's result.
     pub recomputed: Vec<f64>,
+}
+
+/// A test's quantity, and what the source claims of it.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// As measured.
+    pub measured: Quantity,
+    /// As claimed.
+    pub claimed: Both<f64>,
+}
+
+impl Compared {
+    /// What `test` makes of it.
+    fn verdict(&self, test: &Test) -> Both<Verdict> {
+        let Compared { measured: Quantity { unit, value, .. }, claimed } = self;
+        let measured = value.clone().map(|measured| (measured, f64::NAN));
+        let nothing = Estimate::exact(f64::NAN);
+        let claimed = claimed.clone().map(|claimed| (nothing, claimed));
+        let both =
+            measured.and(claimed, |(measured, _), (_, claimed)| (measured, claimed));
+        both.map(|(measured, claimed)| test.verdict(&measured, claimed, unit))
+    }
 }
 
 impl Ledger {
@@ -312,16 +357,21 @@ impl Claims {
                 }
             }
             let page = claim.page.as_ref().and_then(|stem| find(pages, stem));
-            let mut measured = vec![];
+            let mut compared = vec![];
             for test in &claim.tests {
                 let Some(page) = page else { continue }; // its lack is reported
-                match page.quantities.in_unit(&test.quantity, &test.unit) {
-                    Ok((quantity, _)) => measured.push(quantity.clone()),
+                let quantity = page.quantities.in_unit(&test.quantity, &test.unit);
+                let found = quantity.and_then(|(measured, _)| {
+                    let claimed = test.value(&measured.unit, page)?;
+                    Ok(Compared { measured: measured.clone(), claimed })
+                });
+                match found {
+                    Ok(found) => compared.push(found),
                     Err(e) => problem(format!("test \"{}\": {e}", test.what)),
                 }
             }
-            let verdict = claim.verdict(&measured, &recomputed);
-            entries.push(Entry { claim, verdict, measured, recomputed });
+            let verdict = claim.verdict(&compared, &recomputed);
+            entries.push(Entry { claim, verdict, compared, recomputed });
         }
         (Ledger { entries, errata: self.errata }, problems)
     }
@@ -348,7 +398,8 @@ impl Claim {
         if tested && (self.awaits.is_some() || self.outside.is_some()) {
             broken.push("has tests: drop `awaits` and `outside`".to_owned());
         }
-        if self.japanese.trim().is_empty() || self.japanese != visible(&self.japanese)
+        if self.japanese.trim().is_empty()
+            || self.japanese != visible(&self.japanese)
         {
             broken.push("`japanese` is empty or has hidden characters".to_owned());
         }
@@ -358,8 +409,8 @@ impl Claim {
         for test in &self.tests {
             if !test.is_sound() {
                 broken.push(format!(
-                    "test \"{}\": give `claimed`, which is not 0, with a `tolerance` \
-                     above 0, or `more_than` alone",
+                    "test \"{}\": give `claimed`, which is not 0, or `claimed_by`, with \
+                     a `tolerance` above 0, or `more_than` alone",
                     test.what
                 ));
             }
@@ -367,16 +418,28 @@ impl Claim {
         broken
     }
 
-    fn verdict(&self, measured: &[Quantity], recomputed: &[f64]) -> Both<Verdict> {
+    fn verdict(&self, compared: &[Compared], recomputed: &[f64]) -> Both<Verdict> {
         if self.erratum.is_some() {
             return Both::anywhere(Verdict::Erratum);
         }
         if !self.tests.is_empty() {
-            let tests = self.tests.iter().zip(measured);
-            let verdicts = tests.map(|(test, Quantity { unit, value, .. })| {
-                value.clone().map(|measured| test.verdict(&measured, unit))
-            });
-            let worst = verdicts.reduce(|a, b| a.and(b, Verdict::max));
+            // The worst verdict of each reading's tests, and of those that have none.
+            let (mut of_all, mut readings) = (None, BTreeMap::new());
+            for (test, compared) in self.tests.iter().zip(compared) {
+                let worst = match &test.reading {
+                    None => &mut of_all,
+                    Some(reading) => readings.entry(reading).or_insert(None),
+                };
+                let verdict = compared.verdict(test);
+                *worst = Some(match worst.take() {
+                    None => verdict,
+                    Some(worst) => verdict.and(worst, Verdict::max),
+                });
+            }
+            let readings = readings.into_values().flatten();
+            let read = readings.reduce(|a, b| a.and(b, Verdict::read_both_ways));
+            let both = of_all.into_iter().chain(read);
+            let worst = both.reduce(|a, b| a.and(b, Verdict::max));
             // No verdict at all means that the build fails with the reason.
             return worst.unwrap_or(Both::anywhere(Verdict::Refuted));
         }

@@ -1,5 +1,5 @@
 //! Arithmetic in a page: `+ - * / ^` and parentheses over numbers, quantities, queries
-//! in brackets, and the functions `ceil`, `max`, `min` and `round`.
+//! in brackets, and the functions `ceil`, `max`, `min`, `round` and `row`.
 
 /// What stands for a number.
 pub enum Operand<'t> {
@@ -130,6 +130,12 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
             ("round", [one]) => Some(one.round()),
             ("max", _) => list.into_iter().reduce(f64::max),
             ("min", _) => list.into_iter().reduce(f64::min),
+            ("row", [key, rows @ ..]) if count % 2 == 1 && count > 1 => {
+                let mut rows = rows.chunks(2);
+                let found = rows.find(|row| row[0] == *key || !self.is_measured);
+                let none = || format!("`{}` has no row for {key}", self.text);
+                Some(found.ok_or_else(none)?[1])
+            }
             _ => None,
         };
         value.ok_or_else(|| {
@@ -184,6 +190,7 @@ mod tests {
             ("2 * a ^ 2", 18.0),
             ("-a ^ 2 + 1.5e-3 + 2e+1", 11.0015),
             ("max(1, a, 2) - min(a, 1) + ceil(1.2) * round(2.5)", 8.0),
+            ("row(a, 2, 20, 1 + 2, 30)", 30.0),
         ] {
             assert_eq!(of(text), Ok(expected), "{text}");
         }
@@ -202,6 +209,9 @@ mod tests {
             ("(1, 2)", "no function `` takes 2 numbers"),
             ("ceil(1, 2)", "no function `ceil` takes 2 numbers"),
             ("sqrt(1)", "no function `sqrt` takes 1 numbers"),
+            ("row(1, 2)", "no function `row` takes 2 numbers"),
+            ("row(1)", "no function `row` takes 1 numbers"),
+            ("row(a, 2, 1)", "`row(a, 2, 1)` has no row for 3"),
             ("1 / 0", "`1 / 0` is not a finite number"),
             ("max(0 / 0, 3)", "`max(0 / 0, 3)` is not a finite number"),
             ("1 / (1 / 0)", "`1 / (1 / 0)` is not a finite number"),
@@ -221,6 +231,7 @@ mod tests {
     fn what_has_no_value_yet_can_be_read() {
         let read = |text| evaluate(text, false, |_| Ok::<_, String>(1.0));
         assert!(read("a / (b - [c d : time])").is_ok());
+        assert!(read("row(a, 2, 1)").is_ok());
         assert_eq!(read("a /"), Err("`a /` lacks a number".to_owned()));
     }
 }

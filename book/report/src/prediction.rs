@@ -93,7 +93,7 @@ impl Block {
             question = self.question(),
             measured =
                 value.sentence(records, |value, _| escape(&value.print(unit))),
-            explain = prose(&self.explain),
+            explain = page.quantities.prose(&self.explain, records)?,
         ))
     }
 }

@@ -58,10 +58,16 @@ static OF_A_FIT: [OfAFit; 3] = [
     ("residual", Unit::Share, |fit| fit.residual),
 ];
 
-static OF_A_MACHINE: [OfAMachine; 7] = [
+static OF_A_MACHINE: [OfAMachine; 9] = [
     ("memory_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(DeviceMemory)),
     ("link_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(HostLink)),
     ("nvlink_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(NvLink)),
+    ("pcie_generation", Unit::Number, |of| {
+        Some(of.machine.measured_gpu()?.pcie.as_ref()?.generation.into())
+    }),
+    ("nvlink_version", Unit::Number, |of| {
+        Some(of.machine.measured_gpu()?.nvlink.as_ref()?.version?.into())
+    }),
     ("gpus", Unit::Number, |of| Some(of.machine.gpus.len() as f64)),
     ("l2_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.l2_bytes as f64)),
     ("memory_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.memory_bytes as f64)),

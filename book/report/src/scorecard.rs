@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::claims::{Claim, Entry, Ledger, Recomputation, Verdict};
+use crate::claims::{Claim, Compared, Entry, Ledger, Recomputation, Verdict};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
+use crate::quantity::Quantity;
 use crate::records::Records;
 use crate::unit::Unit;
 
@@ -91,15 +92,20 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     says += &recomputations(entry);
 
     let mut found = String::new();
-    for (test, quantity) in claim.tests.iter().zip(&entry.measured) {
-        let unit = &quantity.unit;
+    for (test, Compared { measured, claimed }) in
+        claim.tests.iter().zip(&entry.compared)
+    {
+        let Quantity { unit, value, .. } = measured;
         let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
+        let reading = test.reading.as_ref();
+        let reading = reading.map_or(String::new(), |r| format!("Read as “{r}”: "));
         found += &format!(
-            "<p>{}: claimed {}{}, measured <span class=\"value\">{}</span></p>",
+            "<p>{}{}: claimed {}{}, measured <span class=\"value\">{}</span></p>",
+            prose(&reading),
             prose(&test.what),
-            escape(&test.claim(unit)),
+            claimed.sentence(records, |value, _| escape(&test.claim(*value, unit))),
             prose(&about),
-            quantity.value.sentence(records, |value, _| escape(&value.print(unit)))
+            value.sentence(records, |value, _| escape(&value.print(unit)))
         );
     }
     if let Some(why) = &claim.outside {

@@ -888,7 +888,7 @@ fn queries_that_mean_nothing_or_too_much() {
         fit host-memory copy bytes=1KiB : latency => a fit needs at least three measured sizes, here are 2
         fit host-memory copy kind=pinned : slope => a fit has no `slope`: there are latency, bandwidth, residual
         machine : memory_peak => of which experiment's machine? The page names none
-        machine host-memory : colour => a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, gpus, l2_bytes, memory_bytes, multiprocessors
+        machine host-memory : colour => a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, pcie_generation, nvlink_version, gpus, l2_bytes, memory_bytes, multiprocessors
         machine host-memory copy : l2_bytes => `copy` does not select a machine
     "#;
     for [is, expected] in &table(cases) {
@@ -1167,8 +1167,11 @@ fn claims_that_break_a_rule() {
         section = "8.2" => section = "8.1" => C1: no page has `{{scorecard 8.1}}`
         japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = " " => C2: `japanese` is empty or has hidden characters
         japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = "1 KB\u200b" => C2: `japanese` is empty or has hidden characters
-        claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
-        tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, with a `tolerance` above 0, or `more_than` alone
+        claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
+        tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
+        claimed = 4.0 => claimed = 4.0\nclaimed_by = "speedup" => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
+        claimed = 4.0 => claimed_by = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`
+        claimed = 4.0 => claimed_by = "pinned" => C1: test "pinned over pageable": `pinned` is in `GB/s`, not `×`
         quantity = "speedup" => quantity = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`
         unit = "×" => unit = "GB/s" => C1: test "pinned over pageable": `speedup` is in `×`, not `GB/s`
         printed = 45.0 => printed = 89.0 => C3: recomputing "both directions counted": gives what is printed, so it is no erratum
@@ -1186,12 +1189,17 @@ fn claims_that_break_a_rule() {
 fn a_verdict_follows_from_the_numbers() {
     const TEST: &str =
         "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"\ntolerance = 0.2\n";
-    // The measured ratio is 3.67×, the largest share 45.2 %.
+    // The measured ratio is 3.67×, the largest share 45.2 %, pinned memory has 28.5 GB/s.
     let cases = r#"
         speedup => × => claimed = 4.0 => reproduced
         speedup => × => claimed = 5.0 => same-direction
         speedup => × => claimed = 0.5 => refuted
-        speedup => × => claimed = 0.5\nabout = "PCIe 3.0" => depends-on-the-machine
+        speedup => × => claimed = 0.5\nabout = "PCIe 3.0" => refuted
+        pinned => GB/s => claimed = 12.0 => refuted
+        pinned => GB/s => claimed = 12.0\nabout = "PCIe 3.0" => depends-on-the-machine
+        pinned => GB/s => claimed = 280.0\nabout = "NVLink" => depends-on-the-machine
+        pinned => GB/s => claimed = 290.0\nabout = "NVLink" => refuted
+        pinned => GB/s => claimed = 2.8\nabout = "PCIe 1.0" => refuted
         speedup => × => more_than = 1.0 => reproduced
         speedup => × => more_than = 4.0 => same-direction
         best => % => claimed = 50.0 => reproduced
@@ -1213,6 +1221,36 @@ fn a_verdict_follows_from_the_numbers() {
         let class = format!("verdict-{class}");
         assert!(page.contains(&class), "{claimed}: {class} is not in {page}");
     }
+    // Several readings: what all of them say counts for each.
+    let readings = r#"
+        1.0 => 1.0 => 1.0 => reproduced
+        1.0 => 4.0 => 1.0 => depends-on-the-reading
+        4.0 => 4.0 => 1.0 => same-direction
+        1.0 => 4.0 => 4.0 => depends-on-the-reading
+    "#;
+    for [one, other, all, class] in &table(readings) {
+        let fixture = Fixture::new();
+        let test = |what: &str, bound: &str| {
+            format!(
+                "{what}quantity = \"speedup\"\nmore_than = {bound}\nunit = \"×\"\n"
+            )
+        };
+        let next = "[[claim.test]]\nwhat = \"again\"\n";
+        let tests = [
+            test("reading = \"as *fast*\"\n", one),
+            test("reading = \"as slow\"\n", other),
+            test("", all),
+        ];
+        fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &tests.join(next)));
+        let page = expanded(&fixture, "scorecard");
+        let row =
+            page.lines().find(|line| line.starts_with("<tr id=\"C1\">")).unwrap();
+        let class = format!("verdict-{class}\"");
+        check_parts(
+            row,
+            &[&class, "<p>Read as “as *fast*”: pinned over pageable: claimed"],
+        );
+    }
     // Arithmetic alone can reproduce a claim.
     let fixture = Fixture::new();
     let right = CLAIMS
@@ -1222,6 +1260,63 @@ fn a_verdict_follows_from_the_numbers() {
     let page = expanded(&fixture, "scorecard");
     let row = page.lines().find(|line| line.starts_with("<tr id=\"C3\">")).unwrap();
     assert!(row.contains("verdict-reproduced"), "{row}");
+}
+
+/// A reader's PCIe 4.0 card, slower than the reference's 5.0, is held against the source's
+/// row for PCIe 4.0: in the verdict, in the chart and after the prediction.
+#[test]
+fn a_claim_for_each_kind_of_machine() {
+    const ROW: &str =
+        "row([machine : pcie_generation], 3, 6e9, 4, 15e9, 5, 30e9) | GB/s";
+    let of = |generation: u32| {
+        let fixture = Fixture::new();
+        let page =
+            changed(COPY, "samples = ", &format!("chapter = \"{ROW}\"\nsamples = "));
+        let page = changed(&page, "is = \"12e9 | GB/s\"", "is = \"chapter\"");
+        let page = changed(&page, "copy `twice`.", "copy: {{chapter}}.");
+        fixture.pages(&[("copy", &page), ("scorecard", SCORECARD)]);
+        let rule = "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"";
+        let by = "quantity = \"pinned\"\nclaimed_by = \"chapter\"\nunit = \"GB/s\"";
+        fixture.write("book/claims.toml", &changed(CLAIMS, rule, by));
+        let mut record = record("laptop", "NVIDIA GeForce RTX 3080", 0.5);
+        record.machine.gpus[0].pcie.as_mut().unwrap().generation = generation;
+        fixture.here(&record);
+        fixture
+    };
+
+    let fixture = of(4);
+    check_parts(
+        &expanded(&fixture, "scorecard"),
+        &[
+            "claimed 15.0 GB/s <span class=\"beside\">(H200: 30.0 GB/s)</span>, measured \
+           <span class=\"value\">14.3 GB/s <span class=\"beside\">(H200: 28.5 GB/s)</span>",
+        ],
+    );
+    check_parts(
+        &expanded(&fixture, "copy"),
+        &[
+            "href=\"scorecard.html#C1\">C1 · reproduced</a> <span class=\"beside\">(H200: \
+             <a class=\"verdict verdict-reproduced\"",
+            "copy: <span class=\"value\">15.0 GB/s <span class=\"beside\">(H200: 30.0 GB/s)",
+        ],
+    );
+    fixture.build().unwrap();
+    let label = "The chapter: 12 GB/s";
+    let line = |machine: &str| {
+        let svg = fixture.read(&format!("book/src/figures/{machine}/copies.svg"));
+        svg.lines().find(|line| line.contains(label)).unwrap().to_owned()
+    };
+    assert_ne!(line("h200"), line("laptop"));
+
+    // Of PCIe 6.0 the source says nothing.
+    check_parts(
+        &expanded(&of(3), "copy"),
+        &["C1 · refuted</a> <span class=\"beside\">(H200:"],
+    );
+    check_parts(
+        &expanded(&of(6), "scorecard"),
+        &["claimed <span class=\"beside\">H200:</span> 30.0 GB/s, measured"],
+    );
 }
 
 /// Failures that leave no list of problems, because nothing can go on after them.
