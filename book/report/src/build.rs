@@ -273,8 +273,8 @@ pub(crate) fn verdicts(
     let (pages, _, _) = read(&book, &src, options, records);
     let (ledger, _) = claims(options)?.judge(&pages);
     let tried = ledger.entries.into_iter().filter(|entry| {
-        let Entry { claim, measured, .. } = entry;
-        !claim.tests.is_empty() && claim.tests.len() == measured.len()
+        let Entry { claim, compared, .. } = entry;
+        !claim.tests.is_empty() && claim.tests.len() == compared.len()
     });
     Ok(tried.map(|entry| (entry.claim, entry.verdict.reference)).collect())
 }

@@ -155,7 +155,11 @@ impl Verdict {
 
     /// That of a statement which one reading makes this, and another `other`.
     fn read_both_ways(self, other: Verdict) -> Verdict {
-        if self == other { self } else { Verdict::DependsOnTheReading }
+        match (self, other) {
+            (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
+            _ if self == other => self,
+            _ => Verdict::DependsOnTheReading,
+        }
     }
 
     /// Its class in style sheets.
@@ -184,7 +188,7 @@ impl Test {
     fn value(&self, unit: &Unit, page: &Page) -> Result<Both<f64>, String> {
         if let Some(name) = &self.claimed_by {
             let (quantity, _) = page.quantities.in_unit(name, unit.symbol())?;
-            return Ok(quantity.value.clone());
+            return Ok(quantity.value.clone().map(|claimed| claimed.value));
         }
         let value = self.claimed.or(self.more_than).unwrap_or(f64::NAN);
         let scale = unit.scale_of(&self.unit).unwrap_or(f64::NAN);

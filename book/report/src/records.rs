@@ -470,6 +470,12 @@ pub trait Alike {
     fn is_like(&self, other: &Self) -> bool;
 }
 
+impl Alike for f64 {
+    fn is_like(&self, other: &f64) -> bool {
+        self == other
+    }
+}
+
 impl Alike for Estimate {
     fn is_like(&self, other: &Estimate) -> bool {
         self.low <= other.high && other.low <= self.high
