@@ -111,9 +111,10 @@ impl Arrays {
     pub(crate) fn read_finds_what_is_wrong(&mut self) -> Result<u64> {
         let shape = Shape { count: 1000, offset: 1, ..self.plain("read4") };
         self.stream.memset_zeros(&mut self.strided)?;
+        self.stream.memset_zeros(&mut self.contiguous)?;
         self.launch(&shape)?;
-        let marks = self.stream.clone_dtoh(&self.contiguous.slice(..shape.count))?;
-        check::every_element("marks in a cleared array", &marks, |_| 1)
+        let what = "marks in a cleared array";
+        check::output(what, &self.stream, &self.contiguous, shape.count, |_| 1)
     }
 
     /// Compares every element. What was written with a stride is gathered first; what
@@ -123,14 +124,15 @@ impl Arrays {
         let (reads, gathers) = (shape.kind() == "read", shape.kind() == "gather");
         if !reads && !gathers {
             self.stream.memset_zeros(&mut self.contiguous)?;
-            self.launch(&Shape { kernel: "gather4", ..*shape })?;
+            // With what is after them, which must not have been written.
+            let count = self.contiguous.len().min(count + check::GUARD);
+            let (kernel, threads) = ("gather4", count);
+            self.launch(&Shape { kernel, threads, count, ..*shape })?;
         }
-        // dtoh: from the device (the GPU) to the host.
         let words = count * access_bytes / WORD_BYTES;
-        let got = self.stream.clone_dtoh(&self.contiguous.slice(..words))?;
         let words_each = access_bytes.div_ceil(WORD_BYTES);
         let what = format!("{kernel} stride {stride} offset {offset}");
-        check::every_element(&what, &got, |word| {
+        check::output(&what, &self.stream, &self.contiguous, words, |word| {
             let element = word / words_each * stride + offset;
             let source = element * words_each + word % words_each;
             let place = if gathers { source } else { word };

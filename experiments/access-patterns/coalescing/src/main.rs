@@ -39,7 +39,7 @@ mod widths;
 
 use std::process::ExitCode;
 
-use lab::{Case, Lab, Result};
+use lab::{Case, Lab, Result, check};
 
 use arrays::Arrays;
 use model::{Shape, WORD_BYTES};
@@ -61,14 +61,16 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut arrays = Arrays::new(lab)?;
 
     // 2. A size that no block divides, at an odd stride and offset (but for elements
-    //    narrower than the words that are compared): the edges are right.
+    //    narrower than the words that are compared, which have to be full): the edges are
+    //    right.
     for kernel in widths::WIDTHS.into_iter().chain(KINDS).chain(["gather4_resident"])
     {
         let shape = arrays.plain(kernel);
         let narrow = shape.access_bytes < WORD_BYTES;
         let (stride, offset) = if narrow { (1, 0) } else { (3, 5) };
-        let (count, threads) =
-            (shape.count.min(100_003), shape.threads.min(100_003));
+        let count = check::ragged(shape.count);
+        let count = if narrow { count / 4 * 4 } else { count };
+        let threads = shape.threads.min(count);
         arrays.run_once(&Shape { count, threads, stride, offset, ..shape })?;
     }
     arrays.read_finds_what_is_wrong()?;

@@ -34,7 +34,7 @@ mod model;
 use std::process::ExitCode;
 
 use lab::memory::power_of_two_within;
-use lab::{Case, Lab, Result};
+use lab::{Case, Lab, Result, check};
 
 use arrays::Arrays;
 use model::{Layout, MOST_FIELDS, WORD_BYTES};
@@ -67,10 +67,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 3. A number of elements that no block and no tile divides: every field is where
     //    the layout says, and every sum is right.
-    let count = count.min(100_003);
-    for shape in
-        [layout(0, 8, 8), vectors, layout(3, 8, 8), layout(whole.min(17), 8, 8)]
-    {
+    let count = check::ragged(count as usize) as u32;
+    let shapes =
+        [layout(0, 8, 8), vectors, layout(3, 8, 8), layout(whole.min(17), 8, 8)];
+    let few = [1, 2, 3, 4, 16].map(|used| layout(3, used, used));
+    for shape in shapes.into_iter().chain(few) {
         arrays.check_places(&Layout { count, ..shape })?;
     }
 

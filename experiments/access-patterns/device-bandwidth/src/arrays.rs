@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, PinnedHostSlice};
-use lab::check::{every_element, value};
+use lab::check::{every_element, untouched, value};
 use lab::launch::{blocks, threads};
 use lab::{Case, Ceiling, Lab, Result, memory};
 
@@ -129,6 +129,7 @@ impl Arrays {
 
     /// The first `words` of `out` must be their index times `factor`.
     pub(crate) fn check_words(&mut self, words: usize, factor: u32) -> Result<u64> {
+        untouched("out", &self.stream, &self.out, words)?;
         let mut checked = 0;
         for start in (0..words).step_by(PIECE / WORD_BYTES) {
             let end = words.min(start + PIECE / WORD_BYTES);

@@ -32,7 +32,7 @@ mod model;
 
 use std::process::ExitCode;
 
-use lab::{Case, Ceiling, Lab, Result};
+use lab::{Case, Ceiling, Lab, Result, check};
 
 use arrays::Arrays;
 use model::{Pick, WORD_BYTES};
@@ -61,8 +61,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let some = Pick { count_bits, table_bits, group_bits: 10, step_bits: 0 };
     for kernel in ["gather", "scatter"] {
         arrays.prepare(kernel, &some)?;
-        arrays.launch(kernel, count.min(100_003))?;
-        arrays.check(kernel, &some, count.min(100_003))?;
+        arrays.launch(kernel, check::ragged(count))?;
+        arrays.check(kernel, &some, check::ragged(count))?;
     }
 
     // 3. What to measure: sorted and random, from tables of all sizes; what is between the

@@ -1,7 +1,7 @@
 //! One operation, over one set, again and again.
 
 use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as SHARED_MEMORY;
-use lab::check::{every_element, value};
+use lab::check::{self, value};
 use lab::launch::blocks;
 use lab::{Case, Ceiling, Lab, Result};
 
@@ -52,19 +52,19 @@ pub(crate) fn measure(
         .footprint(set_bytes, lab.l2_bytes())
         .model("l1_bytes", l1_bytes(lab)? as f64)
         .time_on_gpu(lab, &stream, |_| launch(gpu, &walk))?;
-    timed.checked(check(gpu, operation, &walk)?).record(lab)
+    timed.checked(compare(gpu, operation, &walk)?).record(lab)
 }
 // ANCHOR_END: measure
 
 /// Checks an operation on a set that no tile divides, in several passes with few blocks.
 pub(crate) fn check_ragged(gpu: &mut Gpu, operation: &Operation) -> Result<()> {
     let room = gpu.out.len() / WORDS;
-    let count = 100_003.min(room / 2 + 1);
+    let count = check::ragged(room);
     let kernel = format!("{}_16x4", operation.name);
     let walk = Walk { kernel, count, blocks: 7, threads: 96, passes: 3, shift: 1 };
     gpu.stream.memset_zeros(&mut gpu.out)?;
     launch(gpu, &walk)?;
-    check(gpu, operation, &walk).map(drop)
+    compare(gpu, operation, &walk).map(drop)
 }
 
 fn launch(gpu: &mut Gpu, walk: &Walk) -> Result<()> {
@@ -77,23 +77,21 @@ fn launch(gpu: &mut Gpu, walk: &Walk) -> Result<()> {
 
 /// Compares what an operation wrote, or what each thread added up; returns how many words
 /// that is.
-fn check(gpu: &Gpu, operation: &Operation, walk: &Walk) -> Result<u64> {
+fn compare(gpu: &Gpu, operation: &Operation, walk: &Walk) -> Result<u64> {
     let Walk { count, blocks, threads, passes, shift, .. } = *walk;
     let is_read = operation.writes == 0;
     let words = if is_read { blocks * threads } else { count * WORDS };
-    let got = gpu.stream.clone_dtoh(&gpu.out.slice(..words))?;
-    gpu.stream.synchronize()?;
     if !is_read {
         // Every word must be what the operation makes of `a` and `b`.
         let expected = |i: usize| (i as u32).wrapping_mul(operation.factor);
-        return every_element("out", &got, expected);
+        return check::output("out", &gpu.stream, &gpu.out, words, expected);
     }
     // In each pass a thread adds up its part of another block's share.
     let shares = shares(count, blocks, threads);
     let of_pass = |i, pass| shares[(i + pass * shift * threads) % shares.len()];
     let expected =
         |i| (0..passes).map(|pass| of_pass(i, pass)).fold(0, u32::wrapping_add);
-    every_element("sum", &got, expected)
+    check::output("sum", &gpu.stream, &gpu.out, words, expected)
 }
 
 /// What bounds the bandwidth: a cache may deliver a small set faster than the memory.

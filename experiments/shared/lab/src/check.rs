@@ -1,12 +1,16 @@
 //! Inputs that tell, and comparing results. Every timed kernel's output goes through
 //! here, after timing, so a fast wrong kernel never makes a chart.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
+use cudarc::driver::{CudaSlice, CudaStream, DeviceRepr};
 
 /// Compares every element of `got` with `expected(index)`; `what` is named in the
 /// error, which tells the first wrong element and how many there are. Returns the
 /// number of elements compared.
-pub fn every_element<T: PartialEq + std::fmt::Display + Copy>(
+pub fn every_element<T: PartialEq + Display + Copy>(
     what: &str,
     got: &[T],
     expected: impl Fn(usize) -> T,
@@ -23,6 +27,45 @@ pub fn every_element<T: PartialEq + std::fmt::Display + Copy>(
         expected(first),
         got.len(),
     )
+}
+
+/// Words after an output that [`output`] compares, if there are so many.
+pub const GUARD: usize = 1024;
+
+/// How many elements of `room` to check a kernel's edges with: a number that no block
+/// divides, with room after it for what a kernel must not write.
+pub fn ragged(room: usize) -> usize {
+    100_003.min((room / 2).saturating_sub(1) | 1)
+}
+
+/// Copies the first `count` words of an output from the device and compares them as
+/// [`every_element`] does. The words after them must be zero, as a cleared output's are: a
+/// kernel has not written past the end.
+pub fn output<T: PartialEq + Display + Copy + Default + DeviceRepr>(
+    what: &str,
+    stream: &Arc<CudaStream>,
+    words: &CudaSlice<T>,
+    count: usize,
+    expected: impl Fn(usize) -> T,
+) -> Result<u64> {
+    let got = stream.clone_dtoh(&words.slice(..count))?;
+    stream.synchronize()?;
+    untouched(what, stream, words, count)?;
+    every_element(what, &got, expected)
+}
+
+/// The words of a cleared output after the first `count` must be zero still.
+pub fn untouched<T: PartialEq + Display + Copy + Default + DeviceRepr>(
+    what: &str,
+    stream: &Arc<CudaStream>,
+    words: &CudaSlice<T>,
+    count: usize,
+) -> Result<()> {
+    let end = words.len().min(count + GUARD);
+    let got = stream.clone_dtoh(&words.slice(count..end))?;
+    stream.synchronize()?;
+    every_element(&format!("{what}, past its end"), &got, |_| T::default())?;
+    Ok(())
 }
 
 /// What word i of an input holds: i times an odd constant. All are different, so that a
@@ -57,7 +100,7 @@ pub fn repeated(factor: u32, summand: u32, times: u32) -> impl Fn(u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{every_element, shuffled, value};
+    use super::{every_element, ragged, shuffled, value};
 
     #[test]
     fn right_results_are_counted() {
@@ -72,6 +115,15 @@ mod tests {
             "ramp: wrong result. Element 2 is 9 and should be 4 (2 of 4 elements are \
              wrong). Nothing was recorded"
         );
+    }
+
+    #[test]
+    fn no_block_divides_a_ragged_size_and_there_is_room_after_it() {
+        for room in (4..5000).chain([16_384, 1 << 30]) {
+            let count = ragged(room);
+            assert!(count % 32 != 0 && count < room, "{count} of {room}");
+        }
+        assert_eq!((ragged(16_384), ragged(1 << 30)), (8191, 100_003));
     }
 
     #[test]

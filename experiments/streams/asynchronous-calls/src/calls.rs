@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
-use lab::check::{every_element, repeated, value};
+use lab::check::{self, every_element, repeated, value};
 use lab::launch::blocks;
 use lab::timeline::Timeline;
 use lab::{Lab, Result};
@@ -37,7 +37,7 @@ impl Calls {
     pub(crate) fn new(lab: &Lab, words: usize) -> Result<Calls> {
         let stream = lab.context().new_stream()?;
         let kernels = Kernels::load(lab)?;
-        let mut output = stream.alloc_zeros(WORDS)?;
+        let mut output = stream.alloc_zeros(WORDS + check::GUARD)?;
         let line = Timeline::new(lab.context())?;
         let steps =
             line.steps_lasting(&stream, KERNEL_SECONDS, 10_000, |steps| {
@@ -106,8 +106,8 @@ impl Calls {
     pub(crate) fn check(&self, call: &str, host: &[u32]) -> Result<u64> {
         if call == "launch" {
             let after = repeated(FACTOR, 1, self.steps);
-            let got = self.stream.clone_dtoh(&self.output)?;
-            return every_element(call, &got, |i| after(i as u32));
+            let (stream, output) = (&self.stream, &self.output);
+            return check::output(call, stream, output, WORDS, |i| after(i as u32));
         }
         if call.contains("download") {
             return every_element(call, host, value);

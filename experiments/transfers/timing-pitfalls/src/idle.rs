@@ -2,7 +2,7 @@
 //! for.
 
 use cudarc::driver::CudaSlice;
-use lab::check::value;
+use lab::check::{self, value};
 use lab::launch::threads;
 use lab::{Case, Lab, Result};
 
@@ -27,11 +27,12 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     // Right: each thread moves an element. Wrong: a guard lets one in 32 do so.
     for (timed, working) in [("right", count), ("skipping", count / STRIDE)] {
         stream.memset_zeros(&mut output)?;
-        case(timed)
+        let timed = case(timed)
             .footprint(36 * working, lab.l2_bytes())
-            .time_on_gpu(lab, &stream, |_| launch(&mut output, working))?
-            .check_device(&stream, &output.slice(..working), |i| value(i * STRIDE))?
-            .record(lab)?;
+            .time_on_gpu(lab, &stream, |_| launch(&mut output, working))?;
+        let word = |i| value(i * STRIDE);
+        let checked = check::output("gather", &stream, &output, working, word)?;
+        timed.checked(checked).record(lab)?;
     }
     // ANCHOR_END: skipping
 

@@ -25,9 +25,14 @@ pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 pub(crate) const EMULATED: [&str; 4] =
     ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
 
-/// Folder of the programs: where cargo puts those of the profile that this test was
-/// built with. It does not build other packages' programs for a test, so this does.
-static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
+/// Folder of these programs.
+static PROGRAMS: LazyLock<PathBuf> =
+    LazyLock::new(|| build(EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED)));
+
+/// Builds the experiments of these names. Returns the folder of their programs: where cargo
+/// puts those of the profile that this test was built with. It does not build other packages'
+/// programs for a test, so this does.
+pub(crate) fn build(names: impl IntoIterator<Item = impl AsRef<str>>) -> PathBuf {
     // <target>/<profile>/deps/sessions-<hash>
     let test = std::env::current_exe().unwrap();
     let folder = test.ancestors().nth(2).unwrap().to_owned();
@@ -39,12 +44,13 @@ static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--profile", profile, "--target-dir"]);
     build.arg(folder.parent().unwrap());
-    let names = EXPERIMENTS.iter().chain(&MORE).chain(&EMULATED);
-    build.args(names.flat_map(|name| ["--package", name]));
+    for name in names {
+        build.args(["--package", name.as_ref()]);
+    }
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");
     folder
-});
+}
 
 /// A temporary folder to run programs in. Nothing that they write outlives it. Threads
 /// do not share one, so what is found there is known to be the last program's.
@@ -118,6 +124,28 @@ impl Desk {
         fs::create_dir_all(&folder).unwrap();
         copy(&PROGRAMS.join(experiment), &folder);
         self.prepare(&folder.join(experiment), arguments).without_driver()
+    }
+
+    #[allow(dead_code)] // not of the sessions
+    /// A program of these bytes, on the emulated driver.
+    pub(crate) fn program_of(&self, bytes: &[u8], folder: &Path) -> Program {
+        let (data, program) =
+            (self.here().join("data"), self.here().join("program"));
+        let deps = self.here().join("deps");
+        let _ = fs::remove_file(&program);
+        fs::write(&data, bytes).unwrap();
+        copy(&data, &program);
+        assert!(
+            Command::new("chmod")
+                .arg("+x")
+                .arg(&program)
+                .status()
+                .unwrap()
+                .success()
+        );
+        fs::create_dir_all(&deps).unwrap();
+        copy(&folder.join("deps/libemulated_driver.so"), &deps);
+        self.prepare(&program, "--emulate").without_driver()
     }
 
     fn prepare(&self, program: &Path, arguments: &str) -> Program {
@@ -243,6 +271,11 @@ impl Ended {
         let ended = Ended { status, stdout: text(stdout), stderr: text(stderr) };
         assert!(!ended.stderr.contains("panicked"), "{ended}");
         ended
+    }
+
+    /// Its exit code, if no signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
     }
 
     /// It ended with this exit code.
