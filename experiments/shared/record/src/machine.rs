@@ -70,9 +70,9 @@ pub struct Pcie {
 pub struct NvLink {
     /// Links that are up.
     pub links: u32,
-    /// NVLink version, as NVML gives it.
+    /// NVLink version, as NVML numbers them: 6 is NVLink 4.0, 7 is 5.0.
     pub version: Option<u32>,
-    /// Rate of one link in one direction, as NVML gives it.
+    /// Line rate of one link in one direction, as NVML gives it.
     pub link_bytes_per_second: Option<u64>,
 }
 
@@ -133,10 +133,19 @@ impl Gpu {
 }
 
 impl NvLink {
-    /// Theoretical peak in one direction: all links together. `None` if the machine
-    /// does not report their rate.
+    /// Theoretical peak in one direction: all links together, after line coding. `None`
+    /// if the machine does not report their rate.
     pub fn peak_bytes_per_second(&self) -> Option<f64> {
-        Some(f64::from(self.links) * self.link_bytes_per_second? as f64)
+        // NVIDIA does not publish the codes. Those of Ethernet's lanes at this rate (IEEE
+        // 802.3), 256b/257b and the Reed-Solomon code of 514 symbols in 544, make exactly
+        // the 25 GB/s that NVIDIA gives for a link of NVLink 4 out of 26.5625 GB/s, and
+        // the 50 GB/s of NVLink 5 out of twice that.
+        let coding = match self.version {
+            Some(6..) => 256.0 / 257.0 * 514.0 / 544.0,
+            _ => 1.0,
+        };
+        let links = f64::from(self.links) * self.link_bytes_per_second? as f64;
+        Some(links * coding)
     }
 }
 

@@ -85,9 +85,12 @@ fn derived_values_are_those_of_the_hand_calculation() {
         record.peak_bytes_per_second(Ceiling::HostLinkBothWays),
         128e9 * 128.0 / 130.0,
     );
-    // 18 links of 26.562 GB/s.
-    close(record.peak_bytes_per_second(Ceiling::NvLink), 478.116e9);
-    close(record.peak_bytes_per_second(Ceiling::NvLinkBothWays), 956.232e9);
+    // 18 links of 26.562 GB/s, of which 256/257 and 514/544 are payload.
+    close(record.peak_bytes_per_second(Ceiling::NvLink), 449.991_529_411_764_7e9);
+    close(
+        record.peak_bytes_per_second(Ceiling::NvLinkBothWays),
+        899.983_058_823_529_4e9,
+    );
     assert_eq!(record.peak_bytes_per_second(Ceiling::None), None);
 
     // 1 GiB in a median of 20 ms.
@@ -95,6 +98,9 @@ fn derived_values_are_those_of_the_hand_calculation() {
     close(copy.median_seconds(), 0.02);
     close(copy.bandwidth_bytes_per_second(), 53.6870912e9);
     close(record.share_of_peak(copy), 0.851968);
+    let mut older = record.clone();
+    older.machine.gpus[0].nvlink.as_mut().unwrap().version = Some(5);
+    close(older.peak_bytes_per_second(Ceiling::NvLink), 478.116e9);
 
     // 64 MiB read and 64 MiB written in a median of 125 µs.
     let stride = &record.measurements[1];
