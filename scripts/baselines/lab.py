@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -62,6 +63,19 @@ class Sampling:
     """Enough when half the confidence interval is within this share of the median."""
     budget: float
     """Enough when sampling took this many seconds, if `least` was reached."""
+    warming: float = 0.2
+    """Untimed turns end after this many seconds, if there were two."""
+
+    def warm_up(self, turn: Callable[[], float]) -> float:
+        """Calls `turn` until it becomes no faster, and returns the last one's seconds."""
+        begun = time.perf_counter()
+        seconds: list[float] = []
+        while len(seconds) < MOST_WARM_UPS:
+            seconds.append(turn())
+            late = time.perf_counter() - begun >= self.warming
+            if len(seconds) >= 2 and (late or is_warm(seconds)):
+                break
+        return seconds[-1]
 
     def run(self, take: Callable[[], float]) -> list[float]:
         """Calls `take` until there are enough samples."""
@@ -79,12 +93,21 @@ class Sampling:
 
 
 FULL = Sampling(least=20, most=100, half_width=0.005, budget=2.0)
-QUICK = Sampling(least=6, most=10, half_width=0.05, budget=0.2)
+QUICK = Sampling(least=6, most=10, half_width=0.05, budget=0.2, warming=0.02)
+
+
+def is_warm(seconds: list[float]) -> bool:
+    """Whether a round of turns has just ended that was no faster than the one before."""
+    if len(seconds) % ROUND or len(seconds) < 2 * ROUND:
+        return False
+    last, before = seconds[-ROUND:], seconds[-2 * ROUND : -ROUND]
+    return statistics.median(last) >= statistics.median(before)
 
 
 def median_rank(count: int) -> int:
-    """How many of `count` sorted samples to drop at each end, so that those left span
-    the true median with a confidence of 95 %. See `statistics.rs` of the record crate.
+    """How many of `count` independent, sorted samples to drop at each end, so that those
+    left span the true median with a confidence of 95 %. See `statistics.rs` of the record
+    crate.
     """
     rank, tail = 0, 0.0
     for k in range(count // 2):
@@ -95,10 +118,29 @@ def median_rank(count: int) -> int:
     return rank
 
 
+# Fewer samples do not tell how alike those are that follow each other.
+LEAST_TO_CORRELATE = 20
+
+
+def correlation(seconds: list[float]) -> float:
+    """How alike samples are that follow each other, from 0 to 1."""
+    n, ordered = len(seconds), sorted(seconds)
+    ranks = [bisect_left(ordered, x) + bisect_right(ordered, x) - n for x in seconds]
+    variance = sum(rank * rank for rank in ranks)
+    if n < LEAST_TO_CORRELATE or variance == 0:
+        return 0.0
+    estimate = sum(a * b for a, b in zip(ranks, ranks[1:])) / variance
+    return min(max((n * estimate + 1) / (n - 3), 0.0), 1.0)
+
+
 def relative_half_width(seconds: list[float]) -> float:
     """Half the median's 95 % confidence interval, as a share of the median."""
-    ordered = sorted(seconds)
-    rank = median_rank(len(ordered))
+    ordered, alike = sorted(seconds), correlation(seconds)
+    rank = 0
+    if alike < 1:
+        middle = len(ordered) / 2
+        wider = math.sqrt((1 + alike) / (1 - alike))
+        rank = max(int(middle - (middle - median_rank(len(ordered))) * wider), 0)
     width = ordered[-1 - rank] - ordered[rank]
     return width / 2 / statistics.median(ordered)
 
@@ -120,6 +162,12 @@ class Samples:
 # A sample of a short operation should last this long.
 SAMPLE_SECONDS = 200e-6
 MOST_OPERATIONS = 128
+# Events show times in steps of this, and two of them with nothing between show some.
+TICK_SECONDS = 32e-9
+EMPTY_SAMPLES = 9
+# Untimed turns on the host's side go on until as many are no faster than those before.
+ROUND = 5
+MOST_WARM_UPS = 6 * ROUND
 
 
 class Stream:
@@ -269,8 +317,7 @@ class Lab:
                 result = work(turn)
             return (time.perf_counter() - begun) / operations
 
-        sample(1)  # warm up
-        once = sample(1)
+        once = self._sampling.warm_up(lambda: sample(1))
         operations = math.ceil(SAMPLE_SECONDS / once) if repeat else 1
         seconds = self._sampling.run(lambda: sample(operations))
         return Samples("host", operations, seconds, turn, result)
@@ -282,7 +329,7 @@ class Lab:
         timer = Stream(stream)
         turn, delay = -1, 2e-3
 
-        def sample(operations: int) -> float:
+        def elapsed(operations: int) -> float:
             nonlocal turn, delay
 
             def work() -> None:
@@ -295,12 +342,17 @@ class Lab:
                 delay *= 2
                 if delay > 1:
                     raise Failed("the work waits for the GPU while it is being queued")
-            return seconds / operations
+            return seconds
 
-        sample(1)  # warm up
-        sample(1)
-        once = max(sample(1), 1e-9)
-        operations = min(math.ceil(SAMPLE_SECONDS / once), MOST_OPERATIONS)
+        elapsed(1)  # warm up
+        elapsed(1)
+        # What events show with nothing between them is no work.
+        overhead = statistics.median(elapsed(0) for _ in range(EMPTY_SAMPLES))
+
+        def sample(operations: int) -> float:
+            return max(elapsed(operations) - overhead, TICK_SECONDS) / operations
+
+        operations = min(math.ceil(SAMPLE_SECONDS / sample(1)), MOST_OPERATIONS)
         seconds = self._sampling.run(lambda: sample(operations))
         return Samples("cuda_events", operations, seconds, turn)
 

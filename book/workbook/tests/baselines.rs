@@ -182,9 +182,12 @@ fn what_a_baseline_refuses() {
 #[test]
 fn a_baseline_knows_its_spread_as_the_record_crate_does() {
     let Some(scripts) = Scripts::new() else { return };
-    for count in [1, 2, 6, 7, 20, 21, 57, 100] {
+    // Shuffled, alike and equal neighbours, and some drift.
+    let orders: [fn(u32) -> u32; 3] = [|i| i * 37 % 101, |i| i / 3 * 37 % 11, |i| i];
+    let counts = [1, 2, 6, 7, 20, 21, 57, 100];
+    for (count, order) in counts.into_iter().flat_map(|n| orders.map(|f| (n, f))) {
         let samples: Vec<f64> =
-            (0..count).map(|i| f64::from(i * 37 % 101) + 1.0).collect();
+            (0..count).map(|i| f64::from(order(i)) + 1.0).collect();
         let program = format!(
             "from baselines.lab import relative_half_width\nprint(relative_half_width({samples:?}))"
         );

@@ -107,6 +107,22 @@ impl Case {
     }
 }
 
+/// Times cases by the host's clock in rounds, one sample of each, `work(i)` being that of
+/// case i: for cases that are compared, so that drift does not decide. Like
+/// [`Case::time_on_host`], `work` returns when its work is done.
+pub fn time_in_rounds<const CASES: usize>(
+    lab: &Lab,
+    cases: [Case; CASES],
+    work: impl FnMut(usize) -> Result<()>,
+) -> Result<[Timed; CASES]> {
+    let samples: [Samples; CASES] = timing::by_host_in_rounds(lab.sampling(), work)?;
+    let mut samples = samples.into_iter();
+    Ok(cases.map(|case| {
+        let samples = samples.next().expect("there are as many");
+        case.timed(samples, ())
+    }))
+}
+
 impl<T> Timed<T> {
     /// Adds to the case what is known only after timing.
     pub fn note(

@@ -1,8 +1,11 @@
 //! Samples, by CUDA events or by the host's clock.
 //!
 //! By events: a *gate* holds the stream shut while the host queues a start event, the
-//! work and an end event; then the gate opens and the GPU runs them back to back. So a
-//! sample has no launch overhead in it, however short the kernel. Profilers make every
+//! work and an end event; then the gate opens and the GPU runs them one after the other.
+//! So the time that the host needs to launch work is not in a sample, however short the
+//! kernel. What two events with nothing between them show is measured and subtracted. So
+//! a sample is by how much one operation makes a full stream longer: the operation, and
+//! for a kernel the gap that the GPU leaves between two of them. Profilers make every
 //! launch wait for its end, which a closed gate would never let come; under them, set
 //! `WORKBOOK_UNGATED=1` (and do not quote the times).
 //!
@@ -58,8 +61,10 @@ impl Samples {
 /// How many samples to take.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
-    /// Untimed turns before the first sample, on the host's side.
+    /// Untimed turns before the first sample, on the host's side. Never fewer.
     pub warm_ups: usize,
+    /// Untimed turns go on until they become no faster, but not for longer than this.
+    pub warm_up: Duration,
     /// Never fewer.
     pub least: usize,
     /// Never more.
@@ -75,6 +80,7 @@ impl Sampling {
     /// samples, or two seconds.
     pub const FULL: Sampling = Sampling {
         warm_ups: 2,
+        warm_up: Duration::from_millis(200),
         least: 20,
         most: 100,
         half_width: 0.005,
@@ -83,6 +89,7 @@ impl Sampling {
     /// For a look: within ±5 %, or 10 samples.
     pub const QUICK: Sampling = Sampling {
         warm_ups: 2,
+        warm_up: Duration::from_millis(20),
         least: 6,
         most: 10,
         half_width: 0.05,
@@ -92,6 +99,7 @@ impl Sampling {
     /// Where there is no time: one turn, after one that warms up as lessons expect.
     pub const UNTIMED: Sampling = Sampling {
         warm_ups: 1,
+        warm_up: Duration::ZERO,
         least: 1,
         most: 1,
         half_width: 0.0,
@@ -110,13 +118,27 @@ impl Sampling {
         }
     }
 
+    /// Calls `turn` until it becomes no faster.
+    fn warm_up(self, mut turn: impl FnMut() -> Result<f64>) -> Result<()> {
+        let start = Instant::now();
+        let mut seconds = vec![];
+        loop {
+            seconds.push(turn()?);
+            let is_over = start.elapsed() >= self.warm_up
+                || seconds.len() >= MOST_WARM_UPS
+                || is_warm(&seconds);
+            if is_over && seconds.len() >= self.warm_ups {
+                return Ok(());
+            }
+        }
+    }
+
     /// Calls `take` until there are enough samples.
     fn run(self, mut take: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
         let start = Instant::now();
         let mut seconds = Vec::with_capacity(self.least);
         while !self.enough(&seconds, start.elapsed()) {
-            // Picoseconds are finer than any clock here; more digits are noise.
-            seconds.push((take()? * 1e12).round() / 1e12);
+            seconds.push(in_picoseconds(take()?));
         }
         Ok(seconds)
     }
@@ -133,9 +155,35 @@ impl Sampling {
     }
 }
 
-/// A sample should last this long, so that the events' resolution (about half a
-/// microsecond) stays under one percent of it.
+/// Picoseconds are finer than any clock here; more digits are noise.
+fn in_picoseconds(seconds: f64) -> f64 {
+    (seconds * 1e12).round() / 1e12
+}
+
+/// Untimed turns that are compared with as many before them.
+const ROUND: usize = 5;
+/// More untimed turns show nothing new.
+const MOST_WARM_UPS: usize = 6 * ROUND;
+
+/// Whether a round of turns has just ended that was no faster than the one before.
+fn is_warm(seconds: &[f64]) -> bool {
+    let median = |round| Statistics::of(round).map(|statistics| statistics.median);
+    let mut rounds = seconds.chunks_exact(ROUND).rev();
+    match (rounds.next().and_then(median), rounds.next().and_then(median)) {
+        (Some(last), Some(before)) => {
+            seconds.len().is_multiple_of(ROUND) && last >= before
+        }
+        _ => false,
+    }
+}
+
+/// Events show times in steps of this on the GPUs that were tried; one operation lasts no
+/// less.
+const TICK_SECONDS: f64 = 32e-9;
+/// A sample should last this long, so that a tick at each end is 0.03 % of it.
 const SAMPLE_SECONDS: f64 = 200e-6;
+/// How often two events with nothing between them are timed.
+const EMPTY_SAMPLES: usize = 9;
 /// Operations queued behind a closed gate; far below the depth of a launch queue, past
 /// which queuing would block and the gate never open.
 const MOST_OPERATIONS: u32 = 128;
@@ -152,7 +200,7 @@ pub fn by_events(
     let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
     let (start, end) = (context.new_event(timed)?, context.new_event(timed)?);
     let mut turn = 0;
-    let mut sample = |operations: u32| -> Result<f64> {
+    let mut elapsed = |operations: u32| -> Result<f64> {
         let gate = Gate::close(stream)?;
         start.record(stream)?;
         for _ in 0..operations {
@@ -162,13 +210,20 @@ pub fn by_events(
         end.record(stream)?;
         gate.open()?;
         end.synchronize().context("the GPU failed while it was being timed")?;
-        Ok(f64::from(start.elapsed_ms(&end)?) * 1e-3 / f64::from(operations))
+        Ok(f64::from(start.elapsed_ms(&end)?) * 1e-3)
     };
-    sample(1)?; // warm up: first touch, lazy loading
-    sample(1)?;
-    let once = sample(1)?.max(1e-9);
-    let operations =
-        ((SAMPLE_SECONDS / once).ceil() as u32).clamp(1, MOST_OPERATIONS);
+    elapsed(1)?; // warm up: first touch, lazy loading
+    elapsed(1)?;
+    let empty =
+        (0..EMPTY_SAMPLES).map(|_| elapsed(0)).collect::<Result<Vec<_>>>()?;
+    let overhead =
+        Statistics::of(&empty).map_or(0.0, |statistics| statistics.median);
+    let mut sample = |operations: u32| -> Result<f64> {
+        let seconds = (elapsed(operations)? - overhead).max(TICK_SECONDS);
+        Ok(seconds / f64::from(operations))
+    };
+    let operations = (SAMPLE_SECONDS / sample(1)?).ceil() as u32;
+    let operations = operations.clamp(1, MOST_OPERATIONS);
     let seconds = sampling.run(|| sample(operations))?;
     Ok(Samples::of(Clock::CudaEvents, operations, seconds))
 }
@@ -226,6 +281,34 @@ pub fn by_host<Before, After>(
     Ok((samples, last.expect("there is at least one turn")))
 }
 
+/// Times `work(0)`, `work(1)` and so on, each by the host's clock, in rounds: one sample of
+/// each, until there are enough of all. So what drifts meanwhile is in all of them alike.
+pub fn by_host_in_rounds<const ARMS: usize>(
+    sampling: Sampling,
+    mut work: impl FnMut(usize) -> Result<()>,
+) -> Result<[Samples; ARMS]> {
+    let mut turn = |arm| {
+        let start = Instant::now();
+        work(arm)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    for arm in 0..ARMS {
+        sampling.warm_up(|| turn(arm))?;
+    }
+    let start = Instant::now();
+    let mut seconds = [const { vec![] }; ARMS];
+    let enough = |of: &[Vec<f64>; ARMS]| {
+        let each = start.elapsed() / ARMS as u32;
+        of.iter().all(|seconds| sampling.enough(seconds, each))
+    };
+    while !enough(&seconds) {
+        for (arm, seconds) in seconds.iter_mut().enumerate() {
+            seconds.push(in_picoseconds(turn(arm)?));
+        }
+    }
+    Ok(seconds.map(|seconds| Samples::of(Clock::Host, 1, seconds)))
+}
+
 /// Times calls that return before their work is done, `operations` of them for one
 /// sample; `settle` follows each sample outside the clock.
 pub fn by_calls(
@@ -252,9 +335,7 @@ pub fn by_turns<T>(
     clock: Clock,
     mut turn: impl FnMut() -> Result<(f64, T)>,
 ) -> Result<(Samples, T)> {
-    for _ in 0..sampling.warm_ups {
-        turn()?;
-    }
+    sampling.warm_up(|| Ok(turn()?.0))?;
     let mut kept = vec![];
     let seconds = sampling.run(|| {
         let (seconds, keep) = turn()?;
@@ -344,12 +425,77 @@ mod tests {
         assert_eq!(result.unwrap_err().to_string(), "broken");
     }
 
+    /// What is stated of the interval must hold where it decides when to stop, too, also
+    /// for samples that are like the ones before.
+    #[test]
+    fn what_was_enough_spans_the_median() {
+        let mut state = 1u64;
+        let mut uniform = || {
+            let factor = 6364136223846793005;
+            state = state.wrapping_mul(factor).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let full = Sampling { budget: Duration::MAX, ..Sampling::FULL };
+        for (correlation, noise) in
+            [(0.0, 0.006), (0.0, 0.012), (0.3, 0.008), (0.6, 0.006), (0.6, 0.01)]
+        {
+            let trials = 1000;
+            let hits = (0..trials).filter(|_| {
+                let mut state = 0.0;
+                let take = || {
+                    // The sum of twelve is nearly normal; its standard deviation is 1.
+                    let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+                    let new = f64::sqrt(1.0 - correlation * correlation) * normal;
+                    state = correlation * state + new;
+                    Ok(1.0 + noise * state)
+                };
+                let seconds = full.run(take).unwrap();
+                let s = Statistics::of(&seconds).unwrap();
+                (s.low..=s.high).contains(&1.0)
+            });
+            let coverage = hits.count() as f64 / f64::from(trials);
+            assert!(coverage > 0.93, "{correlation} {noise}: {coverage}");
+        }
+    }
+
     #[test]
     fn the_host_clock_counts_turns_after_the_warm_up() {
         let mut turns = 0..;
         let prepare = || Ok(turns.next());
-        let (samples, last) = by_host(Sampling::exactly(3), prepare, Ok).unwrap();
+        let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
+        let (samples, last) = by_host(sampling, prepare, Ok).unwrap();
         assert_eq!((samples.seconds.len(), last), (3, Some(4)));
+    }
+
+    #[test]
+    fn untimed_turns_go_on_until_they_become_no_faster() {
+        let warmed_up = |seconds: fn(usize) -> f64| {
+            let mut turns = 0;
+            let turn = || {
+                turns += 1;
+                Ok((seconds(turns), ()))
+            };
+            let patient =
+                Sampling { warm_up: Duration::MAX, ..Sampling::exactly(1) };
+            by_turns(patient, Clock::Host, turn).unwrap();
+            turns - 1
+        };
+        assert_eq!(warmed_up(|_| 1.0), 10);
+        assert_eq!(warmed_up(|turn| 1.0 + 1.0 / turn.min(17) as f64), 25);
+        assert_eq!(warmed_up(|turn| 1.0 / turn as f64), MOST_WARM_UPS);
+    }
+
+    #[test]
+    fn arms_take_turns() {
+        let mut turns = vec![];
+        let work = |arm| {
+            turns.push(arm);
+            Ok(())
+        };
+        let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
+        let samples: [Samples; 2] = by_host_in_rounds(sampling, work).unwrap();
+        assert!(samples.iter().all(|samples| samples.seconds.len() == 3));
+        assert_eq!(turns, [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]);
     }
 
     #[test]
@@ -363,7 +509,8 @@ mod tests {
             settled += 1;
             Ok(())
         };
-        let samples = by_calls(Sampling::exactly(3), 4, call, settle).unwrap();
+        let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
+        let samples = by_calls(sampling, 4, call, settle).unwrap();
         assert_eq!((samples.operations, samples.seconds.len()), (4, 3));
         assert_eq!((calls, settled), (20, 5));
     }
@@ -375,8 +522,8 @@ mod tests {
             let seconds: f64 = times.next().unwrap();
             Ok((seconds, format!("turn of {seconds} s")))
         };
-        let (samples, kept) =
-            by_turns(Sampling::exactly(3), Clock::CudaEvents, turn).unwrap();
+        let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
+        let (samples, kept) = by_turns(sampling, Clock::CudaEvents, turn).unwrap();
         assert_eq!(samples.seconds, [3.0, 1.0, 2.0]);
         assert_eq!(kept, "turn of 2 s");
     }

@@ -13,6 +13,9 @@
 /// [`Statistics::confidence`].
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Fewer samples do not tell how alike those are that follow each other.
+const LEAST_TO_CORRELATE: usize = 20;
+
 /// Order statistics of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
@@ -93,8 +96,8 @@ fn correlation(samples: &[f64], sorted: &[f64]) -> f64 {
     };
     let ranks: Vec<f64> = samples.iter().map(rank).collect();
     let variance: f64 = ranks.iter().map(|r| r * r).sum();
-    if n < 6.0 || variance == 0.0 {
-        return 0.0; // nothing to go by
+    if samples.len() < LEAST_TO_CORRELATE || variance == 0.0 {
+        return 0.0;
     }
     let products = ranks.windows(2).map(|pair| pair[0] * pair[1]);
     let estimate = products.sum::<f64>() / variance;

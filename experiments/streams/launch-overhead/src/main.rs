@@ -33,12 +33,15 @@ mod vector;
 
 use std::process::ExitCode;
 
+use lab::measure::time_in_rounds;
 use lab::{Case, Lab, Result};
 
 use vector::Vector;
 
 /// Steps of a chain.
 const STEPS: u32 = 1000;
+/// How a chain gets to the GPU.
+const KINDS: [&str; 3] = ["launches", "graph", "fused"];
 /// Sizes of the vector. No block divides most of them.
 const ELEMENTS: [u32; 10] = [
     1_000, 10_000, 100_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 4_000_000,
@@ -53,38 +56,35 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
     for elements in ELEMENTS.into_iter().take(if lab.quick() { 2 } else { 10 }) {
-        for kind in ["launches", "graph", "fused"] {
-            let case = |name| {
-                Case::new(name)
-                    .with("kind", kind)
-                    .with("elements", elements as usize)
-            };
-            let mut vector = Vector::new(lab.module()?, &stream, elements)?;
-            let graph = vector.capture(STEPS, |vector, _| vector.launch(1))?;
+        let mut vector = Vector::new(lab.module()?, &stream, elements)?;
+        let graph = vector.capture(STEPS, |vector, _| vector.launch(1))?;
+        let case = |name, kind| {
+            Case::new(name).with("kind", kind).with("elements", elements as usize)
+        };
 
-            // ANCHOR: ways
-            // 1. From the first call until all is done.
-            let calls = if kind == "launches" { STEPS } else { 1 };
-            let mut call = || match kind {
-                "launches" => vector.launch(1),
-                "graph" => vector.replay(&graph),
-                _ => vector.launch(STEPS),
-            };
-            let chain = case("chain").time_on_host(lab, || {
-                (0..calls).try_for_each(|_| call())?;
-                Ok(stream.synchronize()?)
-            })?;
+        // ANCHOR: ways
+        // 1. From the first call until all is done; the three take turns.
+        let chains = KINDS.map(|kind| case("chain", kind));
+        let chains = time_in_rounds(lab, chains, |kind| {
+            match KINDS[kind] {
+                "launches" => (0..STEPS).try_for_each(|_| vector.launch(1))?,
+                "graph" => vector.replay(&graph)?,
+                _ => vector.launch(STEPS)?,
+            }
+            Ok(stream.synchronize()?)
+        })?;
+        for (kind, chain) in KINDS.into_iter().zip(chains) {
             chain.checked(vector.check()?).record(lab)?;
 
             // 2. What the GPU needs for a step, when the host is far ahead of it.
             if kind == "launches" && [1_000, 1_000_000].contains(&elements) {
-                case("step")
+                case("step", kind)
                     .time_on_gpu(lab, &stream, |_| vector.launch(1))?
                     .checked(vector.check()?)
                     .record(lab)?;
             }
-            // ANCHOR_END: ways
         }
+        // ANCHOR_END: ways
     }
     gaps::measure(lab, &stream)?;
     calls::measure(lab, &stream)
