@@ -1,6 +1,8 @@
 //! Where the numbers come from: in a line under each chart and table, in full where a
 //! page asks for it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::{KernelOrigin, Record, Source, units};
 
 use crate::html::escape;
@@ -153,14 +155,31 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
                 samples(run)
             ),
         ));
-        let throttled =
-            run.gpu_after.throttle_reasons.as_deref().unwrap_or_default();
-        if !throttled.is_empty() {
-            facts.push(("Clocks were held back by", throttled.join(", ")));
+        let held_back = held_back(run);
+        if !held_back.is_empty() {
+            facts.push(("Clocks were held back by", held_back));
         }
     }
     facts.push(("Command", record.run.command.clone()));
     facts
+}
+
+/// Why clocks were below their maximum, each with the cases after which they were.
+fn held_back(record: &Record) -> String {
+    let mut cases: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for reason in record.gpu_after.throttle_reasons.iter().flatten() {
+        cases.entry(reason).or_default().insert("the last case");
+    }
+    for m in &record.measurements {
+        for reason in &m.throttle_reasons {
+            cases.entry(reason).or_default().insert(&m.case);
+        }
+    }
+    let listed = cases.iter().map(|(reason, cases)| {
+        let cases: Vec<_> = cases.iter().copied().collect();
+        format!("{reason} (after {})", cases.join(", "))
+    });
+    listed.collect::<Vec<_>>().join(", ")
 }
 
 fn samples(record: &Record) -> String {

@@ -29,6 +29,8 @@ impl Case {
             elements_checked: 0,
             operations_per_sample: 1,
             seconds: vec![],
+            sm_clock_khz: None,
+            throttle_reasons: vec![],
             model: BTreeMap::new(),
             counters: BTreeMap::new(),
             remarks: vec![],
@@ -111,6 +113,8 @@ impl Case {
             clock: samples.clock,
             operations_per_sample: samples.operations,
             seconds: samples.seconds,
+            sm_clock_khz: samples.clocks.sm_clock_khz,
+            throttle_reasons: samples.clocks.throttle_reasons,
             counters: samples.counted.total,
             ..self.measurement
         })
@@ -121,6 +125,7 @@ impl Case {
 mod tests {
     use super::*;
     use crate::emulator::Counted;
+    use crate::machine::Clocks;
 
     #[test]
     fn parameters_and_traffic_reach_the_measurement() {
@@ -128,6 +133,7 @@ mod tests {
             clock: record::Clock::CudaEvents,
             operations: 4,
             seconds: vec![1.0],
+            clocks: Clocks::default(),
             window: None,
             counted: Counted::default(),
         };

@@ -16,6 +16,15 @@ use nvml_wrapper::{Device, Nvml};
 use record::{Cpu, Gpu, GpuState, Machine, NvLink, Pcie};
 use sys::CUdevice_attribute_enum as Attribute;
 
+/// What may change from case to case.
+#[derive(Clone, Debug, Default)]
+pub struct Clocks {
+    /// Clock of the multiprocessors, if the machine tells.
+    pub sm_clock_khz: Option<u64>,
+    /// Why the clocks are below their maximum, in NVML's words.
+    pub throttle_reasons: Vec<String>,
+}
+
 /// NVML, or what can be told without it.
 pub struct Monitor {
     nvml: Option<Nvml>,
@@ -61,18 +70,23 @@ impl Monitor {
         let Some(device) = self.device(ordinal as i32) else {
             return GpuState::default();
         };
-        let khz =
-            |clock| device.clock_info(clock).ok().map(|mhz| u64::from(mhz) * 1000);
-        let reasons = device.current_throttle_reasons().ok().map(|reasons| {
-            let names = reasons.iter_names().map(|(name, _)| name.to_lowercase());
-            names.filter(|name| name != "gpu_idle").collect()
-        });
         GpuState {
-            sm_clock_khz: khz(Clock::SM),
-            memory_clock_khz: khz(Clock::Memory),
+            sm_clock_khz: khz(&device, Clock::SM),
+            memory_clock_khz: khz(&device, Clock::Memory),
             temperature_celsius: device.temperature(TemperatureSensor::Gpu).ok(),
             power_milliwatts: device.power_usage().ok(),
-            throttle_reasons: reasons,
+            throttle_reasons: throttle_reasons(&device),
+        }
+    }
+
+    /// The clocks of a GPU at this moment.
+    pub fn clocks(&self, ordinal: usize) -> Clocks {
+        let Some(device) = self.device(ordinal as i32) else {
+            return Clocks::default();
+        };
+        Clocks {
+            sm_clock_khz: khz(&device, Clock::SM),
+            throttle_reasons: throttle_reasons(&device).unwrap_or_default(),
         }
     }
 
@@ -130,6 +144,17 @@ impl Default for Monitor {
     fn default() -> Self {
         Monitor::new()
     }
+}
+
+fn khz(device: &Device<'_>, clock: Clock) -> Option<u64> {
+    device.clock_info(clock).ok().map(|mhz| u64::from(mhz) * 1000)
+}
+
+/// Why the clocks are below their maximum; idling is no reason.
+fn throttle_reasons(device: &Device<'_>) -> Option<Vec<String>> {
+    let reasons = device.current_throttle_reasons().ok()?;
+    let names = reasons.iter_names().map(|(name, _)| name.to_lowercase());
+    Some(names.filter(|name| name != "gpu_idle").collect())
 }
 
 fn pcie_by_nvml(device: &Device<'_>) -> Option<Pcie> {

@@ -70,7 +70,7 @@ impl Case {
         work: impl FnMut(Before) -> Result<T>,
     ) -> Result<Timed<T>> {
         let (samples, last) = timing::by_host(lab.sampling(), prepare, work)?;
-        Ok(self.timed(samples, last))
+        Ok(self.timed(lab.observed(samples), last))
     }
 
     /// Times `call` by the host's clock: what a call costs that returns before its work
@@ -85,7 +85,7 @@ impl Case {
         settle: impl FnMut() -> Result<()>,
     ) -> Result<Timed> {
         let samples = timing::by_calls(lab.sampling(), operations, call, settle)?;
-        Ok(self.timed(samples, ()))
+        Ok(self.timed(lab.observed(samples), ()))
     }
 
     /// Samples that `turn` times itself, where clocks and events are the subject: it gives
@@ -98,7 +98,7 @@ impl Case {
         turn: impl FnMut() -> Result<(f64, T)>,
     ) -> Result<Timed<T>> {
         let (samples, kept) = timing::by_turns(lab.sampling(), clock, turn)?;
-        Ok(self.timed(samples, kept))
+        Ok(self.timed(lab.observed(samples), kept))
     }
 
     /// The case with samples that were taken elsewhere, and what is to be kept of them.
@@ -119,7 +119,7 @@ pub fn time_in_rounds<const CASES: usize>(
     let mut samples = samples.into_iter();
     Ok(cases.map(|case| {
         let samples = samples.next().expect("there are as many");
-        case.timed(samples, ())
+        case.timed(lab.observed(samples), ())
     }))
 }
 

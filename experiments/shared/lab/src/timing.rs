@@ -21,6 +21,7 @@ use cudarc::driver::{CudaStream, result, sys};
 use record::{Clock, Statistics};
 
 use crate::emulator::{Counted, Emulator};
+use crate::machine::Clocks;
 
 /// The samples of one measurement.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Samples {
     pub operations: u32,
     /// Seconds for one operation, each sample the mean of `operations`.
     pub seconds: Vec<f64>,
+    /// The GPU's clocks right after the last one.
+    pub clocks: Clocks,
     /// Under `--counters`, the profiler's window that the work ran in.
     pub window: Option<u64>,
     /// On an emulated GPU, what the work's kernels did in one operation.
@@ -53,8 +56,8 @@ impl Samples {
 
     /// Samples that were timed.
     fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
-        let counted = Counted::default();
-        Samples { clock, operations, seconds, window: None, counted }
+        let (clocks, counted) = (Clocks::default(), Counted::default());
+        Samples { clock, operations, seconds, clocks, window: None, counted }
     }
 }
 

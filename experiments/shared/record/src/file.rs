@@ -12,11 +12,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::machine::same_hardware;
 use crate::schema::{
-    EMULATED_GPU, Measurement, MemoryReading, Record, SCHEMA, Source,
+    EMULATED_GPU, Measurement, MemoryReading, OLDEST_SCHEMA, Record, SCHEMA, Source,
 };
 
 /// A record larger than this is refused unread.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
+const SCHEMAS: RangeInclusive<u32> = OLDEST_SCHEMA..=SCHEMA;
 const MAX_MEASUREMENTS: usize = 10_000;
 const MAX_SAMPLES: usize = 100_000;
 const MAX_SPANS: usize = 2_000;
@@ -377,7 +378,7 @@ pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
             // A file of another schema has other fields.
             let schema =
                 serde_json::from_str(json).ok().map(|Schema { schema }| schema);
-            match schema.filter(|schema| *schema != SCHEMA) {
+            match schema.filter(|schema| !SCHEMAS.contains(schema)) {
                 Some(schema) => invalid(("schema".to_owned(), other_schema(schema))),
                 None => invalid((e.path().to_string(), e.inner().to_string())),
             }
@@ -424,7 +425,10 @@ fn other_schema(schema: u32) -> String {
         true => "record again with this workbook, once the file is deleted",
         false => "update the workbook",
     };
-    format!("this program reads schema {SCHEMA}, the file has {schema}: {advice}")
+    format!(
+        "this program reads schema {OLDEST_SCHEMA} to {SCHEMA}, the file has {schema}: \
+         {advice}"
+    )
 }
 
 /// One rule: `kept`, or else the problem at the field.
@@ -443,7 +447,8 @@ fn limit(field: &str, count: usize, most: usize, what: &str) -> Result<(), Broke
 
 /// The rules that the types cannot state.
 fn check(record: &Record) -> Result<(), Broken> {
-    rule(record.schema == SCHEMA, "schema", other_schema(record.schema))?;
+    let known = SCHEMAS.contains(&record.schema);
+    rule(known, "schema", other_schema(record.schema))?;
     for (what, field, name) in [
         ("experiment", "experiment", &record.experiment),
         ("machine", "machine.name", &record.machine.name),
@@ -536,6 +541,8 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
         )?;
     } else {
         rule(!timed, "seconds", "only a measured record has times")?;
+        let told = m.sm_clock_khz.is_some() || !m.throttle_reasons.is_empty();
+        rule(!told, "sm_clock_khz", "only a measured record has clocks")?;
     }
     let may_remark = source == Source::Emulated || m.remarks.is_empty();
     rule(may_remark, "remarks", "only an emulated record has remarks")

@@ -14,13 +14,16 @@ use crate::machine::Machine;
 use crate::statistics::Statistics;
 
 /// The version of the format that this crate reads and writes.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
+
+/// The oldest version that it reads: what came since may be left out.
+pub const OLDEST_SCHEMA: u32 = 2;
 
 /// One run of one experiment on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Version of this format, [`SCHEMA`].
+    /// Version of this format, from [`OLDEST_SCHEMA`] to [`SCHEMA`].
     pub schema: u32,
     /// Name of the experiment, which is also its crate, kernel and page, or of the baseline.
     pub experiment: String,
@@ -172,6 +175,12 @@ pub struct Measurement {
     pub operations_per_sample: u32,
     /// Every sample: seconds for one operation.
     pub seconds: Vec<f64>,
+    /// Clock of the multiprocessors right after the last sample, if the machine tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_khz: Option<u64>,
+    /// Why the clocks were below their maximum then, in NVML's words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttle_reasons: Vec<String>,
     /// What the experiment's own model says of this case, by name.
     #[serde(
         default,

@@ -48,9 +48,13 @@ fn values_that_break_a_rule() {
         (
             "schema",
             json!(1),
-            "reads schema 2, the file has 1: record again with this workbook, once the file is deleted",
+            "reads schema 2 to 3, the file has 1: record again with this workbook, once the file is deleted",
         ),
-        ("schema", json!(3), "reads schema 2, the file has 3: update the workbook"),
+        (
+            "schema",
+            json!(4),
+            "reads schema 2 to 3, the file has 4: update the workbook",
+        ),
         ("schema", json!(-1), "invalid value"),
         ("schema", json!("1"), "invalid type"),
         ("source", json!("guessed"), "unknown variant `guessed`"),
@@ -164,6 +168,22 @@ fn values_that_do_not_go_together() {
     ];
     for (place, value, field, problem) in cases {
         refused(&with(place, value), field, problem);
+    }
+}
+
+#[test]
+fn only_measured_records_have_clocks() {
+    for (field, value) in
+        [("sm_clock_khz", json!(1)), ("throttle_reasons", json!(["sw_power_cap"]))]
+    {
+        let emulated = include_str!("golden/emulated/example.json");
+        let mut file: Value = serde_json::from_str(emulated).unwrap();
+        file["measurements"][0][field] = value;
+        refused(
+            &file.to_string(),
+            "measurements[0].sm_clock_khz",
+            "only a measured record has clocks",
+        );
     }
 }
 
