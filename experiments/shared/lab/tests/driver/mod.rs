@@ -273,6 +273,7 @@ impl Ended {
         ended
     }
 
+    #[allow(dead_code)] // not of the sessions
     /// Its exit code, if no signal ended it.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
