@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUmemLocation;
 use cudarc::driver::sys::CUresult::{self, *};
 
 use crate::answer::{Answer, describe};
-use crate::driver::{Session, report};
+use crate::driver::{self, Session};
 use crate::for_tests;
 
 /// Runs the body of a function that a program has called. Nothing gets out of it but an
@@ -23,7 +23,7 @@ pub(crate) fn call(
             answer
         }
         None => {
-            report(name, "a host function must not call the driver");
+            driver::explain(name, "a host function must not call the driver");
             Err(CUDA_ERROR_NOT_PERMITTED)
         }
     }));
@@ -34,7 +34,7 @@ pub(crate) fn call(
     }
 }
 
-/// Says on standard error that an argument is wrong, if nobody has said more about it.
+/// Says that an argument is wrong, if nobody has said more about it.
 fn explain(session: &Session, answer: Answer) {
     let wrong = matches!(
         answer,
@@ -47,7 +47,7 @@ fn explain(session: &Session, answer: Answer) {
         && !session.explained.get()
         && let Some((.., text)) = describe(code as u32)
     {
-        report(session.call, &text.to_string_lossy());
+        driver::explain(session.call, &text.to_string_lossy());
     }
 }
 

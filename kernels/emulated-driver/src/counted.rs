@@ -1,4 +1,5 @@
-//! What kernels did since somebody asked last, and the one function that tells.
+//! What kernels did since somebody asked last, and why calls failed: what the driver tells a
+//! program that knows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_char;
@@ -6,7 +7,7 @@ use std::fmt::Write;
 
 use emulator::{Counts, Sectors, Tally, Wavefronts};
 
-use crate::driver::Driver;
+use crate::driver::{Driver, explanations};
 
 /// Counts since the last question.
 #[derive(Default)]
@@ -98,17 +99,51 @@ unsafe extern "C" fn workbookEmulatorCounts(
     let told = std::panic::catch_unwind(|| {
         let mut driver = Driver::lock();
         let told = driver.counted.tell();
-        let needed = told.len() + 1;
-        if text.is_null() || room < needed {
-            return needed;
+        // SAFETY: the caller has as much room as it says.
+        if unsafe { hand_over(&told, text, room) } {
+            driver.counted = Counted::default();
         }
-        driver.counted = Counted::default();
-        // SAFETY: the caller has as much room as it says, which is enough.
+        told.len() + 1
+    });
+    told.unwrap_or(0)
+}
+
+/// Tells in the same way why calls were answered with errors since it last told, a line each.
+/// From the first question on that is on standard error no more: the program says it, or
+/// expects the error.
+///
+/// # Safety
+///
+/// `text` is null, or `room` bytes can be written there.
+#[cfg_attr(not(for_tests), unsafe(no_mangle))]
+#[allow(non_snake_case)]
+unsafe extern "C" fn workbookEmulatorExplanations(
+    text: *mut c_char,
+    room: usize,
+) -> usize {
+    let mut kept = explanations();
+    let told = kept.get_or_insert_default();
+    let needed = told.len() + 1;
+    // SAFETY: the caller has as much room as it says.
+    if unsafe { hand_over(told, text, room) } {
+        told.clear();
+    }
+    needed
+}
+
+/// Writes `told` with a NUL at its end, if there is room for all of it.
+///
+/// # Safety
+///
+/// `text` is null, or `room` bytes can be written there.
+unsafe fn hand_over(told: &str, text: *mut c_char, room: usize) -> bool {
+    let has_room = !text.is_null() && told.len() < room;
+    if has_room {
+        // SAFETY: there is room.
         unsafe {
             std::ptr::copy_nonoverlapping(told.as_ptr(), text.cast(), told.len());
             text.add(told.len()).write(0);
         }
-        needed
-    });
-    told.unwrap_or(0)
+    }
+    has_room
 }

@@ -216,14 +216,14 @@ impl Session {
         allowed.then(|| Session { driver: Some(Driver::lock()), call, explained })
     }
 
-    /// Answers with an error, and says why on standard error.
+    /// Answers with an error, and explains it.
     pub(crate) fn refuse<T>(&self, code: CUresult, why: &str) -> Answer<T> {
-        report(self.call, why);
+        explain(self.call, why);
         self.explained.set(true);
         Err(code)
     }
 
-    /// What is in `result`; or answers with an error, and says why on standard error.
+    /// What is in `result`; or answers with an error, and explains it.
     pub(crate) fn accept<T>(
         &self,
         code: CUresult,
@@ -419,4 +419,18 @@ pub(crate) fn pop_current() -> Option<usize> {
 /// Says on standard error what went wrong.
 pub(crate) fn report(call: &str, what: &str) {
     eprintln!("emulated driver: {call}: {what}");
+}
+
+/// Says why a call is answered with an error: to a program that asks, else on standard error.
+pub(crate) fn explain(call: &str, why: &str) {
+    match &mut *explanations() {
+        Some(kept) => *kept += &format!("emulated driver: {call}: {why}\n"),
+        None => report(call, why),
+    }
+}
+
+/// Why calls were answered with errors, if somebody asks.
+pub(crate) fn explanations() -> MutexGuard<'static, Option<String>> {
+    static KEPT: Mutex<Option<String>> = Mutex::new(None);
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -52,16 +52,22 @@ fn is_asked_for() -> bool {
 /// The emulated driver, if it is the one that this program has loaded.
 #[derive(Clone, Copy)]
 pub struct Emulator {
-    tell_counts: unsafe extern "C" fn(*mut u8, usize) -> usize,
+    tell_counts: Tell,
+    tell_explanations: Tell,
 }
+
+/// A function that writes as much text as it is told there is room for, if that is enough,
+/// and returns how much it needs.
+type Tell = unsafe extern "C" fn(*mut u8, usize) -> usize;
 
 impl Emulator {
     /// The emulated driver. `None` if another one is loaded, or none. It is told that
-    /// nobody will keep a time, so that lessons may ask for times and get no number.
+    /// nobody will keep a time, so that lessons may ask for times and get no number; and to
+    /// keep to itself why it answers with an error, until somebody asks.
     pub fn loaded() -> Option<Emulator> {
-        // SAFETY: opens the driver library if there is one, which stays open; then looks two
-        // names up in it, which only the emulated driver has, with these signatures. The one
-        // that is called sets a flag in that driver.
+        // SAFETY: opens the driver library if there is one, which stays open; then looks names
+        // up in it, which only the emulated driver has, with these signatures. Those that are
+        // called set flags in that driver; told of no room, the second one writes nothing.
         unsafe {
             if !sys::is_culib_present() {
                 return None;
@@ -70,22 +76,36 @@ impl Emulator {
             let no_time: unsafe extern "C" fn() =
                 *driver.get(b"workbookEmulatorNoTime").ok()?;
             no_time();
-            Some(Emulator {
+            let emulator = Emulator {
                 tell_counts: *driver.get(b"workbookEmulatorCounts").ok()?,
-            })
+                tell_explanations: *driver
+                    .get(b"workbookEmulatorExplanations")
+                    .ok()?,
+            };
+            (emulator.tell_explanations)(std::ptr::null_mut(), 0);
+            Some(emulator)
         }
     }
 
     /// What kernels did since the last call.
     pub fn counts(&self) -> Counted {
-        // SAFETY: the function writes at most as many bytes as it is told, with the NUL.
-        let text = unsafe {
-            let mut text = vec![0; (self.tell_counts)(std::ptr::null_mut(), 0)];
-            (self.tell_counts)(text.as_mut_ptr(), text.len());
-            String::from_utf8_lossy(&text).into_owned()
-        };
-        Counted::parse(&text)
+        Counted::parse(&told(self.tell_counts))
     }
+
+    /// Why calls were answered with errors since the last call, a line each.
+    pub fn explanations(&self) -> String {
+        told(self.tell_explanations)
+    }
+}
+
+fn told(tell: Tell) -> String {
+    // SAFETY: the function writes at most as many bytes as it is told, with the NUL.
+    let text = unsafe {
+        let mut text = vec![0; tell(std::ptr::null_mut(), 0)];
+        tell(text.as_mut_ptr(), text.len());
+        text
+    };
+    String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned()
 }
 
 /// Counts by the names of [`crate::counters`].
@@ -119,7 +139,7 @@ impl Counted {
     /// by `line NUMBER FILE`.
     fn parse(text: &str) -> Counted {
         let mut counted = Counted::default();
-        for line in text.trim_end_matches('\0').lines() {
+        for line in text.lines() {
             let Some((name, rest)) = line.split_once(' ') else { continue };
             if name == "kernel" {
                 counted.kernels.insert(rest.to_owned());
@@ -151,7 +171,7 @@ mod tests {
     #[test]
     fn totals_end_where_the_lines_begin() {
         let text =
-            "launches 2\nbarriers 7\nkernel tile\nline 3 a b.cu\nbarriers 1\n\0";
+            "launches 2\nbarriers 7\nkernel tile\nline 3 a b.cu\nbarriers 1\n";
         let counted = Counted::parse(text);
         assert_eq!(counted.total.len(), 2);
         assert_eq!(counted.total["barriers"], 7);
@@ -159,7 +179,7 @@ mod tests {
         let line = &counted.lines[0];
         assert_eq!((line.number, line.file.as_str()), (3, "a b.cu"));
         assert_eq!(line.counts["barriers"], 1);
-        let idle = Counted::parse("launches 0\nbarriers 0\n\0");
+        let idle = Counted::parse("launches 0\nbarriers 0\n");
         assert!(idle.total.is_empty());
     }
 }

@@ -36,6 +36,9 @@ pub fn run(
     let conducted = conduct(name, kernel, options, experiment);
     let Err(e) = conducted else { return ExitCode::from(RECORDED) };
     let Some(why) = e.downcast_ref::<CannotRun>() else {
+        if let Some(emulator) = Emulator::loaded() {
+            emulator.explanations().lines().for_each(Table::complain);
+        }
         let why = visible_lines(&gpu::explain_all(&e));
         Table::complain(&format!("error: {why}{}", hint(&e)));
         return ExitCode::from(FAILED);

@@ -5,7 +5,7 @@
 
 use cudarc::driver::sys::CUresult;
 
-use crate::driver::report;
+use crate::driver::explain;
 
 macro_rules! missing {
     ($($name:ident)*) => {$(
@@ -13,7 +13,7 @@ macro_rules! missing {
         /// them where they can be left alone.
         #[unsafe(no_mangle)]
         extern "C" fn $name() -> CUresult {
-            report(stringify!($name), "this function is not supported");
+            explain(stringify!($name), "this function is not supported");
             CUresult::CUDA_ERROR_NOT_SUPPORTED
         }
     )*};
