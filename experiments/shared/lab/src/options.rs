@@ -11,6 +11,10 @@ pub const CANNOT_RUN: u8 = 77;
 /// Exit code: interrupted by Ctrl-C, as shells report it.
 pub const INTERRUPTED: u8 = 130;
 
+/// How the line on standard error begins that says why an earlier record stays, although the
+/// experiment has run.
+pub const NOT_RECORDED: &str = "not recorded: ";
+
 /// Options of every experiment.
 #[derive(Clone, Debug, clap::Parser)]
 #[command(
@@ -36,8 +40,8 @@ pub struct Options {
     /// Fewer samples and smaller sizes: for trying, not for quoting
     #[arg(long)]
     pub quick: bool,
-    /// Replace a record made on other hardware, a full one by a quick one, or one with this
-    /// label
+    /// Replace a record made on other hardware, a full one by a quick one, one with this label, or
+    /// emulated counts of committed sources by those of edited ones
     #[arg(long)]
     pub replace: bool,
     /// Run on an emulated GPU, which checks and counts but has no time; without an NVIDIA

@@ -4,9 +4,11 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result, bail};
 use record::file::{Conflict, conflict};
-use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
+use record::{
+    EMULATED, KernelOrigin, Machine, Record, Results, Source, same_hardware,
+};
 
-use crate::options::Options;
+use crate::options::{NOT_RECORDED, Options};
 use crate::terminal::Table;
 use crate::workspace;
 
@@ -77,10 +79,18 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
     let mut table = Table::new(options.json);
     if record.source == Source::Profiled {
         record.measurements.iter().for_each(|m| table.counted(m));
+        table.explain();
     }
     if is_known(&results, record) {
         let path = results.path(&record.machine.name, &record.experiment)?;
         table.line(&format!("recorded before, and the same: {}", path.display()));
+    } else if !options.replace && would_lose_unedited(&results, record) {
+        let path = results.path(&record.machine.name, &record.experiment)?;
+        Table::complain(&format!(
+            "{NOT_RECORDED}these sources are edited, and {} counts committed ones (--replace \
+             replaces it)",
+            path.display()
+        ));
     } else {
         let old = results.read(&record.machine.name, &record.experiment);
         let path = results.write(record)?;
@@ -121,6 +131,20 @@ fn is_known(results: &Results, record: &Record) -> bool {
     };
     record.source == Source::Emulated
         && old.is_some_and(|old| counted(&old) == counted(record))
+}
+
+/// Whether the record is of edited sources, and in its place are counts of unedited ones: the
+/// book compares those with what the hardware counted.
+fn would_lose_unedited(results: &Results, record: &Record) -> bool {
+    let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
+    let is_edited = |record: &Record| {
+        let mut kernels = record.kernel.iter().chain(&record.further_kernels);
+        record.run.dirty == Some(true)
+            || kernels.any(|kernel| kernel.origin == KernelOrigin::CompiledAtRunTime)
+    };
+    record.source == Source::Emulated
+        && is_edited(record)
+        && old.is_some_and(|old| !is_edited(&old))
 }
 
 /// The first of `h200`, `h200-2`, `h200-3` … whose records, if any, are of this hardware,
