@@ -13,6 +13,8 @@ use crate::timing::Samples;
 pub struct Case {
     pub(crate) measurement: Measurement,
     pub(crate) samples: Option<Samples>,
+    /// What its row says of it, beside the figures.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Case {
@@ -37,7 +39,7 @@ impl Case {
             spans: vec![],
             memory: BTreeMap::new(),
         };
-        Case { measurement, samples: None }
+        Case { measurement, samples: None, notes: vec![] }
     }
 
     /// What it is called in tables and messages: its name and its parameters.
@@ -80,6 +82,14 @@ impl Case {
     /// What the lesson's model says of the case, by name with unit.
     pub fn model(mut self, name: &str, value: f64) -> Case {
         self.measurement.model.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Says that the case is timed as it should not be, to show what comes of that.
+    pub fn wrong_on_purpose(mut self) -> Case {
+        self.notes.push(
+            "wrong on purpose: this is not how long the work takes".to_owned(),
+        );
         self
     }
 

@@ -60,6 +60,14 @@ impl Lesson {
         Path::new("experiments").join(&self.folder).join(&self.name)
     }
 
+    /// The title of its page; its name if there is none.
+    pub fn title(&self, root: &Path) -> String {
+        let page = std::fs::read_to_string(root.join("book/src").join(self.page()));
+        let page = page.unwrap_or_default();
+        let title = page.lines().find_map(|line| line.strip_prefix("# "));
+        title.unwrap_or(&self.name).to_owned()
+    }
+
     /// Its page, relative to `book/src`.
     pub fn page(&self) -> String {
         format!("{}/{}.md", self.folder, self.name)

@@ -22,6 +22,7 @@
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for edited code |
 //! | [`ptx`] | what of PTX the GPU runs |
+//! | [`layout`] | columns and lines that fit the terminal |
 //! | [`lessons`] | what a lesson is and where it lies |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |
@@ -36,6 +37,7 @@ pub mod environment;
 pub mod gpu;
 pub mod kernel;
 pub mod launch;
+pub mod layout;
 pub mod lessons;
 pub mod libraries;
 mod loader;

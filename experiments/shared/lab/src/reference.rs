@@ -17,14 +17,34 @@ pub(crate) fn record(experiment: &str) -> Option<Record> {
     records.find(|record| record.source == Source::Measured)
 }
 
-/// Which hardware made the record, and when: `NVIDIA H200, 2026-11-21`.
-pub(crate) fn label(record: &Record) -> String {
+/// Which hardware made the record: `NVIDIA H200`, `NVIDIA H200 ×4`.
+pub(crate) fn hardware(record: &Record) -> String {
     let gpu = record.machine.measured_gpu().map_or("", |gpu| &gpu.name);
-    let day = record.run.started.get(..10).unwrap_or_default();
     match record.machine.gpus.len() {
-        1 => format!("{gpu}, {day}"),
-        gpus => format!("{gpu} ×{gpus}, {day}"),
+        1 => gpu.to_owned(),
+        gpus => format!("{gpu} ×{gpus}"),
     }
+}
+
+/// And when: `NVIDIA H200, 2026-11-21`.
+pub(crate) fn label(record: &Record) -> String {
+    let day = record.run.started.get(..10).unwrap_or_default();
+    format!("{}, {day}", hardware(record))
+}
+
+/// Whether the record was made with other kernels of these names than `now` has.
+pub(crate) fn has_other<'a>(
+    record: &Record,
+    now: &Record,
+    mut functions: impl Iterator<Item = &'a String>,
+) -> bool {
+    functions.any(|name| hash(record, name) != hash(now, name))
+}
+
+/// What the GPU runs for a kernel.
+fn hash<'a>(record: &'a Record, function: &str) -> Option<&'a String> {
+    let mut kernels = record.kernel.iter().chain(&record.further_kernels);
+    kernels.find_map(|kernel| kernel.functions.get(function))
 }
 
 /// What the record has of the case of `m`: its bandwidth, or its time. If it has the case
@@ -46,7 +66,7 @@ pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     sizes.retain(|name, value| m.parameters.get(name) != Some(value));
     Some(match sizes.is_empty() {
         true => number,
-        false => format!("{number} with{}", terminal::parameters(&sizes)),
+        false => format!("{number} at{}", terminal::parameters(&sizes)),
     })
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, sys};
 use record::{
-    EMULATED, Measurement, Record, Results, Skipped, Software, Source, units,
+    Clock, EMULATED, Measurement, Record, Results, Skipped, Software, Source, units,
 };
 
 use crate::case::Case;
 use crate::counters::{self, Windows};
-use crate::emulator::Emulator;
+use crate::emulator::{Counted, Emulator};
 use crate::gpu;
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
@@ -96,7 +96,6 @@ impl Lab {
             skipped: vec![],
         };
         let mut table = Table::new(options.json);
-        table.emulated = emulator.is_some();
         table.reference = emulator.and_then(|_| reference::record(name));
         let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
@@ -269,12 +268,15 @@ impl Lab {
             return self.record_window(case);
         }
         let counted = case.samples.as_ref().map(|samples| samples.counted.clone());
+        let notes = case.notes.clone();
         let mut measurement = case.finish()?;
-        if self.emulator.is_some() {
+        if let Some(emulator) = &self.emulator {
+            emulator.explanations(); // of errors that the lesson expected
             forget_times(&mut measurement);
             let counted = counted.unwrap_or_default();
             measurement.remarks = machine_code::remarks(&self.sources, &counted);
-            self.table.emulated(&measurement);
+            let other_kernel = self.is_of_other_kernels(&measurement, &counted);
+            self.table.emulated(&measurement, other_kernel);
             if self.options.counters {
                 let text = |file: &str, line| {
                     self.sources.iter().find_map(|k| k.line(file, line))
@@ -282,10 +284,26 @@ impl Lab {
                 self.table.lines(&counted.lines, text);
             }
         } else {
-            self.table.measured(&self.record, &measurement);
+            self.table.measured(&self.record, &measurement, &notes);
         }
         self.record.measurements.push(measurement);
         Ok(())
+    }
+
+    /// Whether the reference machine ran other kernels in this case. What ran while the
+    /// host's clock was to be looked at is not known, and then any kernel counts.
+    fn is_of_other_kernels(&self, m: &Measurement, counted: &Counted) -> bool {
+        let now = &self.record;
+        let all = now.kernel.iter().chain(&now.further_kernels);
+        self.table.reference.as_ref().is_some_and(|record| match m.clock {
+            Clock::CudaEvents => {
+                reference::has_other(record, now, counted.kernels.iter())
+            }
+            Clock::Host => {
+                let functions = all.flat_map(|kernel| kernel.functions.keys());
+                reference::has_other(record, now, functions)
+            }
+        })
     }
 
     /// Takes a case into the record with the window it ran in. What the host's clock
@@ -331,13 +349,13 @@ impl Lab {
     fn introduce(&self) {
         let (gpu, name) = (self.gpu(), &self.record.experiment);
         if self.emulator.is_some() {
-            self.table.line(&format!(
-                "{name} on an emulated GPU: results are checked and memory traffic is \
-                 counted, but there is no time"
+            self.table.say(&format!(
+                "{name} on an emulated GPU: results checked, memory traffic counted, \
+                 nothing timed."
             ));
             if let Some(record) = &self.table.reference {
-                self.table.line(&format!(
-                    "In the last column is what another machine measured: {}",
+                self.table.say(&format!(
+                    "In the last column is what another machine measured: {}.",
                     reference::label(record)
                 ));
             }
@@ -352,11 +370,12 @@ impl Lab {
         let peaks = peaks.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let peaks =
             if peaks.is_empty() { peaks } else { format!(" (peak: {peaks})") };
-        self.table.line(&format!("{name} on {}{peaks}", gpu.name));
+        self.table.say(&format!("{name} on {}{peaks}", gpu.name));
     }
 
     pub(crate) fn finish(mut self) -> Result<()> {
         self.record.gpu_after = self.monitor.state(self.options.device);
+        self.table.explain();
         let skeleton = match self.windows {
             Some(_) => counters::skeleton()?,
             None => None,

@@ -1,7 +1,7 @@
 //! The table an experiment prints: a row as soon as it is measured, so that it is the
 //! progress display too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -9,29 +9,54 @@ use record::statistics::{CONFIDENCE, Statistics};
 use record::{Measurement, Parameter, Record, Skipped, units};
 
 use crate::emulator::{Counts, LineCounts};
+use crate::layout::{self, Cell, Layout, Place, cut, wrap};
 use crate::reference;
 
-const HEADING: Style = Style::new().bold();
+const PLAIN: Style = Style::new();
 const DIM: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default();
+/// Room after a row for the number of a note.
+const MARK: usize = " [10]".len();
 
 /// Where the table goes: standard output, or standard error beside `--json`.
 pub(crate) struct Table {
     to_stderr: bool,
-    /// Its rows are of an emulated GPU: counts in place of times.
-    pub(crate) emulated: bool,
-    /// What such rows show beside the counts, where there is one: a record of another
+    /// What emulated rows show beside the counts, where there is one: a record of another
     /// machine, which measured.
     pub(crate) reference: Option<Record>,
-    heading_printed: bool,
+    width: usize,
+    layout: Layout,
+    /// What was said of rows; each is said once, and has a number.
+    notes: Vec<String>,
+    /// Why the last case was skipped.
+    skipped: Option<String>,
+    /// What the columns mean that there were.
+    meanings: BTreeMap<u8, &'static str>,
+    /// Columns of the lesson's model.
+    model: BTreeSet<String>,
+    /// Columns that were shown in a table, and those that one had no room for.
+    shown: BTreeSet<String>,
+    left_out: BTreeSet<String>,
 }
 
 impl Table {
     pub(crate) fn new(to_stderr: bool) -> Table {
-        Table { to_stderr, emulated: false, reference: None, heading_printed: false }
+        let width = layout::width();
+        Table {
+            to_stderr,
+            reference: None,
+            width,
+            layout: Layout::new(width - MARK),
+            notes: vec![],
+            skipped: None,
+            meanings: BTreeMap::new(),
+            model: BTreeSet::new(),
+            shown: BTreeSet::new(),
+            left_out: BTreeSet::new(),
+        }
     }
 
-    /// A line of text.
+    /// A line of text, as it is.
     pub(crate) fn line(&self, text: &str) {
         // Nobody is there to be told when the terminal has gone away.
         let _ = if self.to_stderr {
@@ -41,6 +66,11 @@ impl Table {
         };
     }
 
+    /// A sentence or more, on as many lines as it needs.
+    pub(crate) fn say(&self, text: &str) {
+        self.line(&wrap(text, self.width, 0));
+    }
+
     /// A line of text on standard error.
     pub(crate) fn complain(text: &str) {
         let _ = writeln!(anstream::stderr(), "{text}"); // as above
@@ -48,65 +78,88 @@ impl Table {
 
     /// A note that the reader should not miss.
     pub(crate) fn warn(&self, text: &str) {
-        self.line(&format!("{WARNING}note:{WARNING:#} {text}"));
+        self.mark("note:", text);
     }
 
-    /// One measurement; `record` is the one being made.
-    pub(crate) fn measured(&mut self, record: &Record, m: &Measurement) {
-        self.heading();
+    /// A sentence after a word that is not to be missed.
+    fn mark(&self, mark: &str, text: &str) {
+        let text = wrap(&format!("{mark} {text}"), self.width, 2);
+        let text = text.strip_prefix(mark).unwrap_or(&text);
+        self.line(&format!("{WARNING}{mark}{WARNING:#}{text}"));
+    }
+
+    /// One measurement; `record` is the one being made. With it come notes.
+    pub(crate) fn measured(
+        &mut self,
+        record: &Record,
+        m: &Measurement,
+        notes: &[String],
+    ) {
+        let mut cells = labels(m);
+        let time = units::time(m.median_seconds().unwrap_or(f64::NAN));
+        cells.push(self.figure(MEDIAN, time, PLAIN));
         let enough = |s: &Statistics| s.confidence >= CONFIDENCE;
-        let spread = m.statistics().filter(enough);
-        let spread = spread
-            .map(|s| format!("±{:>8}", units::spread(s.relative_half_width())));
-        let bandwidth = m.bandwidth_bytes_per_second();
+        if let Some(s) = m.statistics().filter(enough) {
+            let spread = units::spread(s.relative_half_width());
+            cells.push(self.figure(SPREAD, spread, DIM));
+        }
+        if let Some(bandwidth) = m.bandwidth_bytes_per_second() {
+            cells.push(self.figure(BANDWIDTH, units::bandwidth(bandwidth), PLAIN));
+        }
         let share = record.share_of_peak(m);
-        let model: Vec<String> = m
-            .model
-            .iter()
-            .map(|(name, value)| match name.strip_suffix("_bytes_per_second") {
-                Some(name) => format!("{name} {}", units::bandwidth(*value)),
-                None => {
-                    format!("{} {}", name.replace('_', " "), units::number(*value))
-                }
-            })
-            .collect();
-        self.line(&format!(
-            "{:<48} {:>10} {DIM}{:>9}{DIM:#} {:>12} {:>8}  {DIM}{}{DIM:#}",
-            label(&m.case, &m.parameters),
-            units::time(m.median_seconds().unwrap_or(f64::NAN)),
-            spread.unwrap_or_default(),
-            bandwidth.map(units::bandwidth).unwrap_or_default(),
-            share.map(units::percent).unwrap_or_default(),
-            model.join(", "),
-        ));
+        if let Some(share) = share {
+            cells.push(self.figure(SHARE, units::percent(share), PLAIN));
+        }
+        for (name, value) in &m.model {
+            let (heading, text, room) = quantity(name, *value);
+            self.model.insert(heading.clone());
+            let place = Place::Extra(u8::from(!name.contains("bound")));
+            let name = format!("model {name}");
+            cells.push(Cell { name, heading, text, room, place, style: DIM });
+        }
+        let mut notes = notes.to_vec();
         if share.is_some_and(|share| share > 1.0) {
-            self.warn(
+            notes.push(
                 "more than the theoretical peak, so something other than this path was \
-                 measured: do not quote it",
+                 measured: do not quote it"
+                    .to_owned(),
             );
         }
+        self.row(&cells, &notes);
     }
 
-    /// What an emulated GPU counted of one case, and how much was checked.
-    pub(crate) fn emulated(&mut self, m: &Measurement) {
-        self.heading();
-        let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
-        let figure = |record| {
-            let figure = reference::figure(record, m)?;
-            Some(format!("  {DIM}{figure}{DIM:#}"))
-        };
-        self.line(&format!(
-            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>19}{}",
-            label(&m.case, &m.parameters),
-            match m.elements_checked {
-                0 => NOTHING.to_owned(),
-                n => n.to_string(),
-            },
-            self.reference.as_ref().and_then(figure).unwrap_or_default(),
-        ));
-        for remark in &m.remarks {
-            self.line(&format!("{DIM}  {remark}{DIM:#}"));
+    /// What an emulated GPU counted of one case, and how much was checked. In place of what
+    /// the reference machine measured stands that it was `other_kernel`.
+    pub(crate) fn emulated(&mut self, m: &Measurement, other_kernel: bool) {
+        let mut cells = labels(m);
+        self.add_requests(&mut cells, &m.counters);
+        if m.elements_checked > 0 {
+            let checked = units::count(m.elements_checked);
+            cells.push(self.figure(CHECKED, checked, PLAIN));
         }
+        if let Some(record) = &self.reference
+            && let Some(figure) = reference::figure(record, m)
+        {
+            let heading = reference::hardware(record);
+            let text = if other_kernel { "other kernel".to_owned() } else { figure };
+            let (name, place) = ("reference".to_owned(), Place::Beside);
+            cells.push(Cell { name, heading, text, room: 12, place, style: DIM });
+        }
+        self.row(&cells, &m.remarks);
+    }
+
+    /// What a profiler counted of one case: traffic per request, and DRAM's bytes.
+    pub(crate) fn counted(&mut self, m: &Measurement) {
+        let mut cells = labels(m);
+        self.add_requests(&mut cells, &m.counters);
+        for (what, counter) in
+            [(DRAM_IN, "dram_read_bytes"), (DRAM_OUT, "dram_write_bytes")]
+        {
+            if let Some(bytes) = m.counters.get(counter) {
+                cells.push(self.figure(what, units::bytes(*bytes), PLAIN));
+            }
+        }
+        self.row(&cells, &[]);
     }
 
     /// What the lines of a kernel's source did that access memory; `text` is the source.
@@ -117,109 +170,242 @@ impl Table {
     ) {
         for line in lines {
             let each = per_request(&line.counts);
-            if each.iter().all(|each| each == NOTHING) {
+            let each: Vec<String> = each
+                .into_iter()
+                .map(|(_, access, each)| {
+                    format!("{} {each}", access.replace('_', " "))
+                })
+                .collect();
+            if each.is_empty() {
                 continue;
             }
-            let [loads, stores, shared_loads, shared_stores] = each;
             let text = text(&line.file, line.number).unwrap_or_default().trim();
-            self.line(&format!(
-                "{DIM}{:>42} {:>5} {loads:>9} {stores:>8} {shared_loads:>12} \
-                 {shared_stores:>8}  {text}{DIM:#}",
-                "line", line.number
-            ));
+            let text =
+                format!("    line {}: {}: {text}", line.number, each.join(", "));
+            self.line(&format!("{DIM}{}{DIM:#}", cut(&text, self.width)));
         }
-    }
-
-    /// What a profiler counted of one case: traffic per request, and DRAM's bytes.
-    pub(crate) fn counted(&mut self, m: &Measurement) {
-        if !std::mem::replace(&mut self.heading_printed, true) {
-            self.line(&format!(
-                "{HEADING}{:<48} {:>18} {:>21} {:>10} {:>10}{HEADING:#}",
-                "per request:",
-                "sectors ld / st",
-                "wavefronts ld / st",
-                "DRAM in",
-                "out"
-            ));
-        }
-        let count = |name: &str| m.counters.get(name).copied().unwrap_or(0);
-        let [loads, stores, shared_loads, shared_stores] = per_request(&m.counters);
-        self.line(&format!(
-            "{:<48} {loads:>9} {stores:>8} {shared_loads:>12} {shared_stores:>8} {:>10} \
-             {:>10}",
-            label(&m.case, &m.parameters),
-            units::bytes(count("dram_read_bytes")),
-            units::bytes(count("dram_write_bytes")),
-        ));
     }
 
     /// One case that cannot be measured here.
     pub(crate) fn skipped(&mut self, skipped: &Skipped) {
-        self.heading();
         let label = label(&skipped.case, &skipped.parameters);
-        self.line(&format!(
-            "{label:<48} {WARNING}skipped{WARNING:#}: {}",
-            skipped.reason
-        ));
+        let reason = Some(skipped.reason.clone());
+        if self.skipped == reason {
+            self.mark("skipped:", &format!("{label}, too"));
+        } else {
+            self.mark("skipped:", &format!("{label}: {}", skipped.reason));
+        }
+        self.skipped = reason;
     }
 
-    fn heading(&mut self) {
-        if std::mem::replace(&mut self.heading_printed, true) {
+    /// What the columns mean, once, after all rows.
+    pub(crate) fn explain(&self) {
+        let mut meanings: Vec<&str> = self.meanings.values().copied().collect();
+        if meanings.is_empty() {
             return;
         }
-        if self.emulated {
-            self.line(&format!(
-                "{HEADING}{:<48} {:>18} {:>21} {:>19}{}{HEADING:#}",
-                "per request:",
-                "sectors ld / st",
-                "wavefronts ld / st",
-                "elements checked",
-                match &self.reference {
-                    Some(record) => format!("  {}", reference::label(record)),
-                    None => String::new(),
-                }
-            ));
-        } else {
-            self.line(&format!(
-                "{HEADING}{:<48} {:>10} {:>9} {:>12} {:>8}{HEADING:#}",
-                "case", "median", "± 95 %", "bandwidth", "of peak"
-            ));
+        meanings.dedup();
+        self.line("");
+        self.say(&format!("{}.", capital(&meanings.join("; "))));
+        let listed = |names: &BTreeSet<String>| {
+            names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+        };
+        let model = &self.model & &self.shown;
+        if !model.is_empty() {
+            self.say(&format!("By the lesson's model: {}.", listed(&model)));
+        }
+        let left_out = &self.left_out - &self.shown;
+        if !left_out.is_empty() {
+            self.say(&format!("No room for: {}.", listed(&left_out)));
+        }
+    }
+
+    fn row(&mut self, cells: &[Cell], notes: &[String]) {
+        let (heading, row) = self.layout.row(cells);
+        if let Some(heading) = heading {
+            self.line(&format!("\n{heading}"));
+        }
+        let (shown, left_out) = self.layout.headings();
+        self.shown.extend(shown);
+        self.left_out.extend(left_out);
+        if notes.is_empty() {
+            return self.line(&row);
+        }
+        let note = notes.join("; ");
+        let known = self.notes.iter().position(|known| *known == note);
+        let number = known.unwrap_or(self.notes.len()) + 1;
+        self.line(&format!("{row} {WARNING}[{number}]{WARNING:#}"));
+        if known.is_none() {
+            self.mark(&format!("note [{number}]:"), &note);
+            self.notes.push(note);
+        }
+    }
+
+    /// A figure that is explained.
+    fn figure(&mut self, what: Figure, text: String, style: Style) -> Cell {
+        self.meanings.insert(what.rank, what.meaning);
+        let place = Place::Figure(what.rank);
+        let heading = what.heading.to_owned();
+        Cell { name: heading.clone(), heading, text, room: what.room, place, style }
+    }
+
+    fn add_requests(&mut self, cells: &mut Vec<Cell>, counts: &Counts) {
+        for (what, _, each) in per_request(counts) {
+            cells.push(self.figure(what, each, PLAIN));
         }
     }
 }
 
-/// Where there were no requests.
-const NOTHING: &str = "–";
-
-/// Sectors of global loads and stores, and wavefronts of shared ones, each per request.
-fn per_request(counts: &Counts) -> [String; 4] {
-    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-    [
-        ("global_load", "sectors"),
-        ("global_store", "sectors"),
-        ("shared_load", "wavefronts"),
-        ("shared_store", "wavefronts"),
-    ]
-    .map(|(operation, pieces)| {
-        let requests = count(&format!("{operation}_requests"));
-        let pieces = count(&format!("{operation}_{pieces}"));
-        match requests {
-            0 => NOTHING.to_owned(),
-            _ => format!("{:.2}", pieces as f64 / requests as f64),
-        }
-    })
+/// A kind of figure: its place among them, its heading, how wide figures are, and what it
+/// means.
+#[derive(Clone, Copy)]
+struct Figure {
+    rank: u8,
+    heading: &'static str,
+    room: usize,
+    meaning: &'static str,
 }
 
+const MEDIAN: Figure = Figure {
+    rank: 0,
+    heading: "median",
+    room: 7,
+    meaning: "median: time of one operation",
+};
+const SPREAD: Figure = Figure {
+    rank: 1,
+    heading: "± 95 %",
+    room: 7,
+    meaning: "± 95 %: half its confidence interval, relative to it",
+};
+const BANDWIDTH: Figure = Figure {
+    rank: 2,
+    heading: "bandwidth",
+    room: 10,
+    meaning: "bandwidth: bytes that the operation asks to read and write, over that time",
+};
+const SHARE: Figure = Figure {
+    rank: 3,
+    heading: "of peak",
+    room: 7,
+    meaning: "of peak: relative to the theoretical peak of the path",
+};
+const SECTORS: &str =
+    "sectors: pieces of 32 bytes that a warp's request to global memory touches";
+const WAVEFRONTS: &str =
+    "wavefronts: passes that a warp's request to shared memory takes";
+const LOADS: Figure =
+    Figure { rank: 0, heading: "sectors per load", room: 5, meaning: SECTORS };
+const STORES: Figure = Figure { rank: 1, heading: "sectors per store", ..LOADS };
+const SHARED_LOADS: Figure =
+    Figure { rank: 2, heading: "wavefronts per load", room: 5, meaning: WAVEFRONTS };
+const SHARED_STORES: Figure =
+    Figure { rank: 3, heading: "wavefronts per store", ..SHARED_LOADS };
+const CHECKED: Figure = Figure {
+    rank: 4,
+    heading: "elements checked",
+    room: 10,
+    meaning: "elements checked: compared with what they must be",
+};
+const DRAM_IN: Figure = Figure {
+    rank: 5,
+    heading: "DRAM in",
+    room: 8,
+    meaning: "DRAM: bytes that were read from device memory, and written to it",
+};
+const DRAM_OUT: Figure = Figure { rank: 6, heading: "DRAM out", ..DRAM_IN };
+
+/// Sectors of global loads and stores, and wavefronts of shared ones, each per request;
+/// without those that there were none of.
+fn per_request(counts: &Counts) -> Vec<(Figure, &'static str, String)> {
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    let each = [
+        (LOADS, "global_load", "sectors"),
+        (STORES, "global_store", "sectors"),
+        (SHARED_LOADS, "shared_load", "wavefronts"),
+        (SHARED_STORES, "shared_store", "wavefronts"),
+    ]
+    .map(|(what, operation, pieces)| {
+        let requests = count(&format!("{operation}_requests"));
+        let pieces = count(&format!("{operation}_{pieces}"));
+        let each = format!("{:.2}", pieces as f64 / requests as f64);
+        (requests > 0).then_some((what, operation, each))
+    });
+    each.into_iter().flatten().collect()
+}
+
+/// The case and its parameters, each in a column of its own.
+fn labels(m: &Measurement) -> Vec<Cell> {
+    let (name, heading) = ("case".to_owned(), "case".to_owned());
+    let (text, place) = (m.case.clone(), Place::Case);
+    let case = Cell { name, heading, text, room: 0, place, style: PLAIN };
+    let parameters = m.parameters.iter().map(|(name, value)| {
+        let (heading, text) = parameter(name, value);
+        let (place, room) = match value {
+            Parameter::Name(_) => (Place::Word, 0),
+            Parameter::Integer(_) if name.ends_with("bytes") => (Place::Number, 8),
+            Parameter::Integer(_) => (Place::Number, 5),
+        };
+        Cell { name: name.clone(), heading, text, room, place, style: PLAIN }
+    });
+    std::iter::once(case).chain(parameters).collect()
+}
+
+/// What a parameter is called, and its value, in the units of people.
+fn parameter(name: &str, value: &Parameter) -> (String, String) {
+    let words = |name: &str| name.replace('_', " ");
+    match (name, name.strip_suffix("_bytes"), value) {
+        ("bytes", _, Parameter::Integer(n)) => ("size".to_owned(), size(*n)),
+        (_, Some(name), Parameter::Integer(n)) => (words(name), size(*n)),
+        (_, _, Parameter::Integer(n)) => (words(name), units::count(*n)),
+        (_, _, Parameter::Name(text)) => (words(name), text.clone()),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    if bytes == u64::MAX { "unlimited".to_owned() } else { units::bytes(bytes) }
+}
+
+/// What a number of a model is called, the number with its unit, and room for such numbers.
+fn quantity(name: &str, value: f64) -> (String, String, usize) {
+    let (name, text, room) =
+        if let Some(name) = name.strip_suffix("_bytes_per_second") {
+            (name, units::bandwidth(value), 10)
+        } else if let Some(name) = name.strip_suffix("_bytes") {
+            (name, size(value as u64), 8)
+        } else if let Some(name) = name.strip_suffix("_seconds") {
+            (name, units::time(value), 7)
+        } else if let Some(name) = name.strip_suffix("_percent") {
+            (name, units::percent(value), 7)
+        } else if name == "seconds" {
+            ("time", units::time(value), 7)
+        } else if value.fract() == 0.0 {
+            (name, units::count(value as u64), 5)
+        } else {
+            (name, units::number(value), 5)
+        };
+    (name.replace('_', " "), text, room)
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |c| c.to_uppercase().chain(rest).collect())
+}
+
+/// What a case is called in messages: its name and its parameters.
 pub(crate) fn label(case: &str, with: &BTreeMap<String, Parameter>) -> String {
     case.to_owned() + &parameters(with)
 }
 
 /// Each with a space before it.
 pub(crate) fn parameters(of: &BTreeMap<String, Parameter>) -> String {
-    let parameters = of.iter().map(|(name, value)| match value.integer() {
-        Some(n) if name == "bytes" => format!(" {}", units::bytes(n)),
-        Some(n) => format!(" {name}={n}"),
-        None => format!(" {value}"),
+    let parameters = of.iter().map(|(name, value)| match (name.as_str(), value) {
+        ("bytes", Parameter::Integer(n)) => format!(" {}", size(*n)),
+        (_, Parameter::Integer(_)) => {
+            let (name, text) = parameter(name, value);
+            format!(" {name} {text}")
+        }
+        (_, Parameter::Name(text)) => format!(" {text}"),
     });
     parameters.collect()
 }

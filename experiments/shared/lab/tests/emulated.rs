@@ -4,6 +4,7 @@
 #![allow(dead_code)] // of the helpers that the other tests use
 
 mod driver;
+mod tables;
 
 use driver::{Desk, Ended};
 use record::{Record, Source};
@@ -71,13 +72,98 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
         desk.run("transfer-bandwidth", "--emulate").with_code(0).stdout
     };
     let beside = table("[\"nobody\", \"h200\"]");
-    let mut lines = beside.lines().skip(1);
     let label =
         "In the last column is what another machine measured: NVIDIA H200, 20";
-    assert!(lines.next().unwrap().starts_with(label), "{beside}");
-    let row = lines.find(|line| line.starts_with("copy")).unwrap();
-    assert!(row.ends_with("B/s") || row.contains("B/s with bytes="), "{beside}");
+    assert!(beside.contains(label), "{beside}");
+    for row in tables::of(&beside).iter().flat_map(|table| &table.rows) {
+        assert!(row.ends_with("B/s") || row.contains("B/s at "), "{beside}");
+    }
     assert!(!table("[\"nobody\"]").contains("H200"));
+}
+
+/// A reference record of other kernels than those that have run has nothing to compare.
+#[test]
+fn beside_an_edited_kernel_stands_that_it_is_another() {
+    let desk = Desk::new();
+    let measured = include_str!("../../../../results/h200/coalescing.json");
+    let mut reference =
+        record::file::parse("coalescing.json".as_ref(), measured).unwrap();
+    std::fs::create_dir(desk.here().join("book")).unwrap();
+    std::fs::write(desk.here().join("book/book.toml"), "").unwrap();
+    let run = |reference: &Record| {
+        desk.results().write(reference).unwrap();
+        let references = desk.here().join("results/references.json");
+        std::fs::write(references, "[\"h200\"]").unwrap();
+        desk.run("coalescing", "--emulate").with_code(0).stdout
+    };
+    assert!(!run(&reference).contains("other kernel"));
+    let functions = &mut reference.kernel.as_mut().unwrap().functions;
+    let (_, hash) =
+        functions.iter_mut().find(|(name, _)| *name == "scatter4").unwrap();
+    *hash = "0".repeat(64);
+    for row in tables::of(&run(&reference)).iter().flat_map(|table| &table.rows) {
+        assert_eq!(
+            row.ends_with("other kernel"),
+            row.contains(" scatter "),
+            "{row}"
+        );
+    }
+}
+
+/// What edited sources count is not put in the place of what the committed ones do.
+#[test]
+fn counts_of_edited_sources_replace_no_others_unasked() {
+    let desk = Desk::new();
+    let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
+    let run = |dirty: &str, arguments: &str| {
+        let program =
+            desk.program("transfer-bandwidth", "--emulate").arguments(arguments);
+        program
+            .set("WORKBOOK_REVISION", "abc")
+            .set("WORKBOOK_DIRTY", dirty)
+            .run()
+            .with_code(0)
+    };
+    run("0", "");
+    let old = std::fs::read_to_string(&path).unwrap();
+    let other = old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
+    std::fs::write(&path, &other).unwrap();
+    run("1", "").saying(&["not recorded: ", "results/emulated/", "--replace"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+    run("1", "--replace");
+    assert_eq!(desk.record("emulated", "transfer-bandwidth").run.dirty, Some(true));
+    run("1", ""); // its own
+    run("0", "");
+}
+
+/// What the driver refuses because the lesson wants to know whether it does is no news.
+#[test]
+fn errors_that_a_lesson_expects_are_silent_and_others_are_explained() {
+    let desk = Desk::new();
+    let (ended, record) = emulated(&desk, "pool-properties", "");
+    let refused = |m: &record::Measurement| {
+        m.parameters.get("answer").is_some_and(|a| a.to_string() == "invalid_value")
+    };
+    assert!(record.measurements.iter().filter(|m| refused(m)).count() > 5);
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn tables_fit_the_terminal_and_have_no_empty_columns() {
+    let desk = Desk::new();
+    for experiment in
+        ["coalescing", "pool-properties", "memory-trace", "transpose", "peer-copy"]
+    {
+        for width in [100, 80] {
+            let program = desk.program(experiment, "--emulate");
+            let ended = program.set("COLUMNS", width.to_string()).run().with_code(0);
+            tables::check(&ended.stdout, width);
+            let rows: usize =
+                tables::of(&ended.stdout).iter().map(|table| table.rows.len()).sum();
+            let record = desk.record("emulated", experiment);
+            assert_eq!(record.measurements.len(), rows, "{ended}");
+        }
+    }
 }
 
 #[test]
@@ -103,7 +189,8 @@ fn counts_that_are_not_the_hardwares_say_so() {
     let desk = Desk::new();
     let (ended, record) = emulated(&desk, "transpose", "");
     let remark = "machine code has the shared store under a predicate";
-    assert!(ended.stdout.contains(remark), "{ended}");
+    let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(remark), "{ended}");
     for m in &record.measurements {
         let has = m.remarks.iter().any(|r| r.contains(remark));
         assert_eq!(has, m.case.starts_with("tile"), "{m:?}");

@@ -66,7 +66,16 @@ pub fn number(x: f64) -> String {
     let digits = |x: f64| if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
     let scale = 10f64.powi(2 - digits(x));
     let places = (2 - digits((x * scale).round() / scale)).clamp(0, 12) as usize;
-    let text = format!("{x:.places$}");
+    grouped(&format!("{x:.places$}"))
+}
+
+/// A number that was counted, with all its digits: `7`, `12,345`.
+pub fn count(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+/// Separates the thousands.
+fn grouped(text: &str) -> String {
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, whole) = whole.split_at(usize::from(whole.starts_with('-')));
     let mut grouped = String::new();
@@ -107,6 +116,8 @@ mod tests {
             (number(-1234.5), "-1,234"),
             (number(0.01234), "0.0123"),
             (number(f64::NAN), "–"),
+            (count(7), "7"),
+            (count(1_048_576), "1,048,576"),
         ];
         for (got, want) in cases {
             assert_eq!(got, want);

@@ -3,6 +3,7 @@
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
 
+use crate::in_the_way;
 use crate::kernels::{Kernels, filled, sum_of};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
@@ -28,8 +29,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
         };
         let mut first = 0;
         stream.memset_zeros(&mut sums)?;
-        Case::new("read")
-            .with("timed", timed)
+        in_the_way(timed, Case::new("read"))
             .reads(bytes * passes as usize)
             .writes(4 * resident)
             .ceiling(ceiling)

@@ -6,6 +6,7 @@ use lab::check::{self, value};
 use lab::launch::threads;
 use lab::{Case, Lab, Result};
 
+use crate::in_the_way;
 use crate::kernels::{Kernels, filled};
 
 const STRIDE: usize = 32;
@@ -20,7 +21,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     };
     // Each claims to have moved all elements.
     let case = |timed| {
-        Case::new("gather").with("timed", timed).reads(4 * count).writes(4 * count)
+        in_the_way(timed, Case::new("gather")).reads(4 * count).writes(4 * count)
     };
 
     // ANCHOR: skipping

@@ -125,13 +125,19 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
 /// A copy to the GPU, timed in the way `timed`.
 fn up(kind: &str, timed: &str) -> Case {
     let case = Case::new("copy").with("direction", "host_to_device");
-    case.with("kind", kind).with("timed", timed).writes(BYTES)
+    in_the_way(timed, case).with("kind", kind).writes(BYTES)
 }
 
 /// A copy to the host, timed in the way `timed`.
 fn down(kind: &str, timed: &str) -> Case {
     let case = Case::new("copy").with("direction", "device_to_host");
-    case.with("kind", kind).with("timed", timed).reads(BYTES)
+    in_the_way(timed, case).with("kind", kind).reads(BYTES)
+}
+
+/// A case that is timed in the way `timed`: every one but `right` is wrong.
+fn in_the_way(timed: &str, case: Case) -> Case {
+    let case = case.with("timed", timed);
+    if timed == "right" { case } else { case.wrong_on_purpose() }
 }
 
 /// A million floats, all different.

@@ -11,8 +11,8 @@ use lab::emulator::{self, Emulator};
 use lab::launch::blocks;
 use lab::{Case, Lab, Result, Samples, check};
 
-use crate::FLOATS;
 use crate::kernels::KERNEL;
+use crate::{FLOATS, in_the_way};
 
 /// The argument with which the program runs the chapter's listing.
 pub(crate) const LISTING: &str = "listing";
@@ -102,7 +102,7 @@ pub(crate) fn launches(lab: &mut Lab) -> Result<()> {
         Ok(stream.synchronize()?)
     };
     let loaded = lab.module()?.clone();
-    let case = |timed| Case::new("launch").with("timed", timed);
+    let case = |timed| in_the_way(timed, Case::new("launch"));
     case("right").time_on_host(lab, || run(&loaded))?.record(lab)?;
     let ptx = || Ok(KERNEL.ptx()?.0);
     case("module")

@@ -4,8 +4,8 @@ use cudarc::driver::sys::CUevent_flags;
 use lab::launch::threads;
 use lab::{Case, Clock, Lab, Result};
 
-use crate::BYTES;
 use crate::kernels::{Kernels, filled, sum_of};
+use crate::{BYTES, in_the_way};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
@@ -16,7 +16,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (all, grid) = (input.as_view(), threads(resident));
     let mut launch = || kernels.sum(&stream, grid, &all, &mut sums, vectors, 1);
     let case = |timed| {
-        let case = Case::new("short").with("timed", timed).reads(BYTES);
+        let case = in_the_way(timed, Case::new("short")).reads(BYTES);
         case.writes(4 * resident).footprint(BYTES, lab.l2_bytes())
     };
     // ANCHOR: short

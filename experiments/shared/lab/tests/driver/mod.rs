@@ -22,8 +22,14 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on the emulated driver only.
-pub(crate) const EMULATED: [&str; 4] =
-    ["transpose", "peer-copy", "device-selection", "multi-gpu-split"];
+pub(crate) const EMULATED: [&str; 6] = [
+    "transpose",
+    "peer-copy",
+    "device-selection",
+    "multi-gpu-split",
+    "pool-properties",
+    "memory-trace",
+];
 
 /// Folder of these programs.
 static PROGRAMS: LazyLock<PathBuf> =
