@@ -5,12 +5,16 @@ use std::path::Path;
 use anyhow::Result;
 use cudarc::driver::{result, sys};
 use lab::gpu::{self, Gpus};
+use lab::layout::beside;
 use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
 use crate::terminal::say;
 
+/// Room for what a line is about, and what is before its text.
+const NAME: usize = 15;
+const INDENT: usize = NAME + 4;
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default();
 const BAD: anstyle::Style = anstyle::AnsiColor::Yellow.on_default();
 
@@ -31,20 +35,31 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     compilers();
     host();
     say!();
+    // Experiments of which the same is to be said share a line.
+    let mut verdicts: Vec<(Result<&str, String>, Vec<String>)> = vec![];
     for experiment in lessons::all(root)? {
         let verdict = match &gpus {
-            Gpus::None(_) if emulator::stands_in() => Ok("on the emulated GPU"),
+            Gpus::None(_) if emulator::stands_in() => Ok("run on the emulated GPU"),
             Gpus::None(_) => {
-                Err("it needs a GPU; the book shows the recorded results".into())
+                Err("a GPU is needed; the book shows the recorded results".into())
             }
             Gpus::Count(count) => {
                 enough(*count, &experiment).map(|()| "can run here")
             }
         };
+        match verdicts.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, names)) => names.push(experiment.name),
+            None => verdicts.push((verdict, vec![experiment.name])),
+        }
+    }
+    for (verdict, names) in verdicts {
+        let s = if names.len() == 1 { "" } else { "s" };
+        let what = format!("{} experiment{s}", names.len());
+        let names = names.join(", ");
         match verdict {
-            Ok(how) => line(true, &experiment.name, how),
+            Ok(how) => line(true, &what, &format!("{how}: {names}")),
             Err(why) => {
-                line(false, &experiment.name, &format!("cannot run here: {why}"))
+                line(false, &what, &format!("cannot run here, {why}: {names}"))
             }
         }
     }
@@ -54,7 +69,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 fn enough(count: usize, lesson: &Lesson) -> Result<(), String> {
     match count >= lesson.gpus as usize {
         true => Ok(()),
-        false => Err(format!("it needs {}, there are {count}", lesson.needs())),
+        false => Err(format!("{} are needed, there are {count}", lesson.needs())),
     }
 }
 
@@ -147,13 +162,10 @@ fn compilers() {
     match kernel::nvrtc_version() {
         Ok((major, minor)) => line(true, "NVRTC", &format!("{major}.{minor}")),
         Err(_) => {
-            let text = format!(
-                "not found; without it everything runs, but kernels that you edit do not \
-                 compile. Get it with\n{:16}{}",
-                "",
-                libraries::NVRTC.install
-            );
-            line(false, "NVRTC", &text);
+            let text = "not found; without it everything runs, but kernels that you edit do not \
+                        compile. Get it with";
+            line(false, "NVRTC", text);
+            say!("{:INDENT$}{}", "", libraries::NVRTC.install);
         }
     }
 }
@@ -175,5 +187,5 @@ fn host() {
 
 fn line(good: bool, what: &str, text: &str) {
     let (style, mark) = if good { (GOOD, "ok") } else { (BAD, "--") };
-    say!("{style}{mark}{style:#} {what:<19} {text}");
+    say!("{style}{mark}{style:#} {what:<NAME$} {}", beside(text, INDENT));
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use lab::layout;
 use lab::lessons::{self, Lesson};
 use record::{Results, Source};
 
@@ -26,16 +27,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     let results = Results::new(root.join("results"));
     let machines = results.machines()?;
-    let bold = anstyle::Style::new().bold();
-    say!(
-        "{bold}{:<22} {:<8} {:<8} {}{bold:#}",
-        "experiment",
-        "section",
-        "needs",
-        "recorded on"
-    );
     let here = results.this_machine()?;
     let mut broken = vec![];
+    let mut rows = vec![
+        ["experiment", "section", "needs", "title", "recorded on"]
+            .map(str::to_owned),
+    ];
     for experiment in lessons::all(root)? {
         let mut recorded = vec![];
         for machine in &machines {
@@ -71,9 +68,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             (false, true) => recorded.join(", ") + " (draft)",
             (false, false) => recorded.join(", "),
         };
-        let (needs, Lesson { name, section, .. }) = (experiment.needs(), experiment);
-        say!("{name:<22} {section:<8} {needs:<8} {recorded}");
+        let (needs, title) = (experiment.needs(), experiment.title(root));
+        let Lesson { name, section, .. } = experiment;
+        rows.push([name, section, needs, title, recorded]);
     }
+    show(&rows);
     for e in broken {
         complain!("warning: {e}");
     }
@@ -81,4 +80,29 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         "\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run"
     );
     Ok(())
+}
+
+/// A machine's name, and that it is this one.
+const RECORDED: usize = 18;
+
+/// Prints rows below the first one, which has the headings. Titles are cut where the terminal
+/// is narrow, and machines are listed on as many lines as they need.
+fn show(rows: &[[String; 5]]) {
+    let widest = |column: usize| {
+        let lengths = rows.iter().map(|row| row[column].chars().count());
+        lengths.max().unwrap_or(0)
+    };
+    let (name, section, needs) = (widest(0), widest(1), widest(2));
+    let before = name + section + needs + 6;
+    let title = widest(3).min(layout::width().saturating_sub(before + 2 + RECORDED));
+    let before = before + title + 2;
+    let mut style = anstyle::Style::new().bold();
+    for [a, b, c, d, machines] in rows {
+        let machines = layout::beside(machines, before);
+        say!(
+            "{style}{a:<name$}  {b:<section$}  {c:<needs$}  {:<title$}  {machines}{style:#}",
+            layout::cut(d, title)
+        );
+        style = anstyle::Style::new();
+    }
 }

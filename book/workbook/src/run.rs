@@ -5,16 +5,20 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use lab::emulator;
 use lab::gpu::{self, Gpus};
+use lab::layout::{self, beside, wrap};
 use lab::lessons::{self, Lesson};
-use lab::options::{CANNOT_RUN, INTERRUPTED, RECORDED};
-use record::Results;
+use lab::options::{CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
+use record::{EMULATED, Results};
 
 use crate::book;
 use crate::terminal::say;
+
+mod summary;
 
 /// Options of `cargo workbook run`.
 #[derive(clap::Args, Debug)]
@@ -45,9 +49,10 @@ pub(crate) struct Arguments {
     replace: bool,
 }
 
-/// How one experiment ended.
+/// How one experiment ended, and why.
 enum Ended {
     Recorded,
+    NotRecorded(String),
     CannotRun(String),
     Failed(String),
 }
@@ -60,18 +65,28 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     let emulated = arguments.emulate || emulator::stands_in();
     if emulated {
-        say!(
-            "The experiments run on an emulated GPU, which checks their results and \
-             counts their memory traffic. It has no time, so the book shows what the \
-             reference machines measured.\n"
-        );
-    } else if let Gpus::None(why) = gpu::probe() {
-        say!(
-            "No GPU can be measured here: {why}. So nothing is run, and the book shows \
-             what the reference machines recorded.\n"
-        );
-        book::build(root, &book::Arguments::default())?;
-        return Ok(ExitCode::SUCCESS);
+        let text = "The experiments run on an emulated GPU, which checks their results and \
+                    counts their memory traffic. It has no time, so the book shows what the \
+                    reference machines measured.";
+        say!("{}\n", beside(text, 0));
+        emulator::load_if_needed();
+    }
+    match gpu::probe() {
+        Gpus::None(why) if !emulated => {
+            say!(
+                "No GPU can be measured here: {why}. So nothing is run, and the book shows \
+                 what the reference machines recorded.\n"
+            );
+            book::build(root, &book::Arguments::default())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Gpus::Count(count) => {
+            if let Some(device) = arguments.device.filter(|device| *device >= count)
+            {
+                bail!("there is no GPU {device}, only {count} (numbered from 0)");
+            }
+        }
+        Gpus::None(_) => {}
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
@@ -84,37 +99,39 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         return Err(e);
     }
+    let results = Results::new(root.join("results"));
+    let weights: Vec<f64> = wanted
+        .iter()
+        .map(|lesson| weight(&results, &lesson.name, emulated))
+        .collect();
+    let start = Instant::now();
     let mut ended = vec![];
-    for (i, experiment) in wanted.iter().enumerate() {
+    for (i, lesson) in wanted.iter().enumerate() {
         if interrupted.load(Ordering::Relaxed) {
             break;
         }
         let bold = anstyle::Style::new().bold();
-        say!("{bold}[{}/{}]{bold:#} {}", i + 1, wanted.len(), experiment.name);
-        ended.push((
-            experiment.name.as_str(),
-            measure(root, &experiment.name, arguments)?,
-        ));
+        let left = left(start.elapsed(), &weights, i);
+        say!("{bold}[{}/{}] {}{bold:#}{left}", i + 1, wanted.len(), lesson.name);
+        ended.push((lesson, measure(root, &lesson.name, arguments)?));
         say!();
     }
+    let elapsed = start.elapsed();
 
-    book::build(root, &book::Arguments::default())?;
-    let is_recorded = |(_, end): &&(&str, Ended)| matches!(end, Ended::Recorded);
-    let recorded: Vec<&str> =
-        ended.iter().filter(is_recorded).map(|(name, _)| *name).collect();
-    if !recorded.is_empty() {
-        say!("recorded: {}", recorded.join(", "));
-    }
-    for (name, end) in &ended {
-        match end {
-            Ended::Recorded => {}
-            Ended::CannotRun(why) => say!("skipped: {name}: {why}"),
-            Ended::Failed(why) => say!("failed: {name}: {why}"),
-        }
-    }
+    let html = book::build(root, &book::Arguments::default())?;
+    let machine = match &arguments.machine {
+        Some(name) => Some(name.clone()),
+        None if emulated => Some(EMULATED.to_owned()),
+        None => results.this_machine()?,
+    };
+    let skipped = |name: &str| {
+        let record = machine.as_ref().map(|machine| results.read(machine, name));
+        record.and_then(Result::ok).flatten().map_or(vec![], |record| record.skipped)
+    };
+    summary::print(&ended, skipped, elapsed, &html);
     let failed = ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
     Ok(if interrupted.load(Ordering::Relaxed) {
-        say!("interrupted: what is listed as recorded is kept");
+        say!("Interrupted: what is listed as recorded is kept.");
         ExitCode::from(INTERRUPTED)
     } else if failed {
         ExitCode::FAILURE
@@ -137,13 +154,61 @@ fn check_records(root: &Path) -> Result<()> {
 
 fn choose(all: Vec<Lesson>, names: &[String]) -> Result<Vec<Lesson>> {
     if let Some(unknown) = names.iter().find(|n| all.iter().all(|e| e.name != **n)) {
-        let known: Vec<_> = all.iter().map(|e| e.name.as_str()).collect();
-        bail!("there is no experiment `{unknown}`; there are {}", known.join(", "));
+        let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
+        let known = all.iter().map(|lesson| lesson.name.as_str());
+        let near = known.clone().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        match near.filter(|near| likeness(near) > ALIKE) {
+            Some(near) => {
+                bail!("there is no experiment `{unknown}`; did you mean `{near}`?")
+            }
+            None => {
+                let known = known.collect::<Vec<_>>().join(", ");
+                let known = wrap(&known, layout::width(), 0);
+                bail!("there is no experiment `{unknown}`; there are\n{known}")
+            }
+        }
     }
     Ok(all
         .into_iter()
         .filter(|e| names.is_empty() || names.contains(&e.name))
         .collect())
+}
+
+/// Names at least so much alike, of at most 1, are taken for one that was misspelt.
+const ALIKE: f64 = 0.85;
+
+/// Seconds that a case takes beside its samples: preparation, warm-up, checks. What matters is
+/// their proportion.
+const BESIDE_SAMPLES: f64 = 0.3;
+
+/// How long an experiment takes, in proportion to others: by its record of this machine's kind
+/// or of a reference machine's.
+fn weight(results: &Results, name: &str, emulated: bool) -> f64 {
+    let own = if emulated { Some(EMULATED.to_owned()) } else { None };
+    let references = results.references().unwrap_or_default();
+    let mut machines = own.into_iter().chain(references);
+    let record = machines.find_map(|machine| results.read(&machine, name).ok()?);
+    record.map_or(0.0, |record| {
+        let sampled = record.measurements.iter().map(|m| {
+            f64::from(m.operations_per_sample) * m.seconds.iter().sum::<f64>()
+        });
+        let sampled = if emulated { 0.0 } else { sampled.sum() };
+        sampled + BESIDE_SAMPLES * record.measurements.len() as f64
+    })
+}
+
+/// What is said of the time that is left after the first `done` experiments: nothing while
+/// there is little to go by, or if it is less than a minute.
+fn left(elapsed: Duration, weights: &[f64], done: usize) -> String {
+    let (before, after) = weights.split_at(done);
+    let (before, after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
+    let left = Duration::try_from_secs_f64(elapsed.as_secs_f64() * after / before);
+    match left {
+        Ok(left) if before > after / 20.0 && left >= Duration::from_secs(60) => {
+            format!(", about {} left", summary::duration(left))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Builds the experiments' programs, with cargo's own progress display.
@@ -182,11 +247,15 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     command.args(arguments.replace.then_some("--replace"));
     let mut child =
         command.spawn().with_context(|| program.display().to_string())?;
-    let mut why = String::new();
+    let (mut why, mut not_recorded) = (String::new(), None);
     let unable = format!("{name} cannot run on this machine: ");
     for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {
         let line = line?;
         let _ = writeln!(anstream::stderr(), "{line}"); // a closed terminal is no failure
+        if let Some(reason) = line.strip_prefix(NOT_RECORDED) {
+            not_recorded = Some(reason.to_owned());
+            continue;
+        }
         let reason = line.strip_prefix("error: ").or(line.strip_prefix(&unable));
         match reason {
             Some(reason) => why = reason.to_owned(),
@@ -196,7 +265,10 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     }
     let status = child.wait()?;
     Ok(match status.code() {
-        Some(code) if code == i32::from(RECORDED) => Ended::Recorded,
+        Some(code) if code == i32::from(RECORDED) => match not_recorded {
+            Some(why) => Ended::NotRecorded(why),
+            None => Ended::Recorded,
+        },
         Some(code) if code == i32::from(CANNOT_RUN) => Ended::CannotRun(why),
         Some(_) => Ended::Failed(why),
         None => Ended::Failed(format!("ended by {status}")),

@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use record::units;
 
@@ -46,11 +47,12 @@ fn interval(text: &str) -> Result<Duration, String> {
 /// Watches until the count is reached, Ctrl-C comes, or nobody reads any more. Then tells
 /// the most that was in use.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let nvml = Nvml::init().map_err(|e| {
-        anyhow!(
-            "GPU memory cannot be watched without NVML, which comes with the NVIDIA \
-             driver: {e}; `cargo workbook doctor` says what this machine has"
-        )
+    const ADVICE: &str = "`cargo workbook doctor` says more";
+    let nvml = Nvml::init().map_err(|e| match e {
+        NvmlError::LibloadingError(_) | NvmlError::LibraryNotFound => {
+            anyhow!("no NVML here, which comes with the NVIDIA driver; {ADVICE}")
+        }
+        e => anyhow!("NVML does not start: {e}; {ADVICE}"),
     })?;
     let mut gpus = gpus(&nvml, arguments.device)?;
     let (interrupt, interrupted) = channel();

@@ -203,6 +203,15 @@ fn variables_are_checked_first() {
 
 // ---- list, doctor, run --------------------------------------------------------------
 
+/// No line has more characters than `columns`, but where a path or a command is longer.
+#[track_caller]
+fn fits(printed: &str, columns: &str) {
+    let columns = columns.parse().unwrap();
+    for line in printed.lines().filter(|line| !line.contains(['/', '&'])) {
+        assert!(line.chars().count() <= columns, "wider than {columns}:\n{line}");
+    }
+}
+
 #[test]
 fn list_shows_every_experiment_and_where_it_was_recorded() {
     let checkout = Checkout::new();
@@ -221,15 +230,25 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
         })
         .collect();
     let expected = [
-        ["experiment", "section", "needs", "recorded on"],
-        ["transfer-bandwidth", "8.1", "1 GPU", "h200, other (here)"],
-        ["host-memory", "8.2", "1 GPU", "h200, other (here)"],
-        ["not-yet", "8.2", "1 GPU", "no machine yet (draft)"],
-        ["coalescing", "8.3", "1 GPU", "h200, other (here)"],
-        ["transpose", "8.3", "1 GPU", "h200"],
+        ["experiment", "section", "needs", "title", "recorded on"],
+        [
+            "transfer-bandwidth",
+            "8.1",
+            "1 GPU",
+            "Transfer bandwidth",
+            "h200, other (here)",
+        ],
+        ["host-memory", "8.2", "1 GPU", "Host memory", "h200, other (here)"],
+        ["not-yet", "8.2", "1 GPU", "not-yet", "no machine yet (draft)"],
+        ["coalescing", "8.3", "1 GPU", "Coalescing", "h200, other (here)"],
+        ["transpose", "8.3", "1 GPU", "Transpose", "h200"],
     ];
     for row in expected {
         assert!(rows.contains(&row.to_vec()), "no {row:?} in {ended}");
+    }
+    for columns in ["80", "100"] {
+        let ended = Ended::of(checkout.command("list").env("COLUMNS", columns));
+        fits(ended.succeeds(), columns);
     }
     let mut sections: Vec<_> = rows.iter().skip(1).map(|row| row[1]).collect();
     let shown = sections.clone();
@@ -285,10 +304,14 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
     }
     // Whether the host has enough to spare is another matter.
     assert!(report.lines().any(|l| l[2..].starts_with(" host ")), "{ended}");
+    // What is the same for all experiments is said once.
+    let said = "cannot run here, a GPU is needed;";
+    assert!(line("-- 3").contains(&format!("experiments  {said}")), "{ended}");
+    assert_eq!(report.matches("cannot run here").count(), 1, "{ended}");
     for name in ["transfer-bandwidth", "host-memory", "coalescing", "transpose"] {
-        let line = line(&format!("-- {name} "));
-        assert!(line.contains("cannot run here: it needs a GPU"), "{ended}");
+        assert!(report.contains(name), "{ended}");
     }
+    fits(report, "100");
 }
 
 #[test]
@@ -296,8 +319,13 @@ fn memory_cannot_be_watched_without_a_gpu() {
     let checkout = Checkout::new();
     for arguments in ["watch-memory", "watch-memory --count 1 --json --device 0"] {
         let ended = checkout.run(arguments);
-        ended.refuses(&["without NVML", "cargo workbook doctor"]);
+        ended.refuses(&[
+            "without NVML",
+            "it is not installed",
+            "cargo workbook doctor",
+        ]);
         assert_eq!(ended.fails(1).lines().count(), 1, "{ended}");
+        assert!(!ended.fails(1).contains("libnvidia-ml"), "{ended}");
     }
 }
 
@@ -358,27 +386,75 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
 
     let ended = run("run coalescing transpose --emulate");
     ended.fails(0); // it says on standard error what the experiment says
-    let skipped = "skipped: coalescing: it needs 2 GPUs.\n";
-    assert!(
-        ended.stdout.ends_with(&format!("recorded: transpose\n{skipped}")),
-        "{ended}"
-    );
+    let skipped = "\nSkipped\n  coalescing: it needs 2 GPUs.\n";
+    let recorded = "Recorded 1 of 2 experiments, in 0 seconds\n  transpose\n";
+    for said in [skipped, recorded, "/book/html/access-patterns/transpose.html\n"] {
+        assert!(ended.stdout.contains(said), "no {said} in {ended}");
+    }
     assert!(checkout.path("book/html/index.html").is_file(), "{ended}");
 
     let ended = run("run coalescing host-memory --emulate");
     ended.fails(1);
-    let failed = "failed: host-memory: wrong result\n";
+    let failed = "\nFailed\n  host-memory: wrong result\n";
     for line in [skipped, failed] {
         assert!(ended.stdout.contains(line), "{ended}");
     }
-    assert!(!ended.stdout.contains("recorded: "), "{ended}");
+    assert!(ended.stdout.contains("Recorded 0 of 2 experiments"), "{ended}");
+
+    stand_in(&programs, "coalescing", "echo 'not recorded: it is edited' >&2");
+    stand_in(&programs, "host-memory", "echo 'not recorded: it is edited' >&2");
+    let ended = run("run coalescing host-memory transpose --emulate");
+    ended.fails(0);
+    for said in [
+        "Recorded 1 of 3 ",
+        "\nNot recorded\n  host-memory, coalescing: it is edited\n",
+    ] {
+        assert!(ended.stdout.contains(said), "no {said} in {ended}");
+    }
+    fits(&ended.stdout, "100");
+}
+
+/// Cases that a record leaves out are told by their reasons.
+#[cfg(unix)]
+#[test]
+fn run_tells_what_records_leave_out() {
+    let checkout = Checkout::new();
+    let programs = checkout.path("elsewhere");
+    fs::create_dir_all(&programs).unwrap();
+    let record = checkout.path("results/emulated/coalescing.json");
+    let skipped = |stride: u64| json!({ "case": "stride", "parameters": { "stride": stride }, "reason": "no room" });
+    edit_record(&checkout, "results/emulated/coalescing.json", |record| {
+        record["skipped"] = json!([skipped(2), skipped(4)]);
+    });
+    assert!(record.is_file());
+    stand_in(&programs, "coalescing", "");
+    let mut command =
+        command_without_an_emulator(&checkout, "run coalescing --emulate");
+    let ended = Ended::of(command.env("CARGO", "true"));
+    let said = "\nSkipped cases\n  coalescing (2): no room\n";
+    assert!(ended.succeeds().contains(said), "{ended}");
 }
 
 #[test]
 fn run_names_the_experiments_there_are_if_one_is_unknown() {
     let checkout = Checkout::new();
     let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
-    checkout.run("run coalescing nosuch").refuses(&names);
+    let ended = checkout.run("run coalescing nosuch");
+    ended.refuses(&names);
+    fits(ended.fails(1), "100");
+    for misspelt in ["coalesing", "coalescng", "Coalescing"] {
+        let ended = checkout.run(&format!("run transpose {misspelt}"));
+        ended.refuses(&[misspelt, "did you mean `coalescing`?"]);
+    }
+    assert!(!checkout.path("book/html").exists(), "the book was built");
+}
+
+#[test]
+fn run_needs_the_gpu_that_it_is_told_to_measure() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command("run coalescing --emulate --device 7");
+    let ended = Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"));
+    ended.refuses(&["there is no GPU 7, only 2"]);
     assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
