@@ -14,6 +14,8 @@ const NARROWEST: usize = 40;
 const GAP: usize = 2;
 /// Lines of a heading at most.
 const HEADING_LINES: usize = 2;
+/// Room that most texts beside the figures need.
+const BESIDE: usize = 26;
 /// Where a row has nothing under a heading.
 const NOTHING: &str = "–";
 
@@ -111,10 +113,6 @@ pub(crate) enum Place {
 impl Place {
     fn is_label(self) -> bool {
         self <= Place::Number
-    }
-
-    fn is_extra(self) -> bool {
-        self >= Place::Extra(0)
     }
 }
 
@@ -229,15 +227,17 @@ impl Layout {
     }
 }
 
-/// Adds the cell's column, or makes room for the cell in it.
+/// Adds the cell's column, or makes room for the cell in it. What is beside the figures is cut
+/// instead.
 fn widen(columns: &mut Vec<Column>, cell: &Cell) {
+    let text = if cell.place == Place::Beside { "" } else { &cell.text };
     if let Some(column) = columns.iter_mut().find(|column| column.name == cell.name)
     {
-        column.least = column.least.max(length(&cell.text));
+        column.least = column.least.max(length(text));
         return;
     }
     let lines = |width: &usize| wrap(&cell.heading, *width, 0).lines().count();
-    let words = cell.heading.split_whitespace().chain([cell.text.as_str()]);
+    let words = cell.heading.split_whitespace().chain([text]);
     let least = words.map(length).max().unwrap_or(0).max(cell.room).max(1);
     let least =
         (least..).find(|width| lines(width) <= HEADING_LINES).unwrap_or(least);
@@ -246,35 +246,22 @@ fn widen(columns: &mut Vec<Column>, cell: &Cell) {
     columns.insert(at, Column { name, heading, place, style, least, width: 0 });
 }
 
-/// Which columns get room next, the extra ones or the others, and how much words get after
-/// them, so that a longer one that comes later fits: as much as most need, then as nearly all
-/// do.
-const NEXT: [(Option<bool>, usize); 3] =
-    [(Some(false), 10), (Some(true), 14), (None, 20)];
-
-/// Gives each column its width. Labels are never left out, but their words may be cut.
+/// Gives each column its width. Labels are never left out, but their words may be cut. What is
+/// left over is for words, so that a longer one that comes later fits: as much as most need,
+/// then as nearly all do.
 fn fit(columns: &mut [Column], width: usize) {
-    let mut room = (width + GAP) as isize;
     columns.iter_mut().for_each(|column| column.width = 0);
-    for (extra, words) in NEXT {
-        for column in columns
-            .iter_mut()
-            .filter(|column| extra == Some(column.place.is_extra()))
-        {
-            let needed = (column.least + GAP) as isize;
-            if needed <= room || column.place <= Place::Figure(0) {
-                column.width = column.least;
-                room -= needed;
-            }
-        }
-        for column in columns.iter_mut().filter(|column| column.place <= Place::Word)
-        {
-            let more = words.saturating_sub(column.width);
-            let more = more.min(usize::try_from(room).unwrap_or(0));
-            column.width += more;
-            room -= more as isize;
-        }
-    }
+    let mut room = (width + GAP) as isize;
+    let is_word = |place| place <= Place::Word;
+    let is_beside = |place| place == Place::Beside;
+    let is_extra = |place| matches!(place, Place::Extra(_));
+    take(columns, &mut room, |place| place < Place::Extra(0));
+    take(columns, &mut room, is_beside);
+    give(columns, &mut room, is_word, 10);
+    take(columns, &mut room, is_extra);
+    give(columns, &mut room, is_beside, BESIDE);
+    give(columns, &mut room, is_word, 14);
+    give(columns, &mut room, is_word, 20);
     while room < 0 {
         let words = columns.iter_mut().filter(|column| column.place <= Place::Word);
         let Some(widest) = words.max_by_key(|column| column.width) else { return };
@@ -283,6 +270,33 @@ fn fit(columns: &mut [Column], width: usize) {
         }
         widest.width -= 1;
         room += 1;
+    }
+}
+
+/// Takes room for columns, as long as there is some.
+fn take(columns: &mut [Column], room: &mut isize, which: impl Fn(Place) -> bool) {
+    for column in columns.iter_mut().filter(|column| which(column.place)) {
+        let needed = (column.least + GAP) as isize;
+        if needed <= *room || column.place <= Place::Figure(0) {
+            column.width = column.least;
+            *room -= needed;
+        }
+    }
+}
+
+/// Makes columns wider, up to `most`, as long as there is room.
+fn give(
+    columns: &mut [Column],
+    room: &mut isize,
+    which: impl Fn(Place) -> bool,
+    most: usize,
+) {
+    let shown = |column: &&mut Column| column.width > 0 && which(column.place);
+    for column in columns.iter_mut().filter(shown) {
+        let more = most.saturating_sub(column.width);
+        let more = more.min(usize::try_from(*room).unwrap_or(0));
+        column.width += more;
+        *room -= more as isize;
     }
 }
 
@@ -400,6 +414,18 @@ mod tests {
         let mut layout = Layout::new(96);
         layout.row(&cells(row));
         assert_eq!(layout.headings().1, ["of peak", "bound"]);
+    }
+
+    #[test]
+    fn what_is_beside_the_figures_is_cut_before_it_goes() {
+        let row = |width, text| {
+            let mut cells = cells("kind=pinned;size=4 KiB;median=1 µs");
+            cells.push(Cell { room: 12, ..cell("H200", text, Place::Beside) });
+            Layout::new(width).row(&cells).1
+        };
+        assert!(row(80, "9 GB/s at 1 GiB").ends_with("  9 GB/s at 1 GiB"));
+        assert!(row(44, "9 GB/s at 1 GiB").ends_with("  9 GB/s at 1…"));
+        assert!(row(40, "9 GB/s at 1 GiB").ends_with("  1 µs"));
     }
 
     #[test]
