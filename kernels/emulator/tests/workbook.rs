@@ -77,7 +77,10 @@ fn transposes_of_any_shape() {
         let (across, down) = (width.div_ceil(64) as u32, height.div_ceil(64) as u32);
         let block = [256, 1, 1];
         transpose(&mut device, "vectors", [across, down, 1], block, width, height);
-        transpose(&mut device, "downwards", [down, across, 1], block, width, height);
+        let turned = [down, across, 1];
+        transpose(&mut device, "downwards", turned, block, width, height);
+        let device = &mut Device::workbook("transpose-kept");
+        transpose(device, "downwards_kept", turned, block, width, height);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
 use lab::launch::tiles;
 
 use crate::matrix::{Shape, Way};
@@ -40,6 +40,7 @@ const VECTORS: Blocks = Blocks {
     down: false,
     aligned: true,
 };
+pub(crate) const DOWNWARDS: Blocks = Blocks { down: true, ..VECTORS };
 pub(crate) const KERNELS: [(&str, Blocks); 9] = [
     ("read_coalesced", SIMPLE),
     ("write_coalesced", SIMPLE),
@@ -48,11 +49,26 @@ pub(crate) const KERNELS: [(&str, Blocks); 9] = [
     ("several", SEVERAL),
     ("swizzled", SEVERAL),
     ("vectors", VECTORS),
-    ("downwards", Blocks { down: true, ..VECTORS }),
+    ("downwards", DOWNWARDS),
     ("any_shape", Blocks { tile: (32, 64), down: true, ..SEVERAL }),
 ];
 
-// ANCHOR: launch
+impl Blocks {
+    // ANCHOR: launch
+    /// The blocks for a matrix of this shape.
+    pub(crate) fn config(self, shape: &Shape) -> LaunchConfig {
+        let mut config = tiles((shape.width, shape.height), self.tile);
+        config.block_dim = (self.threads.0, self.threads.1, 1);
+        if self.down {
+            // Blocks are started in the order of the first number.
+            let (across, down, _) = config.grid_dim;
+            config.grid_dim = (down, across, 1);
+        }
+        config
+    }
+    // ANCHOR_END: launch
+}
+
 /// The kernel of this name as a way to transpose.
 pub(crate) fn way(
     kernels: &Kernels,
@@ -62,16 +78,9 @@ pub(crate) fn way(
 ) -> Way {
     let (kernels, stream) = (kernels.clone(), stream.clone());
     let transpose = move |shape: &Shape, input: &_, output: &mut _| {
-        let mut config = tiles((shape.width, shape.height), blocks.tile);
-        config.block_dim = (blocks.threads.0, blocks.threads.1, 1);
-        if blocks.down {
-            // Blocks are started in the order of the first number.
-            let (across, down, _) = config.grid_dim;
-            config.grid_dim = (down, across, 1);
-        }
         let (width, height) = (shape.width as u32, shape.height as u32);
+        let config = blocks.config(shape);
         kernels.transpose(name, &stream, config, input, output, width, height)
     };
     Way { name, aligned: blocks.aligned, transpose: Box::new(transpose) }
 }
-// ANCHOR_END: launch

@@ -8,6 +8,7 @@
 //! | `main.rs` | The experiment | the ladder below, square and other matrices |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
 //! | [`kernels`] | The kernels | how is a matrix divided among blocks? |
+//! | [`kept`] | The kernels | does it help if the L2 cache keeps what was read? |
 //! | [`bulk`] | Bulk copies | does it help if the copy unit (TMA) moves the tiles? |
 //! | [`in_place`] | In place | can the matrix stay where it is? |
 //! | [`library`] | cuBLAS | how fast is the library? |
@@ -26,6 +27,7 @@
 //! swizzled          the same without the padding, which breaks the alignment of vectors
 //! vectors           16 bytes in each access, tiles of 64 × 64
 //! downwards         the same, but neighbouring blocks write neighbouring addresses
+//! downwards_kept    the same, and the L2 cache is asked to keep what was read
 //! any_shape         for rows that do not begin at multiples of 16 bytes
 //! bulk              the copy unit (TMA) of newer GPUs moves whole tiles
 //! in_place          without a second matrix
@@ -38,6 +40,7 @@
 
 mod bulk;
 mod in_place;
+mod kept;
 mod kernels;
 mod library;
 mod matrix;
@@ -58,7 +61,8 @@ const SIDES: [usize; 3] = [4096, 8192, 16384];
 /// Width and height of matrices that are not square; the last does not suit vectors.
 const RECTANGLES: [(usize, usize); 3] = [(2048, 8192), (8192, 2048), (8193, 8191)];
 /// What is timed on those.
-const ON_RECTANGLES: [&str; 4] = ["downwards", "any_shape", "bulk", "cublas"];
+const ON_RECTANGLES: [&str; 5] =
+    ["downwards", "downwards_kept", "any_shape", "bulk", "cublas"];
 
 fn main() -> ExitCode {
     let question = "How fast can a matrix be turned on its side?";
@@ -66,10 +70,11 @@ fn main() -> ExitCode {
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. The kernels and, where available, bulk copies and cuBLAS.
+    // 1. The kernels and, where available, eviction hints, bulk copies and cuBLAS.
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
     let way = |(name, blocks)| kernels::way(&kernels, &stream, name, blocks);
     let mut ways: Vec<Way> = KERNELS.into_iter().map(way).collect();
+    ways.extend(kept::way(lab, &stream)?);
     ways.extend(bulk::way(lab, &stream)?);
     match library::way(&stream) {
         Ok(cublas) => ways.push(cublas),
