@@ -1,5 +1,5 @@
-//! What one thread of a staged copy does, without the copy engine: it carries chunks of
-//! pageable memory to slots, or back.
+//! What one thread of a staged copy does, without the copy engine: it carries pieces of
+//! pageable memory to a ring of slots, or back.
 
 use std::mem::MaybeUninit;
 
@@ -10,7 +10,7 @@ use staging::{Options, copy_non_temporal};
 use crate::UP;
 use crate::buffers::Buffers;
 
-/// Carries a chunk between a slot and pageable memory, from which it may read and to
+/// Carries a piece between a slot and pageable memory, from which it may read and to
 /// which it may write.
 type Carry = fn(&mut [u8], &[u8], &mut [MaybeUninit<u8>]);
 
@@ -20,7 +20,7 @@ pub(crate) fn measure(
     lab: &mut Lab,
     buffers: &mut Buffers,
     direction: &str,
-    Options { chunk_bytes, slots, .. }: Options,
+    Options { piece_bytes, slots, .. }: Options,
 ) -> Result<f64> {
     // SAFETY: a u32 is four bytes, and what is initialised may be taken for memory that
     // may be uninitialised.
@@ -37,7 +37,7 @@ pub(crate) fn measure(
         ],
     };
     for (stores, carry) in ways {
-        let slot = |n| vec![n as u8 + 1; chunk_bytes];
+        let slot = |n| vec![(n % 255) as u8 + 1; piece_bytes];
         let mut ring: Vec<_> = (0..slots).map(slot).collect();
         target.fill(MaybeUninit::new(0));
         let timed = Case::new("carry")
@@ -46,18 +46,18 @@ pub(crate) fn measure(
             .with("stores", *stores)
             .writes(source.len())
             .time_on_host(lab, || {
-                let chunks = source.chunks(chunk_bytes);
-                let chunks = chunks.zip(target.chunks_mut(chunk_bytes));
-                for (turn, (from, to)) in chunks.enumerate() {
+                let pieces = source.chunks(piece_bytes);
+                let pieces = pieces.zip(target.chunks_mut(piece_bytes));
+                for (turn, (from, to)) in pieces.enumerate() {
                     carry(&mut ring[turn % slots][..from.len()], from, to);
                 }
                 Ok(())
             })?;
         // ANCHOR_END: carry
-        // To slots, the last chunks are still there; back, each chunk is its slot's.
+        // To slots, the last pieces are still there; back, each piece is its slot's.
         let mut checked = 0;
-        let from = source.chunks(chunk_bytes);
-        let to = target.chunks(chunk_bytes);
+        let from = source.chunks(piece_bytes);
+        let to = target.chunks(piece_bytes);
         let kept = from.len().saturating_sub(slots);
         for (turn, (from, to)) in from.zip(to).enumerate() {
             let slot = &ring[turn % slots];

@@ -11,13 +11,13 @@
 //!
 //! Bytes in pageable memory pass through pinned memory before the GPU gets them, and a
 //! CPU core carries them there. The driver uses one core. The crate `staging` uses as
-//! many as it is told: each thread has a ring of pinned buffers, *slots*, and takes the
-//! next chunk of the copy as soon as one of them is free.
+//! many as it is told: they share a ring of pinned memory, and each takes the next small
+//! piece of the copy as soon as it has carried one.
 //!
 //! ```text
-//!                 ┌ thread 0 ─► slot slot ┐
-//! pageable memory ┼ thread 1 ─► slot slot ┼─ copy engine ─► GPU
-//!                 └ thread 2 ─► slot slot ┘      (to the host: the same, backwards)
+//!                 ┌ the caller ┐
+//! pageable memory ┼  thread 1  ┼─► pinned ring ─► copy engine ─► GPU
+//!                 └  thread 2  ┘       (to the host: the same, backwards)
 //! ```
 //!
 //! **Prediction:** threads and copy engine work at the same time, so the slower of the
@@ -47,8 +47,8 @@ use buffers::Buffers;
 const SMALLEST: usize = 256 << 10;
 const LARGEST: usize = 1 << 30;
 const THREADS: [usize; 6] = [1, 2, 3, 4, 6, 8];
-const CHUNKS: [usize; 4] = [256 << 10, 512 << 10, 1 << 20, 2 << 20];
-const SLOTS: [usize; 3] = [1, 2, 4];
+const PIECES: [usize; 5] = [32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10];
+const RINGS: [usize; 3] = [1 << 20, 4 << 20, 16 << 20];
 const UP: &str = "host_to_device";
 const DOWN: &str = "device_to_host";
 
@@ -80,7 +80,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    also the small copies that `Staging` usually leaves to the driver.
     let options = Options { staged_from: 0, ..Options::default() };
     let alone =
-        Options { threads: 1, slots: 1, chunk_bytes: 1, staged_from: usize::MAX };
+        Options { threads: 1, slots: 1, piece_bytes: 1, staged_from: usize::MAX };
     let mut driver = Staging::new(&context, alone)?;
     let mut staged = Staging::new(&context, options)?;
 
@@ -92,7 +92,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     let sizes = (0..).map(|n| SMALLEST << (2 * n));
     let sizes = sizes.take_while(|bytes| *bytes <= largest).collect();
-    for (direction, sizes) in [(UP, sizes), (DOWN, vec![largest / 16, largest])] {
+    for (direction, sizes) in
+        [(UP, sizes), (DOWN, vec![largest / 64, largest / 16, largest])]
+    {
         // 3. All sizes, by the driver from both kinds of memory, and staged.
         let mut link = 0.0;
         for bytes in sizes {
@@ -115,19 +117,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             pageable.copy(lab, case, direction, largest, by)?;
         }
 
-        // 5. Chunks of other sizes in rings of as many bytes, and shorter rings. A
+        // 5. Pieces of several sizes in a ring of as many bytes, and smaller rings. A
         //    quarter of the memory shows it as well.
         let bytes = largest / 4;
-        let chunks = CHUNKS.map(|chunk_bytes| {
-            let slots = options.slots * options.chunk_bytes / chunk_bytes;
-            let case = Case::new("chunks").with("chunk_bytes", chunk_bytes);
-            (case, Options { chunk_bytes, slots, ..options })
+        let pieces = PIECES.map(|piece_bytes| {
+            let slots = options.slots * options.piece_bytes / piece_bytes;
+            let case = Case::new("pieces").with("piece_bytes", piece_bytes);
+            (case, Options { piece_bytes, slots, ..options })
         });
-        let rings = SLOTS.map(|slots| {
-            let case = Case::new("slots").with("slots", slots);
-            (case, Options { chunk_bytes: 1 << 20, slots, ..options })
+        let rings = RINGS.map(|ring_bytes| {
+            let case = Case::new("rings").with("ring_bytes", ring_bytes);
+            (case, Options { slots: ring_bytes / options.piece_bytes, ..options })
         });
-        for (case, options) in chunks.into_iter().chain(rings) {
+        for (case, options) in pieces.into_iter().chain(rings) {
             let by = &mut Staging::new(&context, options)?;
             pageable.copy(lab, case.with("bytes", bytes), direction, bytes, by)?;
         }

@@ -2,14 +2,14 @@
 //!
 //! A copy engine can only use pinned memory, so bytes of an ordinary `Vec` or slice have
 //! to pass through a pinned buffer, and a CPU core has to carry them there. The driver
-//! does that with one core. [`Staging`] does it with several: each thread owns a small
-//! ring of pinned buffers, *slots*, and takes the next chunk of the copy as soon as one of
-//! them is free.
+//! does that with one core. [`Staging`] does it with several: they share a ring of pinned
+//! memory, and each takes the next small piece of the copy as soon as it has carried one.
+//! Pieces that lie ready side by side go to the GPU as one copy.
 //!
 //! ```text
-//!                 ┌ thread 0 ─► slot slot ┐
-//! pageable memory ┼ thread 1 ─► slot slot ┼─ copy engine ─► GPU
-//!                 └ thread 2 ─► slot slot ┘      (to the host: the same, backwards)
+//!                 ┌ the caller ┐
+//! pageable memory ┼  thread 1  ┼─► pinned ring ─► copy engine ─► GPU
+//!                 └  thread 2  ┘       (to the host: the same, backwards)
 //! ```
 //!
 //! ```no_run
@@ -40,30 +40,28 @@ mod ring;
 
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use cudarc::driver::{
-    CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError,
+    CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError, sys,
 };
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 pub use loader::{LoadError, Loader};
 pub use non_temporal::copy_non_temporal;
-use ring::Ring;
+use ring::{Direction, Ring};
 
-/// What a [`Staging`] is made of. It holds `threads × slots × chunk_bytes` of pinned
-/// memory. Zero of any of them counts as one.
+/// What a [`Staging`] is made of. It holds `piece_bytes × slots` of pinned memory. Zero of
+/// any of them counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Host threads that carry bytes.
+    /// Host threads that carry bytes, the caller among them.
     pub threads: usize,
-    /// The most that a thread carries at a time: the size of a slot. The copy engine
-    /// loses some microseconds with each chunk, so small ones do not fill the link.
-    pub chunk_bytes: usize,
-    /// Slots of each thread. With one, a thread waits for the copy engine after every
-    /// chunk; with two, it fills one while the engine empties the other.
+    /// The most that a thread carries at a time. The copy engine waits for the first
+    /// piece, and each costs the threads a moment.
+    pub piece_bytes: usize,
+    /// How many pieces the ring of pinned memory has room for.
     pub slots: usize,
     /// Copies of fewer bytes than this are left to the driver, which is faster than
     /// waking the threads.
@@ -71,15 +69,15 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// As many threads as this process has cores, but not more than eight, and two slots
-    /// of 4 MiB for each.
+    /// As many threads as this process has cores, but not more than eight, and a ring of
+    /// 64 MiB for pieces of 128 KiB.
     fn default() -> Options {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Options {
             threads: cores.min(8),
-            chunk_bytes: 4 << 20,
-            slots: 2,
-            staged_from: 4 << 20,
+            piece_bytes: 128 << 10,
+            slots: 512,
+            staged_from: 1 << 20,
         }
     }
 }
@@ -90,7 +88,7 @@ impl Default for Options {
 pub struct Staging {
     options: Options,
     pool: ThreadPool,
-    rings: Vec<Ring>,
+    ring: Ring,
 }
 
 /// Why there is no [`Staging`].
@@ -105,23 +103,20 @@ pub enum Error {
 }
 
 impl Staging {
-    /// Starts the threads and pins their slots.
+    /// Starts the threads and pins the ring.
     pub fn new(
         context: &Arc<CudaContext>,
         options: Options,
     ) -> Result<Staging, Error> {
-        let Options { threads, chunk_bytes, slots, staged_from } = options;
-        let options = Options {
-            threads: threads.max(1),
-            chunk_bytes: chunk_bytes.max(1),
-            slots: slots.max(1),
-            staged_from,
-        };
-        let ring = |_| Ring::new(context, options.slots, options.chunk_bytes);
+        let threads = options.threads.max(1);
+        let (piece_bytes, slots) =
+            (options.piece_bytes.max(1), options.slots.max(1));
+        // The caller is one of the threads; for it alone, one of the pool idles.
+        let others = (threads - 1).max(1);
         Ok(Staging {
-            options,
-            pool: ThreadPoolBuilder::new().num_threads(options.threads).build()?,
-            rings: (0..options.threads).map(ring).collect::<Result<_, _>>()?,
+            options: Options { threads, piece_bytes, slots, ..options },
+            pool: ThreadPoolBuilder::new().num_threads(others).build()?,
+            ring: Ring::new(context, piece_bytes, slots)?,
         })
     }
 
@@ -147,11 +142,10 @@ impl Staging {
             return queued.and(settle(stream));
         }
         let (device, _written) = target.device_ptr_mut(stream);
-        let chunk_bytes = self.chunk_bytes(size_of_val(source));
-        let chunks = bytes(source).chunks(chunk_bytes);
-        let offsets = (device..).step_by(chunk_bytes);
-        let queue = Mutex::new(chunks.zip(offsets));
-        self.each_ring(stream, |ring| ring.send(stream, &queue))
+        let source = bytes(source);
+        let pieces = source.chunks(self.options.piece_bytes);
+        let way = (Direction::ToDevice, device, source.len());
+        self.pass(stream, way, pieces, |piece, slot| slot.copy_from_slice(piece))
     }
     // ANCHOR_END: to_device
 
@@ -178,50 +172,35 @@ impl Staging {
             return queued.and(settle(stream));
         }
         let (device, _read) = source.device_ptr(stream);
-        let chunk_bytes = self.chunk_bytes(size_of_val(target));
-        let chunks = bytes_mut(target).chunks_mut(chunk_bytes);
-        let offsets = (device..).step_by(chunk_bytes);
-        let queue = Mutex::new(chunks.zip(offsets));
-        self.each_ring(stream, |ring| ring.fetch(stream, &queue))
+        let target = bytes_mut(target);
+        let way = (Direction::ToHost, device, target.len());
+        let pieces = target.chunks_mut(self.options.piece_bytes);
+        self.pass(stream, way, pieces, |piece, slot| {
+            // SAFETY: the copy engine has written all of it.
+            copy_non_temporal(unsafe { slot.assume_init_ref() }, piece);
+        })
     }
 
-    // ANCHOR: chunk
-    /// How large to make the chunks of a copy. The copy engine waits for the first one,
-    /// and it loses some time with each. If c bytes are carried in c / r, the engine
-    /// loses l with each chunk, and there are n bytes, then c / r + l n / c is least at
-    /// c² = l r n.
-    fn chunk_bytes(&self, bytes: usize) -> usize {
-        /// l × r: about 3 µs × 11 GB/s.
-        const LOST: usize = 32 << 10;
-        const PAGE: usize = 4 << 10;
-        let best = bytes.saturating_mul(LOST).isqrt().next_multiple_of(PAGE);
-        best.clamp(1, self.options.chunk_bytes)
-    }
-    // ANCHOR_END: chunk
-
-    // ANCHOR: threads
-    /// Lets every thread work with a ring, until all have done their work and the stream
-    /// has done its. The first error is returned.
-    fn each_ring(
+    // ANCHOR: pass
+    /// Passes all pieces through the ring, and waits until the stream has done its work.
+    fn pass<Piece: Send>(
         &mut self,
         stream: &CudaStream,
-        work: impl Fn(&mut Ring) -> Result<(), DriverError> + Sync,
+        way: (Direction, sys::CUdeviceptr, usize),
+        pieces: impl ExactSizeIterator<Item = Piece> + Send,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
     ) -> Result<(), DriverError> {
         let _settled = Settled(stream);
-        let rings = self.rings.par_iter_mut().with_max_len(1);
-        self.pool.install(|| {
-            rings.try_for_each(|ring| {
-                stream.context().bind_to_thread()?;
-                work(ring)
-            })
-        })?;
+        stream.context().bind_to_thread()?;
+        let threads = (&self.pool, self.options.threads - 1);
+        self.ring.pass(threads, stream, way, pieces, carry)?;
         stream.synchronize()
     }
-    // ANCHOR_END: threads
+    // ANCHOR_END: pass
 }
 
 /// Waits for a stream when the work on it ends, be it in success, error or panic: then
-/// the slots and the GPU's memory are their owners' alone.
+/// the ring and the GPU's memory are their owners' alone.
 struct Settled<'a>(&'a CudaStream);
 
 impl Drop for Settled<'_> {

@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use cudarc::driver::{
-    CudaContext, CudaStream, DevicePtrMut, DeviceRepr, DriverError, ValidAsZeroBits,
-    result,
+    CudaContext, CudaEvent, CudaStream, DevicePtrMut, DeviceRepr, DriverError,
+    PinnedHostSlice, ValidAsZeroBits, result,
 };
 
-use crate::ring::Slot;
+use crate::ring::pinned;
 use crate::settle;
 
 /// Sends the GPU batches that a *producer* makes ahead: a thread that fills pinned buffers,
@@ -57,6 +57,13 @@ struct Producer<T> {
     empty: Sender<Slot<T>>,
     filled: Receiver<(Slot<T>, usize)>,
     thread: JoinHandle<Result<(), LoadError>>,
+}
+
+/// A pinned buffer, and the end of the last copy that used it.
+#[derive(Debug)]
+struct Slot<T> {
+    memory: PinnedHostSlice<T>,
+    done: CudaEvent,
 }
 
 /// Why there is no next batch.
@@ -166,6 +173,15 @@ impl<T> Drop for Loader<T> {
 }
 
 impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
+    /// With room for `count` elements, all zero.
+    fn new(
+        context: &Arc<CudaContext>,
+        count: usize,
+    ) -> Result<Slot<T>, DriverError> {
+        let memory = pinned(context, count)?;
+        Ok(Slot { memory, done: context.new_event(None)? })
+    }
+
     /// Has the first `count` elements sent.
     fn send(
         &mut self,
@@ -179,6 +195,17 @@ impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
         // before `done`.
         unsafe { result::memcpy_htod_async(device, batch, stream.cu_stream()) }?;
         self.done.record(stream)
+    }
+}
+
+impl<T> Drop for Slot<T> {
+    /// The memory stays as long as a copy uses it.
+    fn drop(&mut self) {
+        if self.done.synchronize().is_err() {
+            // Perhaps an error that cudarc has kept from an earlier call: then that was
+            // not waiting.
+            let _ = self.done.synchronize();
+        }
     }
 }
 

@@ -1,148 +1,198 @@
-//! What one thread works with: a few pinned buffers, used in turn.
+//! How the pieces of a copy pass through a ring of pinned memory.
 
 use std::collections::VecDeque;
+use std::hint::spin_loop;
 use std::mem::MaybeUninit;
+use std::slice::from_raw_parts_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
     ValidAsZeroBits, result, sys,
 };
+use rayon::ThreadPool;
 
-use crate::copy_non_temporal;
+/// Copies queued at a time: one that runs, and the next.
+const QUEUED: usize = 2;
+/// The most pieces that go as one copy.
+const TOGETHER: usize = 32;
 
-/// Pinned buffers of one size.
+/// Where the bytes of a copy go.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Direction {
+    ToDevice,
+    ToHost,
+}
+
+/// Pinned memory with room for some pieces of one size.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    slots: Vec<Slot<u8>>,
+    memory: PinnedHostSlice<u8>,
+    piece_bytes: usize,
+    slots: usize,
+    /// The ends of the copies that are queued.
+    ends: [CudaEvent; QUEUED],
 }
 
-/// A pinned buffer, and the end of the last copy that used it.
-#[derive(Debug)]
-pub(crate) struct Slot<T> {
-    pub(crate) memory: PinnedHostSlice<T>,
-    pub(crate) done: CudaEvent,
-}
+/// The start of a ring's memory.
+struct Memory(*mut u8);
 
-/// Chunks of host memory that are not taken yet, each with its address on the GPU.
-type Queue<Chunks> = Mutex<Chunks>;
+// SAFETY: a pointer that any thread may hold; what it may be used for is said there.
+unsafe impl Sync for Memory {}
 
-/// The next chunk, if there is one.
-fn next<Chunks: Iterator>(queue: &Queue<Chunks>) -> Option<Chunks::Item> {
-    // Nobody can panic between lock and unlock.
-    queue.lock().unwrap_or_else(PoisonError::into_inner).next()
+/// Set when it goes, also in a panic.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 impl Ring {
     pub(crate) fn new(
         context: &Arc<CudaContext>,
+        piece_bytes: usize,
         slots: usize,
-        bytes: usize,
     ) -> Result<Ring, DriverError> {
-        let slots = (0..slots).map(|_| Slot::new(context, bytes));
-        Ok(Ring { slots: slots.collect::<Result<_, _>>()? })
+        let memory = pinned(context, piece_bytes.saturating_mul(slots))?;
+        let ends = [context.new_event(None)?, context.new_event(None)?];
+        Ok(Ring { memory, piece_bytes, slots, ends })
     }
 
-    // ANCHOR: send
-    /// Carries chunks into slots, and has them sent, until the queue is empty.
-    pub(crate) fn send<'a>(
+    // ANCHOR: pass
+    /// Passes `bytes` through the ring, `pieces` in host memory and from `device` on on
+    /// the GPU. The caller and `helpers` threads of the pool `carry` between a piece and
+    /// its slot. The caller alone talks to the driver, so it is not behind another
+    /// thread when the engine needs the next copy. Returns when all is carried and queued.
+    pub(crate) fn pass<Piece: Send>(
         &mut self,
+        (pool, helpers): (&ThreadPool, usize),
         stream: &CudaStream,
-        queue: &Queue<
-            impl Iterator<Item = (&'a [MaybeUninit<u8>], sys::CUdeviceptr)>,
-        >,
+        (direction, device, bytes): (Direction, sys::CUdeviceptr, usize),
+        pieces: impl ExactSizeIterator<Item = Piece> + Send,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
     ) -> Result<(), DriverError> {
-        let mut turn = 0;
-        while let Some((chunk, device)) = next(queue) {
-            let count = self.slots.len();
-            let slot = &mut self.slots[turn % count];
-            turn += 1;
-            slot.done.synchronize()?; // its last chunk has been sent
-            let staged = slot.bytes(chunk.len())?;
-            staged.copy_from_slice(chunk);
-            // SAFETY: there is room for the chunk at `device`, and nothing touches the
-            // slot before `done`.
-            unsafe {
-                result::memcpy_htod_async(device, staged, stream.cu_stream())
-            }?;
-            slot.done.record(stream)?;
-        }
-        Ok(())
-    }
-    // ANCHOR_END: send
+        let (count, size, slots) = (pieces.len(), self.piece_bytes, self.slots);
+        let memory = Memory(self.memory.as_mut_ptr()?);
+        // Piece i has slot i % slots. To the GPU it may be carried when the piece
+        // before it in its slot is copied, and copied when it is carried itself; to the
+        // host it is the other way round.
+        let (carry_ahead, copy_ahead) = match direction {
+            Direction::ToDevice => (slots, 0),
+            Direction::ToHost => (0, slots),
+        };
+        let pieces = Mutex::new(pieces.enumerate());
+        let open = AtomicUsize::new(carry_ahead); // pieces before it may be carried
+        let is_carried: Vec<_> =
+            (0..count).map(|_| AtomicBool::new(false)).collect();
+        let ended = AtomicBool::new(false);
 
-    // ANCHOR: fetch
-    /// Has slots filled, and carries their chunks to where they belong, until the queue
-    /// is empty.
-    pub(crate) fn fetch<'a>(
-        &mut self,
-        stream: &CudaStream,
-        queue: &Queue<
-            impl Iterator<Item = (&'a mut [MaybeUninit<u8>], sys::CUdeviceptr)>,
-        >,
-    ) -> Result<(), DriverError> {
-        let mut free: VecDeque<_> = self.slots.iter_mut().collect();
-        let mut filling = VecDeque::with_capacity(free.len());
-        loop {
-            // Keep the copy engine busy with every slot that is free …
-            while let Some(slot) = free.pop_front() {
-                let Some((chunk, device)) = next(queue) else { break };
-                let staged = slot.bytes(chunk.len())?;
-                // SAFETY: the chunk's bytes are at `device`, and nothing touches the
-                // slot before `done`.
-                unsafe {
-                    result::memcpy_dtoh_async(staged, device, stream.cu_stream())
-                }?;
-                slot.done.record(stream)?;
-                filling.push_back((slot, chunk));
+        let span = |from: usize, to: usize| (to * size).min(bytes) - from * size;
+        let slot = |i: usize| {
+            let memory = &memory; // all of it, which may go to other threads
+            memory.0.wrapping_add(i % slots * size)
+        };
+        // Nobody can panic between lock and unlock.
+        let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let carry = |(i, piece)| {
+            // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
+            // `is_carried`, and no other thread has piece i.
+            let slot = unsafe { from_raw_parts_mut(slot(i).cast(), span(i, i + 1)) };
+            carry(piece, slot);
+            is_carried[i].store(true, Ordering::Release);
+        };
+        let help = || {
+            while let Some(next) = take() {
+                while next.0 >= open.load(Ordering::Acquire) {
+                    if ended.load(Ordering::Acquire) {
+                        return; // the caller has met an error
+                    }
+                    spin_loop();
+                }
+                carry(next);
             }
-            // … and empty the one that has been filled first.
-            let Some((slot, chunk)) = filling.pop_front() else { return Ok(()) };
-            slot.done.synchronize()?;
-            let staged = slot.bytes(chunk.len())?;
-            // SAFETY: the copy engine has written all of them.
-            copy_non_temporal(unsafe { staged.assume_init_ref() }, chunk);
-            free.push_back(slot);
-        }
+        };
+        pool.in_place_scope(|scope| {
+            let _ended = Ended(&ended);
+            for _ in 0..helpers {
+                scope.spawn(|_| help());
+            }
+            let (mut carried, mut copied, mut copies, mut mine) = (0, 0, 0, None);
+            let mut queued = VecDeque::<(usize, &CudaEvent)>::new();
+            while carried.min(copied) < count {
+                while let Some((end, event)) = queued.front()
+                    && event.try_is_complete()?
+                {
+                    open.store(end + carry_ahead, Ordering::Release);
+                    queued.pop_front();
+                }
+                while carried < count && is_carried[carried].load(Ordering::Acquire)
+                {
+                    carried += 1;
+                }
+                let ready = count.min(carried + copy_ahead);
+                if queued.len() < QUEUED && copied < ready {
+                    let together = match direction {
+                        Direction::ToDevice => TOGETHER,
+                        // Short copies first, so that there is something to carry
+                        // soon, and last, so that there is little to carry after.
+                        Direction::ToHost => {
+                            (copied / 2).min((count - copied) / 2).clamp(2, TOGETHER)
+                        }
+                    };
+                    let wrap = (copied / slots + 1) * slots;
+                    let end = ready.min(wrap).min(copied + together);
+                    let there = device + (copied * size) as sys::CUdeviceptr;
+                    let (here, bytes) = (slot(copied), span(copied, end));
+                    // SAFETY: these slots are side by side in the ring, and nobody
+                    // carries to or from them before the copy is over; as many bytes
+                    // are on the GPU.
+                    unsafe {
+                        let (here, queue) =
+                            (from_raw_parts_mut(here, bytes), stream.cu_stream());
+                        match direction {
+                            Direction::ToDevice => {
+                                result::memcpy_htod_async(there, here, queue)
+                            }
+                            Direction::ToHost => {
+                                result::memcpy_dtoh_async(here, there, queue)
+                            }
+                        }
+                    }?;
+                    let event = &self.ends[copies % QUEUED];
+                    event.record(stream)?;
+                    queued.push_back((end, event));
+                    (copied, copies) = (end, copies + 1);
+                    continue;
+                }
+                // The engine has enough to do.
+                match mine.take().or_else(take) {
+                    Some(next) if next.0 < open.load(Ordering::Relaxed) => {
+                        carry(next)
+                    }
+                    other => {
+                        mine = other;
+                        spin_loop();
+                    }
+                }
+            }
+            Ok(())
+        })
     }
-    // ANCHOR_END: fetch
+    // ANCHOR_END: pass
 }
 
-impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
-    /// With room for `count` elements, all zero.
-    pub(crate) fn new(
-        context: &Arc<CudaContext>,
-        count: usize,
-    ) -> Result<Slot<T>, DriverError> {
-        // Not write-combined: the CPU reads the slots of copies to the host.
-        // SAFETY: nothing reads the memory before it is zeroed.
-        let mut memory = unsafe { context.alloc_pinned_with_flags::<T>(count, 0) }?;
-        // SAFETY: that many elements, and zeros are valid ones.
-        unsafe { memory.as_mut_ptr()?.write_bytes(0, count) };
-        Ok(Slot { memory, done: context.new_event(None)? })
-    }
-}
-
-impl<T> Drop for Slot<T> {
-    /// The memory stays as long as a copy uses it.
-    fn drop(&mut self) {
-        if self.done.synchronize().is_err() {
-            // Perhaps an error that cudarc has kept from an earlier call: then that was
-            // not waiting.
-            let _ = self.done.synchronize();
-        }
-    }
-}
-
-impl Slot<u8> {
-    /// The first bytes of the buffer. No copy may be using them.
-    fn bytes(
-        &mut self,
-        count: usize,
-    ) -> Result<&mut [MaybeUninit<u8>], DriverError> {
-        assert!(count <= self.memory.len());
-        let start = self.memory.as_mut_ptr()?.cast();
-        // SAFETY: the buffer is at least that long, and borrowed with `self`.
-        Ok(unsafe { std::slice::from_raw_parts_mut(start, count) })
-    }
+/// Pinned memory for `count` elements, all zero. Not write-combined: the CPU reads what
+/// comes from the GPU.
+pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
+    context: &Arc<CudaContext>,
+    count: usize,
+) -> Result<PinnedHostSlice<T>, DriverError> {
+    // SAFETY: nothing reads the memory before it is zeroed.
+    let mut memory = unsafe { context.alloc_pinned_with_flags::<T>(count, 0) }?;
+    // SAFETY: that many elements, and zeros are valid ones.
+    unsafe { memory.as_mut_ptr()?.write_bytes(0, count) };
+    Ok(memory)
 }

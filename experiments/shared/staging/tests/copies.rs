@@ -19,9 +19,9 @@ use staging::{Error, Options, Staging};
 use support::value;
 use test_driver::alone;
 
-/// Few and small chunks, so that small copies have many of them.
-fn options(threads: usize, chunk_bytes: usize, slots: usize) -> Options {
-    Options { threads, chunk_bytes, slots, staged_from: 0 }
+/// Small pieces, so that small copies have many of them.
+fn options(threads: usize, piece_bytes: usize, slots: usize) -> Options {
+    Options { threads, piece_bytes, slots, staged_from: 0 }
 }
 
 /// A GPU with a stream and some bytes.
@@ -129,12 +129,12 @@ fn any_options_will_do() {
         };
         let gpu = std::cell::RefCell::new(Gpu::new(10_000));
         proptest!(config, |(limits in limits, copies in copies)| {
-            let (threads, chunk_bytes, slots, staged_from) = limits;
-            // Not one chunk for every byte of them.
-            let chunk_bytes = if chunk_bytes < 4 { 0 } else { chunk_bytes };
+            let (threads, piece_bytes, slots, staged_from) = limits;
+            // Not one piece for every byte of them.
+            let piece_bytes = if piece_bytes < 4 { 0 } else { piece_bytes };
             let (count, host, device) = copies;
-            let count = if chunk_bytes == 0 { count % 50 } else { count };
-            let options = Options { threads, chunk_bytes, slots, staged_from };
+            let count = if piece_bytes == 0 { count % 50 } else { count };
+            let options = Options { threads, piece_bytes, slots, staged_from };
             let mut gpu = gpu.borrow_mut();
             let mut staging = gpu.staging(options);
             for salt in 0..2 {
@@ -269,6 +269,7 @@ fn an_error_is_returned_and_does_no_harm() {
         "cuMemcpyDtoHAsync_v2",
         "cuEventCreate",
         "cuEventRecord",
+        "cuEventQuery",
         "cuEventSynchronize",
         "cuStreamCreate",
         "cuStreamWaitEvent",
