@@ -16,7 +16,8 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_FILES: usize = 10_000;
 
 /// The records in the archive, in a folder that goes with this value. They are not checked,
-/// but for their size and their place: `results/<machine>/<experiment>.json`.
+/// but for their size and their place: `results/<machine>/<experiment>.json`, or below
+/// a label.
 pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;
@@ -55,9 +56,14 @@ fn place(path: &Path) -> Option<PathBuf> {
     let path = path.strip_prefix(".").unwrap_or(path);
     let words: Vec<&str> =
         path.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
-    let ["results", machine, file] = words[..] else { return None };
+    let (machine, label, file) = match words[..] {
+        ["results", machine, file] => (machine, None, file),
+        ["results", machine, label, file] => (machine, Some(label), file),
+        _ => return None,
+    };
     let experiment = file.strip_suffix(".json")?;
     check_name("machine", machine).ok()?;
+    check_name("label", label.unwrap_or("none")).ok()?;
     check_name("experiment", experiment).ok()?;
-    Some(Path::new(machine).join(file))
+    Some(Path::new(machine).join(label.unwrap_or_default()).join(file))
 }
