@@ -5,11 +5,12 @@ use serde::Deserialize;
 
 use crate::block;
 use crate::chart::{self, Figure, Width};
+use crate::condition::Condition;
 use crate::html::{escape, prose};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
-use crate::records::{Recorded, Records};
+use crate::records::{Machine, Recorded, Records};
 use crate::unit::Unit;
 
 /// A `chart` block.
@@ -96,26 +97,43 @@ impl Block {
         records: &Records,
         page: &Page,
     ) -> Result<(String, Vec<Picture>), String> {
-        let Common { experiment, machine, title, .. } = &self.common;
+        let Common { experiment, machine, title, holds, .. } = &self.common;
         let experiment = page.experiment(experiment)?;
+        let held = match holds {
+            None => None,
+            Some(condition) => {
+                let condition = Condition::parse(condition)?;
+                Some(condition.holds(&page.quantities, records)?)
+            }
+        };
+        // What title and description say of a reference machine's figure, another machine's may
+        // not show.
+        let is_so = |machine: &Machine| {
+            machine.is_reference()
+                || held.as_ref().is_some_and(|held| held.on(machine) == Some(&true))
+        };
+        let subject = |machine: &Machine| {
+            format!("{} on {}", self.form.subject(), machine.whose())
+        };
         let figures =
             records.both(experiment, machine.as_deref(), |machine, record| {
                 let (common, quantities) = (&self.common, &page.quantities);
                 let machines = records.with(machine);
                 let plot = Plot { common, machine, record, machines, quantities };
                 let form = self.form.draw(&plot)?;
-                let (id, title) = (self.id.clone(), title.clone());
-                let description = common.description.clone();
+                let (title, description) = match is_so(machine) {
+                    true => (title.clone(), common.description.clone()),
+                    false => (subject(machine), subject(machine) + "."),
+                };
+                let id = self.id.clone();
                 Ok((machine, record, Figure { id, title, description, form }))
             })?;
         let (mut html, mut pictures) = (String::new(), vec![]);
         let two = figures.each().count() == 2;
         for ((machine, record, figure), beside) in figures.each() {
-            // The title says what the reference's figure shows. Another machine's may
-            // show something else, so its title only says what it is of.
-            let title = match two && !beside {
-                false => title.clone(),
-                true => format!("{} on {}", self.form.subject(), machine.whose()),
+            let title = match two && !beside && is_so(machine) {
+                false => figure.title.clone(),
+                true => format!("{} ({})", figure.title, machine.whose()),
             };
             html += &self.html(record, figure, beside, &title);
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {

@@ -226,6 +226,31 @@ fn a_sentence_that_is_not_so_here_is_about_the_reference() {
 }
 
 #[test]
+fn a_charts_title_is_another_machines_too_where_it_holds() {
+    let title = "Pinned memory is faster at every size";
+    for (condition, own) in [
+        ("speedup > 2", "Bandwidth over size on this machine"),
+        ("speedup > 0.5", title),
+    ] {
+        let fixture = here();
+        let holds = format!("holds = \"{condition}\"\ntitle = \"{title}");
+        fixture.write(
+            "book/src/copy.md",
+            &changed(COPY, &format!("title = \"{title}"), &holds),
+        );
+        let page = expanded(&fixture, "copy");
+        check_parts(&page, &[&format!("<figcaption><strong>{own}")]);
+        check_parts(&page, &[&format!("<figcaption><strong>{title}</strong>")]);
+    }
+    let fixture = Fixture::new();
+    let holds = format!("holds = \"speedup > 9\"\ntitle = \"{title}");
+    let page = changed(COPY, &format!("title = \"{title}"), &holds);
+    fixture.write("book/src/copy.md", &page);
+    let problem = "chart \"copies\": `speedup > 9` is not so on the H200";
+    assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
+}
+
+#[test]
 fn every_directive_on_several_reference_machines() {
     golden("peers.md", &expanded(&Fixture::of_several(), "peers"));
     golden("peers-here.md", &expanded(&here_of_two(), "peers"));

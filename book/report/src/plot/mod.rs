@@ -34,6 +34,8 @@ pub struct Common {
     pub title: String,
     /// For screen readers.
     pub description: String,
+    /// What title and description say, as a condition.
+    pub holds: Option<String>,
     /// Which measurements are drawn.
     #[serde(default, rename = "where")]
     pub filter: Filter,
