@@ -192,7 +192,8 @@ fn over(a: &Estimate, b: &Estimate) -> Estimate {
 }
 
 impl Experiment {
-    fn of(name: &str, a: &Recorded, b: &Recorded) -> Experiment {
+    /// What two sides recorded of the experiment called `name`.
+    pub fn of(name: &str, a: &Recorded, b: &Recorded) -> Experiment {
         let of_b = |m: &Measurement| {
             b.measurements.iter().find(|other| {
                 other.case == m.case && other.parameters == m.parameters

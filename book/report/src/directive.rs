@@ -28,6 +28,8 @@ pub enum Directive {
     Claim(String),
     /// `{{scorecard SECTION}}`: the claims of a section.
     Scorecard(String),
+    /// `{{this-machine}}`: the reader's machine beside the references.
+    ThisMachine,
     /// `{{errata}}`: every erratum.
     Errata,
     /// A `quantities` block: the TOML.
@@ -82,6 +84,7 @@ impl Directive {
         Ok(match *words.as_slice() {
             ["provenance"] => Directive::Provenance,
             ["end"] => Directive::End,
+            ["this-machine"] => Directive::ThisMachine,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),

@@ -9,7 +9,7 @@ use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Here, Records};
-use crate::{condition, html, includes, provenance, scorecard};
+use crate::{condition, html, includes, provenance, scorecard, this_machine};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -196,6 +196,7 @@ impl Text {
             Directive::Scorecard(section) => {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
+            Directive::ThisMachine => this_machine::expand(ledger, records, &root),
             Directive::Errata => scorecard::errata(ledger, &root)?,
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Chart(block) => {

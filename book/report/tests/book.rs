@@ -226,6 +226,32 @@ fn a_sentence_that_is_not_so_here_is_about_the_reference() {
 }
 
 #[test]
+fn this_machines_page_says_what_is_otherwise_there() {
+    let page = |fixture: &Fixture| {
+        fixture.write("book/src/peers.md", "# This machine\n\n{{this-machine}}\n");
+        expanded(fixture, "peers")
+    };
+    check_parts(&page(&Fixture::new()), &["Nothing was measured here yet."]);
+    check_parts(
+        &page(&here()),
+        &[
+            "RTX 4090 ×2 (this machine): 1 experiments are recorded.",
+            "<li>1: this driver cannot register memory</li>",
+            "C1 · undecided</a> <span class=\"beside\">(H200: ",
+            "<td>copy bytes=1 MiB pinned</td><td class=\"number\">28.5 GB/s</td>\
+             <td class=\"number\">3.88 GB/s</td><td class=\"number\">0.136×</td>",
+        ],
+    );
+    let fixture = Fixture::new();
+    fixture.here(&record("laptop", "NVIDIA H200", 1.0));
+    let parts =
+        ["has the reference's verdict", "No case differs from the reference's"];
+    check_parts(&page(&fixture), &parts);
+    fixture.set_this_machine("h200");
+    check_parts(&page(&fixture), &["is a reference machine"]);
+}
+
+#[test]
 fn a_charts_title_is_another_machines_too_where_it_holds() {
     let title = "Pinned memory is faster at every size";
     for (condition, own) in [
