@@ -65,6 +65,12 @@ impl Estimate {
         least * most > 0.0 && (most / least).max(least / most) > RANGE
     }
 
+    /// The ends of the bar that a chart draws: the interval within one run, or the smallest and
+    /// the largest of several.
+    pub fn ends(&self) -> (f64, f64) {
+        if self.runs == 1 { (self.low, self.high) } else { self.range }
+    }
+
     /// The number for people; a range if the runs differ much.
     pub fn print(&self, unit: &Unit) -> String {
         match self.is_range() {

@@ -403,8 +403,12 @@ pub(crate) fn body(rows: &[Row]) -> String {
     html + "</tbody>\n</table>\n</div>\n"
 }
 
-/// Half the 95 % interval, as a share of the number; none of too few samples of one run.
+/// Half the 95 % interval, as a share of the number; none of too few samples of one run, nor
+/// where the number is a range.
 fn half_width(m: &Measurement, estimate: &Estimate) -> String {
+    if estimate.is_range() {
+        return "range".to_owned();
+    }
     let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);
     match estimate.runs == 1 && few {
         true => "–".to_owned(),

@@ -5,7 +5,6 @@ use serde::Deserialize;
 
 use super::{Plot, ReferenceLine, Values};
 use crate::chart::{self, Bar, Bars};
-use crate::estimate::Estimate;
 use crate::names::Group;
 use crate::select;
 
@@ -57,7 +56,7 @@ impl Block {
                 else {
                     continue;
                 };
-                let Estimate { value, low, high, .. } = estimate;
+                let (value, (low, high)) = (estimate.value, estimate.ends());
                 let (label, hover) = (name.clone(), format!("{name}: {words}"));
                 bars.push(Bar { label, value, low, high, hover, color });
             }

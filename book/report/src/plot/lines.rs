@@ -143,7 +143,7 @@ impl Block {
                 let comma = if label.is_empty() { "" } else { ", " };
                 let hover =
                     format!("{label}{comma}{}: {words}", self.x_unit().print(x));
-                let Estimate { value, low, high, .. } = estimate;
+                let (value, (low, high)) = (estimate.value, estimate.ends());
                 points.push(Point { x, y: value, low, high, hover });
             }
         }

@@ -71,7 +71,7 @@ impl Values {
         m: &Measurement,
     ) -> Result<(Estimate, String), String> {
         let estimate = self.of.of(plot.record, m)?;
-        on_scale(estimate.low, self.scale)?;
+        on_scale(estimate.ends().0, self.scale)?;
         Ok((estimate, self.of.in_words(m, &estimate)))
     }
 }
