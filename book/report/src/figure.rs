@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::block;
 use crate::chart::{self, Figure, Width};
 use crate::condition::Condition;
-use crate::html::{escape, prose};
+use crate::html::{escape, prose, uncapitalised};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
@@ -52,7 +52,7 @@ impl Form {
     fn subject(&self) -> String {
         match self {
             Form::Lines(lines::Block { x, y, .. }) => {
-                format!("{} over {}", y.label, x.label.to_lowercase())
+                format!("{} over {}", y.label, uncapitalised(&x.label))
             }
             Form::Bars(block) => block.y.label.clone(),
             Form::Heatmap(block) => block.y.label.clone(),

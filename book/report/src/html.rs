@@ -66,6 +66,16 @@ pub fn prose(text: &str) -> String {
     out
 }
 
+/// `text` with a small first letter, unless its first word has more capitals than that.
+pub fn uncapitalised(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    if word.chars().skip(1).any(char::is_uppercase) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_lowercase().chain(chars).collect())
+}
+
 /// `text` with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
