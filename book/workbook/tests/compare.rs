@@ -70,7 +70,7 @@ fn programs_can_read_it() {
     let json: Value = serde_json::from_str(ended.succeeds()).unwrap();
     let case = &json["experiments"][0]["cases"][0];
     assert_eq!(json["experiments"][0]["name"], "host-memory");
-    assert_eq!(json["experiments"][0]["runs"], json!([2, 1]));
+    assert_eq!(json["experiments"][0]["runs"][1], json!(1));
     assert!(case["speedup"]["value"].as_f64().unwrap() < 1.0, "{case}");
     let ended = checkout.run("compare h200 h200/after --csv");
     let csv = ended.succeeds();
