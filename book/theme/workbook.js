@@ -99,8 +99,24 @@
     // The predictions that each veiled figure still waits for.
     const waiting = new Map();
 
+    // The text about a figure: what follows up to the next heading, figure or question.
+    function aftermath(figure) {
+        const text = [];
+        let next = figure.nextElementSibling;
+        while (next && !next.matches("h2, h3, h4, figure.chart, .prediction")) {
+            text.push(next);
+            next = next.nextElementSibling;
+        }
+        return text;
+    }
+
     function hideFromReaders(figure, hidden) {
-        for (const part of figure.querySelectorAll(":scope > svg, figcaption strong")) {
+        for (const part of aftermath(figure)) {
+            part.inert = hidden;
+            part.classList.toggle("awaits", hidden);
+        }
+        const parts = ":scope > svg, :scope > details, figcaption strong";
+        for (const part of figure.querySelectorAll(parts)) {
             if (hidden) {
                 part.setAttribute("aria-hidden", "true");
             } else {
@@ -289,7 +305,7 @@
     // Predictions.
 
     function setUp(section) {
-        const { answer, answerText, scale, unit, figure } = section.dataset;
+        const { answer, answerText, scale, unit, figure, drawn } = section.dataset;
         const question = section.querySelector(".question");
         const input = section.querySelector("input");
         const outcome = section.querySelector(".outcome");
@@ -328,7 +344,7 @@
             submit.textContent = "Change guess";
             details.open = true;
             settle(prediction);
-            for (const each of prediction.figures) {
+            for (const each of drawn === undefined ? [] : prediction.figures) {
                 for (const svg of each.querySelectorAll(":scope > svg")) {
                     drawGuess(svg, section.id, value);
                 }

@@ -19,7 +19,7 @@ use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::block;
-use crate::html::escape;
+use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::names::{self, Names, OfARow};
 use crate::page::Page;
@@ -172,7 +172,7 @@ impl Block {
     /// The two rows of heads, and all that stands before them.
     fn head(&self, parts: &[Part]) -> String {
         let shown = parts.iter().map(|part| (part.record, &part.filter));
-        let mut html = table::top(false, shown, &self.caption);
+        let mut html = table::top(shown, &prose(&self.caption));
         for key in &self.rows {
             let usual = || names::of_parameter(key);
             let head = self.headings.get(key).cloned().unwrap_or_else(usual);

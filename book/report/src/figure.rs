@@ -10,7 +10,7 @@ use crate::html::{escape, prose, uncapitalised};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
-use crate::records::{Machine, Recorded, Records};
+use crate::records::{Here, Machine, Recorded, Records};
 use crate::unit::Unit;
 
 /// A `chart` block.
@@ -80,14 +80,11 @@ impl Block {
     }
 
     /// The unit of the one axis that values are read from, on which a guess can be drawn.
-    /// The error is what has no such axis.
-    pub fn axis(&self) -> Result<Unit, &'static str> {
+    pub fn axis(&self) -> Option<Unit> {
         match &self.form {
-            Form::Lines(block) => Ok(block.y.of.unit()),
-            Form::Bars(block) => Ok(block.y.of.unit()),
-            Form::Heatmap(_) => Err("a heat map"),
-            Form::Timeline(_) => Err("a timeline"),
-            Form::Memory(_) => Err("a chart of memory"),
+            Form::Lines(block) => Some(block.y.of.unit()),
+            Form::Bars(block) => Some(block.y.of.unit()),
+            Form::Heatmap(_) | Form::Timeline(_) | Form::Memory(_) => None,
         }
     }
 
@@ -128,14 +125,8 @@ impl Block {
                 let id = self.id.clone();
                 Ok((machine, record, Figure { id, title, description, form }))
             })?;
-        let (mut html, mut pictures) = (String::new(), vec![]);
-        let two = figures.each().count() == 2;
-        for ((machine, record, figure), beside) in figures.each() {
-            let title = match two && !beside && is_so(machine) {
-                false => figure.title.clone(),
-                true => format!("{} ({})", figure.title, machine.whose()),
-            };
-            html += &self.html(record, figure, beside, &title);
+        let mut pictures = vec![];
+        for ((_, record, figure), _) in figures.each() {
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {
                 pictures.push(Picture {
                     machine: record.machine.name.clone(),
@@ -144,6 +135,51 @@ impl Block {
                 });
             }
         }
+        let (reference, record, theirs) = &figures.reference;
+        let one = |machine: &Machine, record: &Recorded, figure: &Figure, beside| {
+            let mut title = prose(&figure.title);
+            if !machine.is_reference() && is_so(machine) {
+                title += &format!(" ({})", escape(&machine.whose()));
+            }
+            let lines = provenance::line(record, &self.common.filter);
+            self.html(record, figure, None, beside, &title, &lines)
+        };
+        let html = match &figures.here {
+            Here::Same | Here::Lacking => one(reference, record, theirs, false),
+            Here::Has((machine, here, own)) => {
+                let whose = (&*machine.whose(), &*reference.label);
+                match own.beside(theirs, whose) {
+                    Some(both) => {
+                        let title = prose(&own.title);
+                        let title = match is_so(machine) {
+                            true => format!("{title} ({})", escape(whose.0)),
+                            false => format!(
+                                "{title}. On the {}: {}",
+                                escape(whose.1),
+                                prose(&theirs.title)
+                            ),
+                        };
+                        let lines = [here, record]
+                            .map(|of| provenance::line(of, &self.common.filter));
+                        let shares = own.of_peak().zip(theirs.of_peak());
+                        let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
+                        let shares = shares.as_ref();
+                        self.html(
+                            here,
+                            &both,
+                            shares,
+                            false,
+                            &title,
+                            &lines.join(" "),
+                        )
+                    }
+                    None => {
+                        one(machine, here, own, false)
+                            + &one(reference, record, theirs, true)
+                    }
+                }
+            }
+        };
         Ok((html, pictures))
     }
 
@@ -151,8 +187,10 @@ impl Block {
         &self,
         record: &Recorded,
         figure: &Figure,
+        shares: Option<&Figure>,
         beside: bool,
         title: &str,
+        lines: &str,
     ) -> String {
         // Two figures of one chart on one page: their ids must differ.
         let (class, suffix) =
@@ -160,13 +198,17 @@ impl Block {
         let figure = Figure { id: format!("{}{suffix}", self.id), ..figure.clone() };
         format!(
             "<figure class=\"{class}\" id=\"figure-{}\" data-machine=\"{}\">\n\
-             <figcaption><strong>{}</strong> {}</figcaption>\n{}{}</figure>\n",
+             <figcaption><strong>{title}</strong> {lines}</figcaption>\n{}{}{}</figure>\n",
             figure.id,
             escape(&record.machine.name),
-            prose(title),
-            provenance::line(record, &self.common.filter),
             svg(&figure, Width::Wide),
             svg(&figure, Width::Narrow),
+            shares.map_or_else(String::new, |shares| format!(
+                "<details><summary>Each as a share of its machine's peak</summary>\n\
+                 {}{}</details>\n",
+                svg(shares, Width::Wide),
+                svg(shares, Width::Narrow),
+            )),
         )
     }
 }

@@ -12,9 +12,8 @@ pub struct Page {
     pub stem: String,
     /// Its quantities.
     pub quantities: Quantities,
-    /// Of each chart, the unit of the axis on which a guess can be drawn, or what it is
-    /// that has no such axis.
-    pub axes: BTreeMap<String, Result<Unit, &'static str>>,
+    /// Of each chart, the unit of the axis on which a guess can be drawn, if it has one.
+    pub axes: BTreeMap<String, Option<Unit>>,
     /// The claims whose verdict it shows.
     pub verdicts: BTreeSet<String>,
     /// The sections whose claims it lists.

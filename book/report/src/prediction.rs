@@ -19,6 +19,8 @@ pub struct Block {
     question: String,
     /// `QUANTITY | UNIT`: the unit is that in which the reader answers.
     answer: String,
+    /// What would give the answer away: veiled until then. The guess is drawn on it if its
+    /// values are in the answer's unit.
     chart: Option<String>,
     explain: String,
 }
@@ -55,20 +57,9 @@ impl Block {
                 let axis = page.axes.get(id);
                 let axis =
                     axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
-                let axis = axis.as_ref().map_err(|form| {
-                    format!(
-                        "the guess cannot be drawn on `{id}`: {form} has no axis for it"
-                    )
-                })?;
-                if axis != unit {
-                    return Err(format!(
-                        "the guess cannot be drawn on `{id}`: its values are in `{}`, \
-                         the answer in `{}`",
-                        axis.symbol(),
-                        unit.symbol()
-                    ));
-                }
-                format!(" data-figure=\"figure-{id}\"")
+                let drawn =
+                    if axis.as_ref() == Some(unit) { " data-drawn" } else { "" };
+                format!(" data-figure=\"figure-{id}\"{drawn}")
             }
         };
         let answer = value.first();

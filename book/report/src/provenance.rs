@@ -10,22 +10,25 @@ use crate::records::{Recorded, counted};
 use crate::select::Filter;
 use crate::unit::Unit;
 
-/// One line: GPUs, how many runs, dates, revisions, command. Then what `filter` would have shown
-/// but the machine could not measure.
+/// One line: GPUs and how many runs; dates, revisions and command when pointed at. Then what
+/// `filter` would have shown but the machine could not measure.
 pub fn line(record: &Recorded, filter: &Filter) -> String {
     let gpu =
         record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
     let gpu = counted(gpu, record.machine.gpus.len());
     let mut line = format!(
-        "<span class=\"provenance\">{} · {}{} · {} · <code>{}</code>{}</span>",
+        "<span class=\"provenance\" title=\"{}\">{}{}{}</span>",
+        escape(&format!(
+            "{} · {} · {}",
+            of_runs(record, |run| day(&run.run.started)),
+            of_runs(record, revision),
+            record.run.command
+        )),
         escape(&gpu),
         match record.runs().count() {
             1 => String::new(),
-            runs => format!("{runs} runs · "),
+            runs => format!(" · {runs} runs"),
         },
-        escape(&of_runs(record, |run| day(&run.run.started))),
-        escape(&of_runs(record, revision)),
-        escape(&record.run.command),
         match (record.source, record.run.quick) {
             (Source::Emulated, _) => " · smaller sizes",
             (_, true) => " · quick run: fewer samples, smaller sizes",

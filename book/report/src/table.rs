@@ -1,6 +1,7 @@
-//! `table` blocks: measurements as rows, with how well each number is known. A table with
-//! `machines` compares them: each has rows of its own, or a column, and so has the
-//! reader's. What a listed machine has no record of is "not recorded".
+//! `table` blocks: measurements as rows, with how well each number is known. The reader's
+//! machine has the reference's first timed number and a ratio in each row, or a ratio in each
+//! cell. A table with `machines` compares them: each has rows of its own, or a column, and so
+//! has the reader's. What a listed machine has no record of is "not recorded".
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,9 @@ use crate::metric::Metric;
 use crate::names::{self, Group, Names};
 use crate::page::Page;
 use crate::provenance;
-use crate::records::{Machine, Recorded, Records};
+use crate::records::{Here, Machine, Recorded, Records};
 use crate::select::{self, Filter};
+use crate::unit::Unit;
 
 /// A `table` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -44,6 +46,9 @@ pub struct Block {
     caption: String,
 }
 
+/// Stands behind what is faster than it can be.
+const ABOVE: &str = " ▲";
+
 /// In `rows` and `columns_by`, the machine stands among the parameters under this name.
 const MACHINE: &str = "machine";
 
@@ -55,6 +60,7 @@ struct Grid {
 }
 
 /// A row of a table.
+#[derive(Clone)]
 pub(crate) struct Row {
     /// The values that make it.
     pub(crate) keys: Vec<Parameter>,
@@ -74,6 +80,8 @@ struct Compared<'r> {
 pub(crate) struct Cell {
     text: String,
     attributes: String,
+    /// What was timed.
+    timed: Option<f64>,
 }
 
 impl Cell {
@@ -82,12 +90,19 @@ impl Cell {
         if metric.is_timed() {
             let title = escape(&metric.in_words(m, estimate));
             cell.attributes += &format!(" title=\"{title}\"");
+            cell.timed = Some(estimate.value);
         }
         cell
     }
 
     pub(crate) fn number(text: String) -> Cell {
-        Cell { text, attributes: " class=\"number\"".to_owned() }
+        Cell { text, attributes: " class=\"number\"".to_owned(), timed: None }
+    }
+
+    /// How many times what `there` has, if both were timed.
+    fn over(&self, there: &Cell) -> Option<String> {
+        let ratio = self.timed? / there.timed?;
+        ratio.is_finite().then(|| Unit::Ratio.print(ratio))
     }
 
     pub(crate) fn lacking() -> Cell {
@@ -100,7 +115,7 @@ impl Cell {
             1 => " class=\"number missing\"".to_owned(),
             _ => format!(" class=\"missing\" colspan=\"{columns}\""),
         };
-        Cell { text: "not recorded".to_owned(), attributes }
+        Cell { text: "not recorded".to_owned(), attributes, timed: None }
     }
 }
 
@@ -159,10 +174,76 @@ impl Block {
             }
             Ok((record, self.grid(machine, record)?))
         })?;
-        let html = grids
-            .each()
-            .map(|((record, grid), beside)| self.html(&[*record], grid, beside));
-        Ok(html.collect())
+        let (theirs, reference) = &grids.reference;
+        match &grids.here {
+            Here::Same | Here::Lacking => Ok(self.html(&[*theirs], reference, "")),
+            Here::Has((own, grid)) => {
+                let label = records.label(&grids.from);
+                let both = self.with_ratios(grid, reference, &label);
+                let note = match self.columns_by.is_some()
+                    && self.metrics[0].is_timed()
+                {
+                    true => format!(" × is the ratio to the {}'s.", escape(&label)),
+                    false => String::new(),
+                };
+                Ok(self.html(&[*own, *theirs], &both, &note))
+            }
+        }
+    }
+
+    /// This machine's table with what the reference has of it, and the ratio of the two.
+    fn with_ratios(&self, own: &Grid, reference: &Grid, label: &str) -> Grid {
+        let (mut head, mut rows) = (own.head.clone(), own.rows.clone());
+        let keys = self.rows.len();
+        let same = |row: &Row| reference.rows.iter().find(|r| r.keys == row.keys);
+        let first = self.metrics.iter().position(Metric::is_timed);
+        for row in &reference.rows {
+            if rows.iter().all(|known| known.keys != row.keys) {
+                let cells = vec![Cell::lacking(); head.len() - keys];
+                rows.push(Row { cells, ..row.clone() });
+            }
+        }
+        self.sort(&mut rows);
+        match (first, &self.columns_by) {
+            (Some(first), None) => {
+                let what = format!("{}, {label}", head[keys + first]);
+                let after = first + 1;
+                head.splice(keys + after..keys + after, [what, "Ratio".to_owned()]);
+                for row in &mut rows {
+                    let there = same(row).map(|there| &there.cells[first]);
+                    let ratio = there.and_then(|there| row.cells[first].over(there));
+                    let both = [
+                        there.cloned().unwrap_or_else(Cell::lacking),
+                        ratio.map_or_else(Cell::lacking, Cell::number),
+                    ];
+                    row.cells.splice(after..after, both);
+                }
+            }
+            // Each column is a value of a parameter: the ratio stands in the cell.
+            _ => {
+                let heads = &reference.head[keys..];
+                for row in &mut rows {
+                    let Some(there) = same(row) else { continue };
+                    for (cell, head) in row.cells.iter_mut().zip(&head[keys..]) {
+                        let place = heads.iter().position(|other| other == head);
+                        let ratio = place.and_then(|p| cell.over(&there.cells[p]));
+                        if let Some(ratio) = ratio {
+                            cell.text += &format!(" · {ratio}");
+                        }
+                    }
+                }
+            }
+        }
+        Grid { head, rows }
+    }
+
+    /// Sorts rows of several machines.
+    fn sort(&self, rows: &mut [Row]) {
+        let names = self.names();
+        rows.sort_by_key(|row| {
+            let place = |value: &Parameter| (names.place(value), value.integer());
+            row.keys.iter().map(place).collect::<Vec<_>>()
+        });
     }
 
     /// The machines in one table: the reader's own first, unless it is among them.
@@ -204,7 +285,7 @@ impl Block {
             None => self.stacked(compared),
             Some(_) => self.joined(&compared),
         };
-        Ok(self.html(&shown, &grid, false))
+        Ok(self.html(&shown, &grid, ""))
     }
 
     /// Each machine's rows under those of the one before it.
@@ -240,11 +321,7 @@ impl Block {
                 rows.push(Row { keys, labels, cells: vec![] });
             }
         }
-        let names = self.names();
-        rows.sort_by_key(|row| {
-            let place = |value: &Parameter| (names.place(value), value.integer());
-            row.keys.iter().map(place).collect::<Vec<_>>()
-        });
+        self.sort(&mut rows);
         for (place, row) in rows.iter_mut().enumerate() {
             for grid in grids.clone() {
                 let Some(grid) = grid else {
@@ -263,7 +340,7 @@ impl Block {
                             .map(|cell| format!(" ± {}", cell.text))
                             .collect();
                         let text = format!("{}{precision}", cell.text);
-                        Cell { text, attributes: cell.attributes.clone() }
+                        Cell { text, ..cell.clone() }
                     }
                     _ => Cell::lacking(),
                 });
@@ -321,10 +398,15 @@ impl Block {
                 for metric in &self.metrics {
                     cells.push(match metric.of(record, m) {
                         Ok(estimate) => {
+                            let mut cell = Cell::of(m, metric, &estimate);
                             if metric.is_timed() {
                                 precision = half_width(m, &estimate);
+                                let share = Metric::ShareOfPeak.of(record, m);
+                                if share.is_ok_and(|share| share.low > 1.0) {
+                                    cell.text += ABOVE;
+                                }
                             }
-                            Cell::of(m, metric, &estimate)
+                            cell
                         }
                         // What the reference must have, another machine may lack.
                         Err(_) if !machine.is_reference() => Cell::lacking(),
@@ -344,9 +426,17 @@ impl Block {
         Ok(Grid { head, rows })
     }
 
-    fn html(&self, shown: &[&Recorded], grid: &Grid, beside: bool) -> String {
+    /// `note` stands behind the caption.
+    fn html(&self, shown: &[&Recorded], grid: &Grid, note: &str) -> String {
         let shown = shown.iter().map(|record| (*record, &self.filter));
-        let mut html = top(beside, shown, &self.caption);
+        let mut caption = prose(&self.caption) + note;
+        let mut cells = grid.rows.iter().flat_map(|row| &row.cells);
+        if cells.any(|cell| cell.text.contains(ABOVE)) {
+            caption += &format!(
+                "{ABOVE}: above the theoretical peak, so wrong and not fast."
+            );
+        }
+        let mut html = top(shown, &caption);
         for (i, head) in grid.head.iter().enumerate() {
             let class = if i < self.rows.len() { "" } else { " class=\"number\"" };
             html += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
@@ -370,19 +460,17 @@ pub(crate) fn check_headings(
 /// All that stands before the heads of a table, which shows what a filter chooses of each
 /// record.
 pub(crate) fn top<'r>(
-    beside: bool,
     shown: impl Iterator<Item = (&'r Recorded, &'r Filter)>,
     caption: &str,
 ) -> String {
-    let class = if beside { "table beside" } else { "table" };
     let (machines, lines): (Vec<_>, Vec<_>) = shown
         .map(|(of, filter)| (escape(&of.machine.name), provenance::line(of, filter)))
         .unzip();
     format!(
-        "<div class=\"{class}\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
+        "<div class=\"table\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
          <thead><tr>",
         machines.join(" "),
-        prose(caption),
+        caption,
         lines.join(" ")
     )
 }
@@ -395,7 +483,7 @@ pub(crate) fn body(rows: &[Row]) -> String {
         for label in labels {
             html += &format!("<th scope=\"row\">{}</th>", escape(label));
         }
-        for Cell { text, attributes } in cells {
+        for Cell { text, attributes, .. } in cells {
             html += &format!("<td{attributes}>{}</td>", escape(text));
         }
         html += "</tr>\n";

@@ -3,7 +3,7 @@
 //!
 //! Labels stand left of the bars, or above them where they are too wide for that.
 
-use super::legend::{FOOT, Key, Mark, foot, measure, nothing};
+use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
 use super::place::{self, Area, Flag};
 use super::scale::Span;
 use super::style::{Anchor, Pen, Sheet, sheet};
@@ -43,7 +43,9 @@ pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
     let (width, label_limit) = width.pick((640.0, 170.0), (360.0, 106.0));
     let shown = |bar: &&Bar| bar.value.is_finite();
     let all = || bars.groups.iter().flat_map(|group| &group.bars).filter(shown);
-    let values = all().flat_map(|bar| [bar.value, bar.low, bar.high]);
+    let values = all().flat_map(|bar| {
+        [bar.value, bar.low, bar.high, bar.beside.unwrap_or(bar.value)]
+    });
     let (value, marks) = measure(&bars.value, values, &bars.references, '→');
 
     let label = all().map(|bar| text::width(&bar.label)).fold(0.0, f64::max);
@@ -80,6 +82,7 @@ fn settle<'a>(
     let ticks = value.ticks(|label| text::width(label) + 14.0);
 
     let mut key = Key::default();
+    key.add_whose(Sample::Fill(0.85), &bars.whose);
     // A flag for what lies beyond the axis flies from the sheet's edge.
     let pole = |mark: &Mark| {
         let edge = width + place::STAFF;
@@ -122,9 +125,11 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// The right end of a bar and its interval.
+/// The right end of a bar, its interval and what is marked beside it.
 fn end(bar: &Bar, value: &Span) -> f64 {
-    value.position(if bar.high > bar.value { bar.high } else { bar.value })
+    let ends = [bar.high, bar.beside.unwrap_or(bar.value)];
+    let last = ends.into_iter().filter(|end| end.is_finite());
+    value.position(last.fold(bar.value, f64::max))
 }
 
 fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
@@ -192,6 +197,11 @@ fn paint_bar(sheet: &mut Sheet, bar: &Bar, row: &Row, layout: &Layout) {
         for x in [low, high] {
             sheet.line(&[(x, middle - 3.0), (x, middle + 3.0)], whisker);
         }
+    }
+    if let Some(beside) = bar.beside.filter(|beside| beside.is_finite()) {
+        let x = value.position(beside);
+        let (from, to) = (top - 2.0, 2.0 * middle - top + 2.0);
+        sheet.line(&[(x, from), (x, to)], Pen::INK.stroke(2.0));
     }
     let number = value.number(bar.value);
     sheet.text(end(bar, value) + GAP, middle, Anchor::Start, Pen::INK, &number);

@@ -98,6 +98,22 @@ impl Key {
         }
     }
 
+    /// Adds whose values are drawn how, where there are two machines'.
+    pub(super) fn add_whose(
+        &mut self,
+        sample: Sample,
+        whose: &Option<(String, String)>,
+    ) {
+        if let Some((own, other)) = whose {
+            let (fill, line) = match sample {
+                Sample::Line => (Pen::INK, Pen::BESIDE),
+                _ => (Pen::MUTED, Pen::INK),
+            };
+            self.add(sample, fill, own);
+            self.add(Sample::Line, line, other);
+        }
+    }
+
     pub(super) fn add_mark(&mut self, mark: &Mark) {
         let sample = if mark.beyond { Sample::Nothing } else { Sample::Line };
         self.add(sample, mark.pen, &mark.label);

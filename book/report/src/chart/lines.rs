@@ -2,7 +2,8 @@
 //!
 //! Curves are labelled at their ends and references on their lines. Where there is no
 //! room for that (narrow charts, long labels), a label goes to the key above the plot.
-//! Marks on the x axis are vertical lines, always named in the key.
+//! Marks on the x axis are vertical lines, always named in the key, and so is whose the
+//! curves are where there are two machines'.
 
 use plotters::prelude::*;
 
@@ -20,13 +21,22 @@ const HEAD: f64 = LINE + 11.0;
 /// The least height of the plot. A key that leaves less makes the picture higher.
 const LEAST: f64 = 140.0;
 
-/// A curve, measured or modelled.
+/// A curve.
 struct Curve<'a> {
     label: &'a str,
     pen: Pen,
     points: Vec<&'a Point>,
-    measured: bool,
+    kind: Kind,
     steps: bool,
+}
+
+/// Where a curve comes from.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Measured,
+    /// Measured on another machine.
+    Beside,
+    Modelled,
 }
 
 /// A label at the end of a curve: its lines, and their middle.
@@ -80,27 +90,43 @@ pub(super) fn panel(
     Picture { size, body, reading }
 }
 
-/// The series, then the models. Models of one name look the same and are labelled once.
+/// The series, those beside them, then the models. Models of one name look the same and are
+/// labelled once.
 fn curves(lines: &Lines) -> Vec<Curve<'_>> {
     let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
     let mut curves: Vec<Curve> = Vec::new();
-    let series = lines.series.iter().map(|series| (series, true));
-    let models = lines.models.iter().map(|model| (model, false));
-    for (n, (series, measured)) in series.chain(models).enumerate() {
+    let kinds = [
+        (&lines.series, Kind::Measured),
+        (&lines.beside, Kind::Beside),
+        (&lines.models, Kind::Modelled),
+    ];
+    let all = kinds
+        .iter()
+        .flat_map(|(all, kind)| all.iter().enumerate().map(move |s| (s, *kind)));
+    for ((n, series), kind) in all {
         let mut points: Vec<&Point> = series.points.iter().filter(finite).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         if points.is_empty() {
             continue;
         }
-        let models = || curves.iter().filter(|curve| !curve.measured);
+        let models = || curves.iter().filter(|curve| curve.kind == Kind::Modelled);
         let label = series.label.as_str();
-        let (label, pen) = match models().find(|model| model.label == label) {
-            _ if measured => (label, Pen::series(n)),
-            Some(same) => ("", same.pen),
-            None => (label, Pen::model(models().count())),
+        let (label, pen) = match kind {
+            Kind::Measured => (label, Pen::series(n)),
+            Kind::Beside => {
+                let own = lines.series.iter().position(|own| own.label == label);
+                match own {
+                    Some(own) => ("", Pen::beside(own)),
+                    None => (label, Pen::beside(lines.series.len() + n)),
+                }
+            }
+            Kind::Modelled => match models().find(|model| model.label == label) {
+                Some(same) => ("", same.pen),
+                None => (label, Pen::model(models().count())),
+            },
         };
         let steps = lines.steps;
-        curves.push(Curve { label, pen, points, measured, steps });
+        curves.push(Curve { label, pen, points, kind, steps });
     }
     curves
 }
@@ -132,6 +158,7 @@ fn settle(
     // Each round but the last moves something to the key: the curves' labels or a reference's.
     for _ in 0..marks.len() + 2 {
         let mut key = Key::default();
+        key.add_whose(Sample::Line, &lines.whose);
         if labels.is_none() {
             curves
                 .iter()
@@ -299,7 +326,9 @@ fn paint(
     let grid = |places: Vec<(f64, f64)>| -> Vec<(i32, i32)> {
         places.into_iter().map(|(a, b)| (x.on_grid(a), y.on_grid(b))).collect()
     };
-    for curve in curves.iter().filter(|curve| curve.measured && !curve.steps) {
+    for curve in
+        curves.iter().filter(|curve| curve.kind == Kind::Measured && !curve.steps)
+    {
         let outline = grid(curve.band());
         let band = Polygon::new(outline.clone(), curve.pen.fill(0.18));
         sheet.area.draw(&band).expect(INFALLIBLE);
@@ -312,8 +341,8 @@ fn paint(
         let stroke = curve.pen.stroke(curve.pen.width());
         let path = PathElement::new(grid(curve.path()), stroke);
         sheet.area.draw(&path).expect(INFALLIBLE);
-        for point in curve.points.iter().filter(|_| curve.measured) {
-            if !curve.steps {
+        for point in curve.points.iter().filter(|_| curve.kind != Kind::Modelled) {
+            if !curve.steps && curve.kind == Kind::Measured {
                 let place = (x.on_grid(point.x), y.on_grid(point.y));
                 let dot = Circle::new(place, 9, curve.pen.fill(1.0));
                 sheet.area.draw(&dot).expect(INFALLIBLE);

@@ -8,6 +8,7 @@
 //! | `lines` | curves over an axis |
 //! | `bars` | horizontal bars in groups |
 //! | `heatmap` | coloured cells with numbers |
+//! | `beside` | another machine's values on the same axes, and shares of each one's peak |
 //! | `timeline` | what ran when, in lanes |
 //! | `memory` | memory over time, in steps |
 //! | `legend` | references, the key, the axis below the plot |
@@ -24,6 +25,7 @@
 //! no values is drawn as empty axes that say so.
 
 mod bars;
+mod beside;
 mod heatmap;
 mod legend;
 mod lines;
@@ -83,6 +85,10 @@ pub struct Lines {
     pub y: Axis,
     /// Measured curves, each in a colour of its own.
     pub series: Vec<Series>,
+    /// Another machine's, dashed in the colours of the series that they are called like.
+    pub beside: Vec<Series>,
+    /// Whose the series are and whose those beside them, if there are any.
+    pub whose: Option<(String, String)>,
     /// Modelled curves, all in the model's colour; models with the same label are
     /// dashed alike and labelled once.
     pub models: Vec<Series>,
@@ -112,6 +118,8 @@ pub struct Bars {
     pub groups: Vec<Group>,
     /// Vertical lines.
     pub references: Vec<Reference>,
+    /// Whose the bars are and whose the values marked on them, if there are any.
+    pub whose: Option<(String, String)>,
 }
 
 /// Bars under one heading.
@@ -138,6 +146,8 @@ pub struct Bar {
     pub hover: String,
     /// Colour, counted from 0 (`--chart-1`); six in turn.
     pub color: usize,
+    /// What another machine has, a mark across the bar.
+    pub beside: Option<f64>,
 }
 
 /// Coloured cells, in columns and rows.

@@ -23,7 +23,7 @@ pub(super) const INFALLIBLE: &str = "a string takes every shape";
 pub(super) struct Pen(usize);
 
 /// CSS variable (`--chart-NAME`), fallback colour, dash pattern in quarter pixels.
-const PENS: [(&str, &str, &str); 14] = [
+const PENS: [(&str, &str, &str); 21] = [
     ("ink", "#1a1a1a", ""),
     ("muted", "#595959", ""),
     ("grid", "#dedede", ""),
@@ -38,6 +38,13 @@ const PENS: [(&str, &str, &str); 14] = [
     ("4", "#b02a86", ""),
     ("5", "#5c4200", ""),
     ("6", "#43329b", ""),
+    ("1", "#0065b4", "16 12"),
+    ("2", "#ad3b00", "16 12"),
+    ("3", "#005247", "16 12"),
+    ("4", "#b02a86", "16 12"),
+    ("5", "#5c4200", "16 12"),
+    ("6", "#43329b", "16 12"),
+    ("ink", "#1a1a1a", "16 12"),
 ];
 
 impl Pen {
@@ -46,6 +53,8 @@ impl Pen {
     pub(super) const GRID: Pen = Pen(2);
     pub(super) const PEAK: Pen = Pen(3);
     pub(super) const CLAIM: Pen = Pen(4);
+    /// In the key: another machine's.
+    pub(super) const BESIDE: Pen = Pen(20);
 
     /// The `n`th model: one colour, three dash patterns in turn.
     pub(super) fn model(n: usize) -> Pen {
@@ -57,13 +66,19 @@ impl Pen {
         Pen(8 + n % 6)
     }
 
+    /// What another machine has of the `n`th series.
+    pub(super) const fn beside(n: usize) -> Pen {
+        Pen(14 + n % 6)
+    }
+
     /// The width of its lines in a chart.
     pub(super) fn width(self) -> f64 {
         match self {
             Pen::PEAK => 1.0,
             Pen::CLAIM => 1.25,
             Pen(..8) => 1.5,
-            Pen(_) => 2.0,
+            Pen(..14) => 2.0,
+            Pen(_) => 1.25,
         }
     }
 

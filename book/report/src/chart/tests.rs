@@ -38,6 +38,8 @@ fn lines(
         x: axis("Bytes", Scale::Log2, Unit::Bytes),
         y: axis("Effective bandwidth", y, Unit::Bandwidth),
         series,
+        beside: vec![],
+        whose: None,
         models,
         references,
         marks: vec![],
@@ -53,12 +55,13 @@ fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
         high: value * 1.1,
         hover: format!("{label}: {value}"),
         color: n,
+        beside: None,
     };
     let bars = labels.iter().zip(values).enumerate().map(bar).collect();
     let group = |label: &str, bars| Group { label: label.to_owned(), bars };
     let groups = vec![group("4,096²", bars), group("", Vec::new())];
     let value = axis("Effective bandwidth", Scale::Linear, Unit::Bandwidth);
-    figure(Form::Bars(Bars { value, groups, references }))
+    figure(Form::Bars(Bars { value, groups, references, whose: None }))
 }
 
 /// `value(row, column)` in every cell.
@@ -171,6 +174,8 @@ fn memory(panels: &[&str], readings: &[(f64, f64)]) -> Figure {
                 series("used", readings),
                 series("reserved by the pool", &[(0.0, 2e9), (3e-3, 3e9)]),
             ],
+            beside: vec![],
+            whose: None,
             models: vec![],
             references: vec![reference("Cap", 4e9, ReferenceKind::Peak)],
             marks: vec![],

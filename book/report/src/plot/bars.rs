@@ -58,7 +58,8 @@ impl Block {
                 };
                 let (value, (low, high)) = (estimate.value, estimate.ends());
                 let (label, hover) = (name.clone(), format!("{name}: {words}"));
-                bars.push(Bar { label, value, low, high, hover, color });
+                let beside = None;
+                bars.push(Bar { label, value, low, high, hover, color, beside });
             }
             groups.push(chart::Group { label: group.label, bars });
         }
@@ -67,6 +68,6 @@ impl Block {
         }
         let Values { of, scale, .. } = &self.y;
         let references = plot.references(&self.references, &of.unit(), *scale)?;
-        Ok(Bars { value: self.y.axis(), groups, references })
+        Ok(Bars { value: self.y.axis(), groups, references, whose: None })
     }
 }

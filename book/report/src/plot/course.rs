@@ -163,6 +163,8 @@ impl Memory {
                 x: time(&None),
                 y: Axis { label, scale, unit },
                 series: drawn.iter().map(|name| series(m, name)).collect(),
+                beside: vec![],
+                whose: None,
                 models: vec![],
                 references: plot.references(references, &Unit::Bytes, scale)?,
                 marks: vec![],

@@ -105,7 +105,8 @@ impl Block {
         let Values { of, scale, .. } = &self.y;
         let references = plot.references(&self.references, &of.unit(), *scale)?;
         let (y, marks) = (self.y.axis(), self.marks(plot)?);
-        Ok(Lines { x, y, series, models, references, marks, steps: false })
+        let (beside, whose, steps) = (vec![], None, false);
+        Ok(Lines { x, y, series, beside, whose, models, references, marks, steps })
     }
 
     fn x_unit(&self) -> Unit {
