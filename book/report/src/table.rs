@@ -46,6 +46,9 @@ pub struct Block {
     caption: String,
 }
 
+/// Stands for the precision of a number that is a range.
+const RANGE: &str = "range";
+
 /// Stands behind what is faster than it can be.
 const ABOVE: &str = " ▲";
 
@@ -414,6 +417,8 @@ impl Block {
                     });
                 }
                 match (timed, cells.last_mut()) {
+                    (true, Some(_))
+                        if self.columns_by.is_some() && precision == RANGE => {}
                     (true, Some(cell)) if self.columns_by.is_some() => {
                         cell.text += &format!(" ± {precision}");
                     }
@@ -495,7 +500,7 @@ pub(crate) fn body(rows: &[Row]) -> String {
 /// where the number is a range.
 fn half_width(m: &Measurement, estimate: &Estimate) -> String {
     if estimate.is_range() {
-        return "range".to_owned();
+        return RANGE.to_owned();
     }
     let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);
     match estimate.runs == 1 && few {
