@@ -1,5 +1,6 @@
 //! Rank 0: gathers the ranks, says what all do next, and listens to each.
 
+use std::io::{self, ErrorKind, Read};
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
 };
@@ -14,11 +15,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::wire::{Ear, PROTOCOL, ToConductor, ToFollower, Who, say, silence};
-use crate::{Card, Error, Launched, Place};
+use crate::wire::{
+    Ear, LONGEST, PROTOCOL, ToConductor, ToFollower, Who, say, silence,
+};
+use crate::{Card, Error, Launched, Place, SECRET_VARIABLE};
 
 /// A connection that does not introduce itself within this time is not one of ours.
 const INTRODUCTION: Duration = Duration::from_secs(5);
+/// So many of them are heard at a time; the others wait for their turn.
+const VISITORS: usize = 64;
 
 /// How long rank 0 still tells those who come why they need not have come.
 const LATECOMERS: Duration = Duration::from_secs(1);
@@ -48,10 +53,18 @@ struct Member {
     answered: AtomicUsize,
 }
 
+/// A connection that has not said yet who it is.
+struct Visitor {
+    stream: TcpStream,
+    heard: Vec<u8>,
+    since: Instant,
+}
+
 /// A rank that has come and was not yet looked at.
 struct Arrival {
     who: Who,
     protocol: String,
+    secret: Option<String>,
     ranks: usize,
     card: Result<Card, String>,
     stream: TcpStream,
@@ -344,25 +357,25 @@ fn fill(
     let broken = |e| Error::new(format!("the port at which the ranks meet: {e}"));
     listener.set_nonblocking(true).map_err(broken)?;
     let mut deadline = Instant::now() + patience;
-    let mut failed = None;
-    let (sender, arrivals) = channel();
+    let (mut failed, mut visitors) = (None, vec![]);
     while came.iter().any(Option::is_none) && Instant::now() < deadline {
-        match listener.accept() {
-            Ok((stream, _)) => {
-                let sender = sender.clone();
-                thread::spawn(move || {
-                    // A stranger's connection is closed again.
-                    if let Ok(arrival) = introduce(stream) {
-                        let _ = sender.send(arrival); // nobody waits for it any more
-                    }
-                });
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(e) => return Err(broken(e)),
+        // What is wrong with one connection does not matter to the others.
+        while visitors.len() < VISITORS
+            && let Ok((stream, _)) = listener.accept()
+        {
+            visitors.extend(Visitor::new(stream).ok());
         }
-        let arrival = arrivals.recv_timeout(Duration::from_millis(2));
-        let wrong =
-            arrival.ok().and_then(|arrival| admit(came, place, arrival).err());
+        let mut wrong = None;
+        for mut visitor in std::mem::take(&mut visitors) {
+            match visitor.introduced() {
+                Ok(None) => visitors.push(visitor),
+                Ok(Some(arrival)) => {
+                    wrong = admit(came, place, arrival).err().or(wrong)
+                }
+                Err(_) => {} // a stranger's connection is closed again
+            }
+        }
+        thread::sleep(Duration::from_millis(2));
         let ended = launched.ended().map(|(rank, how)| {
             Error::new(format!("rank {rank} ended before all had come: {how}"))
         });
@@ -382,18 +395,43 @@ fn fill(
     }
 }
 
-/// Hears who has connected.
-fn introduce(stream: TcpStream) -> std::io::Result<Arrival> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(INTRODUCTION))?;
-    stream.set_write_timeout(Some(INTRODUCTION))?;
-    let mut ear = Ear::new(stream.try_clone()?);
-    match ear.hear()? {
-        ToConductor::Hello { protocol, who, ranks, card } => {
-            Ok(Arrival { who, protocol, ranks, card, stream, ear })
+impl Visitor {
+    fn new(stream: TcpStream) -> io::Result<Visitor> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Visitor { stream, heard: vec![], since: Instant::now() })
+    }
+
+    /// Who it is, once it has said so; an error if it is not one of ours.
+    fn introduced(&mut self) -> io::Result<Option<Arrival>> {
+        let mut part = [0; 4096];
+        loop {
+            match self.stream.read(&mut part) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => self.heard.extend(&part[..bytes]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+            if self.heard.len() > LONGEST {
+                return Err(ErrorKind::InvalidData.into());
+            }
         }
-        _ => Err(std::io::ErrorKind::InvalidData.into()),
+        if self.heard.last() != Some(&b'\n') {
+            return match self.since.elapsed() < INTRODUCTION {
+                true => Ok(None),
+                false => Err(ErrorKind::TimedOut.into()),
+            };
+        }
+        let ToConductor::Hello { protocol, secret, who, ranks, card } =
+            serde_json::from_slice(&self.heard)?
+        else {
+            return Err(ErrorKind::InvalidData.into());
+        };
+        let stream = self.stream.try_clone()?;
+        stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(INTRODUCTION))?;
+        let ear = Ear::new(stream.try_clone()?);
+        Ok(Some(Arrival { who, protocol, secret, ranks, card, stream, ear }))
     }
 }
 
@@ -410,6 +448,14 @@ fn admit(
         let _ = say(&Mutex::new(arrival.stream), &ToFollower::Stop(why.clone()));
         Err(Error::new(why))
     };
+    if arrival.secret != place.secret {
+        let why = format!(
+            "{who} does not have the secret of rank 0: {SECRET_VARIABLE} must be the same \
+             for all ranks"
+        );
+        let _ = turn_away(arrival, why); // it may be a stranger, who spoils nothing
+        return Ok(());
+    }
     let difference = if arrival.protocol != PROTOCOL {
         Some(format!(
             "speaks `{}`, and rank 0 speaks `{PROTOCOL}`",

@@ -47,6 +47,7 @@ impl Follower {
         let stream = Arc::new(Mutex::new(stream));
         let hello = ToConductor::Hello {
             protocol: PROTOCOL.to_owned(),
+            secret: place.secret.clone(),
             who: Who::me(place.rank),
             ranks: place.ranks,
             card,

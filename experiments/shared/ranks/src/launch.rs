@@ -1,5 +1,6 @@
 //! The smallest launcher: the same program again, on this host.
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::Place;
+use crate::{Place, SECRET_VARIABLE};
 
 /// How long a rank may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
@@ -19,6 +20,12 @@ pub fn program() -> std::io::Result<PathBuf> {
         true => Ok("/proc/self/exe".into()),
         false => std::env::current_exe(),
     }
+}
+
+/// What nobody guesses: hashes with keys that the standard library gets from the system.
+fn secret() -> String {
+    let half = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", half(), half())
 }
 
 /// The other ranks, started by rank 0 on its own host; none if a launcher started them. They
@@ -33,7 +40,15 @@ impl Launched {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let host = Ipv4Addr::LOCALHOST.to_string();
-        let place = Place { rank: 0, local_rank: 0, ranks, host, port };
+        let secret = secret();
+        let place = Place {
+            rank: 0,
+            local_rank: 0,
+            ranks,
+            host,
+            port,
+            secret: Some(secret.clone()),
+        };
         let mut launched = Launched::default();
         for rank in 1..ranks {
             let mut command = Command::new(program()?);
@@ -43,7 +58,8 @@ impl Launched {
                 .env("LOCAL_RANK", rank.to_string())
                 .env("WORLD_SIZE", ranks.to_string())
                 .env("MASTER_ADDR", &place.host)
-                .env("MASTER_PORT", port.to_string());
+                .env("MASTER_PORT", port.to_string())
+                .env(SECRET_VARIABLE, &secret); // which other users cannot read
             let child = command.spawn();
             launched
                 .0

@@ -10,6 +10,7 @@
 //!
 //! | what happens | who notices | by |
 //! |---|---|---|
+//! | a stranger connects | rank 0 | the missing secret ([`SECRET_VARIABLE`]) |
 //! | a rank never comes | rank 0 | the time-out of [`Conductor::gather`] |
 //! | other program, other versions, same GPU | rank 0 | comparing the [`Card`]s |
 //! | a process dies | whoever is connected to it | the closed connection |
@@ -40,6 +41,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The environment variable that says how many seconds ranks wait for one another.
 pub const PATIENCE_VARIABLE: &str = "WORKBOOK_PATIENCE";
+
+/// The environment variable with the secret by which the ranks of a run know each other:
+/// whoever connects without it is turned away, and no matter. Rank 0 makes one for the ranks
+/// that it starts itself; a launcher passes on what the user has set. Without it anybody who
+/// reaches the port can be taken for a rank.
+pub const SECRET_VARIABLE: &str = "WORKBOOK_SECRET";
 
 /// How long ranks wait for one another: for a rank to come, to give a sign of life, to
 /// answer. `WORKBOOK_PATIENCE` in seconds, or [`PATIENCE`].

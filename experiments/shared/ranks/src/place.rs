@@ -1,6 +1,6 @@
 //! Which rank this process is, from the environment that its launcher made.
 
-use crate::Error;
+use crate::{Error, SECRET_VARIABLE};
 
 /// What started this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Place {
     pub host: String,
     /// The port there.
     pub port: u16,
+    /// What the ranks of this run know each other by, if it has something.
+    pub secret: Option<String>,
 }
 
 // ANCHOR: variables
@@ -179,7 +181,8 @@ impl Place {
             _ if taken => port + 1,
             _ => port,
         };
-        Ok(Some(Place { rank, local_rank, ranks, host, port }))
+        let secret = get(SECRET_VARIABLE);
+        Ok(Some(Place { rank, local_rank, ranks, host, port, secret }))
     }
 }
 
@@ -243,6 +246,8 @@ mod tests {
         // Its own store listens there, so that the ranks meet at the next port.
         let stored = format!("{TORCHRUN} TORCHELASTIC_USE_AGENT_STORE=True");
         assert_eq!(place(&stored).1, "gpu07:29401");
+        let secret = format!("{TORCHRUN} {SECRET_VARIABLE}=x");
+        assert_eq!(read(&secret).unwrap().unwrap().secret.as_deref(), Some("x"));
         // Inside a Slurm job it is torchrun that counts.
         let inside =
             format!("SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 {TORCHRUN}");

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Changes with the messages.
-pub(crate) const PROTOCOL: &str = "ranks 1";
+pub(crate) const PROTOCOL: &str = "ranks 2";
 
-/// A longer line is not one of ours.
-const LONGEST: u64 = 64 << 10;
+/// A longer line, in bytes, is not one of ours.
+pub(crate) const LONGEST: usize = 64 << 10;
 
 /// What a rank shows when it comes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,8 @@ impl std::fmt::Display for Who {
 pub(crate) enum ToConductor {
     Hello {
         protocol: String,
+        /// What the ranks of this run know each other by.
+        secret: Option<String>,
         who: Who,
         ranks: usize,
         /// Or the reason for which it cannot take part.
@@ -103,7 +105,7 @@ impl Ear {
     /// `WouldBlock` or `TimedOut` if it was silent for the stream's time-out.
     pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> io::Result<T> {
         let mut line = vec![];
-        self.0.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+        self.0.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line)?;
         if line.last() != Some(&b'\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_hours(1);
 fn place(listener: &TcpListener, rank: usize, ranks: usize) -> Place {
     let port = listener.local_addr().unwrap().port();
     let host = "127.0.0.1".to_owned();
-    Place { rank, local_rank: rank, ranks, host, port }
+    Place { rank, local_rank: rank, ranks, host, port, secret: None }
 }
 
 fn listener() -> TcpListener {
@@ -180,6 +180,44 @@ fn a_stranger_at_the_port_disturbs_nobody() {
     drop((silent, chatty));
 }
 
+/// Strangers who speak as ranks do, and more of them than are heard at a time.
+#[test]
+fn nobody_is_a_rank_without_the_secret() {
+    let listener = listener();
+    let address = listener.local_addr().unwrap();
+    let silent: Vec<_> =
+        (0..80).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let known = |rank| {
+        let secret = Some("of this run".to_owned());
+        Place { secret, ..place(&listener, rank, 2) }
+    };
+    let [here, there] = [known(0), known(1)];
+    let forged = ["a guess", "", "of this run, or not"].map(|guess| {
+        let secret = (!guess.is_empty()).then(|| guess.to_owned());
+        let there = Place { secret, ..there.clone() };
+        thread::spawn(move || {
+            let joined = Follower::join(&there, Ok(card(0, &[])), LONG, |_| {});
+            joined.err().unwrap().to_string()
+        })
+    });
+    let conductor = thread::spawn(move || {
+        let launched = Launched::default();
+        let met =
+            Conductor::gather(&here, listener, launched, card(0, &[]), LONG, |_| {});
+        let mut team = met.unwrap();
+        assert_eq!(team.order(&7, |order| Ok(*order)).unwrap(), [7, 7]);
+        team.end();
+    });
+    for told in forged {
+        let told = told.join().unwrap();
+        assert!(told.contains("does not have the secret of rank 0"), "{told}");
+    }
+    let joined = Follower::join(&there, Ok(card(1, &[])), LONG, |_| {});
+    joined.unwrap().follow(|order: &u32| Ok(*order)).unwrap();
+    conductor.join().unwrap();
+    drop(silent);
+}
+
 #[test]
 fn a_host_by_its_name_is_reached_from_others() {
     // `127.1` stands for a name that /etc/hosts gives a loopback address.
@@ -192,6 +230,7 @@ fn a_host_by_its_name_is_reached_from_others() {
             ranks: 2,
             host: host.to_owned(),
             port: 0,
+            secret: None,
         };
         let listens = Conductor::listen(&place).unwrap().local_addr().unwrap().ip();
         assert_eq!(listens.is_loopback(), loopback, "{host}: {listens}");
