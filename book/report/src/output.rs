@@ -1,17 +1,19 @@
 //! Where the finished book goes: it is built beside that place and then put there in one
-//! step, and nothing is removed that no build made.
+//! step, and nothing is removed that is not as a build made it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use record::file::visible;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
-/// The file in a finished book that lists all others.
+/// The file in a finished book that lists all others, with their hashes as `sha256sum` does.
 const LIST: &str = ".made-by-cargo-workbook";
 
 /// What the folder of a book that is being built begins with.
@@ -77,8 +79,8 @@ impl Output {
         let (new, old) = (self.building(), self.folder.path().join("old"));
         let mut list = String::new();
         for file in files(&new)? {
-            list += &file.display().to_string().replace(MAIN_SEPARATOR, "/");
-            list += "\n";
+            let hash = hash(&new.join(&file))?.unwrap_or_default();
+            list += &format!("{hash}  {}\n", name(&file));
         }
         std::fs::write(new.join(LIST), list)
             .with_context(|| new.display().to_string())?;
@@ -113,7 +115,7 @@ fn tidy(folder: &Path) {
     }
 }
 
-/// Whether every file at the place is one that a build made, or the place the workbook's own.
+/// Whether every file at the place is as a build made it, or the place the workbook's own.
 fn check(place: &Path, own: bool) -> Result<()> {
     if own || !place.exists() {
         return Ok(());
@@ -122,17 +124,38 @@ fn check(place: &Path, own: bool) -> Result<()> {
         bail!("{} is not a folder", place.display());
     }
     let list = record::file::read_small(&place.join(LIST)).unwrap_or_default();
-    let made: BTreeSet<_> = list.lines().chain([LIST]).map(Path::new).collect();
-    let found = files(place)?;
-    if let Some(other) = found.iter().find(|file| !made.contains(file.as_path())) {
-        bail!(
-            "{} holds a file that is not of a book built here, {}, and building there \
-             would remove it; choose a new folder",
-            place.display(),
-            other.display()
-        );
+    let made = list.lines().filter_map(|line| line.split_once("  "));
+    let made: BTreeMap<&str, &str> = made.map(|(hash, name)| (name, hash)).collect();
+    for file in files(place)? {
+        let is_made = match made.get(&*name(&file)) {
+            Some(listed) => hash(&place.join(&file))?.as_deref() == Some(listed),
+            None => file == Path::new(LIST),
+        };
+        if !is_made {
+            bail!(
+                "{} holds a file that is not as a build here made it, {}, and building there \
+                 would remove it; choose a new folder",
+                place.display(),
+                visible(&file.display().to_string())
+            );
+        }
     }
     Ok(())
+}
+
+/// What the list calls a file, on every system.
+fn name(file: &Path) -> String {
+    file.display().to_string().replace(MAIN_SEPARATOR, "/")
+}
+
+/// The hash of what a file holds; none of a link and the like, which no build makes.
+fn hash(path: &Path) -> Result<Option<String>> {
+    let named = || path.display().to_string();
+    if !path.symlink_metadata().with_context(named)?.is_file() {
+        return Ok(None);
+    }
+    let hash = Sha256::digest(std::fs::read(path).with_context(named)?);
+    Ok(Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
 /// What lies below the folder and is no folder, by its path from there, sorted.

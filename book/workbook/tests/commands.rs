@@ -533,8 +533,16 @@ fn output_never_removes_what_is_not_a_book() {
     checkout.write("public/thesis.html", "years");
     checkout.run("build --output mixed").succeeds();
     checkout.write("mixed/access-patterns/thesis.html", "years");
+    // A list that names what no build made; and a page of a book that was edited since.
+    checkout.write("forged/thesis.html", "years");
+    checkout.write("forged/.made-by-cargo-workbook", "  thesis.html\n");
+    checkout.run("build --output edited").succeeds();
+    checkout.write("edited/errata.html", "my notes");
     std::os::unix::fs::symlink("precious", checkout.path("link")).unwrap();
-    for folder in ["precious", ".", "book", "book/src", "public", "mixed", "link"] {
+    for folder in [
+        "precious", ".", "book", "book/src", "public", "mixed", "forged", "edited",
+        "link",
+    ] {
         let before = contents(&checkout.path(""));
         let ended = checkout.run(&format!("build --output {folder}"));
         assert!(
@@ -542,7 +550,10 @@ fn output_never_removes_what_is_not_a_book() {
             "--output {folder} changed or removed files:\n{ended}"
         );
         let path = checkout.path(folder).canonicalize().unwrap();
-        ended.refuses(&[&path.display().to_string(), "is not of a book built here"]);
+        ended.refuses(&[
+            &path.display().to_string(),
+            "is not as a build here made it",
+        ]);
     }
     // The default folder is the workbook's own, unless it is a link to somebody's.
     fs::rename(checkout.path("link"), checkout.path("book/html")).unwrap();
