@@ -42,6 +42,7 @@ mod watch_memory;
 #[command(
     name = "cargo workbook",
     bin_name = "cargo workbook",
+    version,
     about = "The GPU Memory Workbook: measure this machine, redraw the book",
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
 )]

@@ -55,6 +55,9 @@ pub struct Options {
     /// Print the record as JSON on standard output (the table goes to standard error)
     #[arg(long)]
     pub json: bool,
+    /// Print the name and the revision of the sources
+    #[arg(long, short = 'V')]
+    pub version: bool,
 }
 
 fn machine_name(name: &str) -> Result<String, String> {

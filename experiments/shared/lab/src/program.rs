@@ -14,6 +14,7 @@ use crate::options::{CANNOT_RUN, CannotRun, FAILED, Options, RECORDED};
 use crate::place;
 use crate::session::Lab;
 use crate::terminal::Table;
+use crate::workspace;
 use anyhow::{Result, bail};
 use record::file::visible_lines;
 
@@ -33,6 +34,10 @@ pub fn run(
         .try_get_matches()
         .and_then(|matches| Options::from_arg_matches(&matches));
     let options = options.unwrap_or_else(|e| e.exit());
+    if options.version {
+        Table::new(false).line(&workspace::version(name));
+        return ExitCode::from(RECORDED);
+    }
     let conducted = conduct(name, kernel, options, experiment);
     let Err(e) = conducted else { return ExitCode::from(RECORDED) };
     let Some(why) = e.downcast_ref::<CannotRun>() else {

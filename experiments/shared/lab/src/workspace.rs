@@ -105,6 +105,18 @@ fn command(mut arguments: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
+/// A program's name and what it was made from: `coalescing 0.1.0, revision 1ee1bb9, edited`.
+pub(crate) fn version(name: &str) -> String {
+    let version = format!("{name} {}", env!("CARGO_PKG_VERSION"));
+    match revision() {
+        (None, _) => format!("{version}, revision unknown"),
+        (Some(revision), Some(true)) => {
+            format!("{version}, revision {revision}, edited")
+        }
+        (Some(revision), _) => format!("{version}, revision {revision}"),
+    }
+}
+
 /// Git revision of the sources and whether they were changed since. A packed binary is
 /// told by its runner (`WORKBOOK_REVISION`, `WORKBOOK_DIRTY`), a checkout asks git.
 /// What an experiment or a redraw writes does not make sources dirty.

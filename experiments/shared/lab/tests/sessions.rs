@@ -489,6 +489,7 @@ fn help_is_the_same_for_all_but_for_name_and_question() {
             "--emulate",
             "--replace",
             "--json",
+            "-V, --version",
             "-h, --help",
             "0 recorded",
             "1 failed",
@@ -505,6 +506,28 @@ fn help_is_the_same_for_all_but_for_name_and_question() {
     });
     assert_eq!(help[0], help[1]);
     assert_eq!(help[0], help[2]);
+}
+
+#[test]
+fn every_experiment_tells_its_version() {
+    let desk = Desk::new();
+    for experiment in EXPERIMENTS {
+        let version = |settings: &[(&str, &str)]| {
+            let program = desk.program_elsewhere(experiment, "--version");
+            let program =
+                settings.iter().fold(program, |p, (name, value)| p.set(name, value));
+            let ended = program.run().with_code(0);
+            assert_eq!(ended.stderr, "");
+            ended.stdout
+        };
+        let start = format!("{experiment} {}", env!("CARGO_PKG_VERSION"));
+        assert_eq!(version(&[]), format!("{start}, revision unknown\n"));
+        let packed = [("WORKBOOK_REVISION", "1ee1bb9"), ("WORKBOOK_DIRTY", "1")];
+        let edited = format!("{start}, revision 1ee1bb9, edited\n");
+        assert_eq!(version(&packed), edited);
+        assert_eq!(version(&packed[..1]), edited.replace(", edited", ""));
+    }
+    assert!(desk.files().is_empty());
 }
 
 // ---- Runs that fail ----------------------------------------------------------------
