@@ -11,6 +11,8 @@ use record::file::{MAX_FILE_BYTES, check_name};
 use tar::Archive;
 use tempfile::TempDir;
 
+use crate::temporary;
+
 /// How large an archive may be when unpacked, and how many files it may have.
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_FILES: usize = 10_000;
@@ -21,8 +23,7 @@ const MAX_FILES: usize = 10_000;
 pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;
-    let folder = tempfile::Builder::new().prefix("workbook-import-").tempdir();
-    let folder = folder.context("the records cannot be unpacked anywhere")?;
+    let folder = temporary::folder()?;
     let mut archive = Archive::new(GzDecoder::new(file).take(MAX_BYTES));
     let entries = archive.entries().with_context(|| name.clone())?;
     for (number, entry) in entries.enumerate() {

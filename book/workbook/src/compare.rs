@@ -13,6 +13,7 @@ use report::compare::{Case, Comparison, Experiment, Outcome, Side, compare};
 use serde::Serialize;
 use tempfile::TempDir;
 
+use crate::temporary;
 use crate::terminal::say;
 
 /// Something became slower, and the threshold was given.
@@ -108,7 +109,7 @@ fn side(root: &Path, text: &str, folders: &mut Vec<TempDir>) -> Result<Side> {
     let results = match revision {
         None => root.join("results"),
         Some(revision) => {
-            let folder = tempfile::tempdir()?;
+            let folder = temporary::folder()?;
             check_out(root, revision, machine, folder.path())?;
             let results = folder.path().to_owned();
             folders.push(folder);

@@ -1,6 +1,7 @@
 //! `cargo workbook doctor`: what this machine has, and what can run here and why.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
 use cudarc::driver::{result, sys};
@@ -10,6 +11,7 @@ use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
 use record::{Machine, units};
 
+use crate::temporary;
 use crate::terminal::say;
 
 /// Room for what a line is about, and what is before its text.
@@ -34,6 +36,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     compilers();
     host();
+    programs();
     say!();
     // Experiments of which the same is to be said share a line.
     let mut verdicts: Vec<(Result<&str, String>, Vec<String>)> = vec![];
@@ -183,6 +186,25 @@ fn host() {
         units::bytes(system.available_memory())
     );
     line(system.available_memory() > 4 << 30, "host", &text);
+}
+
+/// What else commands need; it is missing on few machines.
+fn programs() {
+    let mut git = Command::new("git");
+    if git
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_err()
+    {
+        let text = "not found; without it everything runs, but records do not tell their \
+                    revision, and `compare` knows none";
+        line(false, "git", text);
+    }
+    if let Err(e) = temporary::folder() {
+        line(false, "temporary files", &format!("{e:#}"));
+    }
 }
 
 fn line(good: bool, what: &str, text: &str) {

@@ -12,6 +12,7 @@
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`sass`] | `sass`: where machine code differs from the PTX |
 //! | [`import`], [`archive`] | `import`: records that another machine made |
+//! | [`temporary`] | folders that go again |
 //! | [`terminal`] | what commands print |
 //! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
@@ -35,6 +36,7 @@ mod ptx;
 mod run;
 mod sass;
 mod serve;
+mod temporary;
 mod terminal;
 mod watch_memory;
 

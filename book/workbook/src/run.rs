@@ -219,7 +219,9 @@ fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     for experiment in experiments {
         command.args(["--package", &experiment.name]);
     }
-    if !command.status().context("cannot start cargo")?.success() {
+    let lacking = "cargo, which compiles the experiments, cannot be started; \
+                   https://rustup.rs installs it";
+    if !command.status().context(lacking)?.success() {
         bail!("the experiments do not compile (see above)");
     }
     Ok(())

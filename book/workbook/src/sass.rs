@@ -28,8 +28,8 @@ use lab::machine_code::{
 use lab::ptx::essence;
 use lab::{lessons, libraries};
 
-use crate::ptx;
 use crate::terminal::say;
+use crate::{ptx, temporary};
 
 /// The command that installs what it needs: 50 MB.
 const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps \
@@ -142,7 +142,7 @@ impl Compiler {
                 ptxas.display()
             );
         }
-        let folder = tempfile::tempdir().context("no temporary folder")?;
+        let folder = temporary::folder()?;
         Ok(Compiler { ptxas, nvdisasm, folder })
     }
 

@@ -321,6 +321,38 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
 }
 
 #[test]
+fn what_a_bare_machine_lacks_is_told_in_a_line() {
+    let checkout = Checkout::new();
+    let bare = |arguments: &str| {
+        let mut command = checkout.command(arguments);
+        let nothing = checkout.path("nothing");
+        Ended::of(
+            command.env_clear().env("PATH", nothing).env("TMPDIR", "/nonexistent"),
+        )
+    };
+    bare("list").succeeds();
+    bare("build").succeeds();
+    let folder = "no temporary folder can be made in /nonexistent; set TMPDIR";
+    let doctor = bare("doctor");
+    for line in
+        ["-- git             not found", "-- temporary files no temporary folder"]
+    {
+        assert!(doctor.succeeds().contains(line), "no {line:?} in {doctor}");
+    }
+    for (arguments, line) in [
+        ("compare HEAD:h200 h200/host-a", folder),
+        (
+            "run coalescing --emulate",
+            "cargo, which compiles the experiments, cannot be started",
+        ),
+    ] {
+        let ended = bare(arguments);
+        ended.refuses(&[line]);
+        assert_eq!(ended.fails(1).lines().count(), 1, "{ended}");
+    }
+}
+
+#[test]
 fn memory_cannot_be_watched_without_a_gpu() {
     let checkout = Checkout::new();
     for arguments in ["watch-memory", "watch-memory --count 1 --json --device 0"] {
