@@ -1,0 +1,131 @@
+//! The whole book for machines unlike the references: their records are the reference's, with
+//! other times. What the pages say of numbers is a condition, which has to be tried there, and
+//! what is not so there must not be said of them.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "support/checkout.rs"]
+#[allow(dead_code, reason = "each test takes a part")]
+mod checkout;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use checkout::Checkout;
+use serde_json::{Value, json};
+use walkdir::WalkDir;
+
+/// The runs of the reference machine whose records the others are made from; the newest, which
+/// lacks what was counted, last.
+const RUNS: [&str; 2] = ["results/h200", "results/h200/host-b"];
+
+/// The reference's records as of a machine with half the memory bandwidth and a link of PCI
+/// Express 4.0 in place of 5.0. `more` says how many times as long a case takes besides; it gets the
+/// number of the case.
+fn simulate(checkout: &Checkout, more: impl Fn(u64) -> f64) {
+    let mut number = 0;
+    let files = RUNS.map(|run| fs::read_dir(checkout.path(run)).unwrap());
+    for path in files.into_iter().flatten().map(|file| file.unwrap().path()) {
+        if path.is_dir() {
+            continue; // further runs
+        }
+        let mut record: Value =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        record["run"].as_object_mut().unwrap().remove("label");
+        record["machine"]["name"] = json!("simulated");
+        let gpu = &mut record["machine"]["gpus"][0];
+        gpu["name"] = json!("NVIDIA Simulated");
+        gpu["memory_bus_bits"] = json!(gpu["memory_bus_bits"].as_u64().unwrap() / 2);
+        for generation in ["generation", "max_generation"] {
+            gpu["pcie"][generation] = json!(4);
+        }
+        for m in record["measurements"].as_array_mut().unwrap() {
+            let bound = m["ceiling"] != "none";
+            number += 1;
+            let factor = if bound { 2.0 } else { 1.0 } * more(number);
+            for time in m["seconds"].as_array_mut().unwrap() {
+                *time = json!(factor * time.as_f64().unwrap());
+            }
+        }
+        let name = path.file_name().unwrap().to_str().unwrap();
+        checkout.write(&format!("results/simulated/{name}"), &record.to_string());
+    }
+}
+
+/// The pages of the book for that machine: path and HTML.
+fn book(checkout: &Checkout) -> BTreeMap<String, String> {
+    checkout.run("build --machine simulated").succeeds();
+    let html = checkout.path("book/html");
+    let files = WalkDir::new(&html).into_iter().map(Result::unwrap);
+    let pages = files.filter(|f| f.path().extension().is_some_and(|e| e == "html"));
+    let page = |file: walkdir::DirEntry| {
+        let name = file.path().strip_prefix(&html).unwrap().display().to_string();
+        (name, fs::read_to_string(file.path()).unwrap())
+    };
+    pages.map(page).collect()
+}
+
+/// How many sentences of the book are said of the references alone.
+fn elsewhere(pages: &BTreeMap<String, String>) -> usize {
+    let page = |html: &String| html.matches("class=\"elsewhere\"").count();
+    pages
+        .iter()
+        .filter(|(name, _)| *name != "print.html")
+        .map(|(_, h)| page(h))
+        .sum()
+}
+
+#[test]
+fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
+    let checkout = Checkout::new();
+    simulate(&checkout, |_| 1.0);
+    let pages = book(&checkout);
+    // It has measured what the pages on one GPU ask for, so each condition is tried on it, and
+    // no number of theirs is the reference's alone.
+    let of_one_gpu = pages.iter().filter(|(name, _)| {
+        let folder = name.split('/').next().unwrap_or_default();
+        let one = [
+            "access-patterns",
+            "host-memory",
+            "memory-pools",
+            "streams",
+            "transfers",
+        ];
+        one.contains(&folder)
+    });
+    let mut compared = 0;
+    for (name, html) in of_one_gpu {
+        let lacking = "<span class=\"beside\">H200:</span>";
+        assert!(!html.contains(lacking), "{name} takes a number from the H200");
+        compared += 1;
+    }
+    assert!(compared > 20, "{compared}");
+    // The chapter's row for its link judges it.
+    let scorecard = &pages["scorecard.html"];
+    let row = scorecard.split("<tr id=\"C01\"").nth(1).unwrap();
+    let row = row.split("</tr>").next().unwrap();
+    assert!(row.contains("claimed 25.0 GB/s"), "{row}");
+    // The page on it counts what the others say.
+    let account = &pages["this-machine.html"];
+    for part in ["Simulated (this machine)", "id=\"goals\"", "id=\"differences\""] {
+        assert!(account.contains(part), "no {part} in {account}");
+    }
+    let pcie = &pages["transfers/transfer-latency.html"];
+    assert!(pcie.contains("The link is PCI Express of generation"), "{pcie}");
+    assert!(elsewhere(&pages) > 0);
+}
+
+/// No case keeps its proportion to another: what is said of many pages is broken, and the book
+/// is built all the same.
+#[test]
+fn a_machine_on_which_nothing_is_as_expected_gets_a_book() {
+    let checkout = Checkout::new();
+    simulate(&checkout, |number| {
+        [0.1, 10.0, 1.0, 0.3, 3.0, 30.0, 0.03][number as usize % 7]
+    });
+    let broken = elsewhere(&book(&checkout));
+    assert!(
+        broken > 100,
+        "{broken} sentences of the book are said of the H200 alone"
+    );
+}
