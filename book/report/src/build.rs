@@ -21,6 +21,7 @@ use crate::links;
 use crate::output::Output;
 use crate::page::Page;
 use crate::records::{Records, Unused};
+use crate::this_machine::Account;
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -62,6 +63,8 @@ pub struct Built {
     pub unused: Vec<Unused>,
     /// What is wrong with records of that machine, which are left out.
     pub broken: Vec<String>,
+    /// What there is to say of it.
+    pub account: Option<Account>,
 }
 
 impl Options {
@@ -203,10 +206,12 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
         broken.into_iter().map(|problem| format!("{claims_name}: {problem}")),
     );
 
+    let account = Account::of(&records, &ledger, &pages);
     let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
-        let context = Context { records, ledger: &ledger, pages: &pages };
+        let (ledger, pages, account) = (&ledger, &pages, account.as_ref());
+        let context = Context { records, ledger, pages, account };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);
@@ -231,7 +236,8 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let machines = references.into_iter().chain(this_machine.clone()).collect();
     let (pages, unused) = (pages.len(), records.unused());
     let broken = records.broken.clone();
-    let built = Built { pages, this_machine, unused, broken, ..Built::default() };
+    let built =
+        Built { pages, this_machine, unused, broken, account, ..Built::default() };
     Ok(Expanded { built, pictures, machines, problems })
 }
 

@@ -305,7 +305,7 @@ pub struct Compared {
 
 impl Compared {
     /// What `test` makes of it.
-    fn verdict(&self, test: &Test) -> Both<Verdict> {
+    pub(crate) fn verdict(&self, test: &Test) -> Both<Verdict> {
         let Compared { measured: Quantity { unit, value, .. }, claimed } = self;
         let measured = value.clone().map(|measured| (measured, f64::NAN));
         let nothing = Estimate::exact(f64::NAN);

@@ -144,13 +144,8 @@ impl Case {
         };
         let values = both(&metric)?;
         let shares = both(&Metric::ShareOfPeak);
-        let parameters = a.1.parameters.iter();
-        let words = parameters.map(|(key, value)| match value.integer() {
-            Some(n) => format!(" {key}={}", Unit::of_name(key).print(n as f64)),
-            None => format!(" {value}"),
-        });
         Some(Case {
-            name: a.1.case.clone() + &words.collect::<String>(),
+            name: name_of(a.1),
             values,
             unit: metric.unit(),
             shares_of_peak: shares.map(|(a, b)| (a.value, b.value)),
@@ -175,6 +170,15 @@ impl Case {
             Outcome::Undecided
         }
     }
+}
+
+/// What a case is called: its name and its parameters.
+pub(crate) fn name_of(m: &Measurement) -> String {
+    let words = m.parameters.iter().map(|(key, value)| match value.integer() {
+        Some(n) => format!(" {key}={}", Unit::of_name(key).print(n as f64)),
+        None => format!(" {value}"),
+    });
+    m.case.clone() + &words.collect::<String>()
 }
 
 /// The ratio of two independent estimates of positive numbers: the squares of their errors add

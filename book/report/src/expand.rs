@@ -9,7 +9,8 @@ use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Here, Records};
-use crate::{condition, html, includes, provenance, scorecard, this_machine};
+use crate::this_machine::{self, Account};
+use crate::{condition, html, includes, provenance, scorecard};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct Context<'a> {
     pub ledger: &'a Ledger,
     /// Every page of the book.
     pub pages: &'a [Page],
+    /// What there is to say of the reader's machine, if it measured anything.
+    pub account: Option<&'a Account>,
 }
 
 /// Finds the directives of `text` and evaluates its quantities; also what is wrong with
@@ -64,6 +67,7 @@ pub fn read(
         axes: BTreeMap::new(),
         verdicts: BTreeSet::new(),
         sections: BTreeSet::new(),
+        goals: vec![],
     };
     let mut directives = vec![];
     let mut first = None; // the first block of quantities
@@ -77,6 +81,7 @@ pub fn read(
                 Directive::Chart(block) => {
                     page.axes.insert(block.id.clone(), block.axis());
                 }
+                Directive::Goals(block) => page.goals.push(block.clone()),
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
                 Directive::Scorecard(section) => {
                     page.sections.insert(section.clone());
@@ -165,7 +170,7 @@ impl Text {
         open: &mut Option<Both<bool>>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, ledger, pages } = context;
+        let Context { records, ledger, pages, account } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
@@ -196,7 +201,9 @@ impl Text {
             Directive::Scorecard(section) => {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
-            Directive::ThisMachine => this_machine::expand(ledger, records, &root),
+            Directive::ThisMachine => {
+                this_machine::html(*account, ledger, records, &root)?
+            }
             Directive::Errata => scorecard::errata(ledger, &root)?,
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Chart(block) => {

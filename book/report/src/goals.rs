@@ -24,7 +24,7 @@ use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Alike, Both, Records};
+use crate::records::{Alike, Both, Here, Records};
 
 /// A `goals` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,8 +36,10 @@ pub struct Block {
 
 /// What became of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+pub enum Outcome {
+    /// It is reached, wherever in its interval the number is.
     Met,
+    /// It is not, likewise.
     Missed,
     /// Its runs differ too much to say.
     Undecided,
@@ -62,6 +64,28 @@ pub(crate) struct Goal {
     ceiling: String,
     /// What keeps it from the ceiling, and how that is known.
     limit: String,
+}
+
+/// A goal's quantity, what it is to be, and whether it is.
+struct Judged<'p> {
+    required: String,
+    outcome: Both<Outcome>,
+    quantity: &'p Quantity,
+}
+
+/// A goal on the reader's machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalHere {
+    /// What was to be reached.
+    pub what: String,
+    /// The file, in the finished book, of the page that explains it.
+    pub page: String,
+    /// What was.
+    pub achieved: String,
+    /// What it was to be.
+    pub required: String,
+    /// Whether it is.
+    pub outcome: Outcome,
 }
 
 impl Block {
@@ -105,6 +129,12 @@ impl Block {
             counts.collect::<Vec<_>>().join(", "),
         ))
     }
+
+    /// Those of its goals for which the reader's machine has a number, and how many there are.
+    pub fn here(&self, page: &Page, pages: &[Page]) -> (Vec<GoalHere>, usize) {
+        let here = self.goals.iter().filter_map(|goal| goal.here(page, pages));
+        (here.collect(), self.goals.len())
+    }
 }
 
 impl Goal {
@@ -121,6 +151,28 @@ impl Goal {
         Ok((bound, least))
     }
 
+    /// What is required, in words, and whether it is achieved; the quantity is `page`'s.
+    fn judge<'p>(&self, page: &'p Page) -> Result<Judged<'p>, String> {
+        let (quantity, scale) =
+            page.quantities.in_unit(&self.achieved, &self.unit)?;
+        let (bound, least) = self.bound()?;
+        let required = bound * scale;
+        let outcome = |achieved: Estimate| Outcome::of(&achieved, required, least);
+        let at_most = if least { "" } else { "at most " };
+        Ok(Judged {
+            required: format!("{at_most}{}", quantity.unit.print(required)),
+            outcome: quantity.value.clone().map(outcome),
+            quantity,
+        })
+    }
+
+    /// The page that explains it.
+    fn explained<'p>(&self, pages: &'p [Page]) -> Result<&'p Page, String> {
+        find(pages, &self.page).ok_or_else(|| {
+            format!("there is no page `{}.md` in the book", self.page)
+        })
+    }
+
     /// Two rows, and whether the goal is met: a row of numbers, and one of sentences,
     /// which need the table's whole width.
     fn expand(
@@ -130,30 +182,36 @@ impl Goal {
         pages: &[Page],
         root: &str,
     ) -> Result<(String, Both<Outcome>), String> {
-        let (Quantity { unit, value, .. }, scale) =
-            page.quantities.in_unit(&self.achieved, &self.unit)?;
-        let (bound, least) = self.bound()?;
-        let required = bound * scale;
-        let verdict =
-            value.clone().map(|achieved| Outcome::of(&achieved, required, least));
-        let at_most = if least { "" } else { "at most " };
+        let Judged { required, outcome, .. } = self.judge(page)?;
         let ceiling = page.quantities.prose(&self.ceiling, records)?;
         let limit = page.quantities.prose(&self.limit, records)?;
-        let explained = find(pages, &self.page).ok_or_else(|| {
-            format!("there is no page `{}.md` in the book", self.page)
-        })?;
         let html = format!(
             "<tbody>\n<tr><th scope=\"row\"><a href=\"{root}{}\">{}</a></th>\
-             <td class=\"number\">{}</td><td class=\"number\">{at_most}{}</td><td>{}</td></tr>\n\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n\
              <tr><td colspan=\"4\"><p class=\"ceiling\">{ceiling}</p>\
              <p class=\"limit\">{limit}</p></td></tr>\n</tbody>\n",
-            explained.html(),
+            self.explained(pages)?.html(),
             prose(&self.what),
             page.quantities.value(&self.achieved, records, escape)?,
-            escape(&unit.print(required)),
-            verdict.sentence(records, |met, _| met.badge()),
+            escape(&required),
+            outcome.sentence(records, |met, _| met.badge()),
         );
-        Ok((html, verdict))
+        Ok((html, outcome))
+    }
+
+    /// What became of it on the reader's machine; none if that has no number for it.
+    fn here(&self, page: &Page, pages: &[Page]) -> Option<GoalHere> {
+        let Judged { required, outcome, quantity } = self.judge(page).ok()?;
+        if outcome.here == Here::Lacking {
+            return None;
+        }
+        Some(GoalHere {
+            what: self.what.clone(),
+            page: self.explained(pages).ok()?.html(),
+            achieved: quantity.value.first().print(&quantity.unit),
+            required,
+            outcome: *outcome.first(),
+        })
     }
 }
 
@@ -174,7 +232,8 @@ impl Outcome {
         }
     }
 
-    fn word(self) -> &'static str {
+    /// In a word.
+    pub fn word(self) -> &'static str {
         match self {
             Outcome::Met => "met",
             Outcome::Missed => "missed",
@@ -182,7 +241,8 @@ impl Outcome {
         }
     }
 
-    fn badge(self) -> String {
+    /// The word in a page.
+    pub fn badge(self) -> String {
         let word = self.word();
         format!("<span class=\"verdict goal-{word}\">{word}</span>")
     }

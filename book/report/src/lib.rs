@@ -36,7 +36,7 @@
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, scorecard, errata |
 //! | [`mod@compare`] | two machines against each other |
-//! | [`this_machine`] | the reader's machine beside the references, on a page |
+//! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
 //! | [`html`] | text that is safe in a page |
 //!
 //! A page is expanded in three steps, each over the whole book before the next: find the

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::goals;
 use crate::quantity::Quantities;
 use crate::unit::Unit;
 
@@ -18,6 +19,8 @@ pub struct Page {
     pub verdicts: BTreeSet<String>,
     /// The sections whose claims it lists.
     pub sections: BTreeSet<String>,
+    /// What it holds against what it is to be.
+    pub goals: Vec<goals::Block>,
 }
 
 impl Page {

@@ -235,9 +235,12 @@ fn this_machines_page_says_what_is_otherwise_there() {
     check_parts(
         &page(&here()),
         &[
-            "RTX 4090 ×2 (this machine): 1 experiments are recorded.",
-            "<li>1: this driver cannot register memory</li>",
+            "RTX 4090 ×2 (this machine): 1 experiments are recorded, started 20",
+            "<li>host-memory: this driver cannot register memory</li>",
             "C1 · undecided</a> <span class=\"beside\">(H200: ",
+            "<li>pinned over pageable: claimed 4.00×, measured 1.00× here and 3.67× on the H200</li>",
+            "<p class=\"counts\">2 missed.</p>",
+            "<a href=\"copy.html\">Pinned memory is three times as fast</a>",
             "<td>copy bytes=1 MiB pinned</td><td class=\"number\">28.5 GB/s</td>\
              <td class=\"number\">3.88 GB/s</td><td class=\"number\">0.136×</td>",
         ],

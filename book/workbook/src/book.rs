@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use lab::lessons;
 use record::Results;
-use report::Unused;
+use report::{Built, Unused};
 
 use crate::terminal::{complain, say};
 
@@ -43,8 +43,8 @@ enum Question {
     },
 }
 
-/// Builds the book and says where it is. Returns its folder.
-pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
+/// Builds the book and says where it is.
+pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<Built> {
     let mut options = options(root)?;
     if let Some(machine) = &arguments.machine {
         let known = Results::new(&options.results).machines()?;
@@ -77,7 +77,7 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<PathBuf> {
         }
     }
     say!("the book: {}", built.html.join("index.html").display());
-    Ok(built.html)
+    Ok(built)
 }
 
 /// The parts of the book, and which experiments are drafts.

@@ -14,6 +14,7 @@ use lab::layout::{self, beside, wrap};
 use lab::lessons::{self, Lesson};
 use lab::options::{CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
 use record::{EMULATED, Results};
+use report::this_machine::skipped;
 
 use crate::book;
 use crate::terminal::say;
@@ -118,17 +119,19 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     let elapsed = start.elapsed();
 
-    let html = book::build(root, &book::Arguments::default())?;
-    let machine = match &arguments.machine {
-        Some(name) => Some(name.clone()),
-        None if emulated => Some(EMULATED.to_owned()),
-        None => results.this_machine()?,
-    };
-    let skipped = |name: &str| {
-        let record = machine.as_ref().map(|machine| results.read(machine, name));
-        record.and_then(Result::ok).flatten().map_or(vec![], |record| record.skipped)
-    };
-    summary::print(&ended, skipped, elapsed, &html);
+    let built = book::build(root, &book::Arguments::default())?;
+    summary::of_run(&ended, elapsed, &built.html);
+    match built.account.filter(|_| !emulated) {
+        Some(account) => summary::of_machine(&account),
+        None => {
+            let machine = arguments.machine.as_deref().unwrap_or(EMULATED);
+            let records = ended.iter().filter_map(|(lesson, end)| match end {
+                Ended::Recorded => results.read(machine, &lesson.name).ok()?,
+                _ => None,
+            });
+            summary::of_cases(&skipped(&records.collect::<Vec<_>>()));
+        }
+    }
     let failed = ended.iter().any(|(_, end)| matches!(end, Ended::Failed(_)));
     Ok(if interrupted.load(Ordering::Relaxed) {
         say!("Interrupted: what is listed as recorded is kept.");

@@ -111,7 +111,7 @@ struct Site {
 
 impl Site {
     fn build(root: &Path, options: &book::Arguments) -> Result<Site> {
-        let html = book::build(root, options)?;
+        let html = book::build(root, options)?.html;
         let build = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
         let reload = RELOAD.replace("BUILD", &build.to_string());
         let mut files = BTreeMap::new();

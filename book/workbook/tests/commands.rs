@@ -469,6 +469,82 @@ fn run_tells_what_records_leave_out() {
     assert!(ended.succeeds().contains(said), "{ended}");
 }
 
+/// On the driver for tests, which passes for NVIDIA's. The records are there already.
+#[cfg(unix)]
+#[test]
+fn run_says_of_this_machine_what_its_page_says() {
+    let checkout = Checkout::new();
+    let programs = checkout.path("elsewhere");
+    fs::create_dir_all(&programs).unwrap();
+    stand_in(&programs, "coalescing", "");
+    let run = |machine: &str| {
+        checkout.write("results/this-machine", machine);
+        let mut command = command_without_an_emulator(&checkout, "run coalescing");
+        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
+        let ended = Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"));
+        fits(ended.succeeds(), "100");
+        // As one line of words, whatever the terminal's width.
+        let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+        let page = &pages(&checkout.path("book/html"))["this-machine.html"];
+        let main =
+            page.split("<main>").nth(1).unwrap().split("</main>").next().unwrap();
+        (words.join(" "), main.to_owned())
+    };
+    other_machine(&checkout, "results");
+    edit_record(&checkout, "results/other/coalescing.json", |record| {
+        record["skipped"] =
+            json!([{ "case": "stride", "parameters": {}, "reason": "no <room>" }]);
+        // Faster than any memory.
+        record["measurements"][0]["seconds"] = json!([1e-6, 1e-6, 1e-6]);
+    });
+    let (said, page) = run("other");
+    for part in [
+        "RTX 4090 (this machine): ",
+        " experiments are recorded, started 20",
+        "coalescing: no ",
+        "coalescing, stride access_bytes=",
+        "cargo workbook compare h200 other",
+        "every case beside the reference",
+    ] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+        assert!(page.contains(part), "no {part:?} in {page}");
+    }
+    assert!(said.contains("no <room>") && page.contains("no &lt;room&gt;"));
+    // As many verdicts, and the same; the same differences; the same goals.
+    let list =
+        page.split("id=\"verdicts\"").nth(1).unwrap().split("<h2").next().unwrap();
+    let flips = list.split("<a class=\"verdict").skip(1).filter_map(|link| {
+        let text = link.split_once('>')?.1.split_once('<')?.0;
+        text.split_once(" · ")
+    });
+    let flips: Vec<_> = flips.collect();
+    let count = format!("Verdicts that are others here: {} ", flips.len());
+    assert!(flips.len() > 1 && said.contains(&count), "no {count} in {said}");
+    for (id, verdict) in flips {
+        assert!(
+            said.contains(&format!(" {id} {verdict}, ")),
+            "{id} {verdict}: {said}"
+        );
+    }
+    let differences = page.split("id=\"differences\"").nth(1).unwrap();
+    let rows = differences.split("</table>").next().unwrap().split("<tr>").skip(2);
+    let speeds = rows.map(|row| row.rsplit("×</td>").nth(1).unwrap());
+    let speeds: Vec<_> = speeds.map(|row| row.rsplit('>').next().unwrap()).collect();
+    assert_eq!(speeds.len(), 10, "{page}");
+    for speed in speeds {
+        assert!(said.contains(&format!(" {speed}× as fast: ")), "{speed}: {said}");
+    }
+    let goals = page.split("id=\"goals\"").nth(1).unwrap();
+    let goals = goals.split("class=\"counts\">").nth(1).unwrap();
+    let goals = goals.split(".</p>").next().unwrap();
+    assert!(said.contains(&format!("Goals: {goals} ")), "no {goals} in {said}");
+
+    let (said, page) = run("h200");
+    let reference =
+        "is a reference machine: what the book says of it is of all its runs.";
+    assert!(said.contains(reference) && page.contains(reference), "{said} {page}");
+}
+
 #[test]
 fn run_names_the_experiments_there_are_if_one_is_unknown() {
     let checkout = Checkout::new();

@@ -1,11 +1,14 @@
-//! What a run says at its end: what was recorded, what was not and why, and where to go on.
+//! What a run says at its end: what was recorded, what was not and why, where to go on, and what
+//! this machine has beside the references.
 
 use std::path::Path;
 use std::time::Duration;
 
 use lab::layout::{width, wrap};
 use lab::lessons::Lesson;
-use record::Skipped;
+use record::file::visible;
+use report::goals::GoalHere;
+use report::this_machine::{Account, Difference, OtherVerdict, Skipped};
 
 use super::Ended;
 use crate::terminal::say;
@@ -13,14 +16,9 @@ use crate::terminal::say;
 /// Pages are listed if they are so few.
 const FEW: usize = 5;
 
-/// Prints it. `skipped` gives the cases that an experiment's record leaves out, `html` is the
-/// folder of the book.
-pub(super) fn print(
-    ended: &[(&Lesson, Ended)],
-    skipped: impl Fn(&str) -> Vec<Skipped>,
-    elapsed: Duration,
-    html: &Path,
-) {
+/// What was recorded, what was not and why, and which pages show it; `html` is the folder of the
+/// book.
+pub(super) fn of_run(ended: &[(&Lesson, Ended)], elapsed: Duration, html: &Path) {
     let mut recorded = vec![];
     let [mut kept, mut unable, mut failed] = [const { vec![] }; 3];
     for (lesson, end) in ended {
@@ -37,14 +35,9 @@ pub(super) fn print(
     let took = duration(elapsed);
     say!("\nRecorded {count} of {} experiment{s}, in {took}", ended.len());
     if count > 0 {
-        say!("  {}", wrap(&recorded.join(", "), width() - 2, 2));
+        item(&recorded.join(", "));
     }
     list("Skipped", unable);
-    let cases = recorded.iter().flat_map(|name| {
-        let skipped = skipped(name).into_iter();
-        skipped.map(move |skipped| ((*name).to_owned(), skipped.reason))
-    });
-    list("Skipped cases", counted(cases));
     list("Not recorded", kept);
     list("Failed", failed);
     if count > 0 && ended.len() <= FEW {
@@ -56,20 +49,93 @@ pub(super) fn print(
     say!("To read them: cargo workbook serve");
 }
 
-/// How many cases of an experiment have a reason, in place of its name again and again.
-fn counted(cases: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let mut counts: Vec<((String, String), usize)> = vec![];
-    for case in cases {
-        match counts.iter_mut().find(|(known, _)| *known == case) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((case, 1)),
-        }
+/// The cases that records leave out, by the reasons.
+pub(super) fn of_cases(skipped: &[Skipped]) {
+    if !skipped.is_empty() {
+        say!("Skipped cases");
     }
-    let named = counts.into_iter().map(|((name, why), count)| match count {
-        1 => (name, why),
-        _ => (format!("{name} ({count})"), why),
-    });
-    named.collect()
+    skipped.iter().for_each(|skipped| item(&skipped.sentence()));
+}
+
+/// What the page on this machine says, too.
+pub(super) fn of_machine(account: &Account) {
+    let Account { label, whose, recorded, .. } = account;
+    let when = account.when();
+    say!();
+    paragraph(&format!(
+        "{label} ({whose}): {} experiments are recorded, {when}",
+        recorded.len()
+    ));
+    if !account.lacking.is_empty() {
+        item(&format!("not recorded: {}", account.lacking.join(", ")));
+    }
+    of_cases(&account.skipped);
+    if !account.above_peak.is_empty() {
+        say!("Above the theoretical peak, so wrong, not fast");
+    }
+    for (case, share) in &account.above_peak {
+        item(&format!("{case}: {share} of the peak"));
+    }
+    match account.is_reference {
+        true => paragraph(
+            "It is a reference machine: what the book says of it is of all its runs.",
+        ),
+        false => beside_references(account),
+    }
+    if !account.goals.is_empty() {
+        let rest = account.goals_without_number();
+        paragraph(&format!("Goals: {}{rest}", account.goals_in_words()));
+    }
+    for GoalHere { what, achieved, required, outcome, .. } in &account.goals {
+        let word = outcome.word();
+        item(&format!("{word}: {what}: {achieved}, required {required}"));
+    }
+    if !account.next.is_empty() {
+        say!("Next");
+    }
+    for (command, what) in &account.next {
+        item(&format!("{command}: {what}"));
+    }
+}
+
+/// Verdicts and cases that are others than the references'.
+fn beside_references(account: &Account) {
+    match account.verdicts.len() {
+        0 => paragraph("Every claim that it can try has the reference's verdict."),
+        n => say!("Verdicts that are others here: {n}"),
+    }
+    for other in &account.verdicts {
+        let OtherVerdict { id, says, here, reference, label, because } = other;
+        let (here, reference) = (here.words(), reference.words());
+        item(&format!("{id} {here}, {reference} on the {label}: {says}"));
+        because.iter().for_each(|why| item(&format!("- {why}")));
+    }
+    match account.differing {
+        0 => paragraph(
+            "No case differs from the reference's by more than the runs do.",
+        ),
+        n => paragraph(&format!(
+            "The largest differences, of {n} cases that are faster or slower here by more than \
+             5 %"
+        )),
+    }
+    for Difference { experiment, case, label, reference, here, speed } in
+        &account.differences
+    {
+        item(&format!(
+            "{speed} as fast: {experiment}, {case}: {here}, {reference} on the {label}"
+        ));
+    }
+}
+
+/// A text of a record or of a page, on as many lines as it takes.
+fn paragraph(text: &str) {
+    say!("{}", wrap(&visible(text).replace('`', ""), width(), 0));
+}
+
+/// The same as one of a list.
+fn item(text: &str) {
+    say!("  {}", wrap(&visible(text).replace('`', ""), width() - 2, 4));
 }
 
 /// Names under a heading, those with the same reason together.
@@ -85,7 +151,7 @@ fn list(heading: &str, named: Vec<(String, String)>) {
         say!("{heading}");
     }
     for (why, names) in reasons {
-        say!("  {}", wrap(&format!("{}: {why}", names.join(", ")), width() - 2, 2));
+        item(&format!("{}: {why}", names.join(", ")));
     }
 }
 
