@@ -788,7 +788,7 @@ fn memory_is_shown_over_time() {
 #[test]
 fn courses_that_cannot_be_drawn() {
     let cases = r#"
-        timeline => y_label = "Time" => unknown field `y_label`, expected one of `panels`, `lanes`, `own_axes`, `x_label`, `note`
+        timeline => y_label = "Time" => unknown field `y_label`, expected one of `panels`, `lanes`, `x_label`, `note`
         memory =>  => missing field `y_label`
         memory => y_label = "Memory"\nlanes = [] => unknown field `lanes`, expected one of `panels`, `readings`, `y_label`, `references`
         timeline =>  => matches 2: give also `kind`

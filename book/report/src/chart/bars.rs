@@ -71,7 +71,8 @@ fn settle<'a>(
     let all = || all().filter(|bar| bar.value.is_finite());
     let fits = |value: &Span| {
         all().all(|bar| {
-            end(bar, value) + GAP + text::width(&value.number(bar.value)) <= width
+            let number = text::width(&value.number(bar.value));
+            behind(bar, value, marks) + number <= width
         })
     };
     let mut right = width - 14.0;
@@ -125,11 +126,20 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// The right end of a bar, its interval and what is marked beside it.
-fn end(bar: &Bar, value: &Span) -> f64 {
+/// Where a bar's number begins: right of the bar, of its interval, of what is marked beside it, and
+/// of the references that would run through the number.
+fn behind(bar: &Bar, value: &Span, marks: &[Mark]) -> f64 {
     let ends = [bar.high, bar.beside.unwrap_or(bar.value)];
-    let last = ends.into_iter().filter(|end| end.is_finite());
-    value.position(last.fold(bar.value, f64::max))
+    let ends = ends.into_iter().filter(|end| end.is_finite());
+    let end = ends.fold(bar.value, f64::max);
+    let width = text::width(&value.number(bar.value));
+    let drawn = marks.iter().filter(|mark| !mark.beyond);
+    let mut lines: Vec<f64> = drawn.map(|mark| value.position(mark.value)).collect();
+    lines.sort_by(f64::total_cmp);
+    lines.into_iter().fold(value.position(end) + GAP, |start, line| {
+        let through = start - GAP < line && line < start + width + GAP;
+        if through { line + GAP } else { start }
+    })
 }
 
 fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
@@ -148,7 +158,7 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
         match row.content {
             Content::Heading(label) => sheet.heading(0.0, middle, label),
             Content::Bar(bar) => {
-                paint_bar(sheet, bar, row, layout);
+                paint_bar(sheet, bar, marks, row, layout);
                 sheet.hover_strip(row.top, row.bottom, &bar.hover);
             }
         }
@@ -176,7 +186,13 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
     }
 }
 
-fn paint_bar(sheet: &mut Sheet, bar: &Bar, row: &Row, layout: &Layout) {
+fn paint_bar(
+    sheet: &mut Sheet,
+    bar: &Bar,
+    marks: &[Mark],
+    row: &Row,
+    layout: &Layout,
+) {
     let Layout { value, plot, beside, .. } = layout;
     let (top, middle) = if *beside {
         (row.top + 4.0, (row.top + row.bottom) / 2.0)
@@ -204,7 +220,8 @@ fn paint_bar(sheet: &mut Sheet, bar: &Bar, row: &Row, layout: &Layout) {
         sheet.line(&[(x, from), (x, to)], Pen::INK.stroke(2.0));
     }
     let number = value.number(bar.value);
-    sheet.text(end(bar, value) + GAP, middle, Anchor::Start, Pen::INK, &number);
+    let start = behind(bar, value, marks);
+    sheet.text(start, middle, Anchor::Start, Pen::INK, &number);
     if *beside {
         sheet.text(plot.left - 8.0, middle, Anchor::End, Pen::INK, &bar.label);
     } else {

@@ -113,6 +113,7 @@ fn paint(sheet: &mut Sheet, layout: &Layout) {
     let fill = fills(map, &layout.values);
     let number = numbers(&layout.printed, &layout.values, column - 2.0 * MARGIN);
     for (y, row) in map.cells.iter().enumerate() {
+        sheet.series();
         for (x, cell) in row.iter().enumerate() {
             let area = layout.area(y, x);
             sheet.hover_area(&area, &cell.hover);

@@ -2,6 +2,7 @@
 //!
 //! Curves are labelled at their ends and references on their lines. Where there is no
 //! room for that (narrow charts, long labels), a label goes to the key above the plot.
+//! Where curves lie on each other, they alternate in dashes.
 //! Marks on the x axis are vertical lines, always named in the key, and so is whose the
 //! curves are where there are two machines'.
 
@@ -341,6 +342,7 @@ fn paint(
         let stroke = curve.pen.stroke(curve.pen.width());
         let path = PathElement::new(grid(curve.path()), stroke);
         sheet.area.draw(&path).expect(INFALLIBLE);
+        sheet.series();
         for point in curve.points.iter().filter(|_| curve.kind != Kind::Modelled) {
             if !curve.steps && curve.kind == Kind::Measured {
                 let place = (x.on_grid(point.x), y.on_grid(point.y));
@@ -352,6 +354,10 @@ fn paint(
                 &point.hover,
             );
         }
+    }
+    for (curve, others, stretch) in covered(curves, (x, y)) {
+        let stroke = curve.pen.over(others).stroke(curve.pen.width());
+        sheet.line(&stretch, stroke);
     }
     for (curve, end) in curves.iter().zip(&layout.ends) {
         let Some((label, middle)) = end else { continue };
@@ -374,6 +380,44 @@ fn paint(
             );
         }
     }
+}
+
+/// The stretches of measured curves on which later ones lie, with how many do: drawn again
+/// over those, in dashes, so that no curve hides another. The last to be hidden comes first.
+fn covered<'c>(
+    curves: &'c [Curve<'c>],
+    (x, y): (&Span, &Span),
+) -> Vec<(&'c Curve<'c>, usize, Vec<(f64, f64)>)> {
+    let measured: Vec<&Curve> = curves
+        .iter()
+        .filter(|curve| curve.kind == Kind::Measured && curve.points.len() > 1)
+        .collect();
+    let place = |(a, b): (f64, f64)| (x.position(a), y.position(b));
+    let paths: Vec<Vec<(f64, f64)>> = measured
+        .iter()
+        .map(|curve| curve.path().into_iter().map(place).collect())
+        .collect();
+    let mut stretches = Vec::new();
+    for (n, path) in paths.iter().enumerate().rev() {
+        let later = &paths[n + 1..];
+        let cut = place::cut(path, later);
+        let mut stretch: Vec<(f64, f64)> = Vec::new();
+        let mut last = 0;
+        for ends in cut.windows(2) {
+            let on =
+                |other: &&Vec<(f64, f64)>| place::lies_on(ends[0], ends[1], other);
+            let others = later.iter().filter(on).count();
+            if others != last || stretch.is_empty() {
+                stretches.push((measured[n], last, std::mem::take(&mut stretch)));
+                stretch.push(ends[0]);
+                last = others;
+            }
+            stretch.push(ends[1]);
+        }
+        stretches.push((measured[n], last, stretch));
+    }
+    stretches.retain(|(_, others, _)| *others > 0);
+    stretches
 }
 
 impl Curve<'_> {

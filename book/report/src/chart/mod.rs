@@ -200,10 +200,8 @@ pub enum Tones {
 /// What ran when: bars along a time axis.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// The time axis.
+    /// The time axis, the same of all panels, labelled once.
     pub time: Axis,
-    /// All panels have the same axis, labelled once.
-    pub shared: bool,
     /// What the colours mean; not said if there is only one.
     pub kinds: Vec<Kind>,
     /// From the top down.

@@ -138,6 +138,42 @@ pub(super) fn beside(
     })
 }
 
+/// The path with places added where one of the others has a corner to the right or left.
+pub(super) fn cut(
+    path: &[(f64, f64)],
+    others: &[Vec<(f64, f64)>],
+) -> Vec<(f64, f64)> {
+    let mut corners: Vec<f64> = others.iter().flatten().map(|(x, _)| *x).collect();
+    corners.sort_by(f64::total_cmp);
+    corners.dedup();
+    let mut all: Vec<(f64, f64)> = path.first().copied().into_iter().collect();
+    for ends in path.windows(2) {
+        let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+        let first = corners.partition_point(|x| *x <= ax);
+        let between = corners[first..].iter().take_while(|x| **x < bx);
+        all.extend(between.map(|x| (*x, ay + (by - ay) * (x - ax) / (bx - ax))));
+        all.push((bx, by));
+    }
+    all
+}
+
+/// Whether both ends of a straight line, and its middle, are so near to a path that one drawn
+/// there hides the other.
+pub(super) fn lies_on(a: (f64, f64), b: (f64, f64), path: &[(f64, f64)]) -> bool {
+    const NEAR: f64 = 1.0;
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let near = |(x, y): (f64, f64)| {
+        path.windows(2).any(|ends| {
+            let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+            let (dx, dy) = (bx - ax, by - ay);
+            let along = ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy);
+            let along = if along.is_finite() { along.clamp(0.0, 1.0) } else { 0.0 };
+            (ax + along * dx - x).hypot(ay + along * dy - y) <= NEAR
+        })
+    };
+    near(a) && near(b) && near(middle)
+}
+
 /// A label flying from a vertical line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {

@@ -30,6 +30,8 @@ pub(super) struct Span {
     factor: f64,
     /// …in this unit, named in the axis' title.
     printed: &'static str,
+    /// The values count something: nothing lies between whole numbers.
+    counts: bool,
 }
 
 impl Span {
@@ -93,7 +95,9 @@ impl Span {
             Unit::Bytes if max * binary(3) < 1.0 => (binary(2), "MiB"),
             Unit::Bytes => (binary(3), "GiB"),
         };
-        Span { unit, scale, min, max, start: 0.0, end: 1.0, factor, printed }
+        let is_count = matches!(unit, Unit::Number | Unit::Things(_));
+        let counts = is_count && values.iter().all(|value| value.fract() == 0.0);
+        Span { unit, scale, min, max, start: 0.0, end: 1.0, factor, printed, counts }
     }
 
     /// An axis of some length, even if all values are equal.
@@ -144,9 +148,11 @@ impl Span {
         self.clone().between(start, end).position(value).round() as i32
     }
 
-    /// The smallest 1-2-5 step that divides the axis into at most `most` parts.
+    /// The smallest 1-2-5 step that divides the axis into at most `most` parts, of what is
+    /// counted a whole one.
     fn step(&self, most: f64) -> f64 {
         let least = (self.max - self.min) * self.factor / most;
+        let least = if self.counts { least.max(1.0) } else { least };
         let step = ladder(least).find(|&step| step >= least * (1.0 - 1e-9));
         step.unwrap_or(least) / self.factor
     }
@@ -285,7 +291,7 @@ mod tests {
     fn ticks_are_numbers_that_people_use() {
         use Scale::{Linear, Log2, Log10};
         const KIB: f64 = 1024.0;
-        let cases: [(_, _, &[f64], _); 13] = [
+        let cases: [(_, _, &[f64], _); 15] = [
             (
                 Linear,
                 Unit::Bandwidth,
@@ -302,7 +308,9 @@ mod tests {
             ),
             (Linear, Unit::Time, &[0.0021], "0; 0.5; 1; 1.5; 2; 2.5"),
             (Linear, Unit::Bytes, &[3.0 * KIB * KIB], "0; 0.5; 1; 1.5; 2; 2.5; 3"),
-            (Linear, Unit::Number, &[0.0, 0.0], "0; 0.2; 0.4; 0.6; 0.8; 1"),
+            (Linear, Unit::Number, &[0.0, 0.5], "0; 0.1; 0.2; 0.3; 0.4; 0.5"),
+            (Linear, Unit::Number, &[0.0, 0.0], "0; 1"),
+            (Linear, Unit::Things("slots".to_owned()), &[1.0, 3.0], "0; 1; 2; 3"),
             (Linear, Unit::Number, &[-3.0, 5.0], "-4; -2; 0; 2; 4; 6"),
             (
                 Log2,

@@ -23,7 +23,7 @@ pub(super) const INFALLIBLE: &str = "a string takes every shape";
 pub(super) struct Pen(usize);
 
 /// CSS variable (`--chart-NAME`), fallback colour, dash pattern in quarter pixels.
-const PENS: [(&str, &str, &str); 21] = [
+const PENS: [(&str, &str, &str); 33] = [
     ("ink", "#1a1a1a", ""),
     ("muted", "#595959", ""),
     ("grid", "#dedede", ""),
@@ -38,6 +38,18 @@ const PENS: [(&str, &str, &str); 21] = [
     ("4", "#b02a86", ""),
     ("5", "#5c4200", ""),
     ("6", "#43329b", ""),
+    ("1", "#0065b4", "48 24"),
+    ("2", "#ad3b00", "48 24"),
+    ("3", "#005247", "48 24"),
+    ("4", "#b02a86", "48 24"),
+    ("5", "#5c4200", "48 24"),
+    ("6", "#43329b", "48 24"),
+    ("1", "#0065b4", "24 48"),
+    ("2", "#ad3b00", "24 48"),
+    ("3", "#005247", "24 48"),
+    ("4", "#b02a86", "24 48"),
+    ("5", "#5c4200", "24 48"),
+    ("6", "#43329b", "24 48"),
     ("1", "#0065b4", "16 12"),
     ("2", "#ad3b00", "16 12"),
     ("3", "#005247", "16 12"),
@@ -54,7 +66,7 @@ impl Pen {
     pub(super) const PEAK: Pen = Pen(3);
     pub(super) const CLAIM: Pen = Pen(4);
     /// In the key: another machine's.
-    pub(super) const BESIDE: Pen = Pen(20);
+    pub(super) const BESIDE: Pen = Pen(32);
 
     /// The `n`th model: one colour, three dash patterns in turn.
     pub(super) fn model(n: usize) -> Pen {
@@ -68,7 +80,13 @@ impl Pen {
 
     /// What another machine has of the `n`th series.
     pub(super) const fn beside(n: usize) -> Pen {
-        Pen(14 + n % 6)
+        Pen(26 + n % 6)
+    }
+
+    /// The same of a series, in dashes that leave gaps to those that it is drawn over:
+    /// one, or two and more.
+    pub(super) const fn over(self, others: usize) -> Pen {
+        Pen(self.0 + if others > 1 { 12 } else { 6 })
     }
 
     /// The width of its lines in a chart.
@@ -77,7 +95,7 @@ impl Pen {
             Pen::PEAK => 1.0,
             Pen::CLAIM => 1.25,
             Pen(..8) => 1.5,
-            Pen(..14) => 2.0,
+            Pen(..26) => 2.0,
             Pen(_) => 1.25,
         }
     }
@@ -145,11 +163,16 @@ pub(super) fn sheet(
         paint(&mut sheet);
         (sheet.texts, sheet.hovers)
     };
+    let hovers = match hovers.is_empty() {
+        true => hovers,
+        false => format!(
+            "<g class=\"hover\" fill=\"transparent\">\n<g>\n{hovers}</g>\n</g>\n"
+        ),
+    };
     format!(
         "<g transform=\"scale(.25)\" stroke-linejoin=\"round\">\n{}</g>\n\
          <g stroke=\"var(--chart-paper,#fff)\" stroke-width=\"3\" \
-         stroke-linejoin=\"round\" paint-order=\"stroke\">\n{texts}</g>\n\
-         <g class=\"hover\" fill=\"transparent\">\n{hovers}</g>\n",
+         stroke-linejoin=\"round\" paint-order=\"stroke\">\n{texts}</g>\n{hovers}",
         themed(&shapes)
     )
 }
@@ -276,6 +299,14 @@ impl Sheet<'_> {
             pen.css(),
             xml(&text)
         );
+    }
+
+    /// What can be pointed at from now on is another series: a script walks along one by the
+    /// keyboard, and from one to the next.
+    pub(super) fn series(&mut self) {
+        if !self.hovers.is_empty() && !self.hovers.ends_with("<g>\n") {
+            self.hovers += "</g>\n<g>\n";
+        }
     }
 
     /// An invisible disc that shows `title` when pointed at.

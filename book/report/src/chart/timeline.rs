@@ -33,9 +33,6 @@ struct Row<'a> {
     /// Where the heading begins.
     top: f64,
     time: Span,
-    ticks: Vec<(f64, String)>,
-    /// The axis is labelled below this panel.
-    labelled: bool,
     lanes: Vec<Track<'a>>,
     plot: Area,
 }
@@ -65,7 +62,10 @@ pub(super) fn draw(timeline: &Timeline, width: Width) -> Picture {
     let body = sheet(size.0, size.1, |sheet| {
         key.draw(sheet);
         let beside = beside(timeline, limit).is_some();
-        rows.iter().for_each(|row| paint(sheet, timeline, row, beside));
+        rows.iter().for_each(|row| paint(sheet, row, beside));
+        if let Some(Row { time, plot, .. }) = rows.last() {
+            foot(sheet, time, &ticks(time), &timeline.time.label, *plot);
+        }
         if rows.is_empty() {
             nothing(sheet, (size.0 / 2.0, size.1 / 2.0));
         }
@@ -114,17 +114,10 @@ fn settle(
 ) -> Vec<Row<'_>> {
     let beside = beside(timeline, limit);
     let left = beside.map_or(1.0, |label| label + 10.0);
-    let shared =
-        axis(&timeline.time, timeline.panels.iter().flat_map(|panel| &panel.lanes));
-    let count = timeline.panels.len();
+    let lanes = timeline.panels.iter().flat_map(|panel| &panel.lanes);
+    let time = axis(&timeline.time, lanes).between(left, width - 8.0);
     let mut rows = Vec::new();
-    for (n, panel) in timeline.panels.iter().enumerate() {
-        let time = match timeline.shared {
-            true => shared.clone(),
-            false => axis(&timeline.time, panel.lanes.iter()),
-        };
-        let time = time.between(left, width - 8.0);
-        let ticks = time.ticks(|label| text::width(label) + 14.0);
+    for panel in &timeline.panels {
         let room = width - text::width(&panel.note) - 14.0;
         // Headings are bold, and wider than the table of widths has them.
         let heading = text::wrap(&panel.label, 0.92 * room, 3)
@@ -142,10 +135,9 @@ fn settle(
             lanes.push(track);
         }
         let plot = Area { left, top: start, right: width - 8.0, bottom };
-        let labelled = !timeline.shared || n + 1 == count;
-        let note = panel.note.as_str();
-        rows.push(Row { heading, note, top, time, ticks, labelled, lanes, plot });
-        top = bottom + BETWEEN + if timeline.shared { 0.0 } else { FOOT };
+        let (note, time) = (panel.note.as_str(), time.clone());
+        rows.push(Row { heading, note, top, time, lanes, plot });
+        top = bottom + BETWEEN;
     }
     rows
 }
@@ -171,24 +163,27 @@ fn track<'a>(lane: &'a Lane, time: &Span, top: f64, beside: bool) -> Track<'a> {
     Track { label: &lane.label, top, bottom, bars }
 }
 
-fn paint(sheet: &mut Sheet, timeline: &Timeline, row: &Row, beside: bool) {
+/// The ticks of the time axis.
+fn ticks(time: &Span) -> Vec<(f64, String)> {
+    time.ticks(|label| text::width(label) + 14.0)
+}
+
+fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
     let Row { time, plot, .. } = row;
     for (n, line) in row.heading.iter().enumerate() {
         sheet.heading(0.0, row.top + (n as f64 + 0.5) * LINE, line);
     }
     let y = row.top + 0.5 * LINE;
     sheet.text(sheet.width, y, Anchor::End, Pen::INK, row.note);
-    for (tick, _) in &row.ticks {
-        let x = time.position(*tick);
+    for (tick, _) in ticks(time) {
+        let x = time.position(tick);
         sheet.line(&[(x, plot.top), (x, plot.bottom)], Pen::GRID.stroke(1.0));
-    }
-    if row.labelled {
-        foot(sheet, time, &row.ticks, &timeline.time.label, *plot);
     }
     if row.lanes.is_empty() {
         nothing(sheet, plot.middle());
     }
     for lane in &row.lanes {
+        sheet.series();
         let ends = [(plot.left, lane.bottom), (plot.right, lane.bottom)];
         sheet.line(&ends, Pen::GRID.stroke(1.0));
         if beside {

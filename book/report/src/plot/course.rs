@@ -22,9 +22,6 @@ pub struct Timeline {
     panels: Vec<Panel>,
     /// The lanes that are drawn, in order; without, all.
     lanes: Option<Vec<String>>,
-    /// Each panel has a time axis of its own.
-    #[serde(default)]
-    own_axes: bool,
     /// The time axis in words.
     x_label: Option<String>,
     /// What is written at the end of each panel's heading.
@@ -123,7 +120,6 @@ impl Timeline {
             .map(|&(name, color)| Kind { label: plot.called(name), color });
         Ok(chart::Timeline {
             time: time(&self.x_label),
-            shared: !self.own_axes,
             kinds: kinds.collect(),
             panels,
         })
