@@ -15,7 +15,7 @@ use record::Results;
 
 use crate::claims::{Claim, Claims, Entry, Verdict};
 use crate::expand::{self, Context, Text};
-use crate::figure::Picture;
+use crate::figure::{self, Picture};
 use crate::includes;
 use crate::links;
 use crate::output::Output;
@@ -109,19 +109,32 @@ pub fn build(options: &Options) -> Result<Built> {
     if let Some(path) = styles.chain(chapters).find(leaves) {
         bail!("{} in book.toml or SUMMARY.md leaves the book", path.display());
     }
-    let built = Rc::new(RefCell::new(Built::default()));
+    let built = Rc::new(RefCell::new((Built::default(), vec![])));
     book.with_preprocessor(Workbook {
         options: options.clone(),
         built: built.clone(),
     });
     book.build()?;
+    let (built, pictures) = built.take();
+    store_values(&pictures, &output.building())?;
     fail("the finished book", links::check(&output.building())?)?;
     let html = output.publish()?;
-    Ok(Built { html, ..built.take() })
+    Ok(Built { html, ..built })
+}
+
+/// Stores what charts show in the finished book, beside their pictures.
+fn store_values(pictures: &[Picture], book: &Path) -> Result<()> {
+    for Picture { machine, stem, csv, .. } in pictures {
+        let Some(csv) = csv else { continue };
+        let path = book.join("figures").join(machine).join(format!("{stem}.csv"));
+        std::fs::write(&path, csv).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back
-/// as JSON. Figures are not stored: that would start the next build under `mdbook serve`.
+/// as JSON. Figures are not stored, which would start the next build under `mdbook serve`, nor
+/// offered as files.
 pub fn preprocess(
     options: &Options,
     input: impl Read,
@@ -130,13 +143,17 @@ pub fn preprocess(
     let (context, mut book) = mdbook_preprocessor::parse_input(input)?;
     let expanded = replace(&mut book, &context.config, options)?;
     fail("the book", expanded.problems)?;
+    book.for_each_chapter_mut(|chapter| {
+        chapter.content = figure::without_files(&chapter.content);
+    });
     Ok(serde_json::to_writer(output, &book)?)
 }
 
 /// The preprocessor that `book.toml` names, run in this process instead of as a command.
 struct Workbook {
     options: Options,
-    built: Rc<RefCell<Built>>,
+    /// What is known when it has run, and the figures.
+    built: Rc<RefCell<(Built, Vec<Picture>)>>,
 }
 
 impl Preprocessor for Workbook {
@@ -158,7 +175,8 @@ impl Preprocessor for Workbook {
         let stored = figures.changed.into_iter().map(|(path, _)| path).collect();
         let removed = figures.stale.into_iter().filter(|path| !path.exists());
         let removed = removed.collect();
-        *self.built.borrow_mut() = Built { stored, removed, ..expanded.built };
+        let built = Built { stored, removed, ..expanded.built };
+        *self.built.borrow_mut() = (built, expanded.pictures);
         Ok(book)
     }
 
@@ -311,7 +329,7 @@ struct Figures {
 impl Figures {
     fn compare(expanded: &Expanded, folder: &Path) -> Result<Figures> {
         let mut wanted = BTreeMap::new();
-        for Picture { machine, stem, svg } in &expanded.pictures {
+        for Picture { machine, stem, svg, .. } in &expanded.pictures {
             wanted.insert(folder.join(machine).join(format!("{stem}.svg")), svg);
         }
         let mut stale = vec![];

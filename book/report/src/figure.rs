@@ -71,6 +71,17 @@ pub struct Picture {
     pub stem: String,
     /// The file's content.
     pub svg: String,
+    /// What it shows, for `<stem>.csv` beside it in the finished book; none of the picture
+    /// for phones, which shows the same.
+    pub csv: Option<String>,
+}
+
+/// How the line under a chart begins that offers its files.
+const FILES: &str = "<p class=\"files\">";
+
+/// A page without the lines that offer files, for a book that has none.
+pub fn without_files(page: &str) -> String {
+    page.split_inclusive('\n').filter(|line| !line.starts_with(FILES)).collect()
 }
 
 impl Block {
@@ -132,6 +143,7 @@ impl Block {
                     machine: record.machine.name.clone(),
                     stem: format!("{}{suffix}", self.id),
                     svg: svg(figure, width),
+                    csv: (width == Width::Wide).then(|| chart::csv(figure)),
                 });
             }
         }
@@ -141,8 +153,9 @@ impl Block {
             if !machine.is_reference() && is_so(machine) {
                 title += &format!(" ({})", escape(&machine.whose()));
             }
-            let lines = provenance::line(record, &self.common.filter);
-            self.html(record, figure, None, beside, &title, &lines)
+            let line = provenance::line(record, &self.common.filter);
+            let caption = format!("<strong>{title}</strong> {line}");
+            self.html(record, page, figure, None, beside, &caption)
         };
         let html = match &figures.here {
             Here::Same | Here::Lacking => one(reference, record, theirs, false),
@@ -186,21 +199,25 @@ impl Block {
     fn html(
         &self,
         record: &Recorded,
+        page: &Page,
         figure: &Figure,
         shares: Option<&Figure>,
         beside: bool,
-        title: &str,
-        lines: &str,
+        caption: &str,
     ) -> String {
         // Two figures of one chart on one page: their ids must differ.
         let (class, suffix) =
             if beside { ("chart beside", "-reference") } else { ("chart", "") };
         let figure = Figure { id: format!("{}{suffix}", self.id), ..figure.clone() };
+        let machine = escape(&record.machine.name);
+        let root = "../".repeat(page.stem.matches('/').count());
+        let file = format!("{root}figures/{machine}/{}", escape(&self.id));
         format!(
-            "<figure class=\"{class}\" id=\"figure-{}\" data-machine=\"{}\">\n\
-             <figcaption><strong>{title}</strong> {lines}</figcaption>\n{}{}{}</figure>\n",
+            "<figure class=\"{class}\" id=\"figure-{}\" data-machine=\"{machine}\">\n\
+             <figcaption>{caption}</figcaption>\n{}{}{}\
+             {FILES}<a href=\"{file}.csv\" download>CSV</a> · \
+             <a href=\"{file}.svg\">SVG</a></p>\n</figure>\n",
             figure.id,
-            escape(&record.machine.name),
             svg(&figure, Width::Wide),
             svg(&figure, Width::Narrow),
             shares.map_or_else(String::new, |shares| format!(

@@ -299,6 +299,14 @@ fn here_of_two() -> Fixture {
 fn figures_lie_with_the_machine_that_was_measured() {
     let fixture = here_of_two();
     let built = fixture.build().unwrap();
+    // In the finished book with their values, of this machine's figure and the reference's.
+    let page = fixture.read("book/html/peers.html");
+    for machine in ["h200-x4", "laptop"] {
+        check_parts(&page, &[&format!("<a href=\"figures/{machine}/peers.csv\"")]);
+        let values = fixture.read(&format!("book/html/figures/{machine}/peers.csv"));
+        assert!(values.lines().count() > 1, "{values}");
+    }
+    assert!(!fixture.path("book/src/figures/laptop/peers.csv").exists());
     let folder = fixture.path("book/src/figures");
     let is_wide = |path: &&PathBuf| !path.to_string_lossy().contains("narrow");
     let wide: Vec<_> = built.stored.iter().filter(is_wide).cloned().collect();

@@ -16,6 +16,7 @@
 //! | `scale` | axes: values to pixels, ticks |
 //! | `style` | pens, theme colours, the sheet drawn on |
 //! | `text` | text widths, wrapping |
+//! | `values` | what is drawn, as CSV |
 //!
 //! Colours are CSS variables with fallbacks, set by the book's theme: `--chart-ink`,
 //! `--chart-muted`, `--chart-grid`, `--chart-paper`, `--chart-peak`, `--chart-claim`,
@@ -35,6 +36,7 @@ mod scale;
 mod style;
 mod text;
 mod timeline;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +49,8 @@ use crate::html::xml;
 use crate::unit::Unit;
 use scale::Span;
 use text::SIZE;
+
+pub use values::csv;
 
 /// A chart.
 #[derive(Clone, Debug)]

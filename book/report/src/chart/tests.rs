@@ -693,6 +693,55 @@ fn curves_that_lie_on_each_other_alternate() {
     assert_eq!(dashed(&[half, rising]), []);
 }
 
+#[test]
+fn values_are_offered_as_they_are_kept() {
+    let share = |label: &str| axis(label, Scale::Linear, Unit::Share);
+    let model = series("=model", &[(1024.0, 1.5e9)]);
+    let of_lines = lines(
+        Scale::Linear,
+        vec![series("a, b", &[(1024.0, 1e9)])],
+        vec![model],
+        vec![],
+    );
+    let mut of_bars = bars(&["pinned"], &[0.5], vec![]);
+    if let Form::Bars(bars) = &mut of_bars.form {
+        bars.value = share("Share");
+    }
+    let cases = [
+        (
+            of_lines,
+            "series,Bytes (bytes),Effective bandwidth (bytes/s),low (bytes/s),high (bytes/s)\n\
+             \"a, b\",1024,1000000000,900000000,1100000000\n\
+             '=model,1024,1500000000,,\n",
+        ),
+        (
+            of_bars,
+            "group,bar,Share (of 1),low (of 1),high (of 1)\n\
+             \"4,096²\",pinned,0.5,0.45,0.55\n",
+        ),
+        (
+            pairs(2),
+            "Reads of each byte,Size of the array,Effective bandwidth (bytes/s)\n\
+             0,0,\n0,1,393600000000\n1,0,393700000000\n1,1,\n",
+        ),
+        (
+            timeline(&[], vec![panel("One", &[("host", &[("copy 1", 0.0, 1e-3)])])]),
+            "panel,lane,work,start (s),end (s)\nOne,host,copy 1,0,0.001\n",
+        ),
+        (
+            memory(&["One"], &[(0.0, 1e9)]),
+            "panel,series,Time (s),Memory (bytes),low (bytes),high (bytes)\n\
+             One,used,0,1000000000,900000000,1100000000\n\
+             One,reserved by the pool,0,2000000000,1800000000,2200000000\n\
+             One,reserved by the pool,0.003,3000000000,2700000000,3300000000.0000005\n",
+        ),
+    ];
+    for (figure, want) in cases {
+        assert_eq!(csv(&figure), want);
+    }
+    figures().iter().for_each(|figure| assert!(!csv(figure).contains("NaN")));
+}
+
 /// The committed figures, which are those of all charts of the book at both widths.
 #[test]
 fn in_the_book_no_label_lies_on_a_line() {
