@@ -55,7 +55,9 @@ const ABOVE: &str = " ▲";
 /// In `rows` and `columns_by`, the machine stands among the parameters under this name.
 const MACHINE: &str = "machine";
 
-/// The body of a table before it is HTML.
+/// The body of a table before it is HTML. A row without cells is of a machine without a
+/// record.
+#[derive(Clone)]
 struct Grid {
     /// Heads of all columns.
     head: Vec<String>,
@@ -79,13 +81,28 @@ struct Compared<'r> {
 }
 
 /// What a cell shows, and its attributes in HTML.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Cell {
     text: String,
+    /// How well its number is known, if that is to be said.
+    precision: Option<Precision>,
     attributes: String,
     /// What was timed.
     timed: Option<f64>,
+    /// How many times the reference's it is, in words.
+    ratio: String,
 }
+
+/// How well a number is known.
+#[derive(Clone)]
+struct Precision {
+    text: String,
+    /// To [`TIGHT`].
+    tight: bool,
+}
+
+/// A table whose numbers are all known so well, as a share of them, says so once.
+const TIGHT: f64 = 0.005;
 
 impl Cell {
     fn of(m: &Measurement, metric: &Metric, estimate: &Estimate) -> Cell {
@@ -99,7 +116,8 @@ impl Cell {
     }
 
     pub(crate) fn number(text: String) -> Cell {
-        Cell { text, attributes: " class=\"number\"".to_owned(), timed: None }
+        let attributes = " class=\"number\"".to_owned();
+        Cell { text, attributes, ..Cell::default() }
     }
 
     /// How many times what `there` has, if both were timed.
@@ -118,7 +136,7 @@ impl Cell {
             1 => " class=\"number missing\"".to_owned(),
             _ => format!(" class=\"missing\" colspan=\"{columns}\""),
         };
-        Cell { text: "not recorded".to_owned(), attributes, timed: None }
+        Cell { text: "not recorded".to_owned(), attributes, ..Cell::default() }
     }
 }
 
@@ -179,7 +197,9 @@ impl Block {
         })?;
         let (theirs, reference) = &grids.reference;
         match &grids.here {
-            Here::Same | Here::Lacking => Ok(self.html(&[*theirs], reference, "")),
+            Here::Same | Here::Lacking => {
+                Ok(self.html(&[*theirs], reference.clone(), ""))
+            }
             Here::Has((own, grid)) => {
                 let label = records.label(&grids.from);
                 let both = self.with_ratios(grid, reference, &label);
@@ -189,7 +209,7 @@ impl Block {
                     true => format!(" × is the ratio to the {}'s.", escape(&label)),
                     false => String::new(),
                 };
-                Ok(self.html(&[*own, *theirs], &both, &note))
+                Ok(self.html(&[*own, *theirs], both, &note))
             }
         }
     }
@@ -215,8 +235,10 @@ impl Block {
                 for row in &mut rows {
                     let there = same(row).map(|there| &there.cells[first]);
                     let ratio = there.and_then(|there| row.cells[first].over(there));
+                    let there =
+                        there.map(|there| Cell { precision: None, ..there.clone() });
                     let both = [
-                        there.cloned().unwrap_or_else(Cell::lacking),
+                        there.unwrap_or_else(Cell::lacking),
                         ratio.map_or_else(Cell::lacking, Cell::number),
                     ];
                     row.cells.splice(after..after, both);
@@ -231,7 +253,7 @@ impl Block {
                         let place = heads.iter().position(|other| other == head);
                         let ratio = place.and_then(|p| cell.over(&there.cells[p]));
                         if let Some(ratio) = ratio {
-                            cell.text += &format!(" · {ratio}");
+                            cell.ratio = format!(" · {ratio}");
                         }
                     }
                 }
@@ -288,7 +310,7 @@ impl Block {
             None => self.stacked(compared),
             Some(_) => self.joined(&compared),
         };
-        Ok(self.html(&shown, &grid, ""))
+        Ok(self.html(&shown, grid, ""))
     }
 
     /// Each machine's rows under those of the one before it.
@@ -299,10 +321,11 @@ impl Block {
         let mut rows = vec![];
         for Compared { label, found } in compared {
             match found {
-                None => {
-                    let cells = vec![Cell::not_recorded(head.len() - 1)];
-                    rows.push(Row { keys: vec![], labels: vec![label], cells });
-                }
+                None => rows.push(Row {
+                    keys: vec![],
+                    labels: vec![label],
+                    cells: vec![],
+                }),
                 Some((_, grid)) => {
                     for mut row in grid.rows {
                         row.labels.insert(0, label.clone());
@@ -336,17 +359,8 @@ impl Block {
                     continue;
                 };
                 let same = grid.rows.iter().find(|other| other.keys == row.keys);
-                row.cells.push(match same.map(|same| same.cells.as_slice()) {
-                    Some([cell, rest @ ..]) => {
-                        let precision: String = rest
-                            .iter()
-                            .map(|cell| format!(" ± {}", cell.text))
-                            .collect();
-                        let text = format!("{}{precision}", cell.text);
-                        Cell { text, ..cell.clone() }
-                    }
-                    _ => Cell::lacking(),
-                });
+                let cell = same.and_then(|same| same.cells.first());
+                row.cells.push(cell.cloned().unwrap_or_else(Cell::lacking));
             }
         }
         let of_row = |key: &String| self.heading(key, names::of_parameter(key));
@@ -365,7 +379,6 @@ impl Block {
     fn grid(&self, machine: &Machine, record: &Recorded) -> Result<Grid, String> {
         let chosen = self.filter.all(record)?;
         let names = self.names();
-        let timed = self.metrics.iter().any(Metric::is_timed);
         let columns = names.groups(&chosen, self.columns_by.as_deref());
 
         let of_row = |key: &String| self.heading(key, names::of_parameter(key));
@@ -375,7 +388,6 @@ impl Block {
             head.extend(columns.iter().map(|column| column.label.clone()));
         } else {
             head.extend(self.metrics.iter().map(of_metric));
-            head.extend(timed.then(|| "±".to_owned()));
         }
 
         let mut rows = vec![];
@@ -397,13 +409,13 @@ impl Block {
                         labels.join(", ")
                     )
                 })?;
-                let mut precision = "–".to_owned();
+                let mut precision = None;
                 for metric in &self.metrics {
                     cells.push(match metric.of(record, m) {
                         Ok(estimate) => {
                             let mut cell = Cell::of(m, metric, &estimate);
                             if metric.is_timed() {
-                                precision = half_width(m, &estimate);
+                                precision = Some(Precision::of(m, &estimate));
                                 let share = Metric::ShareOfPeak.of(record, m);
                                 if share.is_ok_and(|share| share.low > 1.0) {
                                     cell.text += ABOVE;
@@ -416,14 +428,8 @@ impl Block {
                         Err(problem) => return Err(problem),
                     });
                 }
-                match (timed, cells.last_mut()) {
-                    (true, Some(_))
-                        if self.columns_by.is_some() && precision == RANGE => {}
-                    (true, Some(cell)) if self.columns_by.is_some() => {
-                        cell.text += &format!(" ± {precision}");
-                    }
-                    (true, _) => cells.push(Cell::number(precision)),
-                    (false, _) => {}
+                if let Some(last) = cells.last_mut() {
+                    last.precision = precision;
                 }
             }
             rows.push(Row { keys, labels, cells });
@@ -432,14 +438,22 @@ impl Block {
     }
 
     /// `note` stands behind the caption.
-    fn html(&self, shown: &[&Recorded], grid: &Grid, note: &str) -> String {
+    fn html(&self, shown: &[&Recorded], mut grid: Grid, note: &str) -> String {
         let shown = shown.iter().map(|record| (*record, &self.filter));
         let mut caption = prose(&self.caption) + note;
+        match grid.is_tight() {
+            Some(true) => caption += " Every number is known to ± 0.5 %.",
+            Some(false) => grid.say_precision(self.columns_by.is_none()),
+            None => {}
+        }
         let mut cells = grid.rows.iter().flat_map(|row| &row.cells);
         if cells.any(|cell| cell.text.contains(ABOVE)) {
             caption += &format!(
                 "{ABOVE}: above the theoretical peak, so wrong and not fast."
             );
+        }
+        for row in grid.rows.iter_mut().filter(|row| row.cells.is_empty()) {
+            row.cells.push(Cell::not_recorded(grid.head.len() - row.labels.len()));
         }
         let mut html = top(shown, &caption);
         for (i, head) in grid.head.iter().enumerate() {
@@ -447,6 +461,34 @@ impl Block {
             html += &format!("<th scope=\"col\"{class}>{}</th>", escape(head));
         }
         html + &body(&grid.rows)
+    }
+}
+
+impl Grid {
+    /// Whether all numbers are known to [`TIGHT`]; none if of no number it is to be said.
+    fn is_tight(&self) -> Option<bool> {
+        let cells = self.rows.iter().flat_map(|row| &row.cells);
+        let mut known = cells.filter_map(|cell| cell.precision.as_ref()).peekable();
+        known.peek()?;
+        Some(known.all(|precision| precision.tight))
+    }
+
+    /// Says how well each number is known, in a last column or behind the number.
+    fn say_precision(&mut self, in_column: bool) {
+        self.head.extend(in_column.then(|| "±".to_owned()));
+        for row in self.rows.iter_mut().filter(|row| !row.cells.is_empty()) {
+            if in_column {
+                let known = row.cells.iter().find_map(|cell| cell.precision.clone());
+                let known = known.map(|precision| Cell::number(precision.text));
+                row.cells.push(known.unwrap_or_else(Cell::lacking));
+                continue;
+            }
+            for Cell { text, precision, .. } in &mut row.cells {
+                let known = precision.as_ref().filter(|known| known.text != RANGE);
+                *text += &known
+                    .map_or(String::new(), |known| format!(" ± {}", known.text));
+            }
+        }
     }
 }
 
@@ -488,23 +530,27 @@ pub(crate) fn body(rows: &[Row]) -> String {
         for label in labels {
             html += &format!("<th scope=\"row\">{}</th>", escape(label));
         }
-        for Cell { text, attributes, .. } in cells {
-            html += &format!("<td{attributes}>{}</td>", escape(text));
+        for Cell { text, attributes, ratio, .. } in cells {
+            html += &format!("<td{attributes}>{}{ratio}</td>", escape(text));
         }
         html += "</tr>\n";
     }
     html + "</tbody>\n</table>\n</div>\n"
 }
 
-/// Half the 95 % interval, as a share of the number; none of too few samples of one run, nor
-/// where the number is a range.
-fn half_width(m: &Measurement, estimate: &Estimate) -> String {
-    if estimate.is_range() {
-        return RANGE.to_owned();
-    }
-    let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);
-    match estimate.runs == 1 && few {
-        true => "–".to_owned(),
-        false => units::spread(estimate.relative_half_width()),
+impl Precision {
+    /// Half the 95 % interval, as a share of the number; none of too few samples of one run,
+    /// nor where the number is a range.
+    fn of(m: &Measurement, estimate: &Estimate) -> Precision {
+        let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);
+        let unknown = |text: &str| Precision { text: text.to_owned(), tight: false };
+        if estimate.is_range() {
+            return unknown(RANGE);
+        }
+        if estimate.runs == 1 && few {
+            return unknown("–");
+        }
+        let share = estimate.relative_half_width();
+        Precision { text: units::spread(share), tight: share < TIGHT }
     }
 }

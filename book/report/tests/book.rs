@@ -296,6 +296,23 @@ fn here_of_two() -> Fixture {
 }
 
 #[test]
+fn a_table_of_well_known_numbers_says_so_once() {
+    let mut exact = record("h200", "NVIDIA H200", 1.0);
+    for m in &mut exact.measurements {
+        let seconds = m.seconds[0];
+        m.seconds.fill(seconds);
+    }
+    let fixture = Fixture::new();
+    fixture.record(&exact);
+    let page = expanded(&fixture, "copy");
+    let captions = ["Copies of 1 MiB.", "Bandwidth by size."];
+    let said = captions
+        .map(|caption| format!("{caption} Every number is known to ± 0.5 %."));
+    check_parts(&page, &said.each_ref().map(String::as_str));
+    assert_eq!(page.matches('±').count(), 2, "{page}");
+}
+
+#[test]
 fn figures_lie_with_the_machine_that_was_measured() {
     let fixture = here_of_two();
     let built = fixture.build().unwrap();
