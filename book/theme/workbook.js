@@ -110,11 +110,15 @@
         return text;
     }
 
-    function hideFromReaders(figure, hidden) {
-        for (const part of aftermath(figure)) {
+    function hideText(parts, hidden) {
+        for (const part of parts) {
             part.inert = hidden;
             part.classList.toggle("awaits", hidden);
         }
+    }
+
+    function hideFromReaders(figure, hidden) {
+        hideText(aftermath(figure), hidden);
         const parts = ":scope > svg, :scope > details, figcaption strong";
         for (const part of figure.querySelectorAll(parts)) {
             if (hidden) {
@@ -167,6 +171,7 @@
 
     // `prediction` has been made: its figures show once no other prediction waits.
     function settle(prediction) {
+        hideText(prediction.text, false);
         for (const figure of prediction.figures) {
             const others = waiting.get(figure);
             others?.delete(prediction);
@@ -317,6 +322,8 @@
             figures: (figure ? [figure, `${figure}-reference`] : [])
                 .map(id => document.getElementById(id))
                 .filter(element => element !== null),
+            // Without a figure, the text below gives the answer away.
+            text: figure ? [] : aftermath(section),
         };
         question.id = `question-${section.id}`;
         outcome.id = `outcome-${section.id}`;
@@ -375,6 +382,7 @@
             input.value = kept;
             accept(guess);
         } else {
+            hideText(prediction.text, true);
             for (const each of prediction.figures) {
                 if (recall(`shown ${each.id}`) === null) {
                     veil(each, prediction);

@@ -155,7 +155,7 @@ impl Block {
             }
             let line = provenance::line(record, &self.common.filter);
             let caption = format!("<strong>{title}</strong> {line}");
-            self.html(record, page, figure, None, beside, &caption)
+            self.html(&[record], page, figure, None, beside, &caption)
         };
         let html = match &figures.here {
             Here::Same | Here::Lacking => one(reference, record, theirs, false),
@@ -176,15 +176,10 @@ impl Block {
                             .map(|of| provenance::line(of, &self.common.filter));
                         let shares = own.of_peak().zip(theirs.of_peak());
                         let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
-                        let shares = shares.as_ref();
-                        self.html(
-                            here,
-                            &both,
-                            shares,
-                            false,
-                            &title,
-                            &lines.join(" "),
-                        )
+                        let lines = lines.join(" ");
+                        let caption = format!("<strong>{title}</strong> {lines}");
+                        let (of, shares) = ([*here, *record], shares.as_ref());
+                        self.html(&of, page, &both, shares, false, &caption)
                     }
                     None => {
                         one(machine, here, own, false)
@@ -196,9 +191,10 @@ impl Block {
         Ok((html, pictures))
     }
 
+    /// A figure of the first of these machines, with the files of each.
     fn html(
         &self,
-        record: &Recorded,
+        of: &[&Recorded],
         page: &Page,
         figure: &Figure,
         shares: Option<&Figure>,
@@ -209,15 +205,27 @@ impl Block {
         let (class, suffix) =
             if beside { ("chart beside", "-reference") } else { ("chart", "") };
         let figure = Figure { id: format!("{}{suffix}", self.id), ..figure.clone() };
-        let machine = escape(&record.machine.name);
-        let root = "../".repeat(page.stem.matches('/').count());
-        let file = format!("{root}figures/{machine}/{}", escape(&self.id));
+        let names: Vec<String> =
+            of.iter().map(|record| escape(&record.machine.name)).collect();
+        let (root, id) =
+            ("../".repeat(page.stem.matches('/').count()), escape(&self.id));
+        let files = names.iter().map(|name| {
+            let whose = match of.len() {
+                1 => String::new(),
+                _ => format!("{name}: "),
+            };
+            let file = format!("{root}figures/{name}/{id}");
+            format!(
+                "{whose}<a href=\"{file}.csv\" download>CSV</a> · \
+                 <a href=\"{file}.svg\">SVG</a>"
+            )
+        });
+        let files = files.collect::<Vec<_>>().join(" · ");
         format!(
-            "<figure class=\"{class}\" id=\"figure-{}\" data-machine=\"{machine}\">\n\
-             <figcaption>{caption}</figcaption>\n{}{}{}\
-             {FILES}<a href=\"{file}.csv\" download>CSV</a> · \
-             <a href=\"{file}.svg\">SVG</a></p>\n</figure>\n",
+            "<figure class=\"{class}\" id=\"figure-{}\" data-machine=\"{}\">\n\
+             <figcaption>{caption}</figcaption>\n{}{}{}{FILES}{files}</p>\n</figure>\n",
             figure.id,
+            names[0],
             svg(&figure, Width::Wide),
             svg(&figure, Width::Narrow),
             shares.map_or_else(String::new, |shares| format!(
