@@ -212,12 +212,17 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let with_own = records.with_own();
     let is_draft = |page: &str| options.drafts.contains(page);
     let records_of = |page: &str| if is_draft(page) { &with_own } else { &records };
-    let mut ids = BTreeSet::new();
+    let mut ids: BTreeMap<&str, &str> = BTreeMap::new(); // and the pages they stand on
     for text in &texts {
-        let repeated = text.named().filter(|id| !ids.insert(id.to_string()));
-        problems.extend(
-            repeated.map(|id| format!("{}: {id}: the id is taken", text.path)),
-        );
+        for id in text.named() {
+            match ids.get(id) {
+                Some(page) => problems.push(format!(
+                    "{}: {id}: is on `{page}` already: link to it there",
+                    text.path
+                )),
+                None => drop(ids.insert(id, &text.path)),
+            }
+        }
     }
     let (ledger, broken) = claims.judge(&pages);
     problems.extend(

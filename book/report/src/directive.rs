@@ -9,6 +9,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::condition::Condition;
+use crate::drawing::{self, Drawing};
 use crate::{counted, figure, goals, prediction, table};
 
 /// Something that is replaced.
@@ -32,6 +33,8 @@ pub enum Directive {
     ThisMachine,
     /// `{{errata}}`: every erratum.
     Errata,
+    /// `{{drawing NAME}}`.
+    Drawing(&'static Drawing),
     /// A `quantities` block: the TOML.
     Quantities(String),
     /// A `chart` block.
@@ -89,6 +92,7 @@ impl Directive {
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
             ["scorecard", section] => Directive::Scorecard(section.to_owned()),
+            ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
             _ => return Err("there is no such directive".to_owned()),
         })

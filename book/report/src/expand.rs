@@ -205,6 +205,7 @@ impl Text {
                 this_machine::html(*account, ledger, records, &root)?
             }
             Directive::Errata => scorecard::errata(ledger, &root)?,
+            Directive::Drawing(drawing) => drawing.expand(records),
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Chart(block) => {
                 let (html, new) = block.expand(records, page)?;
@@ -248,11 +249,12 @@ impl Text {
         Ok(lists.map(|(record, beside)| provenance::full(record, beside)).collect())
     }
 
-    /// Its charts and predictions, as errors call them: each must be the only one of its
-    /// name in the book.
+    /// Its charts, drawings and predictions, as errors call them: each must be the only one
+    /// of its name in the book.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         let is_named = |what: &Directive| {
-            matches!(what, Directive::Chart(_) | Directive::Prediction(_))
+            use Directive::{Chart, Drawing, Prediction};
+            matches!(what, Chart(_) | Drawing(_) | Prediction(_))
         };
         let named =
             self.directives.iter().filter(move |found| is_named(&found.what));

@@ -30,6 +30,7 @@
 //! | [`figure`] | `chart` blocks: the figure on the page |
 //! | [`plot`] | each form of chart: what its block says, and which point lies where |
 //! | [`chart`] | a chart as SVG; knows nothing of records |
+//! | [`drawing`] | drawings that explain |
 //! | [`prediction`] | `prediction` blocks |
 //! | [`goals`] | `goals` blocks |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
@@ -52,6 +53,7 @@ pub mod compare;
 pub mod condition;
 pub mod counted;
 pub mod directive;
+pub mod drawing;
 pub mod estimate;
 pub mod expand;
 pub mod expression;

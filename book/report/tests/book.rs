@@ -337,6 +337,49 @@ fn figures_lie_with_the_machine_that_was_measured() {
     assert!(built.stored.is_empty());
 }
 
+#[test]
+fn a_drawing_stands_on_one_page_and_others_link_to_it() {
+    let drawing = "# Drawn\n\n{{drawing machine}}\n\n{{drawing topology}}\n";
+    let fixture = here_of_two();
+    let pages = |other| {
+        fixture.pages(&[
+            ("copy", COPY),
+            ("peers", PEERS),
+            ("scorecard", SCORECARD),
+            ("drawn", drawing),
+            ("other", other),
+        ]);
+    };
+    pages("[The machine](drawn.md#drawing-machine)\n");
+    fixture.build().unwrap();
+    let html = fixture.read("book/html/drawn.html");
+    let whose = "Numbers: RTX 4090 ×2 (this machine).</figcaption>";
+    check_parts(
+        &html,
+        &[
+            "<figure class=\"drawing\" id=\"drawing-machine\">\n<svg class=\"wide\"",
+            "<title id=\"drawing-machine-narrow-title\">",
+            ">4,800 GB/s</text>",
+            whose,
+        ],
+    );
+    pages("{{drawing machine}}\n\n[It](drawn.md#drawing-machine)\n");
+    let problem =
+        "other.md: {{drawing machine}}: is on `drawn.md` already: link to it there";
+    check_problems(&fixture, "on two pages", &[problem]);
+    // A machine of one GPU has no topology; the first reference that has is shown.
+    fixture.here(&record("small", "NVIDIA GeForce RTX 4060", 0.5));
+    pages("[The machine](drawn.md#drawing-topology)\n");
+    fixture.build().unwrap();
+    let html = fixture.read("book/html/drawn.html");
+    let [_, one, several] = html.split("<figcaption>").collect::<Vec<_>>()[..]
+    else {
+        panic!("{html}")
+    };
+    assert!(one.contains("Numbers: RTX 4060 (this machine).</"), "{one}");
+    assert!(several.contains("Numbers: H200 ×4.</"), "{several}");
+}
+
 /// A reader whose machine is a reference machine sees its numbers, and those of the others
 /// under their labels.
 #[test]
@@ -957,6 +1000,8 @@ fn directives_that_are_none() {
     let cases = "
         {{nothing}} b => {{nothing}}: there is no quantity `nothing` on `page.md`
         {{draw a chart}} => {{draw a chart}}: there is no such directive
+        {{drawing secters}} => {{drawing secters}}: there is no such drawing; did you mean `sectors`?
+        a {{drawing sectors}} => {{drawing sectors}}: must stand alone on its line
         {{open\\n}} => {{open: has no closing braces on its line
         {{verdict C9}} => {{verdict C9}}: there is no claim `C9`
         {{claim C9}} => {{claim C9}}: there is no claim `C9`
@@ -1255,8 +1300,8 @@ fn an_id_twice_in_the_book() {
         &fixture,
         "one page twice",
         &[
-            "again.md: prediction \"pinned\": the id is taken",
-            "again.md: chart \"copies\": the id is taken",
+            "again.md: prediction \"pinned\": is on `copy.md` already: link to it there",
+            "again.md: chart \"copies\": is on `copy.md` already: link to it there",
         ],
     );
 }

@@ -31,10 +31,10 @@ mod heatmap;
 mod legend;
 mod lines;
 mod memory;
-mod place;
+pub(crate) mod place;
 mod scale;
-mod style;
-mod text;
+pub(crate) mod style;
+pub(crate) mod text;
 mod timeline;
 mod values;
 
@@ -356,7 +356,7 @@ pub enum Width {
 
 impl Width {
     /// What belongs to it.
-    fn pick<T>(self, wide: T, narrow: T) -> T {
+    pub(crate) fn pick<T>(self, wide: T, narrow: T) -> T {
         match self {
             Width::Wide => wide,
             Width::Narrow => narrow,

@@ -11,28 +11,28 @@ use super::text::LINE;
 
 /// A rectangle, in pixels; its corners are ordered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Area {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) right: f64,
-    pub(super) bottom: f64,
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
 }
 
 impl Area {
     /// The same, less a margin on all sides.
-    pub(super) fn inside(&self, margin: f64) -> Area {
+    pub(crate) fn inside(&self, margin: f64) -> Area {
         let Area { left, top, right, bottom } = self;
         let (left, top) = (left + margin, top + margin);
         Area { left, top, right: right - margin, bottom: bottom - margin }
     }
 
     /// The place in its middle.
-    pub(super) fn middle(&self) -> (f64, f64) {
+    pub(crate) fn middle(&self) -> (f64, f64) {
         ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
 
     /// Overlaps another area.
-    pub(super) fn meets(&self, other: &Area) -> bool {
+    pub(crate) fn meets(&self, other: &Area) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom
@@ -40,7 +40,7 @@ impl Area {
     }
 
     /// Is crossed by the straight line between two places.
-    pub(super) fn crossed_by(&self, a: (f64, f64), b: (f64, f64)) -> bool {
+    pub(crate) fn crossed_by(&self, a: (f64, f64), b: (f64, f64)) -> bool {
         let ((ax, ay), (bx, by)) = if a.0 <= b.0 { (a, b) } else { (b, a) };
         if bx < self.left || ax > self.right {
             return false;

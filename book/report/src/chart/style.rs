@@ -20,7 +20,7 @@ pub(super) const INFALLIBLE: &str = "a string takes every shape";
 
 /// A colour with its dash pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pen(usize);
+pub(crate) struct Pen(usize);
 
 /// CSS variable (`--chart-NAME`), fallback colour, dash pattern in quarter pixels.
 const PENS: [(&str, &str, &str); 33] = [
@@ -60,8 +60,8 @@ const PENS: [(&str, &str, &str); 33] = [
 ];
 
 impl Pen {
-    pub(super) const INK: Pen = Pen(0);
-    pub(super) const MUTED: Pen = Pen(1);
+    pub(crate) const INK: Pen = Pen(0);
+    pub(crate) const MUTED: Pen = Pen(1);
     pub(super) const GRID: Pen = Pen(2);
     pub(super) const PEAK: Pen = Pen(3);
     pub(super) const CLAIM: Pen = Pen(4);
@@ -74,7 +74,7 @@ impl Pen {
     }
 
     /// The `n`th series: six colours in turn.
-    pub(super) const fn series(n: usize) -> Pen {
+    pub(crate) const fn series(n: usize) -> Pen {
         Pen(8 + n % 6)
     }
 
@@ -100,7 +100,7 @@ impl Pen {
         }
     }
 
-    fn css(self) -> String {
+    pub(crate) fn css(self) -> String {
         let (name, fallback, _) = PENS[self.0];
         format!("var(--chart-{name},{fallback})")
     }
@@ -132,7 +132,7 @@ pub(super) fn quarter(pixels: f64) -> i32 {
 
 /// The side of its anchor point that a text lies on.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -345,6 +345,6 @@ impl Sheet<'_> {
 }
 
 /// A coordinate, to the quarter pixel.
-pub(super) fn short(pixels: f64) -> f64 {
+pub(crate) fn short(pixels: f64) -> f64 {
     f64::from(quarter(pixels)) / 4.0
 }

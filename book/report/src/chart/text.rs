@@ -4,12 +4,12 @@
 //! that a chart is the same on every machine, with or without fonts.
 
 /// Font size of everything in a chart.
-pub(super) const SIZE: f64 = 13.0;
+pub(crate) const SIZE: f64 = 13.0;
 /// Height of one line of text.
-pub(super) const LINE: f64 = 16.0;
+pub(crate) const LINE: f64 = 16.0;
 
 /// Estimated width in pixels.
-pub(super) fn width(text: &str) -> f64 {
+pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(em).sum::<f64>() * SIZE
 }
 
@@ -44,7 +44,7 @@ pub(super) fn cut(text: &str, limit: f64) -> String {
 }
 
 /// The text broken at spaces into at most `most` lines of at most `limit` pixels.
-pub(super) fn wrap(text: &str, limit: f64, most: usize) -> Option<Vec<String>> {
+pub(crate) fn wrap(text: &str, limit: f64, most: usize) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -50,7 +50,7 @@
     }
 
     // Every figure shows one drawing, with its text inside, apart and large enough.
-    for (const figure of main.querySelectorAll("figure.chart")) {
+    for (const figure of main.querySelectorAll("figure:is(.chart, .drawing)")) {
         const id = figure.id || "a figure without id";
         const drawings = [...figure.querySelectorAll("svg")].filter(
             svg => isShown(svg) && svg.getBoundingClientRect().height > 0,

@@ -1,0 +1,142 @@
+//! Drawings that explain: `{{drawing NAME}}`. Each has one idea, and is drawn by code in
+//! the house style, wide and narrow, as charts are.
+//!
+//! | module | drawings |
+//! |---|---|
+//! | `machine` | what a machine is made of, and how its GPUs are joined |
+//! | `threads` | from the grid to an address, and from a warp to sectors |
+//! | `shared` | the banks of shared memory, and a tile that is transposed in it |
+//! | `layouts` | structures in memory |
+//! | `host` | kinds of host memory, and a page fault |
+//! | `streams` | streams and engines, and a pipeline |
+//! | `ring` | an all-reduce, step by step |
+//! | `pool` | what a pool holds |
+//! | `emulator` | the emulated GPU |
+//! | `canvas` | the sheet, and what colours mean |
+//! | `facts` | what a machine's records say |
+
+mod canvas;
+mod emulator;
+mod facts;
+mod host;
+mod layouts;
+mod machine;
+mod pool;
+mod ring;
+mod shared;
+mod streams;
+mod threads;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use crate::chart::Width;
+use crate::chart::style::short;
+use crate::chart::text::SIZE;
+use crate::html::{escape, prose, xml};
+use crate::records::Records;
+use canvas::Canvas;
+use facts::{Facts, Of};
+
+/// A drawing.
+pub struct Drawing {
+    /// What a page calls it; part of its id, `drawing-NAME`.
+    pub name: &'static str,
+    /// One sentence, for screen readers.
+    title: &'static str,
+    /// What is to be seen, for screen readers.
+    description: &'static str,
+    /// A sentence or two below it.
+    caption: &'static str,
+    /// Whose numbers it shows.
+    of: Of,
+    draw: fn(&mut Canvas, &Facts),
+}
+
+/// Every drawing.
+pub static ALL: [Drawing; 15] = [
+    machine::MACHINE,
+    threads::GRID,
+    threads::SECTORS,
+    shared::BANKS,
+    shared::TILE,
+    host::KINDS,
+    host::FAULT,
+    layouts::LAYOUTS,
+    streams::STREAMS,
+    streams::PIPELINE,
+    machine::TOPOLOGY,
+    ring::RING,
+    pool::POOL,
+    pool::THRESHOLD,
+    emulator::EMULATOR,
+];
+
+/// The drawing called `name`; the error names the one that is called most like it.
+pub fn find(name: &str) -> Result<&'static Drawing, String> {
+    ALL.iter().find(|drawing| drawing.name == name).ok_or_else(|| {
+        let likeness = |near: &&str| strsim::jaro_winkler(name, near);
+        let names = ALL.iter().map(|drawing| drawing.name);
+        let near = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let near = near.unwrap_or_default();
+        format!("there is no such drawing; did you mean `{near}`?")
+    })
+}
+
+impl Drawing {
+    /// The drawing as HTML.
+    pub fn expand(&self, records: &Records) -> String {
+        let machine = self.of.machine(records);
+        let facts = machine.map_or_else(Facts::default, Facts::of);
+        let whose = machine.map_or_else(String::new, |machine| {
+            match machine.is_reference() {
+                true => format!(" Numbers: {}.", escape(&machine.label)),
+                false => format!(
+                    " Numbers: {} ({}).",
+                    escape(&machine.label),
+                    escape(&machine.whose())
+                ),
+            }
+        });
+        format!(
+            "<figure class=\"drawing\" id=\"drawing-{}\">\n{}{}\
+             <figcaption>{}{whose}</figcaption>\n</figure>\n",
+            self.name,
+            self.svg(&facts, Width::Wide),
+            self.svg(&facts, Width::Narrow),
+            prose(self.caption),
+        )
+    }
+
+    fn canvas(&self, facts: &Facts, width: Width) -> Canvas {
+        let mut canvas = Canvas::new(width);
+        (self.draw)(&mut canvas, facts);
+        canvas
+    }
+
+    fn svg(&self, facts: &Facts, width: Width) -> String {
+        let canvas = self.canvas(facts, width);
+        let class = width.pick("wide", "narrow");
+        let id = format!("drawing-{}-{class}", self.name);
+        format!(
+            "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
+             viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
+             font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\">\n\
+             <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n\
+             {}</svg>\n",
+            canvas.width,
+            short(canvas.height()),
+            xml(self.title),
+            xml(self.description),
+            canvas.svg(),
+        )
+    }
+}
+
+impl fmt::Debug for Drawing {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Drawing").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,81 @@
+//! An all-reduce over a ring, step by step.
+
+use super::Drawing;
+use super::canvas::{Anchor, COMPUTE, Canvas, MEMORY, Pen, area};
+use super::facts::{Facts, Of};
+
+pub(super) const RING: Drawing = Drawing {
+    name: "ring",
+    title: "Chunks go round the ring once to be added up, and once more to be passed on",
+    description: "Seven pictures of four GPUs, each with its vector in four chunks; in each chunk \
+        stands how many GPUs' inputs are in it. At the start all are 1. In steps 1 to 3 each GPU \
+        adds one chunk that comes from the GPU before it: 2, 3, then 4 inputs, so that each GPU \
+        has one chunk that is complete. In steps 4 to 6 complete chunks are passed on, until all \
+        are complete everywhere.",
+    caption: "A ring all-reduce. A column is a GPU, with a vector of four chunks; a number says \
+        how many GPUs' inputs are summed in the chunk. What has just come from the GPU to the \
+        left (to the first, from the last) is framed.",
+    of: Of::Nobody,
+    draw: ring,
+};
+
+const GPUS: usize = 4;
+
+/// How many inputs are in each chunk of each GPU after each step, and which chunk each has
+/// just got.
+pub(super) fn steps() -> Vec<([[usize; GPUS]; GPUS], Option<[usize; GPUS]>)> {
+    let mut state = [[1; GPUS]; GPUS];
+    let mut steps = vec![(state, None)];
+    for step in 0..2 * (GPUS - 1) {
+        // Each sends what it got in the step before.
+        let sent = |gpu: usize| (gpu + 2 * GPUS - step) % GPUS;
+        let before = state;
+        let mut got = [0; GPUS];
+        for gpu in 0..GPUS {
+            let to = (gpu + 1) % GPUS;
+            let chunk = sent(gpu);
+            let comes = before[gpu][chunk];
+            state[to][chunk] = match step < GPUS - 1 {
+                true => before[to][chunk] + comes,
+                false => comes,
+            };
+            got[to] = chunk;
+        }
+        steps.push((state, Some(got)));
+    }
+    steps
+}
+
+fn ring(c: &mut Canvas, _: &Facts) {
+    let cell = 18.0;
+    let side = cell * GPUS as f64;
+    let in_a_row = c.pick(7, 4);
+    let gap = (c.width - 2.0 - side * in_a_row as f64) / (in_a_row - 1) as f64;
+    for (n, (state, got)) in steps().into_iter().enumerate() {
+        let left = 1.0 + (n % in_a_row) as f64 * (side + gap);
+        let top = (n / in_a_row) as f64 * (side + 62.0);
+        let name = match n {
+            0 => "Start".to_owned(),
+            n => format!("Step {n}"),
+        };
+        c.heading((left, top + 10.0), Anchor::Start, &name);
+        for gpu in 0..GPUS {
+            let x = left + gpu as f64 * cell;
+            for chunk in 0..GPUS {
+                let place = area(x, top + 22.0 + chunk as f64 * cell, cell, cell);
+                let inputs = state[gpu][chunk];
+                c.fill(place.inside(0.5), MEMORY, 0.11 * inputs as f64 - 0.05);
+                if got.is_some_and(|got| got[gpu] == chunk) {
+                    c.outline(place.inside(0.5), COMPUTE);
+                }
+                c.label(place, &inputs.to_string());
+            }
+        }
+        let what = match n {
+            0 => "",
+            1..GPUS => "add",
+            _ => "pass on",
+        };
+        c.text((left, top + side + 34.0), Anchor::Start, Pen::MUTED, what);
+    }
+}

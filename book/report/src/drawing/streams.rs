@@ -1,0 +1,116 @@
+//! Streams and the engines that do their work.
+
+use super::Drawing;
+use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, Pen, UPLOAD, area};
+use super::facts::{Facts, Of};
+
+pub(super) const STREAMS: Drawing = Drawing {
+    name: "streams",
+    title: "Streams are queues, whose first entries run when an engine is free",
+    description: "The host puts calls into two queues, the streams, from above. In stream 1 a \
+        kernel is first, an event is recorded after it, then comes a copy to the host. In stream \
+        2 a copy to the GPU is first, then the stream waits for the event, then comes a kernel. \
+        Below are three engines. The kernel of stream 1 runs on the multiprocessors while the \
+        copy of stream 2 runs on a copy engine. A dashed arrow leads from the event in stream 1 \
+        to the wait in stream 2.",
+    caption: "Each stream is a queue: the lowest entry runs as soon as its engine is free, and \
+        only then the next. An event lets one stream wait for another.",
+    of: Of::Nobody,
+    draw: streams,
+};
+
+fn streams(c: &mut Canvas, _: &Facts) {
+    const STEP: f64 = 34.0;
+    let (width, pitch) = c.pick((180.0, 229.0), (102.0, 128.0));
+    let host = area(1.0, 1.0, c.width - 2.0, 32.0);
+    c.outline(host, Pen::MUTED);
+    c.label(host, "host: calls return before the work is done");
+    let queues = [
+        [
+            ("3 copy to host", DOWNLOAD),
+            ("2 record event", Pen::MUTED),
+            ("1 kernel A", COMPUTE),
+        ],
+        [
+            ("3 kernel B", COMPUTE),
+            ("2 wait for event", Pen::MUTED),
+            ("1 copy to GPU", UPLOAD),
+        ],
+    ];
+    let engines = [
+        (c.pick("multiprocessors", "SMs"), COMPUTE),
+        ("copy engine to the GPU", UPLOAD),
+        ("copy engine to the host", DOWNLOAD),
+    ];
+    const TOP: f64 = 92.0;
+    const ENGINES: f64 = TOP + 3.0 * STEP + 36.0;
+    for (n, queue) in queues.into_iter().enumerate() {
+        let left = 1.0 + n as f64 * pitch;
+        let middle = left + width / 2.0;
+        c.arrow(&[(middle, host.bottom), (middle, 66.0)], Pen::MUTED);
+        let name = format!("Stream {}", n + 1);
+        c.heading((middle, 78.0), Anchor::Middle, &name);
+        for (row, (what, pen)) in queue.into_iter().enumerate() {
+            let place = area(left, TOP + row as f64 * STEP, width, STEP - 4.0);
+            c.frame(place, pen);
+            c.label(place, what);
+        }
+        let first = TOP + 3.0 * STEP - 4.0;
+        c.arrow(&[(middle, first), (middle, ENGINES)], queue[2].1);
+    }
+    let y = TOP + STEP + (STEP - 4.0) / 2.0;
+    c.signal(&[(1.0 + width, y), (1.0 + pitch, y)], DRIVER);
+    for (n, (engine, pen)) in engines.into_iter().enumerate() {
+        let place = area(1.0 + n as f64 * pitch, ENGINES, width, 48.0);
+        c.cell(place, pen, if n < 2 { 0.4 } else { 0.1 });
+        c.label(place, engine);
+    }
+    let idle = (1.0 + 2.0 * pitch + width / 2.0, ENGINES - 14.0);
+    c.text(idle, Anchor::Middle, Pen::MUTED, "idle");
+}
+
+pub(super) const PIPELINE: Drawing = Drawing {
+    name: "pipeline",
+    title: "Four chunks take twelve steps one after the other, and six if the engines overlap",
+    description: "Two timetables with a row each for upload, kernel and download. One after the \
+        other, the three steps of four chunks take twelve time slots, and only one row is busy \
+        at a time. As a conveyor, chunk 2 is uploaded while the kernel works on chunk 1, and so \
+        on: six slots, and all three rows are busy in the middle.",
+    caption: "Four chunks, each of which is uploaded, computed and downloaded: one after the \
+        other, and as on a conveyor belt. The slots are drawn equally long; in fact the longest \
+        step sets the pace.",
+    of: Of::Nobody,
+    draw: pipeline,
+};
+
+fn pipeline(c: &mut Canvas, _: &Facts) {
+    const CHUNKS: usize = 4;
+    const ROW: f64 = 28.0;
+    let steps = [("upload", UPLOAD), ("kernel", COMPUTE), ("download", DOWNLOAD)];
+    let label = 72.0;
+    let slot = (c.width - label - 1.0) / (3 * CHUNKS) as f64;
+    let ways: [(&str, fn(usize, usize) -> usize); 2] = [
+        ("One after the other: 12 steps", |chunk, step| 3 * chunk + step),
+        ("A conveyor: 6 steps", |chunk, step| chunk + step),
+    ];
+    for (n, (name, when)) in ways.into_iter().enumerate() {
+        let top = n as f64 * 132.0;
+        c.heading((1.0, top + 10.0), Anchor::Start, name);
+        for (step, (what, pen)) in steps.into_iter().enumerate() {
+            let y = top + 24.0 + step as f64 * ROW;
+            c.text((1.0, y + ROW / 2.0), Anchor::Start, Pen::INK, what);
+            let lane = area(label, y + 2.0, 3.0 * CHUNKS as f64 * slot, ROW - 4.0);
+            c.fill(lane, Pen::MUTED, 0.07);
+            for chunk in 0..CHUNKS {
+                let x = label + when(chunk, step) as f64 * slot;
+                let place = area(x, y + 2.0, slot, ROW - 4.0).inside(0.5);
+                c.cell(place, pen, 0.25);
+                c.label(place, &(chunk + 1).to_string());
+            }
+        }
+    }
+    let y = 2.0 * 132.0 + 6.0;
+    let end = c.width - 1.0;
+    c.arrow(&[(label, y - 14.0), (end, y - 14.0)], Pen::MUTED);
+    c.text((end, y), Anchor::End, Pen::MUTED, "time");
+}

@@ -1,0 +1,145 @@
+//! From a grid to the address that one thread reads, and from a warp to sectors.
+
+use super::Drawing;
+use super::canvas::{Anchor, Area, COMPUTE, Canvas, MEMORY, Pen, area};
+use super::facts::{Facts, Of};
+
+pub(super) const GRID: Drawing = Drawing {
+    name: "grid",
+    title: "A grid is made of blocks, a block of warps, a warp of 32 threads, and each thread \
+        computes an index of its own",
+    description: "A grid of 6 blocks, with block 2 enlarged: it has 8 warps. Its warp 3 is \
+        enlarged in turn: it has 32 threads. The thread in lane 29 is number 3 times 32 plus 29, \
+        which is 125, of its block. Its index is 2 times 256 plus 125, which is 637, and an \
+        arrow leads from it to element 637 of an array in memory.",
+    caption: "From the grid to one address: the thread in lane 29 of warp 3 of block 2 computes \
+        an index out of where it stands, and takes the element of that index.",
+    of: Of::Nobody,
+    draw: grid,
+};
+
+fn grid(c: &mut Canvas, _: &Facts) {
+    const TOP: f64 = 40.0;
+    const HEIGHT: f64 = 136.0;
+    let [(grid, across), (block, bars), (warp, cell)] = c.pick(
+        [(1.0, 50.0), (222.0, 150.0), (431.0, 26.0)],
+        [(1.0, 27.0), (104.0, 66.0), (193.0, 20.75)],
+    );
+    let panels = [
+        (grid, "Grid", "6 blocks"),
+        (block, "Block 2", "8 warps"),
+        (warp, "Warp 3", "32 threads"),
+    ];
+    for (x, name, parts) in panels {
+        c.heading((x, 10.0), Anchor::Start, name);
+        c.text((x, 27.0), Anchor::Start, Pen::MUTED, parts);
+    }
+    let half = HEIGHT / 2.0;
+    for n in 0..6 {
+        let (column, row) = (f64::from(n % 3), f64::from(n / 3));
+        let place = area(grid + column * across, TOP + row * half, across, half);
+        pick(c, place, n == 2, n);
+    }
+    let bar = HEIGHT / 8.0;
+    for n in 0..8 {
+        let place = area(block, TOP + f64::from(n) * bar, bars, bar);
+        pick(c, place, n == 3, n);
+    }
+    for n in 0..32 {
+        let (column, row) = (f64::from(n % 8), f64::from(n / 8));
+        let height = HEIGHT / 4.0;
+        let place = area(warp + column * cell, TOP + row * height, cell, height);
+        pick(c, place, n == 29, n);
+    }
+    let edge = grid + 3.0 * across;
+    c.line(&[(edge, TOP), (block, TOP)], COMPUTE);
+    c.line(&[(edge, TOP + half), (block, TOP + HEIGHT)], COMPUTE);
+    c.line(&[(block + bars, TOP + 3.0 * bar), (warp, TOP)], COMPUTE);
+    c.line(&[(block + bars, TOP + 4.0 * bar), (warp, TOP + HEIGHT)], COMPUTE);
+
+    let lines = [
+        "i = blockIdx.x × blockDim.x + threadIdx.x",
+        "  = 2 × 256 + (3 × 32 + 29) = 637",
+    ];
+    for (y, line) in [(204.0, lines[0]), (221.0, lines[1])] {
+        c.text((1.0, y), Anchor::Start, Pen::INK, line.trim_start());
+    }
+    let (x, width) = (warp + 5.5 * cell, c.pick(40.0, 34.0));
+    c.arrow(&[(x, TOP + HEIGHT), (x, 246.0)], COMPUTE);
+    for n in 620..660 {
+        let left = x - width / 2.0 + f64::from(n - 637) * width;
+        if left >= 0.0 && left + width <= c.width {
+            let place = area(left, 247.0, width, 30.0);
+            c.cell(place, MEMORY, if n == 637 { 0.4 } else { 0.08 });
+            c.label(place, &n.to_string());
+        }
+    }
+    c.text(
+        (1.0, 291.0),
+        Anchor::Start,
+        Pen::MUTED,
+        "elements of an array in memory",
+    );
+}
+
+/// A numbered part, which is the one in question or one of the others.
+fn pick(c: &mut Canvas, place: Area, is_it: bool, n: i32) {
+    c.cell(place, COMPUTE, if is_it { 0.4 } else { 0.06 });
+    c.label(place, &n.to_string());
+}
+
+pub(super) const SECTORS: Drawing = Drawing {
+    name: "sectors",
+    title: "The farther apart the threads of a warp read, the more sectors move",
+    description: "The first words of memory that a warp reads, with the number of the thread \
+        that reads each, for three strides. At stride 1 every word is read, and 4 sectors of 32 \
+        bytes move for the 32 threads. At stride 2 every second word is read, and 8 sectors \
+        move. At stride 8 one word of each sector is read, and 32 sectors move.",
+    caption: "What moves for one load of a warp, 4 bytes for each of 32 threads. Numbers are \
+        threads, boxes are sectors of 32 bytes: memory moves whole ones, whether all of it is \
+        wanted or one word.",
+    of: Of::Nobody,
+    draw: sectors,
+};
+
+fn sectors(c: &mut Canvas, _: &Facts) {
+    const WORDS: u32 = 8; // of a sector
+    let shown = c.pick(4, 2);
+    let sector = (c.width - 2.0) / f64::from(shown);
+    let word = sector / f64::from(WORDS);
+    let small = (c.width - 2.0) / 32.0;
+    let rows = [
+        (1, "4 sectors move, all used"),
+        (2, "8 sectors move, half used"),
+        (8, "32 sectors move, an eighth used"),
+    ];
+    for (n, (stride, moves)) in rows.into_iter().enumerate() {
+        let top = n as f64 * 108.0;
+        c.heading((1.0, top + 10.0), Anchor::Start, &format!("Stride {stride}"));
+        c.text((c.width - 1.0, top + 10.0), Anchor::End, Pen::INK, moves);
+        for at in 0..shown * WORDS {
+            let x = 1.0 + f64::from(at) * word;
+            let place = area(x, top + 24.0, word, 28.0);
+            if at % stride == 0 {
+                c.fill(place.inside(1.5), MEMORY, 0.4);
+                c.label(place, &(at / stride).to_string());
+            }
+        }
+        for at in 0..shown {
+            let x = 1.0 + f64::from(at) * sector;
+            c.cell(area(x, top + 24.0, sector, 28.0), MEMORY, 0.08);
+        }
+        for at in 0..32 {
+            let place = area(
+                1.0 + f64::from(at) * small,
+                top + 60.0,
+                small,
+                small.min(14.0),
+            );
+            match at < WORDS.min(stride) * 4 {
+                true => c.cell(place.inside(1.5), MEMORY, 0.4),
+                false => c.fill(place.inside(1.5), Pen::MUTED, 0.15),
+            }
+        }
+    }
+}
