@@ -474,6 +474,12 @@ fn no_page_and_no_drawing_is_left_over() {
             problems.push(format!("book/src/{file}: nothing in the book shows it"));
         }
     }
+    for drawing in &report::drawing::ALL {
+        let directive = format!("{{{{drawing {}}}}}", drawing.name);
+        if !pages.iter().any(|page| page.contains(&directive)) {
+            problems.push(format!("{directive}: no page shows it"));
+        }
+    }
     none(
         problems,
         "List pages in book/src/SUMMARY.md, show drawings, remove the rest.",
