@@ -1,6 +1,7 @@
 // The reader's side of the workbook: predictions, made before the figure is seen, kept
-// in this browser and drawn on the chart. Without this script, or without storage, all
-// of the book can still be read.
+// in this browser and drawn on the chart; the values of charts, by pointing, touch and
+// keyboard; what mdBook lacks for the keyboard. Without this script, or without storage,
+// all of the book can still be read.
 
 "use strict";
 
@@ -125,6 +126,9 @@
                 part.setAttribute("aria-hidden", "true");
             } else {
                 part.removeAttribute("aria-hidden");
+            }
+            if (part.hasAttribute("tabindex")) {
+                part.tabIndex = hidden ? -1 : 0;
             }
         }
     }
@@ -328,6 +332,8 @@
         question.id = `question-${section.id}`;
         outcome.id = `outcome-${section.id}`;
         input.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
+        // Several on a page are told apart by their questions.
+        section.setAttribute("aria-labelledby", question.id);
 
         function refuse() {
             input.setAttribute("aria-invalid", "true");
@@ -391,26 +397,209 @@
         }
     }
 
-    // Wide tables scroll in their wrapper: reachable by keyboard while they do, and
-    // named for screen readers.
+    // The values of charts. Each thing that is drawn has an invisible target, and a title,
+    // which browsers show only to a mouse that rests on it.
+
+    // How far from a target, in pixels, pointing at it still counts.
+    const REACH = 16;
+
+    const middle = ({ left, right }) => (left + right) / 2;
+
+    function distance({ left, right, top, bottom }, x, y) {
+        const across = Math.max(left - x, 0, x - right);
+        const down = Math.max(top - y, 0, y - bottom);
+        const inside = Math.hypot(x - (left + right) / 2, y - (top + bottom) / 2);
+        // Where several are pointed at, the one whose middle is nearest.
+        return { away: Math.hypot(across, down), inside };
+    }
+
+    function showValues(figure) {
+        const readout = document.createElement("div");
+        readout.className = "readout";
+        readout.setAttribute("role", "status");
+        let shown = null;
+
+        // Says `text` above `box`, at `x` or in its middle.
+        function say(text, box, x = middle(box)) {
+            if (readout.textContent !== text) {
+                readout.textContent = text;
+            }
+            const frame = figure.getBoundingClientRect();
+            const { width, height } = readout.getBoundingClientRect();
+            const left = Math.min(x - frame.left - width / 2, frame.width - width);
+            const above = box.top - frame.top - height - 6;
+            const top = above < 0 ? box.bottom - frame.top + 6 : above;
+            readout.style.translate = `${Math.max(0, left)}px ${top}px`;
+        }
+
+        function hide() {
+            shown?.classList.remove("shown");
+            shown = null;
+            readout.textContent = "";
+        }
+
+        for (const svg of figure.querySelectorAll(":scope > svg")) {
+            const groups = [...svg.querySelectorAll(".hover > g")];
+            const series = groups.map(group => [...group.children]);
+            if (series.length === 0) {
+                continue;
+            }
+            const texts = new Map();
+            for (const target of series.flat()) {
+                const title = target.querySelector("title");
+                texts.set(target, title.textContent);
+                title.remove();
+            }
+
+            function show(target, x) {
+                if (target !== shown) {
+                    hide();
+                    shown = target;
+                    target.classList.add("shown");
+                }
+                say(texts.get(target), target.getBoundingClientRect(), x);
+            }
+
+            function point({ clientX, clientY }) {
+                let nearest = null;
+                for (const target of series.flat()) {
+                    const box = target.getBoundingClientRect();
+                    const { away, inside } = distance(box, clientX, clientY);
+                    const nearer =
+                        nearest === null ||
+                        away < nearest.away ||
+                        (away === nearest.away && inside < nearest.inside);
+                    if (away <= REACH && nearer) {
+                        nearest = { target, away, inside };
+                    }
+                }
+                if (nearest !== null) {
+                    show(nearest.target, clientX);
+                } else {
+                    hide();
+                }
+            }
+
+            // Where a key leads to from what is shown; null if it is no key of ours.
+            function walk(key) {
+                const row = series.findIndex(one => one.includes(shown));
+                if (row < 0) {
+                    return key.startsWith("Arrow") || key === "Home" ? series[0][0] : null;
+                }
+                const here = series[row];
+                const place = here.indexOf(shown);
+                const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[key];
+                if (key === "Home" || key === "End") {
+                    return here.at(key === "Home" ? 0 : -1);
+                }
+                if (step === undefined) {
+                    return null;
+                }
+                if (series.length === 1 || key === "ArrowLeft" || key === "ArrowRight") {
+                    return here[place + step] ?? shown;
+                }
+                const x = middle(shown.getBoundingClientRect());
+                const off = target => Math.abs(middle(target.getBoundingClientRect()) - x);
+                const other = series[row + step] ?? here;
+                return other.reduce((a, b) => (off(b) < off(a) ? b : a));
+            }
+
+            svg.tabIndex = 0;
+            svg.setAttribute("role", "application");
+            svg.setAttribute("aria-roledescription", "chart");
+            svg.addEventListener("pointermove", event => {
+                if (event.pointerType !== "touch") {
+                    point(event);
+                }
+            });
+            svg.addEventListener("pointerleave", event => {
+                if (event.pointerType !== "touch") {
+                    hide();
+                }
+            });
+            svg.addEventListener("click", point);
+            svg.addEventListener("focus", () => {
+                if (svg.matches(":focus-visible") && shown === null) {
+                    const { left, right, top } = svg.getBoundingClientRect();
+                    const edge = { left, right, top, bottom: top };
+                    say("The arrow keys walk through the values.", edge);
+                }
+            });
+            svg.addEventListener("blur", hide);
+            svg.addEventListener("keydown", event => {
+                if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) {
+                    return;
+                }
+                const target = walk(event.key);
+                if (target !== null) {
+                    show(target);
+                } else if (event.key === "Escape" && readout.textContent !== "") {
+                    hide();
+                } else {
+                    return;
+                }
+                event.preventDefault();
+                event.stopPropagation();
+            });
+        }
+        figure.append(readout);
+    }
+
+    // What scrolls sideways is reachable by keyboard while it does; tables are named for
+    // screen readers.
     function watchScrolling(wrapper) {
         const caption = wrapper.querySelector("caption")?.textContent.trim();
-        new ResizeObserver(() => {
-            if (wrapper.scrollWidth > wrapper.clientWidth) {
+        const isTable = wrapper.querySelector("table") !== null;
+        const update = () => {
+            const scrolls = wrapper.scrollWidth > wrapper.clientWidth;
+            wrapper.toggleAttribute("data-scrolls", scrolls);
+            if (scrolls) {
                 wrapper.tabIndex = 0;
+            } else {
+                wrapper.removeAttribute("tabindex");
+            }
+            if (scrolls && isTable) {
                 wrapper.setAttribute("role", "region");
                 wrapper.setAttribute("aria-label", caption || "Table");
             } else {
-                wrapper.removeAttribute("tabindex");
                 wrapper.removeAttribute("role");
                 wrapper.removeAttribute("aria-label");
             }
-        }).observe(wrapper);
+        };
+        update();
+        document.fonts.ready.then(update);
+        new ResizeObserver(update).observe(wrapper);
     }
 
+    // Past the table of contents, which comes first.
+    function offerToSkip() {
+        const link = document.createElement("a");
+        link.className = "skip";
+        link.href = "#mdbook-content";
+        link.textContent = "Skip to the page";
+        document.body.prepend(link);
+    }
+
+    // mdBook's switch for the table of contents is a label, which the Tab key does not reach.
+    function makeButton(label) {
+        label.setAttribute("role", "button");
+        label.tabIndex = 0;
+        label.addEventListener("keydown", event => {
+            if (event.key === "Enter" || event.key === " ") {
+                event.preventDefault();
+                label.click();
+            }
+        });
+    }
+
+    offerToSkip();
+    makeButton(document.getElementById("mdbook-sidebar-toggle"));
     document.documentElement.classList.add("js-prediction");
+    document.querySelectorAll("main figure.chart").forEach(showValues);
     document.querySelectorAll("section.prediction").forEach(setUp);
-    document.querySelectorAll("main .table, main .table-wrapper").forEach(watchScrolling);
+    document
+        .querySelectorAll("main .table, main .table-wrapper, main pre > code")
+        .forEach(watchScrolling);
 
     // mdBook turns the page on the left and right arrow keys, also while they scroll a
     // focused table or listing.

@@ -2,13 +2,15 @@
 //! phone width; the prediction box in the hands of a reader; without JavaScript,
 //! without storage and on paper.
 //!
-//! Without a Chromium the tests say `SKIPPED` and pass; `WORKBOOK_REQUIRE_BROWSER=1`
+//! Without a Chromium, or one of them without axe-core, the tests say `SKIPPED` and pass; `WORKBOOK_REQUIRE_BROWSER=1`
 //! makes that a failure. `CHROMIUM` chooses the executable. `WORKBOOK_SCREENSHOTS=DIR`
 //! saves a picture of every page in every view.
 
 // The browser is reached through pipes that a Unix shell sets up.
 #![cfg(unix)]
 
+#[path = "browser/axe.rs"]
+mod axe;
 #[path = "browser/book.rs"]
 mod book;
 #[path = "support/checkout.rs"]
@@ -102,6 +104,151 @@ fn colours_contrast_in_every_theme() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn nothing_keeps_people_from_using_a_page() {
+    let Some(browser) = Browser::get() else { return };
+    let Some(script) = axe::script() else { return };
+    let mut faults = Vec::new();
+    for view in [LIGHT, DARK, PHONE] {
+        let mut page = axe::page(browser, view, &script);
+        // All pages in one for printing are the same elements once more.
+        for file in book::pages().iter().filter(|file| !file.ends_with("print.html"))
+        {
+            page.open(file);
+            let name = book::name(file);
+            let findings = axe::findings(&page).into_iter();
+            faults.extend(
+                findings.map(|found| format!("{name}-{}: {found}", view.name)),
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Finds the first chart of lines on a page, and shows it if it is veiled.
+const CHART: &str = "(() => {
+    const figure = [...document.querySelectorAll('figure.chart')].find(
+        figure => figure.querySelectorAll('.wide .hover > g').length > 1);
+    figure.querySelector('.veil button:last-child')?.click();
+    figure.id = 'chart';
+    figure.scrollIntoView({ block: 'center' });
+})()";
+/// What it says, and which of its targets is marked.
+const READOUT: &str = "document.querySelector('#chart .readout').textContent";
+const MARKED: &str = "[...document.querySelectorAll('#chart .wide .hover > g')]
+    .map((group, row) => [row, [...group.children].findIndex(
+        target => target.classList.contains('shown'))])
+    .find(([, place]) => place >= 0) ?? null";
+
+#[test]
+fn a_charts_values_can_be_walked_through_by_keyboard() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("data-value-scale")[0]);
+    let address = page.text("location.href");
+    page.evaluate(CHART);
+    page.tab_to("#chart > svg");
+    assert_eq!(page.text(READOUT), "The arrow keys walk through the values.");
+    let mut said = Vec::new();
+    for (key, marked) in [
+        (Key::ArrowRight, json!([0, 0])),
+        (Key::ArrowRight, json!([0, 1])),
+        (Key::ArrowDown, json!([1, 1])),
+    ] {
+        page.press(key);
+        assert_eq!(page.evaluate(MARKED), marked);
+        said.push(page.text(READOUT));
+    }
+    said.dedup();
+    assert!(
+        said.len() == 3 && said.iter().all(|text| text.contains(": ")),
+        "{said:?}"
+    );
+    page.press(Key::End);
+    assert!(page.holds(
+        "document.querySelector('#chart .shown').nextSibling?.nextSibling == null"
+    ));
+    assert!(
+        page.holds("document.querySelector('#chart .readout').checkVisibility()")
+    );
+    page.screenshot("chart-values");
+    page.press(Key::Escape);
+    assert_eq!(
+        (page.text(READOUT), page.evaluate(MARKED)),
+        (String::new(), json!(null))
+    );
+    assert_eq!(page.text("location.href"), address, "the keys turned the page");
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+#[test]
+fn a_charts_values_show_where_it_is_pointed_at_or_tapped() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let mut page = Page::new(browser, view);
+        page.open(&book::chapters_with("data-value-scale")[0]);
+        page.evaluate(CHART);
+        let shown = if view.phone { ".narrow" } else { ".wide" };
+        let target = format!("#chart {shown} .hover > g > circle");
+        match view.phone {
+            true => page.tap(&target),
+            false => page.point_at(&target),
+        }
+        page.wait_until(&format!(
+            "document.querySelector({target:?}).matches('.shown')"
+        ));
+        let said = page.text(READOUT);
+        assert!(said.contains(": "), "{said}");
+        // The readout lies in the window, and what it says is not said twice.
+        assert_eq!(page.texts(LAYOUT), [""; 0]);
+        assert!(page.holds("document.querySelector('.hover title') === null"));
+        page.screenshot(&format!("chart-pointed-{}", view.name));
+        if !view.phone {
+            page.point_at("figcaption");
+            page.wait_until(&format!("{READOUT} === ''"));
+        }
+    }
+}
+
+#[test]
+fn the_keyboard_skips_the_table_of_contents() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("class=\"table\"")[0]);
+    page.press(Key::Tab);
+    assert_eq!(page.text("document.activeElement.textContent"), "Skip to the page");
+    page.press(Key::Enter);
+    page.press(Key::Tab);
+    assert!(page.holds("document.activeElement.closest('main') !== null"));
+}
+
+#[test]
+fn a_tables_first_column_stays_while_it_scrolls() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, PHONE);
+    let mut tables = 0;
+    for file in book::chapters_with("class=\"table\"") {
+        page.open(&file);
+        let moved = page.texts(
+            "[...document.querySelectorAll('main [data-scrolls]:has(table)')].map(table => {
+                 const cell = table.querySelector('tbody tr > :first-child');
+                 const before = cell.getBoundingClientRect();
+                 table.scrollLeft = 40;
+                 const after = cell.getBoundingClientRect();
+                 const room = table.clientWidth - after.width;
+                 return before.left === after.left && room > 100 ? '' : cell.textContent;
+             })",
+        );
+        tables += moved.len();
+        assert!(
+            moved.iter().all(String::is_empty),
+            "{}: {moved:?}",
+            book::name(&file)
+        );
+    }
+    assert!(tables > 0, "no table scrolls on a phone");
 }
 
 #[test]
@@ -353,6 +500,7 @@ fn without_javascript_everything_can_be_read() {
     prediction.page.press(Key::Enter);
     assert!(prediction.holds("answer.checkVisibility()"));
     assert_eq!(prediction.page.texts(LAYOUT), [""; 0]);
+    assert!(prediction.holds("figure.querySelector('.hover title') !== null"));
 }
 
 #[test]

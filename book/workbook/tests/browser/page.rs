@@ -273,6 +273,36 @@ impl Page {
         self.call("Input.dispatchKeyEvent", event);
     }
 
+    /// Moves the mouse onto the middle of what `selector` finds, which is in the window.
+    pub(crate) fn point_at(&self, selector: &str) {
+        let [x, y] = self.middle(selector);
+        self.call(
+            "Input.dispatchMouseEvent",
+            json!({ "type": "mouseMoved", "x": x, "y": y }),
+        );
+    }
+
+    /// Taps on the same with a finger.
+    pub(crate) fn tap(&self, selector: &str) {
+        let [x, y] = self.middle(selector);
+        for (kind, points) in
+            [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))]
+        {
+            self.call(
+                "Input.dispatchTouchEvent",
+                json!({ "type": kind, "touchPoints": points }),
+            );
+        }
+    }
+
+    fn middle(&self, selector: &str) -> [f64; 2] {
+        let place = self.evaluate(&format!(
+            "(({{ left, right, top, bottom }}) => [(left + right) / 2, (top + bottom) / 2])(
+                 document.querySelector({selector:?}).getBoundingClientRect())"
+        ));
+        serde_json::from_value(place).expect("two numbers")
+    }
+
     /// Types text where the focus is.
     pub(crate) fn type_text(&self, text: &str) {
         for character in text.chars() {
@@ -343,8 +373,11 @@ impl Drop for Page {
 /// The keys that the tests press.
 #[derive(Clone, Copy)]
 pub(crate) enum Key {
+    ArrowDown,
     ArrowRight,
+    End,
     Enter,
+    Escape,
     Tab,
 }
 
@@ -352,8 +385,11 @@ impl Key {
     /// Its name, its key code, and the character it types if any.
     fn description(self) -> (&'static str, u32, Option<&'static str>) {
         match self {
+            Self::ArrowDown => ("ArrowDown", 40, None),
             Self::ArrowRight => ("ArrowRight", 39, None),
+            Self::End => ("End", 35, None),
             Self::Enter => ("Enter", 13, Some("\r")),
+            Self::Escape => ("Escape", 27, None),
             Self::Tab => ("Tab", 9, None),
         }
     }

@@ -1,0 +1,54 @@
+//! axe-core, which finds what keeps people from using a page. `.ci/run` installs it.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::chromium::Browser;
+use crate::page::{Page, View};
+
+/// How to get it, from the root of the repository.
+const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps \
+     axe-playwright-python==0.1.8";
+
+/// What axe-core calls serious or critical on the page, as a list of sentences. What is under
+/// a veil is not to be read.
+const FINDINGS: &str = "axe.run(
+    { exclude: ['.veiled figcaption strong'] },
+    { resultTypes: ['violations'] },
+).then(({ violations }) =>
+    violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, help, nodes }) =>
+            nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 120)}`)))";
+
+/// axe-core's script. `None` where it is not installed, after saying so; with
+/// `WORKBOOK_REQUIRE_BROWSER=1` that is a failure instead.
+pub(crate) fn script() -> Option<String> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let versions =
+        fs::read_dir(root.join(".venv/lib")).into_iter().flatten().flatten();
+    let script = "site-packages/axe_playwright_python/axe.min.js";
+    let found = versions
+        .filter_map(|version| fs::read_to_string(version.path().join(script)).ok())
+        .next();
+    let required = env::var_os("WORKBOOK_REQUIRE_BROWSER").is_some_and(|v| v == "1");
+    assert!(found.is_some() || !required, "axe-core was not found: {INSTALL}");
+    if found.is_none() {
+        let _ = writeln!(io::stderr(), "SKIPPED: no axe-core found: {INSTALL}");
+    }
+    found
+}
+
+/// A tab in which every page can be searched for [`findings`].
+pub(crate) fn page(browser: &'static Browser, view: View, script: &str) -> Page {
+    let page = Page::new(browser, view);
+    page.before_load(script);
+    page
+}
+
+/// What axe-core finds on the page as it is.
+pub(crate) fn findings(page: &Page) -> Vec<String> {
+    page.texts(FINDINGS)
+}
