@@ -3,6 +3,8 @@
 //!
 //! Labels stand left of the bars, or above them where they are too wide for that.
 
+use std::collections::BTreeSet;
+
 use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
 use super::place::{self, Area, Flag};
 use super::scale::Span;
@@ -33,6 +35,8 @@ struct Layout<'a> {
     plot: Area,
     /// Labels left of the bars, not above them.
     beside: bool,
+    /// Every bar is a kind of its own, so that colours would tell nothing.
+    plain: bool,
     key: Key,
     /// Of each reference; none if it is in the key.
     flags: Vec<Option<Flag>>,
@@ -102,7 +106,10 @@ fn settle<'a>(
     let rows = rows(bars, top + 2.0, beside);
     let bottom = rows.last().map_or(top + 40.0, |row| row.bottom) + 4.0;
     let plot = Area { left, top, right, bottom };
-    Layout { value, ticks, rows, plot, beside, key, flags, height: bottom + FOOT }
+    let (count, kinds) = (all().count(), all().map(|bar| bar.color));
+    let plain = kinds.collect::<BTreeSet<_>>().len() == count;
+    let height = bottom + FOOT;
+    Layout { value, ticks, rows, plot, beside, plain, key, flags, height }
 }
 
 /// The headings and bars, one below the other.
@@ -193,13 +200,13 @@ fn paint_bar(
     row: &Row,
     layout: &Layout,
 ) {
-    let Layout { value, plot, beside, .. } = layout;
+    let Layout { value, plot, beside, plain, .. } = layout;
     let (top, middle) = if *beside {
         (row.top + 4.0, (row.top + row.bottom) / 2.0)
     } else {
         (row.top + LINE + 1.0, row.top + LINE + 8.0)
     };
-    let pen = Pen::series(bar.color);
+    let pen = Pen::series(if *plain { 0 } else { bar.color });
     let (zero, tip) = (value.position(0.0), value.position(bar.value));
     let (left, right) = (zero.min(tip), zero.max(tip));
     sheet.rectangle(

@@ -664,6 +664,19 @@ fn a_number_stands_clear_of_references() {
 }
 
 #[test]
+fn bars_have_colours_where_these_tell_them_apart() {
+    let fills = |chart: &Figure| -> usize {
+        let svg = svg_of(chart);
+        (2..=6).map(|n| shapes(&svg, "<rect", &format!("--chart-{n},")).len()).sum()
+    };
+    let mut chart = bars(&["tile", "padded"], &[1e9, 3e9], vec![]);
+    assert_eq!(fills(&chart), 0);
+    let Form::Bars(of_two) = &mut chart.form else { panic!("bars") };
+    of_two.groups[1] = of_two.groups[0].clone();
+    assert_eq!(fills(&chart), 2);
+}
+
+#[test]
 fn curves_that_lie_on_each_other_alternate() {
     let dashed = |curves: &[&[(f64, f64)]]| {
         let curves = curves.iter().zip(["one", "two", "three"]);
