@@ -64,6 +64,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         }
         let recorded = match (recorded.is_empty(), experiment.draft) {
             (true, true) => "no machine yet (draft)".to_owned(),
+            (true, false) if experiment.primer => "needs none".to_owned(),
             (true, false) => "no machine yet".to_owned(),
             (false, true) => recorded.join(", ") + " (draft)",
             (false, false) => recorded.join(", "),

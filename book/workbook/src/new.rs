@@ -18,7 +18,7 @@ use crate::terminal::say;
 pub(crate) struct Arguments {
     /// The subject in the field's words, such as `shared-atomics`; never a section number
     name: String,
-    /// Section of the chapter it belongs to, such as 8.3
+    /// Section of the chapter it belongs to, such as 8.3; or 0, the first steps
     #[arg(long)]
     section: String,
 }
@@ -168,9 +168,12 @@ fn unmake(made: &[PathBuf]) {
 /// The summary with `line` at the end of the part whose heading starts with `section`.
 fn with_line(summary: &str, section: &str, line: &str) -> Result<String> {
     let mut lines: Vec<&str> = summary.lines().collect();
-    let heading = format!("# {section} ");
-    let start = lines.iter().position(|line| line.starts_with(&heading));
-    let start = start.with_context(|| format!("{SUMMARY} has no `{heading}…`"))? + 1;
+    let is_heading = |line: &&str| {
+        line.strip_prefix("# ").is_some_and(|l| lessons::heads(l, section))
+    };
+    let start = lines.iter().position(is_heading);
+    let start =
+        start.with_context(|| format!("{SUMMARY} has no `# {section} …`"))? + 1;
     let rest = &lines[start..];
     let end = rest.iter().position(|l| l.starts_with("# ")).unwrap_or(rest.len());
     let last = rest[..end].iter().rposition(|line| !line.trim().is_empty());
@@ -191,5 +194,8 @@ mod tests {
             "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n- [b](b.md)\n\n# More\n\n- [z](z.md)\n"
         );
         assert!(with_line(summary, "8.2", "- [b](b.md)").is_err());
+        let summary = summary.replace("8.1 One", "Part 0: First steps");
+        let with = with_line(&summary, "0", "- [b](b.md)").unwrap();
+        assert!(with.contains("- [a](a.md)\n- [b](b.md)\n"), "{with}");
     }
 }

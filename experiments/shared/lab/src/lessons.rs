@@ -16,12 +16,15 @@ pub struct Lesson {
     pub name: String,
     /// The section's folder in `experiments` and in `book/src`, such as `streams`.
     pub folder: String,
-    /// Section of the chapter, such as `8.4`.
+    /// Section of the chapter, such as `8.4`, or part of the book before it: `0`.
     pub section: String,
     /// GPUs that it needs at least.
     pub gpus: u32,
     /// It has no reference record yet.
     pub draft: bool,
+    /// It teaches words, and its page shows no measured number: no reference machine has to
+    /// record it.
+    pub primer: bool,
 }
 
 #[derive(Deserialize)]
@@ -52,6 +55,7 @@ struct Workbook {
 #[serde(rename_all = "lowercase")]
 enum Status {
     Draft,
+    Primer,
 }
 
 impl Lesson {
@@ -112,15 +116,13 @@ impl Lesson {
         }
         let Workbook { section, gpus, status } = package.metadata.workbook;
         let is_number = |part: &str| part.parse::<u8>().is_ok();
-        if !section
-            .split_once('.')
-            .is_some_and(|(a, b)| is_number(a) && is_number(b))
-        {
+        if !section.split('.').all(is_number) {
             bail!("{}: `{section}` is no section, such as 8.3", path.display());
         }
         let (name, folder) = (name.to_owned(), folder.to_owned());
-        let draft = status == Some(Status::Draft);
-        Ok(Lesson { name, folder, section, gpus: gpus.get(), draft })
+        let is = |expected| status == Some(expected);
+        let (draft, primer) = (is(Status::Draft), is(Status::Primer));
+        Ok(Lesson { name, folder, section, gpus: gpus.get(), draft, primer })
     }
 }
 
@@ -146,6 +148,13 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         }
     }
     Ok(found)
+}
+
+/// Whether a part of the summary is that of `section`: its heading is `8.3 Access patterns`,
+/// or `Part 0: First steps`.
+pub fn heads(heading: &str, section: &str) -> bool {
+    let number = heading.strip_prefix("Part ").unwrap_or(heading);
+    number.strip_prefix(section).is_some_and(|rest| rest.starts_with([' ', ':']))
 }
 
 /// Names of the kernel files that drafts embed.

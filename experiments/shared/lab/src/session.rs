@@ -187,6 +187,11 @@ impl Lab {
         Ok(Some(module))
     }
 
+    /// Prints lines of text, as they are: a lesson's result that is there to be read.
+    pub fn print(&self, text: &str) {
+        self.table.line(text);
+    }
+
     /// Whether this is a `--quick` run, in which sizes may be smaller.
     pub fn quick(&self) -> bool {
         self.options.quick
