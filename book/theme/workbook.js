@@ -351,7 +351,8 @@
             outcome.classList.remove("refused");
             outcome.replaceChildren(
                 headline,
-                ` You predicted ${withUnit(String(guess), unit)}; measured: ` +
+                ` You predicted ${withUnit(String(guess), unit)}; ` +
+                    `${"computed" in section.dataset ? "the answer is" : "measured:"} ` +
                     `${answerText}. Your prediction is ${distance}.`,
             );
             submit.textContent = "Change guess";

@@ -63,10 +63,15 @@ impl Block {
             }
         };
         let answer = value.first();
+        // What is computed from no record was not measured anywhere.
+        let (computed, summary, found) = match value.from.is_empty() {
+            true => (" data-computed", "Show the answer", "Answer"),
+            false => ("", "Show the measured answer", "Measured"),
+        };
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
              aria-label=\"Your prediction\" data-answer=\"{middle}\" data-scale=\"{scale}\" \
-             data-answer-text=\"{text}\" data-unit=\"{typed}\"{figure}>\n\
+             data-answer-text=\"{text}\" data-unit=\"{typed}\"{figure}{computed}>\n\
              {question}\
              <form><label for=\"guess-{id}\">Your prediction</label> \
              <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
@@ -74,8 +79,8 @@ impl Block {
              <span class=\"unit\">{typed}</span> \
              <button type=\"submit\">Predict</button></span></form>\n\
              <p class=\"outcome\" aria-live=\"polite\"></p>\n\
-             <details><summary>Show the measured answer</summary>\
-             <p>Measured: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
+             <details><summary>{summary}</summary>\
+             <p>{found}: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
             middle = answer.value,
