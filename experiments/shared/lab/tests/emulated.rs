@@ -197,6 +197,45 @@ fn counts_that_are_not_the_hardwares_say_so() {
     }
 }
 
+/// What a page of the first steps shows of its program's output is in this file of the
+/// program's folder, between anchors.
+#[track_caller]
+fn shown_on_its_page(folder: &str, file: &str, printed: &str) {
+    let path = lab::workspace::root().unwrap();
+    let path = path.join("experiments/first-steps").join(folder).join(file);
+    let committed = std::fs::read_to_string(&path).unwrap();
+    let lines = |text: &str| -> Vec<String> {
+        let kept = text.lines().filter(|line| !line.starts_with("ANCHOR"));
+        // Where the record is, is not on the page.
+        let kept = kept.filter(|line| !line.starts_with("recorded: "));
+        kept.map(|line| line.trim_end().to_owned()).collect()
+    };
+    let (printed, committed) = (lines(printed), lines(&committed));
+    let printed_text = printed.join("\n");
+    assert!(printed == committed, "{} is not:\n{printed_text}", path.display());
+}
+
+#[test]
+fn the_first_steps_print_what_their_pages_show() {
+    let desk = Desk::new();
+    let print = |program: &str, arguments: &str| {
+        let program = desk.program(program, arguments).without_driver();
+        program.set("COLUMNS", "80").run()
+    };
+    for lesson in ["warps", "memories", "reading-the-emulator"] {
+        let printed = print(lesson, "").with_code(0).stdout;
+        shown_on_its_page(lesson, "output.txt", &printed);
+    }
+    let printed = ["vector-add", "first-program"];
+    let printed = printed.map(|program| print(program, "").with_code(0).stdout);
+    shown_on_its_page("vector-add", "output.txt", &printed.concat());
+    let mistakes = ["first", "second", "third"];
+    let said = mistakes.map(|which| print("mistakes", which).with_code(1).stderr);
+    let lines = said.iter().flat_map(|said| said.lines());
+    let lines: Vec<_> = lines.map(|l| lab::layout::wrap(l, 80, 0)).collect();
+    shown_on_its_page("reading-the-emulator", "mistakes.txt", &lines.join("\n"));
+}
+
 #[test]
 fn copies_and_a_second_run_need_nothing_more() {
     let desk = Desk::new();

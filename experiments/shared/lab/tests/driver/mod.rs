@@ -22,7 +22,11 @@ pub(crate) const EXPERIMENTS: [&str; 3] =
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
 
 /// Programs that are run on the emulated driver only.
-pub(crate) const EMULATED: [&str; 6] = [
+pub(crate) const EMULATED: [&str; 10] = [
+    "vector-add",
+    "warps",
+    "memories",
+    "reading-the-emulator",
     "transpose",
     "peer-copy",
     "device-selection",
