@@ -210,7 +210,8 @@ fn shown(page: &str, name: &str) -> (Vec<String>, Vec<(String, String)>) {
         if !code && line.starts_with('#') {
             headings.push(line.trim_start_matches('#').trim().to_owned());
         }
-        if let Some((_, file)) = line.split_once(&source) {
+        let included = line.strip_prefix("{{#include ");
+        if let Some((_, file)) = included.and_then(|l| l.split_once(&source)) {
             let end = file.find([':', '}']).unwrap_or(file.len());
             let heading = headings[headings.len() - 1].clone();
             shown.push((file[..end].to_owned(), heading));
