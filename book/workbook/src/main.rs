@@ -6,6 +6,7 @@
 //! | [`mod@compare`] | `compare`: two machines against each other, or two runs |
 //! | [`run`] | `run`: measure, then build |
 //! | [`book`] | `build`, `preprocess` |
+//! | [`print`](mod@print) | `print`: the book as a PDF |
 //! | [`serve`] | `serve`: build, show, and build again on every change |
 //! | [`doctor`] | `doctor`: what this machine has and can run |
 //! | [`new`] | `new`: the files of another experiment |
@@ -32,6 +33,7 @@ mod doctor;
 mod import;
 mod list;
 mod new;
+mod print;
 mod ptx;
 mod run;
 mod sass;
@@ -59,6 +61,8 @@ enum Command {
     Build(book::Arguments),
     /// Build the book, show it on this machine, and rebuild on every change
     Serve(serve::Arguments),
+    /// Print the book: a PDF with a title page and contents (needs Chromium)
+    Print(print::Arguments),
     /// Make the files of a new experiment
     New(new::Arguments),
     /// Compile the kernels to the committed PTX (needs NVRTC, no GPU)
@@ -104,6 +108,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
             book::build(&root, &arguments)?;
         }
         Command::Serve(arguments) => serve::run(&root, &arguments)?,
+        Command::Print(arguments) => print::run(&root, &arguments)?,
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
         Command::Sass(arguments) => sass::run(&root, &arguments)?,

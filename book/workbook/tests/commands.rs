@@ -568,6 +568,39 @@ fn run_needs_the_gpu_that_it_is_told_to_measure() {
     assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
+// ---- print --------------------------------------------------------------------------
+
+#[test]
+fn print_needs_a_browser() {
+    let checkout = Checkout::new();
+    let mut command = checkout.command("print");
+    command.env_remove("CHROMIUM").env("PATH", checkout.path("nowhere"));
+    Ended::of(&mut command).refuses(&["no Chromium was found", "set CHROMIUM"]);
+}
+
+/// The browser is a stand-in, which is handed the page of all pages.
+#[cfg(unix)]
+#[test]
+fn print_puts_the_pdf_in_its_place() {
+    use std::os::unix::fs::PermissionsExt;
+    let checkout = Checkout::new();
+    let browser = checkout.path("browser");
+    let print = |script: &str| {
+        fs::write(&browser, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = checkout.command("print --pdf mine.pdf");
+        Ended::of(command.env("CHROMIUM", &browser))
+    };
+    print(
+        "for each; do case $each in --print-to-pdf=*) pdf=${each#*=};; *print.html) \
+         page=$each;; esac; done; grep -o 'class=\"title-page\"' \"$page\" > \"$pdf\"",
+    )
+    .succeeds();
+    assert_eq!(checkout.read("mine.pdf"), "class=\"title-page\"\n");
+    print("echo no display >&2").refuses(&["has printed nothing", "no display"]);
+    assert_eq!(checkout.read("mine.pdf"), "class=\"title-page\"\n");
+}
+
 // ---- build --------------------------------------------------------------------------
 
 #[test]
