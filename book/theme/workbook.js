@@ -92,7 +92,7 @@
         } else {
             distance = `${rounded(100 * off, 2)}\u00a0% ${side}`;
         }
-        return { score, distance };
+        return { score, distance, factor };
     }
 
     // Figures: the veil and the guess.
@@ -546,6 +546,160 @@
         figure.append(readout);
     }
 
+    // My predictions: the page that lists them all.
+
+    function element(name, text = "", attributes = {}) {
+        const made = document.createElement(name);
+        made.textContent = text;
+        for (const [key, value] of Object.entries(attributes)) {
+            made.setAttribute(key, value);
+        }
+        return made;
+    }
+
+    // Whether anything lasts longer than the page.
+    function hasStorage() {
+        try {
+            localStorage.setItem(keyOf("probe"), "");
+            localStorage.removeItem(keyOf("probe"));
+            return true;
+        } catch {
+            return false;
+        }
+    }
+
+    function forgetAll() {
+        const ours = Object.keys(localStorage).filter(key => key.startsWith(keyOf("")));
+        ours.forEach(key => localStorage.removeItem(key));
+    }
+
+    // A question of the list, with the reader's guess if there is one.
+    function asked(item) {
+        const { answer, answerText, scale, unit, part, page } = item.dataset;
+        const link = item.querySelector("a");
+        const id = link.hash.slice(1);
+        const kept = recall(id);
+        const guess = kept === null ? null : parseGuess(kept, unit);
+        const judged =
+            guess !== null && judge(guess * Number(scale), Number(answer), Number(scale), unit);
+        return { id, link, part, page, unit, answerText, guess, ...judged };
+    }
+
+    // Half of the guesses are at most so far off.
+    function median(guesses) {
+        const factors = guesses.map(({ factor }) => factor).sort((a, b) => a - b);
+        return factors[Math.ceil(factors.length / 2) - 1];
+    }
+
+    const withinHalf = guesses => {
+        const factor = median(guesses);
+        return Number.isFinite(factor)
+            ? `half of your guesses are within ${rounded(factor, 2)}×`
+            : "more than half of your guesses are on the other side of zero";
+    };
+
+    const times = factor =>
+        Number.isFinite(factor) ? `${rounded(factor, 2)}×` : "not comparable";
+
+    function tableOf(part, questions) {
+        const guesses = questions.filter(({ guess }) => guess !== null);
+        const table = element("table");
+        table.append(
+            element(
+                "caption",
+                `${part}: ${guesses.length} of ${questions.length} answered, ` +
+                    `${withinHalf(guesses)}.`,
+            ),
+        );
+        const head = table.createTHead().insertRow();
+        for (const name of ["Question", "You", "Measured", "Off by"]) {
+            head.append(element("th", name, { scope: "col" }));
+        }
+        const body = table.createTBody();
+        for (const { link, unit, answerText, guess, factor } of guesses) {
+            const row = body.insertRow();
+            row.insertCell().append(link);
+            for (const text of [withUnit(String(guess), unit), answerText, times(factor)]) {
+                row.append(element("td", text, { class: "number" }));
+            }
+        }
+        const wrapper = element("div", "", { class: "table" });
+        wrapper.append(table);
+        watchScrolling(wrapper);
+        return wrapper;
+    }
+
+    function scoreOf(guesses, count) {
+        const of = wanted => guesses.filter(({ score }) => score === wanted).length;
+        const text = withinHalf(guesses);
+        return (
+            `You have answered ${guesses.length} of ${count} questions: ` +
+            `${of("Spot on.")} spot on, ${of("Close.")} close, ` +
+            `${of("Right order.")} in the right order, ` +
+            `${of("Surprised: read on.")} surprises. ` +
+            `${text[0].toUpperCase()}${text.slice(1)}.`
+        );
+    }
+
+    function exported(guesses) {
+        const data = guesses.map(({ id, page, link, guess, unit, answerText, factor }) => ({
+            id,
+            page,
+            question: link.textContent,
+            guess,
+            unit,
+            measured: answerText,
+            off_by_factor: Number.isFinite(factor) ? factor : null,
+        }));
+        const blob = new Blob([JSON.stringify(data, null, 4)], { type: "application/json" });
+        const address = URL.createObjectURL(blob);
+        element("a", "", { href: address, download: "my-predictions.json" }).click();
+        setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    }
+
+    function listAll(section) {
+        if (!hasStorage()) {
+            section.replaceChildren(
+                element("p", "Your browser keeps nothing for this book, so there is nothing to show."),
+            );
+            return;
+        }
+        const questions = [...section.querySelectorAll("li")].map(asked);
+        const guesses = questions.filter(({ guess }) => guess !== null);
+        const next = questions.find(({ guess }) => guess === null);
+        const parts = [];
+        if (guesses.length === 0) {
+            parts.push(element("p", `You have answered none of ${questions.length} questions yet.`));
+        } else {
+            parts.push(element("p", scoreOf(guesses, questions.length), { class: "score" }));
+        }
+        if (next) {
+            const paragraph = element("p", `The next question, on ${next.page}: `);
+            paragraph.append(next.link.cloneNode(true));
+            parts.push(paragraph);
+        }
+        const ofPart = Map.groupBy(questions, ({ part }) => part || "The rest");
+        for (const [part, questions] of ofPart) {
+            if (questions.some(({ guess }) => guess !== null)) {
+                parts.push(tableOf(part, questions));
+            }
+        }
+        if (guesses.length > 0) {
+            const controls = element("div", "", { class: "controls" });
+            const forget = button("Forget them all", () => {
+                if (forget.dataset.sure) {
+                    forgetAll();
+                    location.reload();
+                }
+                forget.dataset.sure = "yes";
+                forget.textContent = `Really forget ${guesses.length}?`;
+            });
+            controls.append(button("Save as JSON", () => exported(guesses)), forget);
+            parts.push(controls);
+        }
+        section.replaceChildren(...parts);
+    }
+
     // What scrolls sideways is reachable by keyboard while it does; tables are named for
     // screen readers.
     function watchScrolling(wrapper) {
@@ -598,9 +752,17 @@
     document.documentElement.classList.add("js-prediction");
     document.querySelectorAll("main figure.chart").forEach(showValues);
     document.querySelectorAll("section.prediction").forEach(setUp);
+    document.querySelectorAll("section.my-predictions").forEach(listAll);
     document
         .querySelectorAll("main .table, main .table-wrapper, main pre > code")
         .forEach(watchScrolling);
+
+    // A link to what is inside a fold opens it, in browsers that do not by themselves.
+    function openTarget() {
+        document.querySelector(":target")?.closest("details")?.setAttribute("open", "");
+    }
+    addEventListener("hashchange", openTarget);
+    openTarget();
 
     // mdBook turns the page on the left and right arrow keys, also while they scroll a
     // focused table or listing.

@@ -1,4 +1,5 @@
-//! The one entry: load the book, expand it, store the figures, check the links.
+//! The one entry: load the book, expand it, store the figures, finish what mdBook wrote,
+//! check the links.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,20 +9,24 @@ use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use mdbook_driver::MDBook;
-use mdbook_preprocessor::book::Book;
+use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
+use walkdir::WalkDir;
 
 use crate::claims::{Claim, Claims, Entry, Verdict};
 use crate::expand::{self, Context, Text};
 use crate::figure::{self, Picture};
-use crate::includes;
-use crate::links;
+use crate::glossary::{self, Glossary};
+use crate::includes::{self, Repository};
 use crate::output::Output;
 use crate::page::Page;
+use crate::pictures::Pictures;
+use crate::print::Contents;
 use crate::records::{Records, Unused};
 use crate::this_machine::Account;
+use crate::{export, links, search};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -98,6 +103,8 @@ pub fn build(options: &Options) -> Result<Built> {
     };
     let output = Output::at(&place, own)?;
     config.build.build_dir = output.building();
+    let (title, about) =
+        (config.book.title.clone(), config.book.description.clone());
     let styles = config.html_config().unwrap_or_default();
     let styles = styles.additional_css.into_iter().chain(styles.additional_js);
     let mut book = MDBook::load_with_config(&options.book, config)?;
@@ -109,27 +116,60 @@ pub fn build(options: &Options) -> Result<Built> {
     if let Some(path) = styles.chain(chapters).find(leaves) {
         bail!("{} in book.toml or SUMMARY.md leaves the book", path.display());
     }
-    let built = Rc::new(RefCell::new((Built::default(), vec![])));
+    let made = Rc::new(RefCell::new(Made::default()));
     book.with_preprocessor(Workbook {
         options: options.clone(),
-        built: built.clone(),
+        made: made.clone(),
     });
     book.build()?;
-    let (built, pictures) = built.take();
-    store_values(&pictures, &output.building())?;
+    let made = made.take();
+    made.finish(
+        &output.building(),
+        &title.unwrap_or_default(),
+        &about.unwrap_or_default(),
+    )?;
     fail("the finished book", links::check(&output.building())?)?;
     let html = output.publish()?;
-    Ok(Built { html, ..built })
+    Ok(Built { html, ..made.built })
 }
 
-/// Stores what charts show in the finished book, beside their pictures.
-fn store_values(pictures: &[Picture], book: &Path) -> Result<()> {
-    for Picture { machine, stem, csv, .. } in pictures {
-        let Some(csv) = csv else { continue };
-        let path = book.join("figures").join(machine).join(format!("{stem}.csv"));
-        std::fs::write(&path, csv).with_context(|| path.display().to_string())?;
+/// What a build made, and what becomes of the finished pages.
+#[derive(Default)]
+struct Made {
+    built: Built,
+    pictures: Pictures,
+    contents: Contents,
+    figures: Vec<Picture>,
+    /// By their names in the finished book.
+    files: Vec<(&'static str, String)>,
+}
+
+impl Made {
+    /// Does what mdBook leaves to be done in the book in `folder`.
+    fn finish(&self, folder: &Path, title: &str, about: &str) -> Result<()> {
+        for entry in WalkDir::new(folder) {
+            let path = entry?.into_path();
+            if path.extension().is_none_or(|e| e != "html") {
+                continue;
+            }
+            let named = || path.display().to_string();
+            let mut html = std::fs::read_to_string(&path).with_context(named)?;
+            if path.ends_with("print.html") {
+                html = self
+                    .contents
+                    .edition(&html, title, about)
+                    .with_context(named)?;
+            }
+            std::fs::write(&path, self.pictures.put_back(&html))
+                .with_context(named)?;
+        }
+        store_values(&self.figures, folder)?;
+        for (name, text) in &self.files {
+            std::fs::write(folder.join(name), text)
+                .with_context(|| name.to_string())?;
+        }
+        search::slim(folder)
     }
-    Ok(())
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back
@@ -141,7 +181,7 @@ pub fn preprocess(
     output: impl Write,
 ) -> Result<()> {
     let (context, mut book) = mdbook_preprocessor::parse_input(input)?;
-    let expanded = replace(&mut book, &context.config, options)?;
+    let expanded = replace(&mut book, &context.config, options, false)?;
     fail("the book", expanded.problems)?;
     book.for_each_chapter_mut(|chapter| {
         chapter.content = figure::without_files(&chapter.content);
@@ -152,8 +192,7 @@ pub fn preprocess(
 /// The preprocessor that `book.toml` names, run in this process instead of as a command.
 struct Workbook {
     options: Options,
-    /// What is known when it has run, and the figures.
-    built: Rc<RefCell<(Built, Vec<Picture>)>>,
+    made: Rc<RefCell<Made>>,
 }
 
 impl Preprocessor for Workbook {
@@ -163,7 +202,7 @@ impl Preprocessor for Workbook {
 
     /// Also stores the figures: mdBook copies them into the finished book after this.
     fn run(&self, context: &PreprocessorContext, mut book: Book) -> Result<Book> {
-        let mut expanded = replace(&mut book, &context.config, &self.options)?;
+        let mut expanded = replace(&mut book, &context.config, &self.options, true)?;
         let figures = Figures::compare(&expanded, &self.options.figures)?;
         if self.options.check {
             expanded.problems.extend(figures.problems());
@@ -175,8 +214,13 @@ impl Preprocessor for Workbook {
         let stored = figures.changed.into_iter().map(|(path, _)| path).collect();
         let removed = figures.stale.into_iter().filter(|path| !path.exists());
         let removed = removed.collect();
-        let built = Built { stored, removed, ..expanded.built };
-        *self.built.borrow_mut() = (built, expanded.pictures);
+        *self.made.borrow_mut() = Made {
+            built: Built { stored, removed, ..expanded.built },
+            contents: Contents::of(&book),
+            pictures: Pictures::take_out(&mut book),
+            figures: expanded.pictures,
+            files: expanded.files,
+        };
         Ok(book)
     }
 
@@ -195,11 +239,18 @@ struct Expanded {
     pictures: Vec<Picture>,
     /// The machines that the pictures can be of.
     machines: BTreeSet<String>,
+    files: Vec<(&'static str, String)>,
     problems: Vec<String>,
 }
 
-/// Replaces every directive of `book`.
-fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expanded> {
+/// Replaces every directive of `book`. Links to the expanded book's files are only for a
+/// book that gets them: `downloads`.
+fn replace(
+    book: &mut Book,
+    config: &Config,
+    options: &Options,
+    downloads: bool,
+) -> Result<Expanded> {
     let results = Results::new(&options.results);
     let references = results.references()?;
     let records =
@@ -234,7 +285,7 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
         let (ledger, pages, account) = (&ledger, &pages, account.as_ref());
-        let context = Context { records, ledger, pages, account };
+        let context = Context { records, ledger, pages, account, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);
@@ -245,6 +296,12 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
         let both = pages.iter().zip(&texts);
         problems.extend(both.flat_map(|(page, text)| text.unused(page)));
     }
+    let glossary = book.chapters().find(|chapter| is_at(chapter, glossary::PAGE));
+    let glossary = glossary.map(|chapter| Glossary::read(&chapter.content));
+    let glossary = glossary.unwrap_or_default();
+    let html = config.html_config().unwrap_or_default();
+    let root = options.book.parent().unwrap_or(Path::new(""));
+    let repository = Repository { root, url: html.git_repository_url.as_deref() };
     book.for_each_chapter_mut(|chapter| {
         let path = chapter.source_path.as_ref().and_then(|path| path.to_str());
         if let Some(path) = path
@@ -252,7 +309,8 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
         {
             let file = src.join(path);
             let folder = file.parent().unwrap_or(&src);
-            chapter.content = includes::take_in(&text, folder);
+            let text = glossary.link(&text, path);
+            chapter.content = includes::take_in(&text, folder, &repository);
         }
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
@@ -261,7 +319,22 @@ fn replace(book: &mut Book, config: &Config, options: &Options) -> Result<Expand
     let broken = records.broken.clone();
     let built =
         Built { pages, this_machine, unused, broken, account, ..Built::default() };
-    Ok(Expanded { built, pictures, machines, problems })
+    let files = export::files(&ledger)?;
+    Ok(Expanded { built, pictures, machines, files, problems })
+}
+
+/// Stores what charts show in the finished book, beside their pictures.
+fn store_values(pictures: &[Picture], book: &Path) -> Result<()> {
+    for Picture { machine, stem, csv, .. } in pictures {
+        let Some(csv) = csv else { continue };
+        let path = book.join("figures").join(machine).join(format!("{stem}.csv"));
+        std::fs::write(&path, csv).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+fn is_at(chapter: &Chapter, path: &str) -> bool {
+    chapter.source_path.as_deref() == Some(Path::new(path))
 }
 
 /// The pages of `book`, whose folder is `src`, and what is wrong with them.
@@ -273,14 +346,26 @@ fn read(
 ) -> (Vec<Page>, Vec<Text>, Vec<String>) {
     let with_own = records.with_own();
     let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
-    for chapter in book.chapters() {
+    let mut part = None;
+    for item in book.iter() {
+        let chapter = match item {
+            BookItem::PartTitle(title) => {
+                part = Some(title.as_str());
+                continue;
+            }
+            BookItem::Separator => {
+                part = None;
+                continue;
+            }
+            BookItem::Chapter(chapter) => chapter,
+        };
         if let Some(path) =
             chapter.source_path.as_ref().and_then(|path| path.to_str())
         {
             let draft = options.drafts.contains(path);
             let records = if draft { &with_own } else { records };
             let (page, text, found) =
-                expand::read(path, &chapter.content, src, records, draft);
+                expand::read(path, chapter, part, src, records, draft);
             pages.push(page);
             texts.push(text);
             problems.extend(found);

@@ -29,6 +29,10 @@ pub enum Directive {
     Claim(String),
     /// `{{scorecard SECTION}}`: the claims of a section.
     Scorecard(String),
+    /// `{{scorecard}}`: every claim at a glance.
+    Overview,
+    /// `{{predictions}}`: what the reader has predicted.
+    Predictions,
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
     /// `{{errata}}`: every erratum.
@@ -88,6 +92,8 @@ impl Directive {
             ["provenance"] => Directive::Provenance,
             ["end"] => Directive::End,
             ["this-machine"] => Directive::ThisMachine,
+            ["scorecard"] => Directive::Overview,
+            ["predictions"] => Directive::Predictions,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
@@ -117,18 +123,22 @@ impl Directive {
     }
 }
 
-/// The directives of `text` in their order, and what is wrong with those that are none.
-pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
-    let options = Options::ENABLE_TABLES
+/// What mdBook takes for Markdown.
+pub fn markdown() -> Options {
+    Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_HEADING_ATTRIBUTES
         | Options::ENABLE_DEFINITION_LIST
-        | Options::ENABLE_GFM;
+        | Options::ENABLE_GFM
+}
+
+/// The directives of `text` in their order, and what is wrong with those that are none.
+pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
     let (mut found, mut code) = (vec![], vec![]);
     let mut block: Option<(String, String)> = None; // info string, TOML
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, markdown()).into_offset_iter() {
         match event {
             Event::Code(_) => code.push(range),
             Event::Start(Tag::CodeBlock(kind)) => {

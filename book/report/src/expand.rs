@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use mdbook_preprocessor::book::Chapter;
+
 use crate::claims::Ledger;
 use crate::directive::{self, Directive, Found};
 use crate::figure::Picture;
@@ -10,7 +12,7 @@ use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Here, Records};
 use crate::this_machine::{self, Account};
-use crate::{condition, html, includes, provenance, scorecard};
+use crate::{condition, html, includes, prediction, provenance, scorecard};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -42,18 +44,22 @@ pub struct Context<'a> {
     pub pages: &'a [Page],
     /// What there is to say of the reader's machine, if it measured anything.
     pub account: Option<&'a Account>,
+    /// Whether the finished book has the files of [`crate::export`].
+    pub downloads: bool,
 }
 
-/// Finds the directives of `text` and evaluates its quantities; also what is wrong with
-/// them. `path` is the page's path in `src`. A `draft` has no problem where its experiment
+/// Finds the directives of a chapter, whose path in `src` is `path`, and evaluates its
+/// quantities; also what is wrong with them. A `draft` has no problem where its experiment
 /// has no record.
 pub fn read(
     path: &str,
-    text: &str,
+    chapter: &Chapter,
+    part: Option<&str>,
     src: &Path,
     records: &Records,
     draft: bool,
 ) -> (Page, Text, Vec<String>) {
+    let text = chapter.content.as_str();
     let mut problems = Problems { path, text, found: vec![] };
     let folder = src.join(path);
     for (start, name, problem) in
@@ -63,11 +69,14 @@ pub fn read(
     }
     let mut page = Page {
         stem: path.trim_end_matches(".md").to_owned(),
+        title: chapter.name.clone(),
+        part: part.map(str::to_owned),
         quantities: Quantities::of(path),
         axes: BTreeMap::new(),
         verdicts: BTreeSet::new(),
         sections: BTreeSet::new(),
         goals: vec![],
+        predictions: vec![],
     };
     let mut directives = vec![];
     let mut first = None; // the first block of quantities
@@ -86,6 +95,7 @@ pub fn read(
                 Directive::Scorecard(section) => {
                     page.sections.insert(section.clone());
                 }
+                Directive::Prediction(block) => page.predictions.push(block.clone()),
                 _ => {}
             }
             Ok(what)
@@ -170,7 +180,7 @@ impl Text {
         open: &mut Option<Both<bool>>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, ledger, pages, account } = context;
+        let Context { records, ledger, pages, account, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
@@ -201,6 +211,8 @@ impl Text {
             Directive::Scorecard(section) => {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
+            Directive::Overview => scorecard::overview(ledger, *downloads)?,
+            Directive::Predictions => prediction::all(pages, &root),
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?
             }
@@ -245,8 +257,7 @@ impl Text {
                 shown.push((record, true));
             }
         }
-        let lists = shown.into_iter();
-        Ok(lists.map(|(record, beside)| provenance::full(record, beside)).collect())
+        Ok(provenance::full(shown.into_iter()))
     }
 
     /// Its charts, drawings and predictions, as errors call them: each must be the only one

@@ -1,8 +1,11 @@
 //! Every included file and anchor exists. mdBook only logs a missing file, and includes
 //! nothing, silently, for a missing anchor. And an anchored part of a program starts at
-//! the left margin, however deep it stands in its file.
+//! the left margin, however deep it stands in its file, and says which file that is.
 
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
+
+use crate::html::escape;
+use crate::links;
 
 /// What is wrong with the includes of a page that lies in `folder`: byte offset,
 /// directive, problem. `text` is searched everywhere, also in code, as mdBook does.
@@ -29,20 +32,82 @@ pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
     problems
 }
 
+/// Where the files that pages include can be looked up.
+#[derive(Clone, Debug)]
+pub struct Repository<'a> {
+    /// Its folder.
+    pub root: &'a Path,
+    /// Its address, if the book knows one.
+    pub url: Option<&'a str>,
+}
+
+impl Repository<'_> {
+    /// What stands below code that a page in `folder` includes: the file's path in the
+    /// repository, and a link to it where there is an address.
+    fn listing(&self, folder: &Path, file: &str) -> Option<String> {
+        let folder = folder.strip_prefix(self.root).ok()?;
+        let path = links::inside(&folder.join(file))?.display().to_string();
+        let path = escape(&path.replace(MAIN_SEPARATOR, "/"));
+        let name = format!("<code>{path}</code>");
+        let named = match self.url.map(|url| url.trim_end_matches('/')) {
+            None => name,
+            // GitHub shows the newest state where no other is named.
+            Some(url) if url.matches('/').count() <= 4 => {
+                format!("<a href=\"{}/blob/HEAD/{path}\">{name}</a>", escape(url))
+            }
+            Some(url) => format!("<a href=\"{}/{path}\">{name}</a>", escape(url)),
+        };
+        Some(format!("<p class=\"listing\">{named}</p>\n"))
+    }
+}
+
 /// `text` with the anchored parts that it includes, each on a line of its own, taken in
-/// and moved to the left margin. Other includes are mdBook's.
-pub fn take_in(text: &str, folder: &Path) -> String {
+/// and moved to the left margin, and below each block of code the files that it is from.
+/// Other includes are mdBook's.
+pub fn take_in(text: &str, folder: &Path, repository: &Repository) -> String {
     let mut out = String::new();
+    let mut fence: Option<&str> = None;
+    let mut listings: Vec<String> = vec![];
     for line in text.split_inclusive('\n') {
         out += &anchored(line.trim_end(), folder).unwrap_or_else(|| line.to_owned());
+        let marker = line.trim();
+        match fence {
+            None => {
+                let length =
+                    marker.len() - marker.trim_start_matches(['`', '~']).len();
+                let opens = length >= 3 && !marker[length..].contains('`');
+                fence = opens.then(|| &marker[..length]);
+            }
+            Some(open)
+                if marker.starts_with(open)
+                    && marker.trim_matches(['`', '~']).is_empty() =>
+            {
+                fence = None;
+                let margin = &line[..line.len() - line.trim_start().len()];
+                for listing in listings.drain(..) {
+                    out += &format!("{margin}{listing}\n");
+                }
+            }
+            Some(_) => {
+                let listing = included(marker)
+                    .and_then(|(file, _)| repository.listing(folder, file))
+                    .filter(|listing| !listings.contains(listing));
+                listings.extend(listing);
+            }
+        }
     }
     out
 }
 
+/// The file that `line` includes, and which part of it, if it includes one and nothing else.
+fn included(line: &str) -> Option<(&str, &str)> {
+    let target = line.strip_prefix("{{#include ")?.strip_suffix("}}")?;
+    Some(target.split_once(':').unwrap_or((target, "")))
+}
+
 /// The part that `line` includes, if it includes one by anchor and nothing else.
 fn anchored(line: &str, folder: &Path) -> Option<String> {
-    let target = line.strip_prefix("{{#include ")?.strip_suffix("}}")?;
-    let (path, name) = target.split_once(':')?;
+    let (path, name) = included(line).filter(|(_, name)| !name.is_empty())?;
     let content = std::fs::read_to_string(folder.join(path)).ok()?;
     let lines: Vec<&str> = content
         .lines()
@@ -96,18 +161,49 @@ fn anchor<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::take_in;
+    use super::*;
+
+    const CODE: &str = "fn f() {\n    // ANCHOR: a\n    if x {\n        // ANCHOR: b\n\n        y();\n    \
+        }\n    // ANCHOR_END: a\n    z();\n        // ANCHOR_END: b\n}\n";
 
     #[test]
     fn an_anchored_part_starts_at_the_margin() {
         let folder = tempfile::tempdir().unwrap();
-        let code = "fn f() {\n    // ANCHOR: a\n    if x {\n        // ANCHOR: b\n\n        y();\n    \
-                    }\n    // ANCHOR_END: a\n    z();\n        // ANCHOR_END: b\n}\n";
-        std::fs::write(folder.path().join("f.rs"), code).unwrap();
+        std::fs::write(folder.path().join("f.rs"), CODE).unwrap();
+        let repository = Repository { root: Path::new("/elsewhere"), url: None };
         let page = "```rust\n{{#include f.rs:a}}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n";
         assert_eq!(
-            take_in(page, folder.path()),
+            take_in(page, folder.path(), &repository),
             "```rust\nif x {\n\n    y();\n}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n"
         );
+    }
+
+    #[test]
+    fn code_says_which_files_it_is_from() {
+        let repository = |url| Repository { root: Path::new("/w"), url };
+        let page = "{{#include ../../f.rs}}\n\n1. x\n   ```rust\n   {{#include ../../a<b.rs:2}}\n   \
+            {{#include ../../a<b.rs:1}}\n   ```\n\n````text\n```\n{{#include ../f.rs}}\n````\n";
+        let below = |margin: &str, inside: &str| {
+            format!("{margin}<p class=\"listing\">{inside}</p>\n\n")
+        };
+        for (url, first, second) in [
+            (None, "<code>a&lt;b.rs</code>", "<code>book/f.rs</code>"),
+            (
+                Some("https://x.org/o/r/"),
+                "<a href=\"https://x.org/o/r/blob/HEAD/a&lt;b.rs\"><code>a&lt;b.rs</code></a>",
+                "<a href=\"https://x.org/o/r/blob/HEAD/book/f.rs\"><code>book/f.rs</code></a>",
+            ),
+            (
+                Some("https://x.org/o/r/src/branch/main"),
+                "<a href=\"https://x.org/o/r/src/branch/main/a&lt;b.rs\"><code>a&lt;b.rs</code></a>",
+                "<a href=\"https://x.org/o/r/src/branch/main/book/f.rs\"><code>book/f.rs</code></a>",
+            ),
+        ] {
+            let (upto, rest) = page.split_at(page.find("   ```\n\n").unwrap() + 7);
+            assert_eq!(
+                take_in(page, Path::new("/w/book/src"), &repository(url)),
+                format!("{upto}{}{rest}{}", below("   ", first), below("", second))
+            );
+        }
     }
 }

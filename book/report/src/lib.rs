@@ -10,6 +10,10 @@
 //! | [`directive`] | where in a page the directives are |
 //! | [`block`] | what all blocks share: they are TOML |
 //! | [`includes`] | every included file and anchor exists |
+//! | [`glossary`] | a word's first use on a page leads to the glossary |
+//! | [`pictures`] | charts on their way around mdBook |
+//! | [`search`] | the search index, made smaller |
+//! | [`print`](mod@print) | the print edition: title page, contents |
 //! | [`links`] | every link of the finished book leads somewhere |
 //! | [`output`] | where the finished book goes, and what it may replace |
 //! | **numbers** | |
@@ -35,7 +39,8 @@
 //! | [`goals`] | `goals` blocks |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
-//! | [`scorecard`] | claims as HTML: badge, quotation, scorecard, errata |
+//! | [`scorecard`] | claims as HTML: badge, quotation, overview, scorecard, errata |
+//! | [`export`] | claims as CSV and JSON |
 //! | [`mod@compare`] | two machines against each other |
 //! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
 //! | [`html`] | text that is safe in a page |
@@ -56,9 +61,11 @@ pub mod directive;
 pub mod drawing;
 pub mod estimate;
 pub mod expand;
+pub mod export;
 pub mod expression;
 pub mod figure;
 pub mod fit;
+pub mod glossary;
 pub mod goals;
 pub mod html;
 pub mod includes;
@@ -67,13 +74,16 @@ pub mod metric;
 pub mod names;
 pub mod output;
 pub mod page;
+pub mod pictures;
 pub mod plot;
 pub mod prediction;
+pub mod print;
 pub mod provenance;
 pub mod quantity;
 pub mod query;
 pub mod records;
 pub mod scorecard;
+pub mod search;
 pub mod select;
 pub mod table;
 pub mod this_machine;

@@ -94,7 +94,7 @@ fn follow(
 }
 
 /// The path without `.` and `..`; `None` if it leaves the folder it is relative to.
-fn inside(path: &Path) -> Option<PathBuf> {
+pub fn inside(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::goals;
+use crate::prediction;
 use crate::quantity::Quantities;
 use crate::unit::Unit;
 
@@ -11,6 +12,10 @@ use crate::unit::Unit;
 pub struct Page {
     /// Its path in `src/` without `.md`.
     pub stem: String,
+    /// Its title in the table of contents.
+    pub title: String,
+    /// The part of the book that it is in, if it is in one.
+    pub part: Option<String>,
     /// Its quantities.
     pub quantities: Quantities,
     /// Of each chart, the unit of the axis on which a guess can be drawn, if it has one.
@@ -21,6 +26,8 @@ pub struct Page {
     pub sections: BTreeSet<String>,
     /// What it holds against what it is to be.
     pub goals: Vec<goals::Block>,
+    /// What it asks its reader.
+    pub predictions: Vec<prediction::Block>,
 }
 
 impl Page {

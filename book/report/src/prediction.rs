@@ -1,5 +1,6 @@
 //! `prediction` blocks: the reader enters a number before seeing the measured one. A
 //! script does the rest; without it the question and the answer can be read all the same.
+//! And the list of all of them, in which the script shows what the reader entered.
 
 use serde::Deserialize;
 
@@ -43,14 +44,29 @@ impl Block {
         Ok((answer.0.trim(), answer.1.trim()))
     }
 
-    /// The prediction as HTML.
-    pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
+    /// The answer, and attributes that tell it to the script.
+    fn answer<'p>(&self, page: &'p Page) -> Result<(&'p Quantity, String), String> {
         let (name, typed) = self.quantity()?;
-        let Quantity { unit, value, .. } = page.quantities.get(name)?;
+        let quantity = page.quantities.get(name)?;
+        let unit = &quantity.unit;
         let scale = unit.scale_of(typed).ok_or_else(|| {
             format!("the answer is in `{}`, not `{typed}`", unit.symbol())
         })?;
+        let answer = quantity.value.first();
+        let attributes = format!(
+            "data-answer=\"{}\" data-scale=\"{scale}\" data-answer-text=\"{}\" \
+             data-unit=\"{}\"",
+            answer.value,
+            escape(&answer.print(unit)),
+            escape(typed)
+        );
+        Ok((quantity, attributes))
+    }
 
+    /// The prediction as HTML.
+    pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
+        let (_, typed) = self.quantity()?;
+        let (Quantity { unit, value, .. }, answer) = self.answer(page)?;
         let figure = match &self.chart {
             None => String::new(),
             Some(id) => {
@@ -62,7 +78,6 @@ impl Block {
                 format!(" data-figure=\"figure-{id}\"{drawn}")
             }
         };
-        let answer = value.first();
         // What is computed from no record was not measured anywhere.
         let (computed, summary, found) = match value.from.is_empty() {
             true => (" data-computed", "Show the answer", "Answer"),
@@ -70,8 +85,7 @@ impl Block {
         };
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
-             aria-label=\"Your prediction\" data-answer=\"{middle}\" data-scale=\"{scale}\" \
-             data-answer-text=\"{text}\" data-unit=\"{typed}\"{figure}{computed}>\n\
+             aria-label=\"Your prediction\" {answer}{figure}{computed}>\n\
              {question}\
              <form><label for=\"guess-{id}\">Your prediction</label> \
              <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
@@ -83,8 +97,6 @@ impl Block {
              <p>{found}: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
-            middle = answer.value,
-            text = escape(&answer.print(unit)),
             typed = escape(typed),
             question = self.question(),
             measured =
@@ -92,4 +104,29 @@ impl Block {
             explain = page.quantities.prose(&self.explain, records)?,
         ))
     }
+}
+
+/// Every prediction of the book, for a script that shows which the reader has made. `root`
+/// leads from the page to the book's root. Those that have no answer yet are left out.
+pub fn all(pages: &[Page], root: &str) -> String {
+    let mut items = String::new();
+    for page in pages {
+        for block in &page.predictions {
+            let Ok((_, answer)) = block.answer(page) else { continue };
+            items += &format!(
+                "<li data-part=\"{}\" data-page=\"{}\" {answer}>\
+                 <a href=\"{root}{}#prediction-{}\">{}</a></li>\n",
+                escape(page.part.as_deref().unwrap_or_default()),
+                escape(&page.title),
+                page.html(),
+                block.id,
+                prose(&block.question)
+            );
+        }
+    }
+    format!(
+        "<section class=\"my-predictions\" aria-label=\"My predictions\">\n\
+         <p>Your predictions are kept in your browser and nowhere else; to show them, this \
+         page needs JavaScript.</p>\n<ul hidden>\n{items}</ul>\n</section>\n"
+    )
 }

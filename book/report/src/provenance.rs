@@ -55,8 +55,18 @@ fn of_runs(record: &Recorded, of: impl Fn(&Record) -> String) -> String {
     all.join(", ")
 }
 
-/// A definition list with everything a stranger needs to judge the numbers.
-pub fn full(record: &Recorded, beside: bool) -> String {
+/// Everything a stranger needs to judge the numbers, folded: a list for each record, with
+/// whether it stands beside another.
+pub fn full<'r>(records: impl Iterator<Item = (&'r Recorded, bool)>) -> String {
+    let lists: String =
+        records.map(|(record, beside)| list(record, beside)).collect();
+    format!(
+        "<details class=\"provenance\"><summary>Machine, software, runs and command</summary>\n\
+         {lists}</details>\n"
+    )
+}
+
+fn list(record: &Recorded, beside: bool) -> String {
     let class = if beside { "provenance beside" } else { "provenance" };
     let mut list = format!(
         "<dl class=\"{class}\" data-machine=\"{}\">\n",

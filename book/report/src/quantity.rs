@@ -57,7 +57,8 @@ pub struct Quantity {
 }
 
 /// Names that mean something else between double braces.
-const TAKEN: [&str; 4] = ["end", "errata", "if", "provenance"];
+const TAKEN: [&str; 6] =
+    ["end", "errata", "if", "predictions", "provenance", "scorecard"];
 
 impl Formula {
     fn parse(text: &str) -> Result<Formula, String> {

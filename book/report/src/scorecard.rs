@@ -1,9 +1,12 @@
-//! Claims as HTML: the badge in a sentence, the quotation, the scorecard of a section,
-//! the errata.
+//! Claims as HTML: the badge in a sentence, the quotation, the overview of all, the
+//! scorecard of a section, the errata.
 
 use std::collections::BTreeMap;
 
-use crate::claims::{Claim, Compared, Entry, Ledger, Recomputation, Verdict};
+use crate::claims::{
+    Claim, Compared, Entry, Erratum, Ledger, Recomputation, Verdict,
+};
+use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
@@ -37,6 +40,73 @@ pub fn quotation(claim: &Claim, root: &str) -> String {
     )
 }
 
+/// Every claim in a small cell of its verdict's colour and mark, and what chooses which
+/// verdicts are shown. With `downloads` also the files of [`crate::export`].
+pub fn overview(ledger: &Ledger, downloads: bool) -> Result<String, String> {
+    if ledger.entries.is_empty() {
+        return Err("there are no claims".to_owned());
+    }
+    let counts = counts(ledger.entries.iter());
+    let choice = |class: &str, name: &str, count: usize, checked: &str| {
+        format!(
+            "<label class=\"verdict {class}\"><input type=\"radio\" name=\"verdicts\" \
+             value=\"{class}\"{checked}>{name} <span class=\"count\">{count}</span></label>\n"
+        )
+    };
+    let mut html = format!(
+        "<div class=\"overview\">\n<fieldset>\n<legend>{} claims</legend>\n{}",
+        ledger.entries.len(),
+        choice("all", "all", ledger.entries.len(), " checked")
+    );
+    for (verdict, count) in counts {
+        html += &choice(&verdict.class(), verdict.words(), count, "");
+    }
+    html += "</fieldset>\n<dl>\n";
+    let mut sections: Vec<&str> = vec![];
+    for entry in &ledger.entries {
+        let section = entry.claim.section.as_str();
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    for section in sections {
+        html += &format!("<dt>{}</dt><dd><ul>", escape(section));
+        for Entry { claim, verdict, .. } in of_section(ledger, section) {
+            let (class, words) = (verdict.first().class(), verdict.first().words());
+            html += &format!(
+                "<li><a class=\"verdict {class}\" href=\"#{id}\" title=\"{id}, {words}: {}\" \
+                 aria-label=\"{id}, {words}\"></a></li>",
+                escape(&claim.says),
+                id = claim.id
+            );
+        }
+        html += "</ul></dd>\n";
+    }
+    html += "</dl>\n";
+    if downloads {
+        html += &format!(
+            "<p class=\"downloads\">All claims with their tests: \
+             <a href=\"{CSV}\" download>CSV</a> · <a href=\"{JSON}\" download>JSON</a></p>\n"
+        );
+    }
+    Ok(html + "</div>\n")
+}
+
+fn of_section<'l>(
+    ledger: &'l Ledger,
+    section: &str,
+) -> impl Iterator<Item = &'l Entry> {
+    ledger.entries.iter().filter(move |entry| entry.claim.section == section)
+}
+
+fn counts<'l>(entries: impl Iterator<Item = &'l Entry>) -> BTreeMap<Verdict, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in entries {
+        *counts.entry(*entry.verdict.first()).or_insert(0) += 1;
+    }
+    counts
+}
+
 /// The claims of one section.
 pub fn section(
     section: &str,
@@ -45,17 +115,14 @@ pub fn section(
     pages: &[Page],
     root: &str,
 ) -> Result<String, String> {
-    let of_section = |entry: &&Entry| entry.claim.section == section;
-    let entries: Vec<&Entry> = ledger.entries.iter().filter(of_section).collect();
+    let entries: Vec<&Entry> = of_section(ledger, section).collect();
     if entries.is_empty() {
         return Err("no claim is of this section".to_owned());
     }
-    let mut counts = BTreeMap::new();
-    for entry in &entries {
-        *counts.entry(*entry.verdict.first()).or_insert(0) += 1;
-    }
-    let counts: Vec<_> =
-        counts.iter().map(|(v, n)| format!("{n} {}", v.words())).collect();
+    let counts: Vec<_> = counts(entries.iter().copied())
+        .into_iter()
+        .map(|(verdict, count)| format!("{count} {}", verdict.words()))
+        .collect();
     let rows: String =
         entries.iter().map(|entry| row(entry, records, pages, root)).collect();
     let quick = match records.here.as_ref().filter(|here| here.is_quick()) {
@@ -67,46 +134,38 @@ pub fn section(
         None => String::new(),
     };
     Ok(format!(
-        "<p class=\"counts\">{} claims: {}.</p>\n{quick}<div class=\"table\">\n<table class=\"scorecard\">\n<thead><tr>\
-         <th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th>\
-         <th scope=\"col\">What the source says</th>\
-         <th scope=\"col\">Claimed and measured</th>\
-         </tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n",
+        "<p class=\"counts\">{} claims: {}.</p>\n{quick}<div class=\"scorecard\">\n{rows}</div>\n",
         entries.len(),
         counts.join(", ")
     ))
 }
 
+/// A claim in a line, which opens. Its id is inside: a link to it has the browser open it.
 fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
-    let Entry { claim, verdict, .. } = entry;
-    let mut says = format!(
-        "<p>{}</p><details class=\"source\"><summary>{}</summary>\
-         <p lang=\"ja\">{}</p></details>",
-        prose(&claim.says),
-        capitalised(&escape(&claim.source)),
-        escape(&claim.japanese)
-    );
-    if let Some(correct) = &claim.erratum {
-        says += &format!("<p class=\"correct\">{}</p>", prose(correct));
-    }
-    says += &recomputations(entry);
-
-    let mut found = String::new();
-    for (test, Compared { measured, claimed }) in
-        claim.tests.iter().zip(&entry.compared)
-    {
+    let Entry { claim, verdict, compared, .. } = entry;
+    let value = |Compared { measured, .. }: &Compared| {
         let Quantity { unit, value, .. } = measured;
+        value.sentence(records, |value, _| escape(&value.print(unit)))
+    };
+    let mut found = String::new();
+    for (test, compared) in claim.tests.iter().zip(compared) {
+        let unit = &compared.measured.unit;
         let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
         let reading = test.reading.as_ref();
         let reading = reading.map_or(String::new(), |r| format!("Read as “{r}”: "));
         found += &format!(
-            "<p>{}{}: claimed {}{}, measured <span class=\"value\">{}</span></p>",
+            "<p>{}<span class=\"value\">{}</span> measured, {}{} claimed: {}</p>",
             prose(&reading),
-            prose(&test.what),
-            claimed.sentence(records, |value, _| escape(&test.claim(*value, unit))),
+            value(compared),
+            compared
+                .claimed
+                .sentence(records, |value, _| escape(&test.claim(*value, unit))),
             prose(&about),
-            value.sentence(records, |value, _| escape(&value.print(unit)))
+            prose(&test.what)
         );
+    }
+    if let Some(correct) = &claim.erratum {
+        found += &format!("<p class=\"correct\">{}</p>", prose(correct));
     }
     if let Some(why) = &claim.outside {
         found += &format!("<p>{}</p>", prose(why));
@@ -117,57 +176,83 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             escape(experiment)
         );
     }
-
-    let page = claim.page.as_ref().and_then(|name| find(pages, name));
-    let verdict = verdict.sentence(records, |verdict, _| match page {
-        Some(page) => {
-            link(*verdict, &format!("{root}{}", page.html()), verdict.words())
-        }
-        None => {
-            let (class, words) = (verdict.class(), verdict.words());
-            format!("<span class=\"verdict {class}\">{words}</span>")
-        }
-    });
+    if let Some(page) = claim.page.as_ref().and_then(|name| find(pages, name)) {
+        found += &format!(
+            "<p>Tried on <a href=\"{root}{}\">{}</a></p>",
+            page.html(),
+            escape(&page.title)
+        );
+    }
+    if !claim.recomputations.is_empty() {
+        found += &folded("Recomputed", &recomputations(entry));
+    }
+    let japanese = format!("<p lang=\"ja\">{}</p>", escape(&claim.japanese));
+    found += &folded(&capitalised(&escape(&claim.source)), &japanese);
     format!(
-        "<tr id=\"{id}\"><th scope=\"row\">{id}</th><td>{verdict}</td>\
-         <td>{says}</td><td>{found}</td></tr>\n",
-        id = claim.id
+        "<details class=\"claim {class}\"><summary><span class=\"id\">{id}</span> \
+         <span class=\"verdicts\">{verdict}</span> <span class=\"says\">{}</span> \
+         <span class=\"measured\">{}</span></summary><div id=\"{id}\">{found}</div></details>\n",
+        prose(&claim.says),
+        compared.first().map_or(String::new(), value),
+        class = verdict.first().class(),
+        id = claim.id,
+        verdict = verdict.sentence(records, |verdict, _| format!(
+            "<span class=\"verdict {}\">{}</span>",
+            verdict.class(),
+            verdict.words()
+        )),
+    )
+}
+
+fn folded(summary: &str, inside: &str) -> String {
+    format!(
+        "<details class=\"source\"><summary>{summary}</summary>{inside}</details>"
     )
 }
 
 /// Every erratum of the book: first the claims that are one, then the others.
 pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
     let mut items = String::new();
+    let source = |section: &str, source: &str| {
+        format!("Section {}, {}", escape(section), escape(source))
+    };
     for entry in &ledger.entries {
         let claim = &entry.claim;
         let Some(correct) = &claim.erratum else { continue };
-        items += &format!(
-            "<li><p><a href=\"{root}{PAGE}#{id}\">{id}</a> \
-             (section {}, {}): {}</p><p class=\"correct\">{}</p>{}</li>\n",
-            escape(&claim.section),
-            escape(&claim.source),
-            prose(&claim.says),
+        let inside = format!(
+            "<div><p class=\"correct\">{}</p>{}\
+             <p class=\"source\">{}: <a href=\"{root}{PAGE}#{id}\">claim {id}</a></p></div>",
             prose(correct),
             recomputations(entry),
+            source(&claim.section, &claim.source),
             id = claim.id
         );
+        items += &erratum(&claim.id, &claim.says, &inside);
     }
-    for erratum in &ledger.errata {
-        items += &format!(
-            "<li id=\"{id}\"><p>{id} (section {}, {}): {}</p>\
-             <p class=\"correct\">{}</p><p class=\"evidence\">{}</p></li>\n",
-            escape(&erratum.section),
-            escape(&erratum.source),
-            prose(&erratum.says),
-            prose(&erratum.correct),
-            prose(&erratum.evidence),
-            id = erratum.id
+    for Erratum { id, section, source: from, says, correct, evidence } in
+        &ledger.errata
+    {
+        let inside = format!(
+            "<div id=\"{id}\"><p class=\"correct\">{}</p><p class=\"evidence\">{}</p>\
+             <p class=\"source\">{}</p></div>",
+            prose(correct),
+            prose(evidence),
+            source(section, from)
         );
+        items += &erratum(id, says, &inside);
     }
     if items.is_empty() {
         return Err("there are no errata".to_owned());
     }
-    Ok(format!("<ul class=\"errata\">\n{items}</ul>\n"))
+    Ok(format!("<div class=\"errata\">\n{items}</div>\n"))
+}
+
+fn erratum(id: &str, says: &str, inside: &str) -> String {
+    format!(
+        "<details class=\"claim\"><summary><span class=\"id\">{id}</span> \
+         <span class=\"says\">{}</span></summary>{inside}</details>\n",
+        prose(says)
+    )
 }
 
 fn recomputations(entry: &Entry) -> String {

@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     )?;
     let default = root.join("book/gpu-memory-workbook.pdf");
     let pdf = arguments.pdf.as_deref().map_or(Ok(default), std::path::absolute)?;
-    let html = book::build(root, &arguments.book)?;
+    let html = book::build(root, &arguments.book)?.html;
     // It prints into a folder of its own: what lay at the place stays if it fails.
     let folder = tempfile::tempdir()?;
     let made = folder.path().join("book.pdf");

@@ -531,6 +531,85 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
 }
 
 #[test]
+fn a_word_of_the_glossary_says_what_it_means() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, PHONE] {
+        let mut page = Page::new(browser, view);
+        page.open(&book::chapters_with("class=\"term\"")[0]);
+        assert!(page.holds("document.querySelector('.definition').hidden"));
+        page.tab_to("a.term");
+        assert!(page.holds(
+            "document.querySelector('.definition').textContent ===
+                 document.activeElement.dataset.definition &&
+             document.activeElement.getAttribute('aria-describedby') === 'definition'"
+        ));
+        assert_eq!(page.texts(LAYOUT), [""; 0]);
+        assert_eq!(page.texts(CONTRAST), [""; 0]);
+        page.screenshot(&format!("definition-{}", view.name));
+        // The first tap shows, the second follows the link.
+        let tap = "dispatchEvent(new PointerEvent('click',
+            { pointerType: 'touch', cancelable: true, bubbles: true }))";
+        page.evaluate("document.activeElement.blur()");
+        assert!(page.holds("document.querySelector('.definition').hidden"));
+        assert!(page.holds(&format!("!document.querySelector('a.term').{tap}")));
+        assert!(page.holds("!document.querySelector('.definition').hidden"));
+        assert_eq!(page.problems(), [""; 0]);
+    }
+}
+
+#[test]
+fn the_scorecard_shows_the_claims_of_a_verdict() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    page.open(&book::chapters_with("class=\"overview\"")[0]);
+    let shown = "[...document.querySelectorAll('.scorecard details.claim')]
+        .filter(claim => claim.checkVisibility())";
+    let all = page.evaluate(&format!("{shown}.length"));
+    page.evaluate("document.querySelector('[value=\"verdict-refuted\"]').click()");
+    assert!(page.holds(&format!(
+        "{shown}.length > 0 && {shown}.length < {all} &&
+         {shown}.every(claim => claim.matches('.verdict-refuted'))"
+    )));
+    assert!(page.holds(&format!(
+        "{shown}.length == document.querySelector('label.verdict-refuted .count').textContent"
+    )));
+}
+
+#[test]
+fn all_predictions_are_on_a_page_of_their_own() {
+    let Some(browser) = Browser::get() else { return };
+    let mut prediction = Prediction::open(browser, LIGHT, |_| ());
+    let guess = rounded(1.3 * prediction.answer());
+    prediction.guess(&guess.to_string());
+    let page = &mut prediction.page;
+    let list = &book::chapters_with("class=\"my-predictions\"")[0];
+    page.open(list);
+    let text = page.text("document.querySelector('.my-predictions').textContent");
+    for part in
+        ["You have answered 1 of ", "1 close", "within 1.3×", "Off by", "1.3×"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(page.texts(LAYOUT), [""; 0]);
+    page.screenshot("my-predictions");
+    page.evaluate("document.querySelector('.controls button:last-child').click()");
+    assert!(page.holds("document.querySelector('.my-predictions table')"));
+    page.evaluate("document.querySelector('.controls button:last-child').click()");
+    page.settle("forgetting");
+    let text = page.text("document.querySelector('.my-predictions').textContent");
+    assert!(text.contains("You have answered none of "), "{text}");
+    assert_eq!(page.problems(), [""; 0]);
+
+    let mut page = Page::new(browser, LIGHT);
+    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    page.open(list);
+    assert!(
+        page.holds("document.querySelector('.my-predictions p').checkVisibility()")
+    );
+}
+
+#[test]
 fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
     let Some(browser) = Browser::get() else { return };
     let narrow = View { width: 240, ..PHONE };
