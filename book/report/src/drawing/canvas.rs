@@ -164,6 +164,9 @@ impl Canvas {
         bold: bool,
         content: &str,
     ) {
+        if content.is_empty() {
+            return;
+        }
         let width = text::width(content) * if bold { BOLD } else { 1.0 };
         let left = match anchor {
             Anchor::Start => x,

@@ -21,10 +21,13 @@ pub(super) const BANKS: Drawing = Drawing {
 /// The column that is read.
 const COLUMN: usize = 6;
 
+/// In which bank the column's element in this row is.
+type Bank = fn(usize) -> usize;
+
 fn banks(c: &mut Canvas, _: &Facts) {
     let (cell, pitch) = c.pick((6.0, 223.0), (3.5, 124.0));
     let side = 32.0 * cell;
-    let tiles: [(&str, &str, fn(usize) -> usize); 3] = [
+    let tiles: [(&str, &str, Bank); 3] = [
         ("Plain", "all in one bank", |_| COLUMN),
         ("Padded", "one in each", |row| (row * 33 + COLUMN) % 32),
         ("Swizzled", "one in each", |row| row ^ COLUMN),

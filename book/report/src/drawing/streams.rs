@@ -71,27 +71,30 @@ fn streams(c: &mut Canvas, _: &Facts) {
 
 pub(super) const PIPELINE: Drawing = Drawing {
     name: "pipeline",
-    title: "Four chunks take twelve steps one after the other, and six if the engines overlap",
+    title: "Four batches take twelve steps one after the other, and six if the engines overlap",
     description: "Two timetables with a row each for upload, kernel and download. One after the \
-        other, the three steps of four chunks take twelve time slots, and only one row is busy \
-        at a time. As a conveyor, chunk 2 is uploaded while the kernel works on chunk 1, and so \
+        other, the three steps of four batches take twelve time slots, and only one row is busy \
+        at a time. As a conveyor, batch 2 is uploaded while the kernel works on batch 1, and so \
         on: six slots, and all three rows are busy in the middle.",
-    caption: "Four chunks, each of which is uploaded, computed and downloaded: one after the \
+    caption: "Four batches, each of which is uploaded, computed and downloaded: one after the \
         other, and as on a conveyor belt. The slots are drawn equally long; in fact the longest \
         step sets the pace.",
     of: Of::Nobody,
     draw: pipeline,
 };
 
+/// In which slot a step of a batch is done.
+type Slot = fn(usize, usize) -> usize;
+
 fn pipeline(c: &mut Canvas, _: &Facts) {
-    const CHUNKS: usize = 4;
+    const BATCHES: usize = 4;
     const ROW: f64 = 28.0;
     let steps = [("upload", UPLOAD), ("kernel", COMPUTE), ("download", DOWNLOAD)];
     let label = 72.0;
-    let slot = (c.width - label - 1.0) / (3 * CHUNKS) as f64;
-    let ways: [(&str, fn(usize, usize) -> usize); 2] = [
-        ("One after the other: 12 steps", |chunk, step| 3 * chunk + step),
-        ("A conveyor: 6 steps", |chunk, step| chunk + step),
+    let slot = (c.width - label - 1.0) / (3 * BATCHES) as f64;
+    let ways: [(&str, Slot); 2] = [
+        ("One after the other: 12 steps", |batch, step| 3 * batch + step),
+        ("A conveyor: 6 steps", |batch, step| batch + step),
     ];
     for (n, (name, when)) in ways.into_iter().enumerate() {
         let top = n as f64 * 132.0;
@@ -99,13 +102,13 @@ fn pipeline(c: &mut Canvas, _: &Facts) {
         for (step, (what, pen)) in steps.into_iter().enumerate() {
             let y = top + 24.0 + step as f64 * ROW;
             c.text((1.0, y + ROW / 2.0), Anchor::Start, Pen::INK, what);
-            let lane = area(label, y + 2.0, 3.0 * CHUNKS as f64 * slot, ROW - 4.0);
+            let lane = area(label, y + 2.0, 3.0 * BATCHES as f64 * slot, ROW - 4.0);
             c.fill(lane, Pen::MUTED, 0.07);
-            for chunk in 0..CHUNKS {
-                let x = label + when(chunk, step) as f64 * slot;
+            for batch in 0..BATCHES {
+                let x = label + when(batch, step) as f64 * slot;
                 let place = area(x, y + 2.0, slot, ROW - 4.0).inside(0.5);
                 c.cell(place, pen, 0.25);
-                c.label(place, &(chunk + 1).to_string());
+                c.label(place, &(batch + 1).to_string());
             }
         }
     }

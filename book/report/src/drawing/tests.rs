@@ -96,7 +96,7 @@ fn a_drawing_is_found_by_its_name_or_a_like_one_is() {
 fn an_all_reduce_ends_with_every_input_everywhere() {
     let steps = ring::steps();
     let complete = |n: usize| {
-        let (state, _) = &steps[n];
+        let state = steps[n].inputs;
         state.iter().flatten().filter(|inputs| **inputs == state.len()).count()
     };
     assert_eq!([complete(2), complete(3), complete(6)], [0, 4, 16]);
