@@ -125,7 +125,7 @@ fn a_machine_on_which_nothing_is_as_expected_gets_a_book() {
     });
     let broken = elsewhere(&book(&checkout));
     assert!(
-        broken > 100,
+        broken > 30,
         "{broken} sentences of the book are said of the H200 alone"
     );
 }
