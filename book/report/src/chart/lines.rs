@@ -382,12 +382,12 @@ fn paint(
     }
 }
 
-/// The stretches of measured curves on which later ones lie, with how many do: drawn again
-/// over those, in dashes, so that no curve hides another. The last to be hidden comes first.
-fn covered<'c>(
-    curves: &'c [Curve<'c>],
-    (x, y): (&Span, &Span),
-) -> Vec<(&'c Curve<'c>, usize, Vec<(f64, f64)>)> {
+/// A stretch of a curve, how many curves lie on it, and its path in pixels.
+type Stretch<'c> = (&'c Curve<'c>, usize, Vec<(f64, f64)>);
+
+/// The stretches of measured curves on which later ones lie: drawn again over those, in
+/// dashes, so that no curve hides another. The last to be hidden comes first.
+fn covered<'c>(curves: &'c [Curve<'c>], (x, y): (&Span, &Span)) -> Vec<Stretch<'c>> {
     let measured: Vec<&Curve> = curves
         .iter()
         .filter(|curve| curve.kind == Kind::Measured && curve.points.len() > 1)

@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | `main.rs` | The code; Measured | one stream and several, for three lengths of the kernel |
 //! | [`pipeline`] | The code | batches, each in one stream |
-//! | [`plan`] | The code | how they are queued; when could the last one be out? |
+//! | [`plan`] | The longest step sets the pace | how they are queued; when could the last one be out? |
 //! | [`timeline`] | Measured | when does each step run? |
-//! | [`steps`] | Why | how long does each step take by itself? |
+//! | [`steps`] | Copies slow each other | how long does each step take by itself? |
 //! | [`engines`] | The code; A stream for each engine | steps, each in a stream of its own |
 //! | [`sizes`] | How large a batch | the same bytes in fewer or more batches |
 //! | [`chapter`] | The chapter's batch | 10,000 floats |
