@@ -211,7 +211,10 @@ impl Text {
             Directive::Scorecard(section) => {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
-            Directive::Overview => scorecard::overview(ledger, *downloads)?,
+            Directive::Overview => {
+                let elsewhere = page.sections.is_empty().then_some(root.as_str());
+                scorecard::overview(ledger, *downloads && elsewhere.is_none(), elsewhere)?
+            }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?

@@ -41,13 +41,25 @@ pub fn quotation(claim: &Claim, root: &str) -> String {
 }
 
 /// Every claim in a small cell of its verdict's colour and mark, and what chooses which
-/// verdicts are shown. With `downloads` also the files of [`crate::export`].
-pub fn overview(ledger: &Ledger, downloads: bool) -> Result<String, String> {
+/// verdicts are shown. With `downloads` also the files of [`crate::export`]. On a page that does
+/// not list the claims, to which `elsewhere` leads from its root, all of it are links.
+pub fn overview(
+    ledger: &Ledger,
+    downloads: bool,
+    elsewhere: Option<&str>,
+) -> Result<String, String> {
     if ledger.entries.is_empty() {
         return Err("there are no claims".to_owned());
     }
     let counts = counts(ledger.entries.iter());
+    let page = elsewhere.map_or(String::new(), |root| format!("{root}{PAGE}"));
     let choice = |class: &str, name: &str, count: usize, checked: &str| {
+        if elsewhere.is_some() {
+            return format!(
+                "<a class=\"verdict {class}\" href=\"{page}\">{name} \
+                 <span class=\"count\">{count}</span></a>\n"
+            );
+        }
         format!(
             "<label class=\"verdict {class}\"><input type=\"radio\" name=\"verdicts\" \
              value=\"{class}\"{checked}>{name} <span class=\"count\">{count}</span></label>\n"
@@ -74,7 +86,7 @@ pub fn overview(ledger: &Ledger, downloads: bool) -> Result<String, String> {
         for Entry { claim, verdict, .. } in of_section(ledger, section) {
             let (class, words) = (verdict.first().class(), verdict.first().words());
             html += &format!(
-                "<li><a class=\"verdict {class}\" href=\"#{id}\" title=\"{id}, {words}: {}\" \
+                "<li><a class=\"verdict {class}\" href=\"{page}#{id}\" title=\"{id}, {words}: {}\" \
                  aria-label=\"{id}, {words}\"></a></li>",
                 escape(&claim.says),
                 id = claim.id
