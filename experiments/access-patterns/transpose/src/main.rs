@@ -5,13 +5,13 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | the ladder below, square and other matrices |
+//! | `main.rs` | Measured | the ladder below, square and other matrices |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
-//! | [`kernels`] | The kernels | how is a matrix divided among blocks? |
-//! | [`kept`] | The kernels | does it help if the L2 cache keeps what was read? |
-//! | [`bulk`] | Bulk copies | does it help if the copy unit (TMA) moves the tiles? |
-//! | [`in_place`] | In place | can the matrix stay where it is? |
-//! | [`library`] | cuBLAS | how fast is the library? |
+//! | [`kernels`] | The order of the blocks | how is a matrix divided among blocks? |
+//! | [`kept`] | Past cuBLAS | does it help if the L2 cache keeps what was read? |
+//! | [`bulk`] | Other ways | does it help if the copy unit (TMA) moves the tiles? |
+//! | [`in_place`] | Other ways | can the matrix stay where it is? |
+//! | [`library`] | Other ways | how fast is the library? |
 //!
 //! A transpose computes nothing: it reads every element once and writes it once, as a
 //! copy does. So a copy is its ceiling. But rows become columns, so of the two accesses
