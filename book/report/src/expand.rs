@@ -213,7 +213,11 @@ impl Text {
             }
             Directive::Overview => {
                 let elsewhere = page.sections.is_empty().then_some(root.as_str());
-                scorecard::overview(ledger, *downloads && elsewhere.is_none(), elsewhere)?
+                scorecard::overview(
+                    ledger,
+                    *downloads && elsewhere.is_none(),
+                    elsewhere,
+                )?
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::ThisMachine => {

@@ -235,7 +235,11 @@ impl Metric {
             1 => {
                 format!("one run, median of {}", Unit::Number.print(s.count as f64))
             }
-            runs => format!("median of {runs} runs"),
+            runs => {
+                let (least, most) = estimate.range;
+                let range = unit.print_range(least, most);
+                format!("median of {runs} runs, {range}")
+            }
         };
         let interval = match estimate.runs == 1 && s.confidence < CONFIDENCE {
             true => "all samples",

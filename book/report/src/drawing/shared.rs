@@ -110,5 +110,5 @@ fn tile(c: &mut Canvas, _: &Facts) {
     );
     let y = under + 16.0;
     c.text((one, y), Anchor::Start, UPLOAD, "a row in");
-    c.text((three, y), Anchor::Start, DOWNLOAD, "a column out");
+    c.text((three, y), Anchor::Start, DOWNLOAD, "out as a row");
 }

@@ -8,7 +8,7 @@
 //! | `main.rs` | Measured | the ladder below, square and other matrices |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
 //! | [`kernels`] | The order of the blocks | how is a matrix divided among blocks? |
-//! | [`kept`] | Past cuBLAS | does it help if the L2 cache keeps what was read? |
+//! | [`kept`] | An eviction hint | does it help if the L2 cache keeps what was read? |
 //! | [`bulk`] | Other ways | does it help if the copy unit (TMA) moves the tiles? |
 //! | [`in_place`] | Other ways | can the matrix stay where it is? |
 //! | [`library`] | Other ways | how fast is the library? |
