@@ -102,9 +102,9 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
     assert!(compared > 20, "{compared}");
     // The chapter's row for its link judges it.
     let scorecard = &pages["scorecard.html"];
-    let row = scorecard.split("<tr id=\"C01\"").nth(1).unwrap();
-    let row = row.split("</tr>").next().unwrap();
-    assert!(row.contains("claimed 25.0 GB/s"), "{row}");
+    let row = scorecard.split("id=\"C01\"").nth(1).unwrap();
+    let row = row.split("</div>").next().unwrap();
+    assert!(row.contains("measured, 25.0 GB/s"), "{row}");
     // The page on it counts what the others say.
     let account = &pages["this-machine.html"];
     for part in ["Simulated (this machine)", "id=\"goals\"", "id=\"differences\""] {
