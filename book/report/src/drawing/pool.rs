@@ -39,7 +39,7 @@ type After = (&'static str, usize, usize);
 fn bars(c: &mut Canvas, top: f64, most: usize, calls: &[After]) -> f64 {
     let pitch = c.width / calls.len() as f64;
     let width = pitch.min(70.0) - 8.0;
-    let block = 30.0;
+    let block = 36.0;
     let floor = top + 24.0 + most as f64 * block;
     let mut before = 0;
     for (n, (call, reserved, used)) in calls.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::page::{Page, View};
 
 /// Finds the parts of the first prediction on the page that a figure goes with.
 const PARTS: &str = "(() => {
-    const section = document.querySelector('section.prediction[data-figure]');
+    const section = document.querySelector('section.prediction[data-drawn]');
     const part = selector => section.querySelector(selector);
     const figure = document.getElementById(section.dataset.figure);
     return {
@@ -27,7 +27,7 @@ const PARTS: &str = "(() => {
 })()";
 
 /// The selector of the same prediction's input.
-pub(crate) const INPUT: &str = "section.prediction[data-figure] input";
+pub(crate) const INPUT: &str = "section.prediction[data-drawn] input";
 
 /// The first prediction of the book that a figure goes with.
 pub(crate) struct Prediction {
@@ -43,7 +43,7 @@ impl Prediction {
     ) -> Self {
         let mut page = Page::new(browser, view);
         prepare(&page);
-        page.open(&book::chapters_with("data-figure=\"")[0]);
+        page.open(&book::chapters_with(" data-drawn")[0]);
         Self { page }
     }
 
