@@ -1,5 +1,5 @@
 //! The environment variables that the workbook's programs listen to. Each is checked before
-//! anything is measured, and the book's introduction has them in a table.
+//! anything is measured, and the book's page on running has them in a table.
 
 use std::ffi::OsStr;
 
@@ -98,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn the_introduction_has_all_of_them() {
-        let page = include_str!("../../../../book/src/introduction.md");
+    fn the_page_on_running_has_all_of_them() {
+        let page = include_str!("../../../../book/src/running.md");
         for Variable { name, .. } in VARIABLES {
             assert!(page.contains(&format!("| `{name}` |")), "{name}");
         }
