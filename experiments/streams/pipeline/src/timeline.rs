@@ -31,20 +31,22 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Pipeline, plan: &Plan) -> Result<
 }
 
 /// What ran when, since the first event. A stream may pass the event before a step while
-/// the engine is still busy with the batch before; then the step starts when that is done.
+/// the engine is still busy with an earlier batch; then the step starts when that is done.
+/// Batches need not be done in their order.
 fn spans(marks: &[Marks], pairs: usize) -> Result<Vec<Span>> {
     let since = |event| -> Result<f64, DriverError> {
         Ok(f64::from(marks[0][0].elapsed_ms(event)?) * 1e-3)
     };
     let mut spans = vec![];
-    let mut engines = [0.0; STEPS.len()];
+    let mut ends = [const { vec![] }; STEPS.len()];
     for (batch, events) in marks.iter().enumerate() {
-        for (step, engine) in engines.iter_mut().enumerate() {
+        for (step, ends) in ends.iter_mut().enumerate() {
             let (before, after) = (since(&events[step])?, since(&events[step + 1])?);
             let lane = format!("stream {}", batch % pairs);
             let label = format!("{} {batch}", STEPS[step]);
-            spans.push(span(lane, label, [before.max(*engine), after]));
-            *engine = after;
+            let earlier = ends.iter().copied().filter(|end| *end <= after);
+            spans.push(span(lane, label, [earlier.fold(before, f64::max), after]));
+            ends.push(after);
         }
     }
     Ok(spans)
