@@ -6,7 +6,7 @@
 //! | file | section | what the clock encloses |
 //! |---|---|---|
 //! | `main.rs` | The right way | the copy |
-//! | [`once`] | 1. Once in a process | first calls, and the loading of a module |
+//! | [`once`] | The code; 1. Once in a process | first calls, and the loading of a module |
 //! | [`pages`] | 2. Pages that are not there yet | page faults |
 //! | [`allocations`] | 3. Allocations | allocating device memory |
 //! | [`waiting`] | 4. Not waiting; 5. Waiting for others | the call, older work |
@@ -90,7 +90,6 @@ struct Buffers {
     device: CudaSlice<f32>,
 }
 
-// ANCHOR: right
 /// All buffers are there, nothing else is in flight, a few copies have run before, and the
 /// clock stops when the copy is done.
 fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
@@ -101,6 +100,7 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
         ("pinned", pinned_data.as_slice()?, pinned_back.as_mut_slice()?),
     ] {
         stream.memset_zeros(device)?;
+        // ANCHOR: right
         up(kind, "right")
             .ceiling(Ceiling::HostLink)
             .time_on_host_after(lab, idle, |()| {
@@ -109,6 +109,7 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
             })?
             .check_device(stream, device, value)?
             .record(lab)?;
+        // ANCHOR_END: right
         down(kind, "right")
             .ceiling(Ceiling::HostLink)
             .time_on_host_after(lab, idle, |()| {
@@ -120,7 +121,6 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
     }
     Ok(())
 }
-// ANCHOR_END: right
 
 /// A copy to the GPU, timed in the way `timed`.
 fn up(kind: &str, timed: &str) -> Case {

@@ -29,6 +29,7 @@ pub(crate) fn listing() -> Result<()> {
     println!("1 context {:e}", start.elapsed().as_secs_f64());
     let data: Vec<f32> = vec![1.0; FLOATS];
     for round in 1..=3 {
+        // ANCHOR: timed
         // `device.htod_copy(data.clone())` and a wait
         let start = Instant::now();
         let clone = data.clone();
@@ -44,6 +45,7 @@ pub(crate) fn listing() -> Result<()> {
         let result: Vec<f32> = stream.clone_dtoh(&device)?;
         stream.synchronize()?;
         let to_host = start.elapsed();
+        // ANCHOR_END: timed
         for (step, time) in [
             ("clone", cloned),
             ("allocation", allocated - cloned),
