@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | how long does one dependent read take? |
-//! | [`parts`] | The experiment | what do the GPU, the call and the wait add to a copy or launch? |
-//! | [`answers`] | The experiment | how soon does the host have an answer from the GPU? |
+//! | `main.rs` | The trip alone | how long does one dependent read take? |
+//! | [`parts`] | The code | what do the GPU, the call and the wait add to a copy or launch? |
+//! | [`answers`] | An answer without a call | how soon does the host have an answer from the GPU? |
 //!
 //! "The latency of a transfer" can mean several things, and a small copy pays for all:
 //!

@@ -8,7 +8,6 @@ use lab::{Case, Lab, Result, Timed};
 
 use crate::Kernels;
 
-// ANCHOR: parts
 /// The parts of some work on an idle stream: if it can be queued, what the GPU needs for
 /// it when it was, and the host's call alone; then the call with a wait for its end.
 fn parts(
@@ -21,6 +20,7 @@ fn parts(
     let idle = || Ok(stream.synchronize()?);
     let case = |timed| Case::new(name).with("timed", timed);
     let mut parts = vec![];
+    // ANCHOR: timed
     if can_be_queued {
         parts.push(case("gpu").time_on_gpu(lab, stream, |_| work())?);
         parts.push(case("call").time_on_host_after(lab, idle, |()| work())?);
@@ -29,9 +29,9 @@ fn parts(
         work()?;
         Ok(stream.synchronize()?)
     })?);
+    // ANCHOR_END: timed
     Ok(parts)
 }
-// ANCHOR_END: parts
 
 /// A kernel that does nothing, and a wait for nothing. What is left of a launch without
 /// work is what it costs to have any run.
