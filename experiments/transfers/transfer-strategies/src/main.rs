@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Residency | k kernels on data that stays, or a round trip for each? |
-//! | [`batching`] | Batching | one copy of 4 MiB, or up to 1024 copies of pieces? |
-//! | [`overlap`] | Overlap | the copy beside a kernel, or before it? |
-//! | | Pinned memory | (the experiment `host-memory`) |
+//! | `main.rs` | The code | k kernels on data that stays, or a round trip for each? |
+//! | [`batching`] | A full lorry has to be loaded | one copy of 4 MiB, or up to 1024 copies of pieces? |
+//! | [`overlap`] | Side by side, the longer one counts | the copy beside a kernel, or before it? |
+//! | | The chapter's table | (the experiment `host-memory`) |
 //! | [`crossover`] | Where transfers stop mattering | when does a kernel take as long as the copy? |
 //! | [`small_jobs`] | When the CPU wins | is the host done before the data is back? |
 //!
@@ -93,11 +93,11 @@ fn residency(lab: &mut Lab) -> Result<()> {
                 |name| Case::new(name).with("bytes", bytes).with("kernels", count);
             let expected = |i| value(i) + count as f32;
 
-            // ANCHOR: round_trips
             // The result of each kernel goes to the host, which sends it back.
             output.fill(0.0);
             case("round_trips")
                 .time_on_host(lab, || {
+                    // ANCHOR: round_trips
                     stream.memcpy_htod(input, &mut from)?;
                     for kernel in 0..count {
                         if kernel > 0 {
@@ -107,28 +107,28 @@ fn residency(lab: &mut Lab) -> Result<()> {
                         stream.memcpy_dtoh(&to, output)?;
                         stream.synchronize()?;
                     }
+                    // ANCHOR_END: round_trips
                     Ok(())
                 })?
                 .check(output, expected)?
                 .record(lab)?;
-            // ANCHOR_END: round_trips
 
-            // ANCHOR: resident
             // The data comes once, stays for all kernels, and goes once.
             output.fill(0.0);
             case("resident")
                 .time_on_host(lab, || {
+                    // ANCHOR: resident
                     stream.memcpy_htod(input, &mut from)?;
                     for _ in 0..count {
                         kernels.add(&stream, &from, &mut to, 1)?;
                         std::mem::swap(&mut from, &mut to);
                     }
                     stream.memcpy_dtoh(&from, output)?;
+                    // ANCHOR_END: resident
                     Ok(stream.synchronize()?)
                 })?
                 .check(output, expected)?
                 .record(lab)?;
-            // ANCHOR_END: resident
         }
     }
     Ok(())
