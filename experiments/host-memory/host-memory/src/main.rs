@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | copies from and to each kind, and reads by the host |
-//! | [`memory`] | The experiment | four kinds of memory |
-//! | [`cost`] | The experiment | what does it cost to pin memory? |
+//! | `main.rs` | The code | copies from and to each kind, and reads by the host |
+//! | [`memory`] | The code | four kinds of memory |
+//! | [`cost`] | The code | what does it cost to pin memory? |
 //!
 //! The copy engine reads the host's memory by physical address, on its own. It can only
 //! do that with pages that the operating system promises not to move: *pinned* pages.
@@ -78,6 +78,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 stream.memset_zeros(&mut device)?;
                 let (mut turn, mut first) = (0, 0);
                 let copy = case(name, "host_to_device").writes(bytes);
+                // ANCHOR: copy
                 let timed = copy.time_on_host(lab, || {
                     first = turn % pieces * words;
                     turn += 1;
@@ -85,6 +86,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                     stream.memcpy_htod(source, &mut device.slice_mut(..words))?;
                     Ok(stream.synchronize()?)
                 })?;
+                // ANCHOR_END: copy
                 let got = device.slice(..words);
                 timed
                     .check_device(&stream, &got, |i| value(first + i))?
