@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured; The trap | staged copies beside the driver's, in every size |
+//! | `main.rs` | The code; Measured; The trap | staged copies beside the driver's, in every size |
 //! | [`buffers`] | | host memory to copy from and to, and copies of it |
 //! | [`carry`] | The code | can the CPU keep up with the link? |
 //!
@@ -107,6 +107,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             copy(&mut pageable, "staged", &mut staged)?;
         }
 
+        // ANCHOR: threads
         // 4. What one thread carries, and what more and more of them carry.
         let carried = carry::measure(lab, &mut pageable, direction, options)?;
         for threads in THREADS.into_iter().filter(|threads| *threads <= cores) {
@@ -116,6 +117,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             let by = &mut Staging::new(&context, Options { threads, ..options })?;
             pageable.copy(lab, case, direction, largest, by)?;
         }
+        // ANCHOR_END: threads
 
         // 5. Pieces of several sizes in a ring of as many bytes, and smaller rings. A
         //    quarter of the memory shows it as well.

@@ -96,6 +96,7 @@ impl Ring {
         };
         // Nobody can panic between lock and unlock.
         let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        // ANCHOR: help
         let carry = |(i, piece)| {
             // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
             // `is_carried`, and no other thread has piece i.
@@ -114,6 +115,7 @@ impl Ring {
                 carry(next);
             }
         };
+        // ANCHOR_END: help
         pool.in_place_scope(|scope| {
             let _ended = Ended(&ended);
             for _ in 0..helpers {
