@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The kernel and the experiment | zero-copy or a copy, by size, order and number of reads |
-//! | [`gpu`] | The kernel and the experiment | which words are read; the kernels |
-//! | [`in_flight`] | Why | how many reads must be in flight to fill the link? |
-//! | [`writes`] | Why | should a kernel write its results to the host's memory? |
+//! | `main.rs` | The code | zero-copy or a copy, by size, order and number of reads |
+//! | [`gpu`] | The code | which words are read; the kernels |
+//! | [`in_flight`] | The link wants requests in flight | how many reads in flight fill the link? |
+//! | [`writes`] | Writing to the host | should a kernel write its results to the host's memory? |
 //!
 //! Pinned host memory can be *mapped*: kernels are given its address and read it over the
 //! link, as if it were device memory. That saves the copy. But whatever is read crosses
