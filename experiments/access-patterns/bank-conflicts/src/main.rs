@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment; The trap | columns of tiles with every padding |
-//! | [`model`] | The model | in how many wavefronts is a read served? |
+//! | `main.rs` | Measured; The trap | columns of tiles with every padding |
+//! | [`model`] | Count the fullest bank; Sharing | in how many wavefronts is a read served? |
 //! | [`reads`] | | the kernels, the launch, the check |
 //! | [`sharing`] | Sharing | what if lanes read the same element? |
 //!

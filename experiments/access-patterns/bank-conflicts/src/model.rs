@@ -9,6 +9,7 @@ const BANKS: usize = 32;
 /// The element at which each lane of a warp starts to read.
 pub(crate) type Pattern = [usize; WARP];
 
+// ANCHOR: model
 pub(crate) fn wavefronts(start: &Pattern, access_bytes: usize) -> usize {
     // One wavefront gives 32 words. So a warp that reads two words in each lane is
     // served by halves, and one that reads four words by quarters …
@@ -25,7 +26,9 @@ pub(crate) fn wavefronts(start: &Pattern, access_bytes: usize) -> usize {
     let lanes_each = WARP / groups;
     start.chunks(lanes_each).map(|lanes| fullest_bank(lanes, access_bytes)).sum()
 }
+// ANCHOR_END: model
 
+// ANCHOR: fullest
 /// The largest number of different words that `lanes` want of one bank.
 fn fullest_bank(lanes: &[usize], access_bytes: usize) -> usize {
     let words_each = access_bytes / WORD_BYTES;
@@ -38,3 +41,4 @@ fn fullest_bank(lanes: &[usize], access_bytes: usize) -> usize {
     }
     wanted.into_iter().max().unwrap_or(0)
 }
+// ANCHOR_END: fullest
