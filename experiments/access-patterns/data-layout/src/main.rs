@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | some and all fields, in all layouts |
-//! | [`model`] | The model | where is a field, and how many bytes move for it? |
+//! | `main.rs` | The experiment; Writing | some and all fields, in all layouts |
+//! | [`model`] | The experiment | where is a field, and how many bytes move for it? |
 //! | [`arrays`] | | the elements, the kernels, the check |
 //!
 //! A particle has eight fields of 4 bytes: position, velocity, mass, charge. An *array of
@@ -75,6 +75,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         arrays.check_places(&Layout { count, ..shape })?;
     }
 
+    // ANCHOR: cases
     // 4. What to measure: some and all of eight fields, read and written; elements of
     //    other sizes; structures in vectors of 16 bytes; and all tiles.
     let mut cases = vec![];
@@ -96,6 +97,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let case = Case::new("tile").with("tile", 1usize << shift);
         cases.push((case, "read", layout(shift, 8, 1)));
     }
+    // ANCHOR_END: cases
 
     // 5. To be read, all fields are written first; to be written, all are cleared. After
     //    writing, a kernel that reads all fields gives the sums.
