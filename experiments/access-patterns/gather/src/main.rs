@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | sorted indices, random ones, and what is between |
-//! | [`model`] | The model | how many bytes have to move? |
+//! | [`model`] | Three reasons to sort | how many bytes have to move? |
 //! | [`arrays`] | | the table, the indices, the kernels, the check |
 //!
 //! Thread i reads `table[indices[i]]` and writes element i. Indices and results are
@@ -65,6 +65,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         arrays.check(kernel, &some, check::ragged(count))?;
     }
 
+    // ANCHOR: cases
     // 3. What to measure: sorted and random, from tables of all sizes; what is between the
     //    two, in groups and in steps, from one large table; and the other way, into it.
     let mut cases = vec![];
@@ -89,6 +90,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let case = Case::new("scatter").with("order", order);
         cases.push((case, "scatter", Pick { group_bits, ..large }));
     }
+    // ANCHOR_END: cases
 
     for (case, kernel, pick) in cases {
         let case = case.with("bytes", pick.table_bytes());
