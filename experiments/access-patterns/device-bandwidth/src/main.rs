@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment; Grids | four operations, three versions, two grids; the driver's copy |
+//! | `main.rs` | The experiment | four operations, three versions, two grids; the driver's copy |
 //! | [`arrays`] | | the arrays, the kernels, the check |
-//! | [`queue`] | The order of tiles | what if blocks take tiles from a queue? |
-//! | [`kept`] | Eviction hints | what if the L2 cache keeps what was read? |
+//! | [`queue`] | Persistent blocks | what if blocks take tiles from a queue? |
+//! | [`kept`] | A hint for the cache | what if the L2 cache keeps what was read? |
 //!
 //! Four operations move whole arrays, word by word, in order: `read` (a), `write` (out),
 //! `copy` (out = a) and `triad` (out = a + 3 b). Nothing could be simpler to write, and
