@@ -38,12 +38,14 @@ fn listing(gpu: &Gpu, second: usize, host: &mut [u32]) -> Result<(f64, Vec<Span>
         line.host("host", &label, copy)
     };
     line.begin(&streams[0])?;
+    // ANCHOR: listing
     copy(1, 0, array_1)?;
     copy(2, second, array_2)?;
     line.host("host", "wait 1", || Ok(streams[0].synchronize()?))?;
     let launch = || gpu.launch(&gpu.default, gpu.steps);
     let launch = || line.gpu("default", "kernel", &gpu.default, launch);
     line.host("host", "launch", launch)?;
+    // ANCHOR_END: listing
     line.host("host", "wait 2", || gpu.wait())?;
     line.finish()
 }

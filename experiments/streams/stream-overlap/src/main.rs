@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | one kernel and one copy, issued in all ways |
+//! | `main.rs` | The code; Measured; Why | one kernel and one copy, issued in all ways |
 //! | [`gpu`] | The code | the kernel, the copy, and what they have written |
 //! | [`listings`] | The article's listings | what did the article see? |
 //!
@@ -93,7 +93,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-// ANCHOR: both
 /// One turn: how long both took, and what ran when.
 fn both(
     gpu: &Gpu,
@@ -107,6 +106,7 @@ fn both(
         || line.gpu("stream 1", "kernel", one, || gpu.launch(one, gpu.steps));
     let copy = || line.gpu(&lane, "copy", other, || gpu.copy(1, other, host));
     match issue {
+        // ANCHOR: orders
         "copy_first" => {
             line.begin(one)?;
             line.host("host", "copy", copy)?;
@@ -117,7 +117,9 @@ fn both(
             line.host("host", "launch", launch)?;
             line.host("host", "copy", copy)?;
         }
+        // ANCHOR_END: orders
         _ => {
+            // ANCHOR: threads
             let (ready, go) = (Barrier::new(2), AtomicBool::new(false));
             std::thread::scope(|scope| {
                 let thread = scope.spawn(|| {
@@ -134,9 +136,9 @@ fn both(
                 let copied = thread.join().expect("a copy does not panic");
                 begun.and(launched).and(copied)
             })?;
+            // ANCHOR_END: threads
         }
     }
     line.host("host", "wait", || gpu.wait())?;
     line.finish()
 }
-// ANCHOR_END: both
