@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | when does each call return, and when is its work done? |
+//! | `main.rs` | The code; Why | when does each call return, and when is its work done? |
 //! | [`calls`] | The code | the calls, and what they work on |
 //! | [`course`] | The code; Measured | three calls in a row, seen from the host and from the GPU |
 //!
