@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | three kernels, in streams of each kind |
+//! | `main.rs` | The code; Measured; Why | three kernels, in streams of each kind |
 //!
 //! What is in one stream runs in order. What is in two streams may run at the same time,
 //! with one exception. The *legacy default stream* is a barrier: it waits for what was
@@ -91,7 +91,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let turn = || {
             context.synchronize()?;
             line.begin(&own)?;
-            // ANCHOR: order
+            // ANCHOR: launch
             let mut launch = |n: usize, lane: &str, stream: &Arc<CudaStream>| {
                 let out = &mut outputs[n - 1];
                 let kernel =
@@ -100,11 +100,13 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                     || line.gpu(lane, &format!("kernel {n}"), stream, kernel);
                 line.host("host", &format!("launch {n}"), kernel)
             };
+            // ANCHOR_END: launch
+            // ANCHOR: launches
             launch(1, "stream 1", &first)?;
             launch(2, "default", &second)?;
             launch(3, other, &third)?;
             line.host("host", "wait", || Ok(context.synchronize()?))?;
-            // ANCHOR_END: order
+            // ANCHOR_END: launches
             line.finish()
         };
         let case = Case::new("order").with("streams", kind).with("default", default);
