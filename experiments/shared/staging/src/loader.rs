@@ -84,7 +84,6 @@ pub enum LoadError {
 }
 
 impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
-    // ANCHOR: producer
     /// Starts the producer, which goes on with `fill` while one of `slots` is free. Like
     /// [`Read::read`](std::io::Read::read), `fill` writes the start of what it is handed,
     /// `batch` elements, and returns how many it wrote; none is the end. What it is handed
@@ -101,6 +100,7 @@ impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
         for _ in 0..slots.max(1) {
             empty.send(Slot::<T>::new(context, batch)?).expect("`to_fill` is there");
         }
+        // ANCHOR: produce
         let produce = move || {
             for mut slot in to_fill {
                 slot.done.synchronize()?; // the copy of its last batch
@@ -113,10 +113,10 @@ impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
             }
             Ok(())
         };
+        // ANCHOR_END: produce
         let thread = Builder::new().name("producer".to_owned()).spawn(produce)?;
         Ok(Loader { batch, producer: Some(Producer { empty, filled, thread }) })
     }
-    // ANCHOR_END: producer
 
     // ANCHOR: next
     /// Waits until the next batch is made, queues its copy to the start of `target` on

@@ -35,7 +35,6 @@ impl Gpu {
     }
     // ANCHOR_END: serial
 
-    // ANCHOR: loader
     /// The loader's producer makes batches ahead; one is sent while a kernel works on
     /// the one before.
     pub(crate) fn with_loader(
@@ -64,6 +63,7 @@ impl Gpu {
         let go = go; // is dropped before the loader, which waits for the producer
         let start = self.begin()?;
         go.send(())?;
+        // ANCHOR: consume
         for batch in 0..BATCHES {
             let half = &mut self.halves[batch % 2];
             self.copies.wait(&half.free)?; // by the kernel before the last
@@ -75,8 +75,8 @@ impl Gpu {
             self.launch(batch, batch % 2)?;
             self.halves[batch % 2].free.record(&self.kernels)?;
         }
+        // ANCHOR_END: consume
         self.kernels.synchronize()?;
         self.end(start, &made.lock().unwrap_or_else(PoisonError::into_inner))
     }
-    // ANCHOR_END: loader
 }

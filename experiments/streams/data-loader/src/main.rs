@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | epochs with a loader and without one |
+//! | `main.rs` | The code; Measured; Why | epochs with a loader and without one |
 //! | [`mod@epoch`] | The code | batches are made, sent and worked on |
 //! | [`maker`] | The code | making a batch |
 //! | [`gpu`] | | device memory, events, the kernel, the check |
@@ -43,6 +43,7 @@ use gpu::{BATCHES, Epoch, Gpu};
 use maker::{Maker, after, kind};
 use model::bound;
 
+// ANCHOR: loads
 /// How long the kernel takes, relative to one thread's making of a batch; how much
 /// there is to make; and the numbers of slots to try.
 const LOADS: [(&str, f64, [u32; 2], &[usize]); 4] = [
@@ -54,6 +55,7 @@ const LOADS: [(&str, f64, [u32; 2], &[usize]); 4] = [
 /// Rounds that it takes to make a word of any batch, and of every eighth.
 const EVEN: [u32; 2] = [16, 16];
 const UNEVEN: [u32; 2] = [16, 144];
+// ANCHOR_END: loads
 
 fn main() -> ExitCode {
     let question = "How busy is the GPU, if batches have to be made first?";
