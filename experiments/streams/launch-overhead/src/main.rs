@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | a chain of kernels in three ways |
-//! | [`vector`] | The experiment | the kernel, and graphs of it |
-//! | [`gaps`] | Gaps | how long is it from one kernel to the next? |
-//! | [`calls`] | Calls | what does the host pay? |
+//! | `main.rs` | The code | a chain of kernels in three ways |
+//! | [`vector`] | The code | the kernel, and graphs of it |
+//! | [`gaps`] | The gap between kernels | how long is it from one kernel to the next? |
+//! | [`calls`] | A graph has to be made | what does the host pay? |
 //!
 //! A chain of a thousand small steps, each of which needs what the one before has made, can
 //! be a thousand launches; a *CUDA graph*, which hands the GPU the whole chain with one
@@ -65,6 +65,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // ANCHOR: ways
         // 1. From the first call until all is done; the three take turns.
         let chains = KINDS.map(|kind| case("chain", kind));
+        // ANCHOR: chain
         let chains = time_in_rounds(lab, chains, |kind| {
             match KINDS[kind] {
                 "launches" => (0..STEPS).try_for_each(|_| vector.launch(1))?,
@@ -73,6 +74,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             }
             Ok(stream.synchronize()?)
         })?;
+        // ANCHOR_END: chain
         for (kind, chain) in KINDS.into_iter().zip(chains) {
             chain.checked(vector.check()?).record(lab)?;
 

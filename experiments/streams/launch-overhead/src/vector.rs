@@ -62,9 +62,11 @@ impl<'a> Vector<'a> {
     ) -> Result<(CudaGraph, u32)> {
         let before = self.applied;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // ANCHOR: record
         self.stream.begin_capture(mode)?;
         (0..launches).try_for_each(|number| launch(self, number))?;
         let graph = self.stream.end_capture(CUgraphInstantiate_flags(0))?;
+        // ANCHOR_END: record
         let steps = self.applied - before;
         self.applied = before; // nothing ran yet
         Ok((graph.expect("the stream was capturing"), steps))
