@@ -12,8 +12,10 @@ use walkdir::WalkDir;
 /// One lesson, as its folder and its Cargo.toml describe it.
 #[derive(Clone, Debug)]
 pub struct Lesson {
-    /// Crate, page and record name, which is the name of its folder.
+    /// Crate and record name, which is the name of its folder.
     pub name: String,
+    /// The lesson on whose page it is shown: itself, or another of its section.
+    pub shown_by: String,
     /// The section's folder in `experiments` and in `book/src`, such as `streams`.
     pub folder: String,
     /// Section of the chapter, such as `8.4`, or part of the book before it: `0`.
@@ -49,6 +51,8 @@ struct Workbook {
     section: String,
     gpus: NonZeroU32,
     status: Option<Status>,
+    /// Another lesson of the section, which has this one on its page.
+    page: Option<String>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -72,9 +76,9 @@ impl Lesson {
         title.unwrap_or(&self.name).to_owned()
     }
 
-    /// Its page, relative to `book/src`.
+    /// Its page, relative to `book/src`. Several lessons may share one.
     pub fn page(&self) -> String {
-        format!("{}/{}.md", self.folder, self.name)
+        format!("{}/{}.md", self.folder, self.shown_by)
     }
 
     /// Names of the files in `kernels/` that its sources embed.
@@ -114,7 +118,7 @@ impl Lesson {
         if package.name != name {
             bail!("{}: the package is not called `{name}`", path.display());
         }
-        let Workbook { section, gpus, status } = package.metadata.workbook;
+        let Workbook { section, gpus, status, page } = package.metadata.workbook;
         let is_number = |part: &str| part.parse::<u8>().is_ok();
         if !section.split('.').all(is_number) {
             bail!("{}: `{section}` is no section, such as 8.3", path.display());
@@ -122,7 +126,8 @@ impl Lesson {
         let (name, folder) = (name.to_owned(), folder.to_owned());
         let is = |expected| status == Some(expected);
         let (draft, primer) = (is(Status::Draft), is(Status::Primer));
-        Ok(Lesson { name, folder, section, gpus: gpus.get(), draft, primer })
+        let (shown_by, gpus) = (page.unwrap_or_else(|| name.clone()), gpus.get());
+        Ok(Lesson { name, shown_by, folder, section, gpus, draft, primer })
     }
 }
 
@@ -144,6 +149,19 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
                 "{} and {}: a folder has the lessons of one section",
                 a.display(),
                 b.display()
+            );
+        }
+    }
+    for lesson in &found {
+        let has_page = |other: &Lesson| {
+            (&other.folder, &other.name) == (&lesson.folder, &lesson.shown_by)
+                && other.name == other.shown_by
+        };
+        if !found.iter().any(has_page) {
+            let (path, page) = (lesson.path(), &lesson.shown_by);
+            bail!(
+                "{}: `{page}` is no lesson of its section with a page of its own",
+                path.display()
             );
         }
     }
@@ -183,4 +201,45 @@ pub fn crates(root: &Path) -> Result<Vec<(String, String)>> {
 
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::all;
+
+    #[test]
+    fn a_lesson_may_be_on_the_page_of_another_of_its_section() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, page: &str| {
+            let (_, name) = path.split_once('/').unwrap();
+            let folder = root.path().join("experiments").join(path);
+            fs::create_dir_all(folder.join("src")).unwrap();
+            fs::write(folder.join("src/main.rs"), "").unwrap();
+            let section = if path.starts_with("streams/") { "8.4" } else { "8.5" };
+            let manifest = format!(
+                "[package]\nname = \"{name}\"\n[package.metadata.workbook]\n\
+                 section = \"{section}\"\ngpus = 1\n{page}"
+            );
+            fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+        };
+        write("streams/kernels", "");
+        write("streams/products", "page = \"kernels\"");
+        write("several-gpus/copy", "");
+        let pages = || -> anyhow::Result<Vec<String>> {
+            Ok(all(root.path())?.iter().map(|lesson| lesson.page()).collect())
+        };
+        let expected =
+            ["streams/kernels.md", "streams/kernels.md", "several-gpus/copy.md"];
+        assert_eq!(pages().unwrap(), expected);
+        for page in ["nothing", "copy", "products"] {
+            write("streams/third", &format!("page = \"{page}\""));
+            let refused = pages().unwrap_err().to_string();
+            assert!(
+                refused.contains(&format!("`{page}` is no lesson")),
+                "{refused}"
+            );
+        }
+    }
 }

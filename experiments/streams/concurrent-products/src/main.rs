@@ -1,11 +1,11 @@
 //! # Do two matrix products in two streams run at the same time?
 //!
-//! Page: `book/src/streams/concurrent-products.md`. Its sections show each file,
-//! or what it measures:
+//! Page: `book/src/streams/concurrent-kernels.md`, the last part. Its sections show each
+//! file, or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | two products in one stream and in two |
+//! | `main.rs` | Two matrix products | two products in one stream and in two |
 //!
 //! The chapter's example of streams: in each of two, CuPy multiplies a matrix of side 1000
 //! by itself. Here cuBLAS, on which CuPy's product rests, does the same with matrices of
