@@ -5,13 +5,13 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | every pair; every way, for more and more bytes |
+//! | `main.rs` | The code; Measured | every pair; every way, for more and more bytes |
 //! | [`gpu`], [`transfer`] | The code | what goes from one to another, and its check |
-//! | [`access`] | Why | what does a copy without access cost? |
-//! | [`host`] | The code; Why | what do two links give, without the driver's help? |
-//! | [`hops`] | Why | how long does it take, if nothing hides it? |
-//! | [`threads`] | Why | how many threads does the link need? |
-//! | [`at_once`] | The code; Measured | both directions, a ring, all to one |
+//! | [`access`] | Whose stream; The trap | what does a copy without access cost? |
+//! | [`host`] | Down the stairs and up again | what do two links give, without the driver's help? |
+//! | [`hops`] | Bytes in flight | how long does it take, if nothing hides it? |
+//! | [`threads`] | Bytes in flight | how many threads does the link need? |
+//! | [`at_once`] | The code; A switch in the middle | both directions, a ring, all to one |
 //!
 //! GPUs of one machine are joined by PCI Express, and some by NVLink besides. With
 //! *peer access*, one GPU's page tables lead to the memory of another, and a load, a
@@ -132,6 +132,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
+    // ANCHOR: sizes
     // 7. Every way, for more and more bytes.
     let mut bytes = SMALLEST;
     while bytes <= largest {
@@ -141,6 +142,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
         bytes *= if lab.quick() { 16 } else { 4 };
     }
+    // ANCHOR_END: sizes
 
     // 8. One load at a time, more and more threads, and several transfers at once.
     let latency = hops::cases(lab, a, b)?;
