@@ -5,11 +5,11 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | every way, for more and more bytes |
+//! | `main.rs` | The code; Measured | every way, for more and more bytes |
 //! | [`gpus`] | | streams, kernels and buffers of all GPUs |
-//! | [`ways`] | The experiment | what does each queue? |
-//! | [`check`] | The experiment | is the sum right? |
-//! | [`slices`] | Why | how many blocks and flags does the ring need? |
+//! | [`ways`] | The code | what does each queue? |
+//! | [`check`] | The code | is the sum right? |
+//! | [`slices`] | What the speed costs | how many blocks and flags does the ring need? |
 //!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
 //! them. Training on several GPUs does that with gradients, after every batch.
