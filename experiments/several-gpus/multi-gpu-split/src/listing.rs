@@ -42,11 +42,13 @@ fn listing(
     Ok(results?.into_iter().flatten().collect())
 }
 
+// ANCHOR: printed
 /// The bounds that the chapter prints.
 fn printed(total: usize, devices: usize) -> impl Fn(usize) -> Range<usize> {
     let chunk_size = total / devices;
     move |i| i * chunk_size..(i + 1) * chunk_size
 }
+// ANCHOR_END: printed
 // ANCHOR_END: listing
 
 /// Times the listing. As printed, it may leave out the last elements.

@@ -5,11 +5,11 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | the same array for more and more GPUs |
-//! | [`worker`] | The experiment | a GPU's piece, and who issues its work |
-//! | [`team`] | The experiment | a task on one GPU, two, three and so on |
-//! | [`listing`] | The chapter's claim; The chapter's listing | how fast is it, and what does it lose? |
-//! | [`hand_over`] | Why | what does it cost to wake host threads up? |
+//! | `main.rs` | The code; Measured | the same array for more and more GPUs |
+//! | [`worker`] | The code | a GPU's piece, and who issues its work |
+//! | [`team`] | Measured | a task on one GPU, two, three and so on |
+//! | [`listing`] | The trap | how fast is it, and what does it lose? |
+//! | [`hand_over`] | The host's end of the links | what does it cost to wake host threads up? |
 //!
 //! The chapter cuts an array into pieces, one for each GPU. A host thread for each GPU
 //! sends its piece there, lets a kernel work on it, and fetches the result. The whole

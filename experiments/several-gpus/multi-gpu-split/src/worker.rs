@@ -120,6 +120,7 @@ pub(crate) fn split(
         pieces.push((worker, &from[range], piece));
         to = rest;
     }
+    // ANCHOR: issue
     if task.one_thread {
         for (worker, from, to) in &mut pieces {
             worker.queue(task, from, to)?;
@@ -134,5 +135,6 @@ pub(crate) fn split(
             Ok(worker.stream.synchronize()?)
         })
     })
+    // ANCHOR_END: issue
 }
 // ANCHOR_END: split
