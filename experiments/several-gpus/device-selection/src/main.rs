@@ -5,14 +5,14 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | [`look`] | Choosing | what is there to know about a GPU? |
-//! | [`choose`] | Choosing | which one to take? |
-//! | [`beside`] | Choosing | what is that worth, while somebody uses the first? |
-//! | [`gpu`] | Sharing out | a job |
-//! | [`jobs`] | Sharing out | jobs of uneven lengths |
-//! | [`ways`] | Sharing out | which GPU does which job? |
-//! | [`model`] | Sharing out | how long should it take? |
-//! | `main.rs` | Measured | all ways on all lists; the same work, cut finer |
+//! | [`look`] | Choosing one GPU | what is there to know about a GPU? |
+//! | [`choose`] | Choosing one GPU | which one to take? |
+//! | [`beside`] | Choosing one GPU | what is that worth, while somebody uses the first? |
+//! | [`gpu`] | The code | a job |
+//! | [`jobs`] | The code | jobs of uneven lengths |
+//! | [`ways`] | The code | which GPU does which job? |
+//! | [`model`] | The code; Every rule has its list | how long should it take? |
+//! | `main.rs` | The code; Measured | all ways on all lists; the same work, cut finer |
 //!
 //! A program that finds several GPUs has to choose one, or to share its work among them.
 //! Choosing takes a look at each: how much memory is free, how busy it is with other
@@ -120,6 +120,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let model = Model { fixed: short - each, each };
     let total = work / each;
 
+    // ANCHOR: lists
     // 4. Uneven jobs, on one GPU and in all ways on all of them.
     for load in LOADS {
         let steps = shares(&lengths(load, JOBS), total);
@@ -135,6 +136,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             list.schedule(lab, &mut all, way, &steps, &model, case.clone())?;
         }
     }
+    // ANCHOR_END: lists
 
     // 5. The same work cut finer and finer.
     for &jobs in cuts {

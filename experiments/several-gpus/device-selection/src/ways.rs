@@ -49,6 +49,7 @@ impl<'a> Team<'a> {
         }
     }
 
+    // ANCHOR: serve
     /// Each thread works off its own list, or all share the only one.
     fn serve(&self, lists: Vec<Vec<Job>>) -> Result<()> {
         let lists: Vec<_> =
@@ -63,6 +64,7 @@ impl<'a> Team<'a> {
         });
         served.into_iter().collect()
     }
+    // ANCHOR_END: serve
 
     /// Rayon hands out the jobs: a thread that has none takes half of another's.
     fn steal<'j>(&self, jobs: impl ParallelIterator<Item = Job<'j>>) -> Result<()> {
