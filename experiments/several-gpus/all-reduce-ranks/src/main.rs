@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | the same all-reduce, a process for each GPU |
-//! | [`rank`] | The experiment | what does every rank do? |
-//! | [`meeting`] | What changes | which ranks are there, and do they agree? |
+//! | `main.rs` | The code; Measured | the same all-reduce, a process for each GPU |
+//! | [`rank`] | The code | what does every rank do? |
+//! | [`meeting`] | What each process must be told | which ranks are there, and do they agree? |
 //! | [`gone`] | The trap: a rank that is gone | how does a process end, if it cannot go on? |
 //!
 //! Past one machine there is no single process that holds all GPUs. A launcher starts one

@@ -66,6 +66,7 @@ impl Rank {
                 stream.synchronize()?;
             }
             Order::AllReduce => self.all_reduce()?,
+            // ANCHOR: calls
             Order::Calls { count } => {
                 let stream = stream.clone();
                 self.all_reduce()?; // untimed: then all ranks start together
@@ -77,6 +78,7 @@ impl Rank {
                 }
                 return Ok(start.elapsed().as_nanos() as u64);
             }
+            // ANCHOR_END: calls
             Order::Clear => {
                 let (_, output) = self.buffers.as_mut().context("not prepared")?;
                 stream.memset_zeros(output)?;
