@@ -5,11 +5,11 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | allocator, schedule and clock in all combinations |
-//! | [`allocator`] | The experiment | the driver's two ways to get device memory |
-//! | [`rounds`] | The experiment | what is timed, and its check |
+//! | `main.rs` | The code | allocator, schedule and clock in all combinations |
+//! | [`allocator`] | The code | the driver's two ways to get device memory |
+//! | [`rounds`] | The code | what is timed, and its check |
 //! | [`clean_memory`] | Clean memory runs out | and without a rest? |
-//! | [`free`] | Why | what do the kernel and `cuMemFree` take alone? |
+//! | [`free`] | A free that waits | what do the kernel and `cuMemFree` take alone? |
 //!
 //! Four times over, a program allocates a large buffer, runs a kernel on it, and frees
 //! it. The cudaMallocAsync article does so with `cuMemAlloc` in sequence and with
@@ -87,6 +87,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     bench.check_rounds(&allocators[0].1, "waiting")?;
     bench.words = bytes / size_of::<u32>();
 
+    // ANCHOR: rounds
     // 3. Allocator, schedule and the clock's stop in all combinations, after a rest.
     for ((name, allocator), stops) in allocators.iter().zip(stops) {
         for (schedule, until) in
@@ -105,6 +106,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 .record(lab)?;
         }
     }
+    // ANCHOR_END: rounds
 
     clean_memory::sustained(lab, &mut bench, &allocators)?;
     free::cases(lab, &mut bench)

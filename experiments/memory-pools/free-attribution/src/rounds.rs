@@ -63,6 +63,7 @@ impl Bench {
         let (line, streams) = (&self.line, &self.streams[..count]);
         let start = line.begin(&streams[0])?;
 
+        // ANCHOR: round
         for round in 0..ROUNDS {
             let (n, i) = (round + 1, round % count);
             let (stream, lane) = (&streams[i], format!("stream {}", i + 1));
@@ -86,6 +87,7 @@ impl Bench {
             streams.iter().try_for_each(|stream| Ok(stream.synchronize()?))
         })?;
         let done = start.elapsed();
+        // ANCHOR_END: round
         if until == "returned" {
             line.host("host", "trim", || allocator.give_back())?;
         }
