@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | four streams and each pool: timed, watched, checked |
-//! | [`streams`] | The experiment | who waits when the pool is full? |
+//! | `main.rs` | The code | four streams and each pool: timed, watched, checked |
+//! | [`streams`] | The code | who waits when the pool is full? |
 //! | [`mod@bench`] | | streams, kernels, timeline |
-//! | [`mod@watch`] | The experiment | how much memory is in use meanwhile? |
+//! | [`mod@watch`] | The code | how much memory is in use meanwhile? |
 //! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
 //!
 //! Four streams each allocate a buffer from one pool, work on it, and free it. The pool
@@ -69,6 +69,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let bytes = most.min(power_of_two_within(lab.free_bytes()? / 8));
     let mut bench = Bench::new(lab, bytes)?;
 
+    // ANCHOR: streams
     // 2. The four streams, from pools that hold two and a half buffers: timed while
     //    nobody watches, then watched, then with every word checked.
     for (order, kind) in CASES {
@@ -88,6 +89,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .checked(bench.streams(&pool, order, true)?.checked)
             .record(lab)?;
     }
+    // ANCHOR_END: streams
 
     // 3. `cuMemFree`, likewise.
     free::cases(lab, &mut bench)

@@ -34,6 +34,7 @@ enum Step {
     Free,
 }
 
+// ANCHOR: steps
 /// The steps of all streams, each with the stream's index.
 fn steps(order: &str) -> Vec<(Step, usize)> {
     let each = [Step::Allocate, Step::Work, Step::Free];
@@ -44,6 +45,7 @@ fn steps(order: &str) -> Vec<(Step, usize)> {
         _ => each.iter().flat_map(|step| (0..STREAMS).map(|i| (*step, i))).collect(),
     }
 }
+// ANCHOR_END: steps
 
 impl Bench {
     // ANCHOR: streams
