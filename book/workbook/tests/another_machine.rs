@@ -15,9 +15,10 @@ use checkout::Checkout;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-/// The runs of the reference machine whose records the others are made from; the newest, which
-/// lacks what was counted, last.
-const RUNS: [&str; 2] = ["results/h200", "results/h200/host-b"];
+/// The runs of the reference machine whose records the others are made from: the counters, and the
+/// newest last.
+const RUNS: [&str; 3] =
+    ["results/h200", "results/h200/host-b", "results/h200/host-c"];
 
 /// The reference's records as of a machine with half the memory bandwidth and a link of PCI
 /// Express 4.0 in place of 5.0. `more` says how many times as long a case takes besides; it gets the

@@ -18,7 +18,7 @@ fn run(
     factor: f64,
     chosen: impl Fn(&Value) -> bool,
 ) {
-    let json = checkout.read(&format!("results/h200/{experiment}.json"));
+    let json = checkout.read(&format!("results/h200/host-c/{experiment}.json"));
     let mut record: Value = serde_json::from_str(&json).unwrap();
     record["run"]["label"] = json!(label);
     for m in record["measurements"].as_array_mut().unwrap() {
@@ -115,7 +115,8 @@ fn a_revision_is_a_side() {
     git("add results");
     git("-c user.name=a -c user.email=a@b commit -q -m all");
     run(&checkout, "host-memory", "after", 2.0, |_| true);
-    std::fs::remove_file(checkout.path("results/h200/host-memory.json")).unwrap();
-    let ended = checkout.run("compare HEAD:h200 h200/after");
+    std::fs::remove_file(checkout.path("results/h200/host-c/host-memory.json"))
+        .unwrap();
+    let ended = checkout.run("compare HEAD:h200/host-c h200/after");
     assert!(ended.succeeds().contains("0.500×"), "{ended}");
 }

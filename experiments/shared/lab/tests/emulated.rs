@@ -58,12 +58,13 @@ fn counters_are_told_for_each_line_of_the_source() {
 #[test]
 fn beside_the_counts_stands_what_the_reference_machine_measured() {
     let desk = Desk::new();
-    let measured = include_str!("../../../../results/h200/transfer-bandwidth.json");
+    let measured =
+        include_str!("../../../../results/h200/host-c/transfer-bandwidth.json");
     let table = |reference: &str| {
         for (file, text) in [
             ("book/book.toml", ""),
             ("results/references.json", reference),
-            ("results/h200/transfer-bandwidth.json", measured),
+            ("results/h200/host-c/transfer-bandwidth.json", measured),
         ] {
             let path = desk.here().join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -85,7 +86,7 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
 #[test]
 fn beside_an_edited_kernel_stands_that_it_is_another() {
     let desk = Desk::new();
-    let measured = include_str!("../../../../results/h200/coalescing.json");
+    let measured = include_str!("../../../../results/h200/host-c/coalescing.json");
     let mut reference =
         record::file::parse("coalescing.json".as_ref(), measured).unwrap();
     std::fs::create_dir(desk.here().join("book")).unwrap();
