@@ -26,7 +26,7 @@ use crate::pictures::Pictures;
 use crate::print::Contents;
 use crate::records::{Records, Unused};
 use crate::this_machine::Account;
-use crate::{export, links, search};
+use crate::{export, links, minutes, search};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -153,7 +153,8 @@ impl Made {
                 continue;
             }
             let named = || path.display().to_string();
-            let mut html = std::fs::read_to_string(&path).with_context(named)?;
+            let html = std::fs::read_to_string(&path).with_context(named)?;
+            let mut html = minutes::put_in(&html, folder)?;
             if path.ends_with("print.html") {
                 html = self
                     .contents

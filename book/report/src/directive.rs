@@ -33,6 +33,8 @@ pub enum Directive {
     Overview,
     /// `{{predictions}}`: what the reader has predicted.
     Predictions,
+    /// `{{minutes PAGE …}}`: how long it takes to read them.
+    Minutes(Vec<String>),
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
     /// `{{errata}}`: every erratum.
@@ -75,6 +77,7 @@ impl Directive {
             self,
             Directive::Quantity(_)
                 | Directive::Verdict(_)
+                | Directive::Minutes(_)
                 | Directive::If(_)
                 | Directive::End
         )
@@ -98,6 +101,9 @@ impl Directive {
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
             ["scorecard", section] => Directive::Scorecard(section.to_owned()),
+            ["minutes", first, ref others @ ..] => Directive::Minutes(
+                [&[first], others].concat().into_iter().map(str::to_owned).collect(),
+            ),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
             _ => return Err("there is no such directive".to_owned()),

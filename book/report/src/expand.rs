@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Here, Records};
 use crate::this_machine::{self, Account};
-use crate::{condition, html, includes, prediction, provenance, scorecard};
+use crate::{condition, html, includes, minutes, prediction, provenance, scorecard};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -220,6 +220,7 @@ impl Text {
                 )?
             }
             Directive::Predictions => prediction::all(pages, &root),
+            Directive::Minutes(names) => minutes::mark(names, pages)?,
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?
             }

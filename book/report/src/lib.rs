@@ -12,6 +12,7 @@
 //! | [`includes`] | every included file and anchor exists |
 //! | [`glossary`] | a word's first use on a page leads to the glossary |
 //! | [`pictures`] | charts on their way around mdBook |
+//! | [`minutes`] | how long it takes to read a page |
 //! | [`search`] | the search index, made smaller |
 //! | [`print`](mod@print) | the print edition: title page, contents |
 //! | [`links`] | every link of the finished book leads somewhere |
@@ -71,6 +72,7 @@ pub mod html;
 pub mod includes;
 pub mod links;
 pub mod metric;
+pub mod minutes;
 pub mod names;
 pub mod output;
 pub mod page;

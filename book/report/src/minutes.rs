@@ -1,0 +1,174 @@
+//! How long it takes to read a page. That is known when the page is finished, so until then
+//! a mark stands where the number is to be.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    BufferQueue, CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink,
+    TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+
+use crate::page::Page;
+
+/// Where a number is to be: the mark names the pages.
+const MARK: &str = "<!--minutes ";
+const MARK_END: &str = "-->";
+
+const WORDS_A_MINUTE: usize = 200;
+const LINES_A_MINUTE: usize = 20;
+const SECONDS_A_PREDICTION: usize = 60;
+const SECONDS_A_FIGURE: usize = 30;
+
+/// The mark for the minutes that the pages of these names, such as `streams/pipeline`, take
+/// together.
+pub fn mark(names: &[String], pages: &[Page]) -> Result<String, String> {
+    for name in names {
+        if !pages.iter().any(|page| page.stem == *name) {
+            return Err(format!("there is no page `{name}`"));
+        }
+    }
+    Ok(format!("{MARK}{}{MARK_END}", names.join(" ")))
+}
+
+/// `html` with numbers in place of the marks; the finished book is in `folder`.
+pub fn put_in(html: &str, folder: &Path) -> Result<String> {
+    let mut parts = html.split(MARK);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (names, rest) = part.split_once(MARK_END).unwrap_or((part, ""));
+        let mut seconds = 0;
+        for name in names.split_whitespace() {
+            let path = folder.join(format!("{name}.html"));
+            let page = std::fs::read_to_string(&path);
+            seconds += read(&page.with_context(|| path.display().to_string())?);
+        }
+        out += &minutes(seconds).to_string();
+        out += rest;
+    }
+    Ok(out)
+}
+
+/// Whole minutes, at least one; from a quarter of an hour on, to the next five.
+fn minutes(seconds: usize) -> usize {
+    match seconds.div_ceil(60).max(1) {
+        short @ ..15 => short,
+        long => long.next_multiple_of(5),
+    }
+}
+
+/// How many seconds it takes to read what a finished page shows before anything is unfolded.
+fn read(html: &str) -> usize {
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(html));
+    let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    let Shown { words, lines, figures, predictions, .. } =
+        tokenizer.sink.shown.into_inner();
+    words * 60 / WORDS_A_MINUTE
+        + lines * 60 / LINES_A_MINUTE
+        + predictions * SECONDS_A_PREDICTION
+        + figures * SECONDS_A_FIGURE
+}
+
+/// What a page shows, and how deep inside of which elements the tokenizer is.
+#[derive(Default)]
+struct Shown {
+    words: usize,
+    lines: usize,
+    figures: usize,
+    predictions: usize,
+    main: usize,
+    folded: usize,
+    code: usize,
+}
+
+#[derive(Default)]
+struct Sink {
+    shown: RefCell<Shown>,
+}
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut shown = self.shown.borrow_mut();
+        match token {
+            TagToken(Tag { kind, name, attrs, .. }) => {
+                let within = match &*name {
+                    "main" => Some(&mut shown.main),
+                    "details" | "svg" => Some(&mut shown.folded),
+                    "pre" => Some(&mut shown.code),
+                    _ => None,
+                };
+                match (within, kind) {
+                    (Some(depth), StartTag) => *depth += 1,
+                    (Some(depth), EndTag) => *depth = depth.saturating_sub(1),
+                    (None, _) => {}
+                }
+                if kind == StartTag && shown.main > 0 && shown.folded == 0 {
+                    let is_prediction = attrs.iter().any(|attribute| {
+                        &*attribute.name.local == "class"
+                            && attribute.value.split(' ').any(|c| c == "prediction")
+                    });
+                    shown.predictions += usize::from(is_prediction);
+                    shown.figures += usize::from(&*name == "figure");
+                }
+            }
+            CharacterTokens(text) if shown.main > 0 && shown.folded == 0 => {
+                match shown.code {
+                    0 => shown.words += text.split_whitespace().count(),
+                    _ => shown.lines += text.matches('\n').count(),
+                }
+            }
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_page_shows_takes_time() {
+        let words = "one two ".repeat(WORDS_A_MINUTE / 2);
+        let code =
+            format!("<pre><code>{}</code></pre>", "x\n".repeat(LINES_A_MINUTE));
+        let page =
+            |main: &str| format!("<nav>{words}</nav><main>{main}</main>{words}");
+        assert_eq!(read(&page("")), 0);
+        assert_eq!(read(&page(&words)), 60);
+        assert_eq!(read(&page(&format!("<p>{words}</p>{code}"))), 120);
+        let folded = format!("<details>{words}<details>{code}</details></details>");
+        assert_eq!(read(&page(&folded)), 0);
+        let chart = format!("<figure class=\"chart\"><svg>{words}</svg></figure>");
+        assert_eq!(read(&page(&chart)), SECONDS_A_FIGURE);
+        let asked = "<div class=\"a prediction\"></div>";
+        assert_eq!(read(&page(&asked.repeat(2))), 2 * SECONDS_A_PREDICTION);
+    }
+
+    #[test]
+    fn minutes_are_as_exact_as_they_are_known() {
+        let said = [0, 61, 14 * 60, 14 * 60 + 1, 31 * 60].map(minutes);
+        assert_eq!(said, [1, 2, 14, 15, 35]);
+    }
+
+    #[test]
+    fn marks_become_the_minutes_of_their_pages() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, words) in [("a", 400), ("b", 600)] {
+            let page = format!("<main>{}</main>", "word ".repeat(words));
+            std::fs::write(folder.path().join(format!("{name}.html")), page)
+                .unwrap();
+        }
+        let html = "a: <!--minutes a-->, both: <!--minutes a b-->.";
+        let got = put_in(html, folder.path()).unwrap();
+        assert_eq!(got, "a: 2, both: 5.");
+        assert!(put_in("<!--minutes c-->", folder.path()).is_err());
+    }
+}
