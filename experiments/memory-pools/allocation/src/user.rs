@@ -36,14 +36,17 @@ impl User {
         self.kernels.fill(&self.stream, grid, address, words, round)
     }
 
-    /// One more round, whose words are all compared before the memory is freed.
+    /// One more round, whose words are all compared before the memory is freed. The last
+    /// are filled with another value before: a second fill must stop at its end.
     pub(crate) fn check(&self, source: &mut Source, words: usize) -> Result<u64> {
         const ROUND: u32 = 1 << 31;
+        let end = words - words.min(check::GUARD) / 2;
         const CHUNK: usize = 16 << 20;
         let (kind, mut checked) = (source.kind(), 0);
         let mut got = vec![0; CHUNK.min(words)];
         source.once(&self.stream, words, |address| {
-            self.fill(address, words, ROUND)?;
+            self.fill(address, words, ROUND + 1)?;
+            self.fill(address, end, ROUND)?;
             self.stream.synchronize()?;
             for start in (0..words).step_by(CHUNK) {
                 let got = &mut got[..CHUNK.min(words - start)];
@@ -52,7 +55,8 @@ impl User {
                     result::memcpy_dtoh_sync(got, address + (start * WORD) as u64)
                 }?;
                 checked += check::every_element(kind, got, |i| {
-                    check::value(start + i).wrapping_add(ROUND)
+                    let beyond = u32::from(start + i >= end);
+                    check::value(start + i).wrapping_add(ROUND + beyond)
                 })?;
             }
             Ok(())

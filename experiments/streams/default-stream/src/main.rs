@@ -53,7 +53,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let kernels = Kernels::load(lab)?;
     let line = Timeline::new(&context)?;
     let own = context.new_stream()?;
-    let output = || own.alloc_zeros::<u32>(WORDS);
+    let output = || own.alloc_zeros::<u32>(WORDS + check::GUARD);
     let mut outputs = [output()?, output()?, output()?];
     let grid = blocks(1, BLOCK);
     let steps = line.steps_lasting(&own, KERNEL_SECONDS, 10_000, |steps| {
@@ -115,7 +115,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // 4. Check and record.
         let after = check::repeated(FACTOR, 1, steps);
         for output in &outputs {
-            timed = timed.check_device(&own, output, |i| after(i as u32))?;
+            let expected = |i| after(i as u32);
+            timed = timed
+                .checked(check::output("chain", &own, output, WORDS, expected)?);
         }
         timed.record(lab)?;
     }

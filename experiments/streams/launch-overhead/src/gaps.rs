@@ -51,7 +51,7 @@ fn launch(
     times: &mut CudaSlice<[u64; 2]>,
     number: u32,
 ) -> Result<()> {
-    let Vector { kernels, stream, x, applied } = vector;
+    let Vector { kernels, stream, x, applied, .. } = vector;
     *applied += rounds;
     let grid = blocks(1, BLOCK as usize);
     kernels.stamped(stream, grid, x, times, MULTIPLIER, rounds, number)

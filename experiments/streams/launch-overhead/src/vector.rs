@@ -27,7 +27,9 @@ pub(crate) const BLOCK: u32 = 1024;
 pub(crate) struct Vector<'a> {
     pub(crate) kernels: Kernels,
     pub(crate) stream: &'a Arc<CudaStream>,
+    /// Its elements, and zeros after them that stay zero.
     pub(crate) x: CudaSlice<u32>,
+    pub(crate) elements: u32,
     pub(crate) applied: u32,
 }
 
@@ -38,18 +40,18 @@ impl<'a> Vector<'a> {
         elements: u32,
     ) -> Result<Vector<'a>> {
         let input: Vec<u32> = (0..elements as usize).map(check::value).collect();
-        let (kernels, x) = (Kernels::of(module)?, stream.clone_htod(&input)?);
-        Ok(Vector { kernels, stream, x, applied: 0 })
+        let mut x = stream.alloc_zeros(input.len() + check::GUARD)?;
+        stream.memcpy_htod(&input, &mut x.slice_mut(..input.len()))?;
+        Ok(Vector { kernels: Kernels::of(module)?, stream, x, elements, applied: 0 })
     }
 
     // ANCHOR: launch
     /// Launches a kernel that does `steps` steps.
     pub(crate) fn launch(&mut self, steps: u32) -> Result<()> {
-        let Vector { kernels, stream, x, applied } = self;
+        let Vector { kernels, stream, x, elements, applied } = self;
         *applied += steps;
-        let elements = x.len() as u32;
         let grid = blocks(elements.div_ceil(BLOCK) as usize, BLOCK as usize);
-        kernels.step(stream, grid, x, elements, MULTIPLIER, steps)
+        kernels.step(stream, grid, x, *elements, MULTIPLIER, steps)
     }
     // ANCHOR_END: launch
 
@@ -84,8 +86,14 @@ impl<'a> Vector<'a> {
 
     /// Compares every element with the same steps on the host.
     pub(crate) fn check(&self) -> Result<u64> {
-        let got = self.stream.clone_dtoh(&self.x)?;
         let factor = MULTIPLIER.wrapping_pow(self.applied);
-        check::every_element("chain", &got, |i| check::value(i).wrapping_mul(factor))
+        let expected = |i| check::value(i).wrapping_mul(factor);
+        check::output(
+            "chain",
+            self.stream,
+            &self.x,
+            self.elements as usize,
+            expected,
+        )
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
-use lab::check::{every_element, repeated, value};
+use lab::check::{self, every_element, repeated, value};
 use lab::launch::blocks;
 use lab::timeline::Timeline;
 use lab::{Lab, Result};
@@ -47,16 +47,21 @@ impl Gpu {
             kernels: Kernels::load(lab)?,
             steps: 1,
             arrays: [copied(first)?, copied(second)?],
-            output: streams[0].alloc_zeros(first.len())?,
+            output: streams[0].alloc_zeros(first.len() + check::GUARD)?,
             up: true,
             streams,
         })
     }
 
+    /// Words that the kernel reads and writes.
+    pub(crate) fn words(&self) -> usize {
+        self.arrays[0].len()
+    }
+
     // ANCHOR: issue
     /// Queues the kernel on the first array.
     pub(crate) fn launch(&self, stream: &Arc<CudaStream>, steps: u32) -> Result<()> {
-        let (input, out, words) = (&self.arrays[0], &self.output, self.output.len());
+        let (input, out, words) = (&self.arrays[0], &self.output, self.words());
         let grid = blocks(words.div_ceil(BLOCK), BLOCK);
         self.kernels.chain(stream, grid, input, out, words, steps, FACTOR)
     }
@@ -94,19 +99,19 @@ impl Gpu {
         self.streams[0].memset_zeros(&mut self.output)?;
         match self.up {
             true => self.streams[0].memset_zeros(&mut self.arrays[1])?,
-            false => host[self.output.len()..].fill(0),
+            false => host[self.words()..].fill(0),
         }
         Ok(self.streams[0].synchronize()?)
     }
 
     /// Compares every word that the kernel and the copy have written.
     pub(crate) fn check(&self, host: &[u32]) -> Result<u64> {
-        let words = self.output.len();
+        let (words, stream) = (self.words(), &self.streams[0]);
         let after = repeated(FACTOR, 1, self.steps);
-        let got = self.streams[0].clone_dtoh(&self.output)?;
-        let kernel = every_element("kernel", &got, |i| after(value(i)))?;
+        let expected = |i| after(value(i));
+        let kernel = check::output("kernel", stream, &self.output, words, expected)?;
         let got = match self.up {
-            true => &self.streams[0].clone_dtoh(&self.arrays[1])?,
+            true => &stream.clone_dtoh(&self.arrays[1])?,
             false => &host[words..],
         };
         Ok(kernel + every_element("copy", got, |i| value(words + i))?)

@@ -29,7 +29,7 @@ pub(crate) fn measure(
 /// is in the first stream, too.
 fn listing(gpu: &Gpu, second: usize, host: &mut [u32]) -> Result<(f64, Vec<Span>)> {
     let (line, streams) = (&gpu.line, &gpu.streams);
-    let (array_1, array_2) = host.split_at_mut(gpu.output.len());
+    let (array_1, array_2) = host.split_at_mut(gpu.words());
     let copy = |n: usize, stream: usize, array| {
         let (label, lane) = (format!("copy {n}"), format!("stream {}", stream + 1));
         let stream = &streams[stream];
