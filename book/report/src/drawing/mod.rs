@@ -4,7 +4,7 @@
 //! | module | drawings |
 //! |---|---|
 //! | `machine` | what a machine is made of, and how its GPUs are joined |
-//! | `threads` | from the grid to an address, and from a warp to sectors |
+//! | `threads` | threads, blocks, from the grid to an address, and from a warp to sectors |
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
 //! | `layouts` | structures in memory |
 //! | `host` | kinds of host memory, and a page fault |
@@ -56,7 +56,9 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 15] = [
+pub static ALL: [Drawing; 17] = [
+    threads::THREADS,
+    threads::BLOCKS,
     machine::MACHINE,
     threads::GRID,
     threads::SECTORS,

@@ -1,8 +1,88 @@
-//! From a grid to the address that one thread reads, and from a warp to sectors.
+//! Threads and their elements, blocks and theirs; from a grid to the address that one thread
+//! reads, and from a warp to sectors.
 
 use super::Drawing;
 use super::canvas::{Anchor, Area, COMPUTE, Canvas, MEMORY, Pen, area};
 use super::facts::{Facts, Of};
+
+pub(super) const THREADS: Drawing = Drawing {
+    name: "threads",
+    title: "Each thread adds one pair of elements",
+    description: "Eight threads, numbered 0 to 7, in a row. Above them lie the arrays a and b, below \
+        them the array sum, each of eight elements. An arrow leads from element 0 of a and b to \
+        thread 0, and from there to element 0 of sum; and so for each thread.",
+    caption: "Eight threads run the same two lines. Each takes the elements of its own index.",
+    of: Of::Nobody,
+    draw: threads,
+};
+
+fn threads(c: &mut Canvas, _: &Facts) {
+    const COUNT: u32 = 8;
+    const HEIGHT: f64 = 28.0;
+    let left = c.pick(70.0, 56.0);
+    let width = (c.width - left - 1.0) / f64::from(COUNT);
+    let [a, b, thread, sum] = [1.0, 29.0, 84.0, 139.0];
+    for (top, name) in [(a, "a"), (b, "b"), (thread, "thread"), (sum, "sum")] {
+        c.text((1.0, top + HEIGHT / 2.0), Anchor::Start, Pen::INK, name);
+    }
+    for n in 0..COUNT {
+        let x = left + f64::from(n) * width;
+        let row = |top| area(x, top, width, HEIGHT);
+        for (top, value) in [(a, n), (b, 10 * n), (sum, 11 * n)] {
+            c.cell(row(top), MEMORY, 0.08);
+            c.label(row(top), &value.to_string());
+        }
+        c.cell(row(thread), COMPUTE, 0.4);
+        c.label(row(thread), &n.to_string());
+        let middle = x + width / 2.0;
+        for (from, to) in [(b, thread), (thread, sum)] {
+            c.arrow(&[(middle, from + HEIGHT + 1.0), (middle, to - 1.0)], COMPUTE);
+        }
+    }
+}
+
+pub(super) const BLOCKS: Drawing = Drawing {
+    name: "blocks",
+    title: "Blocks of four threads for ten elements: two threads find none",
+    description: "Three blocks of four threads, each numbered 0 to 3. Arrows lead from the threads of \
+        block 0 to elements 0 to 3, from those of block 1 to elements 4 to 7, and from the \
+        first two of block 2 to elements 8 and 9. Where the last two threads point there is no element.",
+    caption: "Ten elements in blocks of four threads. The last block has two threads more than there are \
+        elements.",
+    of: Of::Nobody,
+    draw: split,
+};
+
+fn split(c: &mut Canvas, _: &Facts) {
+    const BLOCKS: u32 = 3;
+    const THREADS: u32 = 4;
+    const ELEMENTS: u32 = 10;
+    const HEIGHT: f64 = 28.0;
+    let gap = c.pick(16.0, 7.0);
+    let blocks = f64::from(BLOCKS);
+    let width =
+        (c.width - 2.0 - (blocks - 1.0) * gap) / (blocks * f64::from(THREADS));
+    for n in 0..BLOCKS * THREADS {
+        let (block, thread) = (n / THREADS, n % THREADS);
+        let x = 1.0 + f64::from(n) * width + f64::from(block) * gap;
+        if thread == 0 {
+            c.heading((x, 10.0), Anchor::Start, &format!("Block {block}"));
+        }
+        let (place, element) =
+            (area(x, 26.0, width, HEIGHT), area(x, 82.0, width, HEIGHT));
+        c.cell(place, COMPUTE, if n < ELEMENTS { 0.4 } else { 0.06 });
+        c.label(place, &thread.to_string());
+        let middle = x + width / 2.0;
+        c.arrow(&[(middle, 26.0 + HEIGHT + 1.0), (middle, 81.0)], COMPUTE);
+        if n < ELEMENTS {
+            c.cell(element, MEMORY, 0.08);
+            c.label(element, &n.to_string());
+        } else {
+            c.ghost(element.inside(1.0), Pen::MUTED);
+        }
+    }
+    c.text((1.0, 126.0), Anchor::Start, Pen::MUTED, "elements of the array");
+}
 
 pub(super) const GRID: Drawing = Drawing {
     name: "grid",
