@@ -9,7 +9,7 @@
 //! | [`mod@epoch`] | The code | batches are made, sent and worked on |
 //! | [`maker`] | The code | making a batch |
 //! | [`gpu`] | | device memory, events, the kernel, the check |
-//! | [`model`] | Why | when could the last kernel be done? |
+//! | [`model`] | More hands | when could the last kernel be done? |
 //!
 //! A training program loads batch after batch: a host thread reads or decodes it, it crosses
 //! the link, a kernel works on it. One after the other, the GPU waits most of the time. If
