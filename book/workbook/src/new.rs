@@ -131,10 +131,12 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     }
     let results = Results::new(root.join("results"));
     for machine in results.machines()? {
-        let path = results.path(&machine, name)?;
-        if path.exists() {
-            let path = path.strip_prefix(root).unwrap_or(&path).display();
-            bail!("{path} is there already; choose another name");
+        for run in results.runs(&machine)? {
+            let path = run.path(&machine, name)?;
+            if path.exists() {
+                let path = path.strip_prefix(root).unwrap_or(&path).display();
+                bail!("{path} is there already; choose another name");
+            }
         }
     }
     Ok(())

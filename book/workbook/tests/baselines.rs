@@ -69,7 +69,9 @@ impl Scripts {
     /// Leaves a record of an experiment, as a run on the reference machine would.
     fn experiment_ran(&self) -> record::Record {
         let reference = Results::new(root().join("results"));
-        let beside = reference.read(MACHINE, "transfer-bandwidth").unwrap().unwrap();
+        let run = reference.labelled(Some("host-c")).unwrap();
+        let mut beside = run.read(MACHINE, "transfer-bandwidth").unwrap().unwrap();
+        beside.run.label = None;
         self.results().write(&beside).unwrap();
         self.results().set_this_machine(MACHINE).unwrap();
         beside

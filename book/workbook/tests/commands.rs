@@ -74,13 +74,16 @@ fn edit_record(checkout: &Checkout, path: &str, edit: impl FnOnce(&mut Value)) {
 /// Copies the reference's records to `folder`, as another machine's. The GPU has another
 /// name and takes twice the time for everything.
 fn other_machine(checkout: &Checkout, folder: &str) {
-    for entry in fs::read_dir(checkout.path("results/h200")).unwrap() {
+    let runs = ["results/h200", "results/h200/host-c"];
+    let files = runs.map(|run| fs::read_dir(checkout.path(run)).unwrap());
+    for entry in files.into_iter().flatten() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             continue; // further runs
         }
         let text = fs::read_to_string(&path).unwrap();
         let mut record: Value = serde_json::from_str(&text).unwrap();
+        record["run"].as_object_mut().unwrap().remove("label");
         record["machine"]["name"] = json!("other");
         record["machine"]["gpus"][0]["name"] = json!("NVIDIA GeForce RTX 4090");
         for measurement in record["measurements"].as_array_mut().unwrap() {
@@ -1344,19 +1347,16 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
     let earlier = |record: &mut Value| {
         record["run"]["started"] = json!("2020-01-01T00:00:00Z")
     };
-    let emulated = |record: &mut Value| {
-        record["source"] = json!("emulated");
+    let counted = |record: &mut Value, source: &str| {
+        record["source"] = json!(source);
         for measurement in record["measurements"].as_array_mut().unwrap() {
             measurement["seconds"] = json!([]);
+            measurement.as_object_mut().unwrap().remove("sm_clock_khz");
         }
     };
+    let emulated = |record: &mut Value| counted(record, "emulated");
+    let profiled = |record: &mut Value| counted(record, "profiled");
     type Row<'a> = (&'a dyn Fn(&mut Value), &'a str, bool);
-    let profiled = |record: &mut Value| {
-        record["source"] = json!("profiled");
-        for measurement in record["measurements"].as_array_mut().unwrap() {
-            measurement["seconds"] = json!([]);
-        }
-    };
     let empty = |record: &mut Value| {
         (record["measurements"], record["skipped"]) = (json!([]), json!([]));
     };
@@ -1595,7 +1595,7 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         ("nosuch", "there is no nosuch"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
         // One level too deep: these are files, not machines.
-        ("results/h200-x2", "results/h200-x2 holds no records"),
+        ("results/h200-x4", "results/h200-x4 holds no records"),
     ] {
         checkout.run(&format!("import {folder}")).refuses(&[problem]);
     }

@@ -5,6 +5,11 @@
     const width = document.documentElement.clientWidth;
     const main = document.querySelector("main");
 
+    // Folded figures are looked at, too.
+    for (const details of main.querySelectorAll("details:has(figure)")) {
+        details.open = true;
+    }
+
     const quote = text => `“${text.trim().replace(/\s+/g, " ").slice(0, 60)}”`;
     const isShown = element => element.checkVisibility({ visibilityProperty: true });
 
