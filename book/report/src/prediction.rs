@@ -29,7 +29,14 @@ pub struct Block {
 impl Block {
     /// Parses the block called `id`.
     pub fn parse(id: &str, toml: &str) -> Result<Block, String> {
-        Ok(Block { id: id.to_owned(), ..block::parse(toml)? })
+        let block = Block { id: id.to_owned(), ..block::parse(toml)? };
+        if block.question.contains("{{") {
+            return Err(
+                "`question` takes no quantities: say them in the text above"
+                    .to_owned(),
+            );
+        }
+        Ok(block)
     }
 
     /// The question alone, as HTML.

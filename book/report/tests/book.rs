@@ -1271,6 +1271,7 @@ fn tables_and_predictions_that_cannot_be_made() {
         | × => | % => the answer is in `×`, not `%`
         explain =  => explains =  => line 3: unknown field `explains`, expected one of `question`, `answer`, `chart`, `explain`
         answer => chart = "none"\nanswer => this page has no chart `none`
+        as fast as => {{speedup}} => `question` takes no quantities: say them in the text above
     "#;
     for [from, to, expected] in &table(predictions) {
         let expected = format!("prediction \"pinned\": {expected}");
