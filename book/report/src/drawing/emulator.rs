@@ -11,7 +11,7 @@ pub(super) const EMULATOR: Drawing = Drawing {
         Its front half is the driver's API: contexts, memory, streams and launches. Its rear half \
         is the interpreter, which runs the PTX of each warp on the CPU, on emulated memory. Three \
         things come out: results, counts, and errors with their line. No times come out.",
-    caption: "The program is the same; only the library behind the driver's API is another. What \
+    caption: "The program is the same; only the library behind the driver's API is different. What \
         follows from instructions and addresses comes out; times do not.",
     of: Of::Nobody,
     draw: emulator,

@@ -6,7 +6,7 @@ use super::facts::{Facts, Of};
 
 pub(super) const LAYOUTS: Drawing = Drawing {
     name: "layouts",
-    title: "Who wants one field of all elements gets all of an array of structures, and a \
+    title: "Reading one field of all elements moves all of an array of structures, but only a \
         quarter of a structure of arrays",
     description: "Eight elements with four fields x, y, z and q in three layouts, each as a strip \
         of four sectors. In the array of structures, field x is in all four sectors. In tiles of \

@@ -124,7 +124,7 @@ pub(super) const TOPOLOGY: Drawing = Drawing {
     description: "A row of GPUs. Above them a bar, NVLink, to which each is joined if the record \
         has such links; below them a bar, host memory, to which each is joined by PCI Express. \
         The bandwidth of one GPU's link is written on each bar.",
-    caption: "How the GPUs of one machine are joined: by links among each other, where there are \
+    caption: "How the GPUs of one machine are joined: by links to each other, where there are \
         any, and each by its own link to the host. Bandwidths are theoretical peaks of one GPU, \
         one way.",
     of: Of::SeveralGpus,

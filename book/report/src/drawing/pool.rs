@@ -12,21 +12,21 @@ pub(super) const POOL: Drawing = Drawing {
         allocation takes the block that is there. After two frees, two are reserved and none is \
         used. After a wait for the stream, nothing is reserved.",
     caption: "What a pool has after each call: blocks that the program uses, and blocks that are \
-        reserved but free, which the next allocation gets without the system. By default a wait \
-        gives the free ones back.",
+        reserved but free, which the next allocation gets without asking the system. By default a \
+        wait gives the free ones back.",
     of: Of::Nobody,
     draw: pool,
 };
 
 pub(super) const THRESHOLD: Drawing = Drawing {
     name: "release-threshold",
-    title: "With a release threshold the memory stays over a wait",
+    title: "A release threshold lets the pool keep memory through a wait",
     description: "Two rows of bars, for two rounds of an allocation, a free and a wait. With a \
         threshold of 0 the wait gives the block back, and the second round has to get it from \
         the system again. With a high threshold the block stays reserved, and the second round \
         finds it.",
     caption: "Two rounds of an allocation, a free and a wait. The release threshold is how much \
-        the pool may keep over a wait; an arrow marks each time that it has to ask the system \
+        the pool may keep through a wait; an arrow marks each time that it has to ask the system \
         for memory.",
     of: Of::Nobody,
     draw: threshold,

@@ -6,7 +6,7 @@ use super::facts::{Facts, Of};
 
 pub(super) const STREAMS: Drawing = Drawing {
     name: "streams",
-    title: "Streams are queues, whose first entries run when an engine is free",
+    title: "Streams are queues; the first entry of each runs when its engine is free",
     description: "The host puts calls into two queues, the streams, from above. In stream 1 a \
         kernel is first, an event is recorded after it, then comes a copy to the host. In stream \
         2 a copy to the GPU is first, then the stream waits for the event, then comes a kernel. \
@@ -14,7 +14,7 @@ pub(super) const STREAMS: Drawing = Drawing {
         copy of stream 2 runs on a copy engine. A dashed arrow leads from the event in stream 1 \
         to the wait in stream 2.",
     caption: "Each stream is a queue: the lowest entry runs as soon as its engine is free, and \
-        only then the next. An event lets one stream wait for another.",
+        the next one only after it. An event lets one stream wait for another.",
     of: Of::Nobody,
     draw: streams,
 };
@@ -74,8 +74,8 @@ pub(super) const PIPELINE: Drawing = Drawing {
     title: "Four batches take twelve steps one after the other, and six if the engines overlap",
     description: "Two timetables with a row each for upload, kernel and download. One after the \
         other, the three steps of four batches take twelve time slots, and only one row is busy \
-        at a time. As a conveyor, batch 2 is uploaded while the kernel works on batch 1, and so \
-        on: six slots, and all three rows are busy in the middle.",
+        at a time. As on a conveyor belt, batch 2 is uploaded while the kernel works on batch 1, \
+        and so on: six slots, and all three rows are busy in the middle.",
     caption: "Four batches, each of which is uploaded, computed and downloaded: one after the \
         other, and as on a conveyor belt. The slots are drawn equally long; in fact the longest \
         step sets the pace.",

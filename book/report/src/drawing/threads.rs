@@ -93,7 +93,7 @@ pub(super) const GRID: Drawing = Drawing {
         which is 125, of its block. Its index is 2 times 256 plus 125, which is 637, and an \
         arrow leads from it to element 637 of an array in memory.",
     caption: "From the grid to one address: the thread in lane 29 of warp 3 of block 2 computes \
-        an index out of where it stands, and takes the element of that index.",
+        an index from where it stands, and takes the element at that index.",
     of: Of::Nobody,
     draw: grid,
 };
@@ -176,8 +176,8 @@ pub(super) const SECTORS: Drawing = Drawing {
         bytes move for the 32 threads. At stride 2 every second word is read, and 8 sectors \
         move. At stride 8 one word of each sector is read, and 32 sectors move.",
     caption: "What moves for one load of a warp, 4 bytes for each of 32 threads. Numbers are \
-        threads, boxes are sectors of 32 bytes: memory moves whole ones, whether all of it is \
-        wanted or one word.",
+        threads, boxes are sectors of 32 bytes: memory moves whole sectors, even if only one \
+        word of them is wanted.",
     of: Of::Nobody,
     draw: sectors,
 };
