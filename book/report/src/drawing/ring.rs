@@ -9,9 +9,9 @@ pub(super) const RING: Drawing = Drawing {
     title: "Chunks go round the ring once to be added up, and once more to be passed on",
     description: "Seven pictures of four GPUs, each with its vector in four chunks; a number in \
         each chunk says how many GPUs' inputs are in it. At the start all are 1. In steps 1 to 3 \
-        each GPU adds one chunk that comes from the GPU before it: 2, 3, then 4 inputs, so that each GPU \
-        has one chunk that is complete. In steps 4 to 6 complete chunks are passed on, until all \
-        are complete everywhere.",
+        each GPU adds one chunk that comes from the GPU before it: 2, 3, then 4 inputs, so that \
+        each GPU has one chunk that is complete. In steps 4 to 6 complete chunks are passed on, \
+        until all are complete everywhere.",
     caption: "A ring all-reduce. A column is a GPU, with a vector of four chunks; a number says \
         how many GPUs' inputs are summed in the chunk. What has just come from the GPU to the \
         left (to the first, from the last) is framed.",
