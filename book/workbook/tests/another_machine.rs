@@ -112,7 +112,7 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
         assert!(account.contains(part), "no {part} in {account}");
     }
     let pcie = &pages["transfers/transfer-latency.html"];
-    assert!(pcie.contains("The link is PCI Express of generation"), "{pcie}");
+    assert!(pcie.contains("The link is PCI Express, generation"), "{pcie}");
     assert!(elsewhere(&pages) > 0);
 }
 
