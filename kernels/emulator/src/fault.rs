@@ -42,7 +42,8 @@ pub enum FaultKind {
     InactiveLane,
     /// No thread gets anywhere.
     NoProgress,
-    /// More instructions than [`Options::budget`](crate::Options::budget) allows.
+    /// A block executes more instructions than
+    /// [`Options::budget`](crate::Options::budget) allows.
     OverBudget,
     /// The kernel executed `trap`.
     Trap,

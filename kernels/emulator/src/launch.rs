@@ -67,7 +67,10 @@ pub struct Options {
     /// barrier or the end of a thread. After that many the launch fails, and tells which
     /// lanes wait where.
     pub patience: u64,
-    /// Instructions that all warps may execute together.
+    /// Instructions that the warps of a block may execute together. After that many the
+    /// launch fails in the same way: a block that needs more is taken to have no end.
+    /// An atomic operation counts as 4 for each thread and a `printf` as 128: they take as
+    /// long.
     pub budget: u64,
     /// Threads of the CPU that run blocks, at most; by itself one for each core, up to 16.
     /// The result is the same for any number.
@@ -88,7 +91,7 @@ static CORES: LazyLock<usize> = LazyLock::new(|| {
 impl Default for Options {
     fn default() -> Self {
         let (checks, threads) = (Checks::default(), *CORES);
-        let (patience, budget, stretch) = (1 << 28, u64::MAX, 1 << 17);
+        let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
         Self { checks, patience, budget, threads, stretch }
     }
 }

@@ -77,6 +77,8 @@ struct Machine<'a> {
     /// What an instruction moves, lane after lane.
     stage: Vec<u8>,
     executed: u64,
+    /// How many of them before this block.
+    before: u64,
     /// Instructions since a thread last got somewhere.
     stalled: u64,
 }
@@ -194,6 +196,7 @@ impl<'a> Machine<'a> {
             arrivals: [0; 16],
             stage: vec![0; STAGE_BYTES],
             executed: done.executed,
+            before: 0,
             stalled: 0,
         })
     }
@@ -216,7 +219,7 @@ impl<'a> Machine<'a> {
     fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
         self.shared.clear();
         self.arrivals = [0; 16];
-        self.stalled = 0;
+        (self.before, self.stalled) = (self.executed, 0);
         let threads = self.launch.block.iter().product::<u32>() as usize;
         let mut waiting = Vec::new();
         for index in 0..threads.div_ceil(WARP) {
@@ -231,6 +234,7 @@ impl<'a> Machine<'a> {
             }
         }
         while waiting.iter().any(|warp| warp.live != 0) {
+            self.check_end(&waiting)?;
             if !waiting.iter().any(Warp::can_run) {
                 self.open_barriers(&mut waiting)?;
             }
@@ -238,9 +242,6 @@ impl<'a> Machine<'a> {
                 if warp.can_run() {
                     self.run_warp(warp)?;
                 }
-            }
-            if self.stalled > self.options.patience {
-                return Err(self.no_progress(&waiting));
             }
         }
         idle.append(&mut waiting);
@@ -305,6 +306,9 @@ impl<'a> Machine<'a> {
             warp.executed += 1;
             if spent == SLICE {
                 self.account(&mut spent, warp)?;
+                if self.is_stuck() || self.is_endless() {
+                    return Ok(()); // `check_end` tells it, of all warps
+                }
             }
             let pc = warp.pc;
             let instruction = &program.code[pc];
@@ -456,13 +460,29 @@ impl<'a> Machine<'a> {
             // What was read was nothing: it could go on forever.
             return Err(self.no_progress(std::slice::from_ref(warp)));
         }
-        if self.executed > self.options.budget {
-            let what = format!("more than {} instructions", self.options.budget);
-            let lane = active(warp.live).next().unwrap_or(0);
-            return Err(self.fault(warp, FaultKind::OverBudget, lane, what));
+        Ok(())
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.stalled > self.options.patience
+    }
+
+    fn is_endless(&self) -> bool {
+        self.executed - self.before > self.options.budget
+    }
+
+    /// Ends a block that would go on for ever.
+    fn check_end(&self, warps: &[Warp]) -> Result<()> {
+        if self.is_stuck() {
+            return Err(self.no_progress(warps));
         }
-        if self.stalled > self.options.patience {
-            return Err(self.no_progress(std::slice::from_ref(warp)));
+        if self.is_endless() {
+            let what = format!(
+                "a loop without an end: the block has executed {} instructions, as many \
+                 as a block may; find the condition that never ends the loop",
+                self.options.budget
+            );
+            return Err(self.everywhere(FaultKind::OverBudget, what, warps));
         }
         Ok(())
     }
@@ -491,8 +511,18 @@ impl<'a> Machine<'a> {
         self.program.places[instruction.place as usize].clone()
     }
 
-    /// Says which lanes are where.
     fn no_progress(&self, warps: &[Warp]) -> Box<Fault> {
+        let what = "no thread gets anywhere".to_owned();
+        self.everywhere(FaultKind::NoProgress, what, warps)
+    }
+
+    /// A fault of the whole block. Says which lanes are where.
+    fn everywhere(
+        &self,
+        kind: FaultKind,
+        mut what: String,
+        warps: &[Warp],
+    ) -> Box<Fault> {
         let mut sentences = Vec::new();
         let mut pc = 0;
         for warp in warps.iter().filter(|warp| warp.live != 0) {
@@ -518,12 +548,12 @@ impl<'a> Machine<'a> {
         }
         let more = sentences.len().saturating_sub(4);
         sentences.truncate(4);
-        let mut what = format!("no thread gets anywhere: {}", sentences.join("; "));
+        what += &format!(": {}", sentences.join("; "));
         if more > 0 {
             what += &format!("; and {more} more groups");
         }
         Box::new(Fault {
-            kind: FaultKind::NoProgress,
+            kind,
             what,
             kernel: self.kernel.name.clone(),
             place: Some(self.place(pc)),

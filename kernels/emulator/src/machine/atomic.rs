@@ -8,6 +8,9 @@ use crate::machine::{Machine, Result};
 use crate::program::{Atomic, AtomicKind, Number};
 use crate::space::Space;
 
+/// Instructions that the operation of one lane counts as, against the budget.
+const ATOMIC_COST: u64 = 4;
+
 impl Machine<'_> {
     pub(super) fn atomic(
         &mut self,
@@ -16,6 +19,7 @@ impl Machine<'_> {
         lanes: u32,
     ) -> Result<()> {
         self.tallies[warp.pc].atomics += 1;
+        self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
         for lane in active(lanes) {
             let address = self.address(warp, &atomic.address, lane);
             let (space, address) = match atomic.address.space {

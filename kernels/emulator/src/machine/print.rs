@@ -10,6 +10,8 @@ use crate::space::Space;
 
 /// Letters of a text at most.
 const LONGEST_TEXT: usize = 1 << 12;
+/// Instructions that the `printf` of one lane counts as, against the budget.
+const PRINT_COST: u64 = 128;
 
 impl Machine<'_> {
     pub(super) fn print(
@@ -18,6 +20,7 @@ impl Machine<'_> {
         print: &Print,
         lanes: u32,
     ) -> Result<()> {
+        self.executed += PRINT_COST * u64::from(lanes.count_ones());
         for lane in active(lanes) {
             let format = self.pointer(warp, lane, print.format)?;
             let arguments = self.pointer(warp, lane, print.arguments)?;

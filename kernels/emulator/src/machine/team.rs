@@ -21,8 +21,8 @@ use crate::space::Space;
 /// Instructions without a store or a barrier, after which a block that runs ahead is taken
 /// to wait for an earlier one.
 const PATIENCE: u64 = 1 << 20;
-/// How many times more instructions than expected blocks that run ahead may execute. Then
-/// they are taken to have read what an earlier one has yet to write: it may be a loop that
+/// How many times more instructions than expected a block that runs ahead may execute. Then
+/// it is taken to have read what an earlier one has yet to write: it may be a loop that
 /// never ends.
 const MOST_TIMES: u64 = 512;
 
@@ -54,8 +54,7 @@ impl Task<'_> {
 
     /// How many threads can take part.
     fn team(&self) -> usize {
-        let limited = self.options.budget != u64::MAX;
-        if limited || waits_for_others(&self.kernel.program) {
+        if waits_for_others(&self.kernel.program) {
             return 1;
         }
         self.options.threads.max(1)
@@ -137,15 +136,16 @@ impl Task<'_> {
         }
     }
 
-    /// Runs blocks on a layer, with so many instructions at most.
+    /// Runs blocks on a layer, each with so many instructions at most.
     fn run_ahead(
         &self,
         memory: &Memory,
         layer: &mut Layer,
         blocks: Range<u64>,
-        budget: u64,
+        most: u64,
     ) -> Result<Done> {
         let patience = self.options.patience.min(PATIENCE);
+        let budget = self.options.budget.min(most);
         let options = Options { patience, budget, ..*self.options };
         let task = Task { options: &options, ..*self };
         let done = Done::new(&self.kernel.program);
