@@ -47,6 +47,8 @@ pub(crate) struct KernelLaunch {
     pub(crate) block: [u32; 3],
     pub(crate) shared_bytes: u32,
     pub(crate) arguments: Vec<u8>,
+    /// Bytes of the buffer for what it prints.
+    pub(crate) print_bytes: usize,
 }
 
 /// A function of the program's, with its argument.
@@ -148,19 +150,25 @@ impl Driver {
             arguments: &launch.arguments,
         };
         let content = &mut self.memory.content;
-        let ran = emulator::run(
-            &launch.module,
-            &launch.kernel,
-            &shape,
-            content,
-            &Options::default(),
-        );
+        let print_bytes = launch.print_bytes;
+        let options = Options { print_bytes, ..Options::default() };
+        let ran =
+            emulator::run(&launch.module, &launch.kernel, &shape, content, &options);
         match ran {
             Ok(counts) => {
                 // What a kernel prints is lost if nobody can read it, as on hardware.
                 let mut out = std::io::stdout();
                 let _ = out.write_all(counts.printed.as_bytes());
                 let _ = out.flush(); // the program's own stream is another one
+                if counts.printed_before > 0 {
+                    let what = format!(
+                        "it printed more than the buffer of {print_bytes} bytes holds: \
+                         the first {} bytes are lost; print less, or enlarge the buffer \
+                         with cuCtxSetLimit",
+                        counts.printed_before
+                    );
+                    report(&counts.kernel, &what);
+                }
                 self.counted.add(&counts);
                 self.host_writes += 1; // it may have reached the host's memory
                 Ok(())

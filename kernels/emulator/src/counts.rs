@@ -12,8 +12,11 @@ pub struct Counts {
     pub kernel: String,
     /// One entry for each line of PTX that holds an instruction, in their order.
     pub lines: Vec<Line>,
-    /// What the kernel's `printf` calls printed.
+    /// What the kernel's `printf` calls printed: the end of it, as much as
+    /// [`Options::print_bytes`](crate::Options::print_bytes) has room for.
     pub printed: String,
+    /// Bytes that were printed before that, and are lost.
+    pub printed_before: u64,
 }
 
 /// What one line did.

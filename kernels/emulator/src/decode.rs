@@ -25,6 +25,9 @@ const MOST_REGISTERS: usize = 1 << 16;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
+/// Local memory that a thread may have on any GPU.
+const MOST_LOCAL_BYTES: u32 = 512 << 10;
+
 /// What a name stands for.
 #[derive(Clone, Debug)]
 enum Named {
@@ -50,6 +53,8 @@ struct Decoder<'a> {
     presets: HashMap<(Class, Preset), Slot>,
     /// Bytes of all the kernel's parameters.
     parameter_bytes: u32,
+    /// Bytes of local memory that the scopes have which are open.
+    local_bytes: u32,
     /// Of the functions that are being decoded: names, scopes from the outside in, and
     /// where to go on behind the call.
     frames: Vec<Frame<'a>>,
@@ -108,6 +113,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
         shared: HashMap::new(),
         presets: HashMap::new(),
         parameter_bytes: parameter_bytes(&kernel.parameters),
+        local_bytes: 0,
         frames: Vec::new(),
         labels: Vec::new(),
         program: Program { granule: 16, dynamic_align: 16, ..Program::default() },
@@ -186,6 +192,7 @@ impl<'a> Decoder<'a> {
             }
         }
         self.frame().scopes.push(scope);
+        let local_bytes = self.local_bytes;
         for statement in statements {
             match statement {
                 Statement::Scope(inner) => self.statements(inner)?,
@@ -212,6 +219,7 @@ impl<'a> Decoder<'a> {
             }
         }
         self.frame().scopes.pop();
+        self.local_bytes = local_bytes; // what comes next may have it
         Ok(())
     }
 
@@ -270,8 +278,17 @@ impl<'a> Decoder<'a> {
             // What is passed to functions lies in local memory.
             "local" | "param" => {
                 let align = variable.align.max(4) as u32;
-                let place = self.program.local_bytes.next_multiple_of(align);
-                self.program.local_bytes = self.end_of(place, variable)?;
+                let place = self.local_bytes.next_multiple_of(align);
+                self.local_bytes = self.end_of(place, variable)?;
+                let most = self.program.local_bytes.max(self.local_bytes);
+                if most > MOST_LOCAL_BYTES {
+                    return Err(self.error(format!(
+                        "a thread needs {most} bytes of local memory and may have \
+                         {MOST_LOCAL_BYTES} (512 KiB): make its arrays smaller, or put \
+                         them into a buffer"
+                    )));
+                }
+                self.program.local_bytes = most;
                 Named::Variable(Space::Local, place)
             }
             space => {

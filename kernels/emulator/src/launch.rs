@@ -72,6 +72,9 @@ pub struct Options {
     /// An atomic operation counts as 4 for each thread and a `printf` as 128: they take as
     /// long.
     pub budget: u64,
+    /// Bytes of text that a launch may print. What was printed first is lost if it prints
+    /// more.
+    pub print_bytes: usize,
     /// Threads of the CPU that run blocks, at most; by itself one for each core, up to 16.
     /// The result is the same for any number.
     pub threads: usize,
@@ -92,7 +95,8 @@ impl Default for Options {
     fn default() -> Self {
         let (checks, threads) = (Checks::default(), *CORES);
         let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
-        Self { checks, patience, budget, threads, stretch }
+        let print_bytes = 1 << 20;
+        Self { checks, patience, budget, print_bytes, threads, stretch }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::access::active;
 use crate::counts::{Counts, Line, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
+use crate::machine::print::Printed;
 use crate::machine::shared::Shared;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::View;
@@ -48,7 +49,7 @@ type Result<T> = std::result::Result<T, Box<Fault>>;
 struct Done {
     /// For each instruction.
     tallies: Vec<Tally>,
-    printed: String,
+    printed: Printed,
     /// Instructions.
     executed: u64,
 }
@@ -69,7 +70,7 @@ struct Machine<'a> {
     /// For each instruction what it did, and the buffer that it accessed last.
     tallies: Vec<Tally>,
     buffers: Vec<usize>,
-    printed: String,
+    printed: Printed,
     block: [u32; 3],
     shared: Shared,
     /// Lanes that arrived at a barrier without waiting there.
@@ -84,9 +85,10 @@ struct Machine<'a> {
 }
 
 impl Done {
-    fn new(program: &Program) -> Self {
-        let tallies = vec![Tally::default(); program.code.len()];
-        Self { tallies, printed: String::new(), executed: 0 }
+    fn new(task: &Task<'_>) -> Self {
+        let tallies = vec![Tally::default(); task.kernel.program.code.len()];
+        let printed = Printed::new(task.options.print_bytes);
+        Self { tallies, printed, executed: 0 }
     }
 
     fn counts(self, kernel: &Kernel) -> Counts {
@@ -108,7 +110,8 @@ impl Done {
             }
             same
         });
-        Counts { kernel: kernel.name.clone(), lines, printed: self.printed }
+        let (printed, printed_before) = self.printed.last();
+        Counts { kernel: kernel.name.clone(), lines, printed, printed_before }
     }
 }
 
@@ -117,7 +120,7 @@ impl AddAssign for Done {
         for (tally, other) in self.tallies.iter_mut().zip(other.tallies) {
             *tally += other;
         }
-        self.printed += &other.printed;
+        self.printed += other.printed;
         self.executed += other.executed;
     }
 }

@@ -1,4 +1,5 @@
-//! Nothing goes on for ever: a loop without an end ends with a sentence.
+//! Nothing goes on for ever, and nothing takes all memory: what a kernel does too often or
+//! too much of ends with a sentence.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -71,4 +72,104 @@ fn the_budget_is_of_a_block_and_the_same_for_any_number_of_threads() {
         (counts.printed, run(50_000).unwrap_err())
     });
     assert_eq!(told[0], told[1]);
+}
+
+#[test]
+fn what_is_printed_first_is_lost() {
+    let printed = |print_bytes, threads| {
+        let mut device = Device::tests("without-end");
+        let stretch = 1;
+        device.options =
+            Options { print_bytes, threads, stretch, ..Options::default() };
+        let arguments = arguments![u32 30];
+        let counts =
+            device.run("prints_lines", [40, 1, 1], ONE, &arguments).unwrap();
+        (counts.printed, counts.printed_before)
+    };
+    let (all, before) = printed(1 << 20, 1);
+    assert_eq!((all.lines().count(), before), (1200, 0));
+    assert!(all.ends_with("\nblock   39, line      29 ä\n"), "{all}");
+    let line = all.len() / 1200;
+    for bytes in [1, line - 1, line, 2 * line + 5, 500 * line + 26, 1199 * line] {
+        let (last, before) = printed(bytes, 1);
+        assert_eq!((&last, before), (&printed(bytes, 3).0, printed(bytes, 3).1));
+        assert!(last.len() <= bytes && all.ends_with(&last), "{bytes}: {last}");
+        assert_eq!(before as usize + last.len(), all.len());
+        assert_eq!(last.lines().count(), (bytes - 1) / line, "{bytes}");
+    }
+}
+
+#[test]
+fn a_number_is_not_padded_without_limit() {
+    let mut device = Device::tests("without-end");
+    let counts = device.run("wide_number", ONE, ONE, &Arguments::new()).unwrap();
+    assert_eq!(counts.printed.len(), 4096 + " and ".len() + "0.".len() + 4096);
+}
+
+#[test]
+fn local_memory_has_a_limit() {
+    let mut device = Device::tests("without-end");
+    let out = device.words("out", 0..32);
+    let arguments = arguments![u64 out, u32 31];
+    let fault = device.run("large_array", ONE, [1024, 1, 1], &arguments);
+    let text = fault.unwrap_err().to_string();
+    assert!(
+        text.contains(
+            "a thread needs 1048576 bytes of local memory and may have 524288 (512 KiB): \
+             make its arrays smaller, or put them into a buffer"
+        ),
+        "{text}"
+    );
+    // What a function has is free when it returns.
+    let kernel = device.module.kernel("arrays_in_functions").unwrap();
+    let bytes = kernel.local_bytes;
+    assert!((400 << 10..401 << 10).contains(&bytes), "{bytes}");
+    let arguments = arguments![u64 out, u32 0];
+    device.run("arrays_in_functions", ONE, [32, 1, 1], &arguments).unwrap();
+    // first(0, v) is v, and second(0, v) is 2 v.
+    assert!(device.read(out, 32).into_iter().eq((0..32).map(|thread| 3 * thread)));
+}
+
+#[test]
+fn copies_in_flight_have_a_limit() {
+    let ptx = "
+        .version 8.4
+        .target sm_80
+        .address_size 64
+        .visible .entry copies(.param .u64 in, .param .u32 turns) {
+            .reg .b32 %r<4>;
+            .reg .b64 %d<2>;
+            .reg .pred %p;
+            .shared .align 16 .b8 tile[4096];
+            ld.param.u64 %d1, [in];
+            ld.param.u32 %r2, [turns];
+            mov.u32 %r1, %tid.x;
+            shl.b32 %r1, %r1, 4;
+            mov.u32 %r3, tile;
+            add.u32 %r3, %r3, %r1;
+            again: cp.async.cg.shared.global [%r3], [%d1], 16;
+            cp.async.commit_group;
+            sub.u32 %r2, %r2, 1;
+            setp.ne.u32 %p, %r2, 0;
+            @%p bra again;
+            cp.async.wait_all;
+            ret;
+        }";
+    let mut device = Device::of(ptx);
+    let input = device.words("in", 0..4);
+    let mut run = |turns| {
+        device.run("copies", ONE, [32, 1, 1], &arguments![u64 input, u32 turns])
+    };
+    run(32).unwrap();
+    let fault = run(1 << 30).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Race);
+    let text = fault.to_string();
+    assert!(
+        text.contains(
+            "warp 0 has 1056 asynchronous copies in flight, more than the block's shared \
+             memory has words (1024): some write the same word, in no order; wait for the \
+             earlier ones, with cp.async.wait_group or __pipeline_wait_prior, at line 16"
+        ),
+        "{text}"
+    );
 }

@@ -67,6 +67,15 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Bytes of the buffer for what kernels in a queue print.
+    pub(crate) fn print_bytes(&self, queue: u32) -> usize {
+        let context = self.contexts.get(self.context_of(queue));
+        let limit = CU_LIMIT_PRINTF_FIFO_SIZE as c_uint;
+        context.map_or(0, |context| context.limits[&limit])
+    }
+}
+
 fn check_limit(limit: c_uint) -> Answer<usize> {
     let found = LIMITS.iter().find(|(known, ..)| *known == limit);
     found.map(|(_, _, most)| *most).ok_or(CUDA_ERROR_UNSUPPORTED_LIMIT)
@@ -166,7 +175,7 @@ api! {
         value.set(context.limits[&limit])?;
     }
 
-    /// Limits are kept and told, and change nothing that the emulator counts.
+    /// Limits are kept and told; only that of `printf` has an effect.
     fn cuCtxSetLimit(session, limit: c_uint, value: usize) {
         let handle = session.context()?;
         let most = check_limit(limit)?;

@@ -55,6 +55,7 @@ impl Session {
             block: shape.block,
             shared_bytes: shape.shared_bytes,
             arguments,
+            print_bytes: self.print_bytes(queue),
         };
         self.check_pointers(&launch, queue)?;
         self.enqueue(queue, Work::Launch(Arc::new(launch)))

@@ -3,11 +3,15 @@
 
 use crate::WARP;
 use crate::access::{active, sectors_of};
+use crate::fault::FaultKind;
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
 use crate::program::CopyAsync;
 use crate::space::Space;
+
+/// Bytes that a copy writes at least.
+const NARROWEST: usize = 4;
 
 /// A copy of one lane.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +100,19 @@ impl Machine<'_> {
                 self.locate(warp, LaneAccess { bytes: wanted, ..read })?;
             }
             warp.copies.start(lane, to, from[lane], copy.bytes, wanted);
+        }
+        // Each writes a word at least. (Whether it is inside is found when it arrives.)
+        let words = (self.shared.bytes.len() / NARROWEST).max(WARP);
+        let in_flight = warp.copies.pending.len();
+        if in_flight > words {
+            let what = format!(
+                "warp {} has {in_flight} asynchronous copies in flight, more than the \
+                 block's shared memory has words ({words}): some write the same word, in \
+                 no order; wait for the earlier ones, with cp.async.wait_group or __pipeline_wait_prior",
+                warp.index
+            );
+            let lane = lanes.trailing_zeros() as usize;
+            return Err(self.fault(warp, FaultKind::Race, lane, what));
         }
         self.tallies[warp.pc].async_copies +=
             sectors_of(&from, reading, copy.bytes as u64);

@@ -1,5 +1,7 @@
 //! What a kernel says: `printf`, and `assert`.
 
+use std::ops::AddAssign;
+
 use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::lane::Direction;
@@ -12,6 +14,62 @@ use crate::space::Space;
 const LONGEST_TEXT: usize = 1 << 12;
 /// Instructions that the `printf` of one lane counts as, against the budget.
 const PRINT_COST: u64 = 128;
+
+/// What was printed. It keeps the end, as the GPU's buffer does.
+#[derive(Debug)]
+pub(super) struct Printed {
+    text: String,
+    /// Bytes before the text, which are lost.
+    before: u64,
+    /// Bytes that the buffer holds.
+    room: usize,
+}
+
+impl Printed {
+    pub(super) fn new(room: usize) -> Self {
+        Self { text: String::new(), before: 0, room }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text += text;
+        if self.text.len() > self.room.saturating_mul(2) {
+            self.forget();
+        }
+    }
+
+    /// Forgets what the buffer has no room for.
+    fn forget(&mut self) {
+        let mut start = self.text.len().saturating_sub(self.room);
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        self.before += start as u64;
+        self.text.drain(..start);
+    }
+
+    /// What the buffer holds, from the start of a line on if something is lost, and how many
+    /// bytes are.
+    pub(super) fn last(mut self) -> (String, u64) {
+        self.forget();
+        if self.before > 0
+            && let Some(end) = self.text.find('\n')
+        {
+            self.before += end as u64 + 1;
+            self.text.drain(..=end);
+        }
+        (self.text, self.before)
+    }
+}
+
+impl AddAssign for Printed {
+    fn add_assign(&mut self, other: Self) {
+        if other.before > 0 {
+            self.before +=
+                std::mem::take(&mut self.text).len() as u64 + other.before;
+        }
+        self.push(&other.text);
+    }
+}
 
 impl Machine<'_> {
     pub(super) fn print(
@@ -26,7 +84,7 @@ impl Machine<'_> {
             let arguments = self.pointer(warp, lane, print.arguments)?;
             let format = self.text(warp, lane, format)?;
             let text = self.formatted(warp, lane, &format, arguments)?;
-            self.printed += &text;
+            self.printed.push(&text);
             if let Some(result) = print.result {
                 let count = (format.matches('%').count() as u32).to_le_bytes();
                 let (space, to) = (Space::Local, result.into());
@@ -140,6 +198,7 @@ impl Machine<'_> {
 fn shown(directive: char, options: &str, bits: u64, wide: bool) -> String {
     let precision =
         options.split_once('.').and_then(|(_, digits)| digits.parse().ok());
+    let precision = precision.map(|digits: usize| digits.min(LONGEST_TEXT));
     let signed = if wide { bits as i64 } else { (bits as i32).into() };
     let float = f64::from_bits(bits);
     match directive {
@@ -190,6 +249,7 @@ fn padded(options: &str, value: &str) -> String {
     let width = options.split('.').next().unwrap_or_default();
     let digits = width.trim_start_matches(['-', '+', ' ', '#', '0']);
     let Ok(width) = digits.parse::<usize>() else { return value.to_owned() };
+    let width = width.min(LONGEST_TEXT);
     if options.contains('-') {
         format!("{value:<width$}")
     } else if options.starts_with('0') {

@@ -26,6 +26,9 @@ const PATIENCE: u64 = 1 << 20;
 /// never ends.
 const MOST_TIMES: u64 = 512;
 
+/// Bytes of local memory that all machines have together, if they are several.
+const MOST_LOCAL_BYTES: u64 = 1 << 28;
+
 /// A launch, for any number of machines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
@@ -41,7 +44,7 @@ impl Task<'_> {
         // More than 2 to the power of 64 would never end either.
         let sizes = self.launch.grid.map(u64::from);
         let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
-        let mut done = Done::new(&self.kernel.program);
+        let mut done = Done::new(&self);
         let mut next = 0;
         if self.team() > 1 && blocks > 1 {
             // The first block tells how long a block takes.
@@ -57,7 +60,11 @@ impl Task<'_> {
         if waits_for_others(&self.kernel.program) {
             return 1;
         }
-        self.options.threads.max(1)
+        // A thread's local memory may be large, and each machine has that of a block.
+        let lanes = self.launch.block.iter().map(|size| u64::from(*size)).product();
+        let bytes = u64::from(self.kernel.local_bytes).saturating_mul(lanes);
+        let fit = MOST_LOCAL_BYTES.checked_div(bytes).unwrap_or(u64::MAX);
+        self.options.threads.min(fit as usize).max(1)
     }
 
     fn run_here(
@@ -148,7 +155,7 @@ impl Task<'_> {
         let budget = self.options.budget.min(most);
         let options = Options { patience, budget, ..*self.options };
         let task = Task { options: &options, ..*self };
-        let done = Done::new(&self.kernel.program);
+        let done = Done::new(&task);
         Machine::new(&task, View::Layered(memory, layer), done)?.run(blocks)
     }
 }

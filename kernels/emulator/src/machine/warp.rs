@@ -88,15 +88,15 @@ impl Warp {
 
     /// Goes back to the start, with other lanes.
     pub(crate) fn restart(&mut self, index: usize, lanes: u32) {
+        if self.all != 0 {
+            self.local.fill(0); // a new one has zeros
+        }
         (self.index, self.live, self.all) = (index, lanes, lanes);
         (self.pc, self.lanes, self.limit) = (0, lanes, usize::MAX);
         self.others.clear();
         self.waiting.clear();
         self.copies.clear();
         (self.jumps_back, self.turn, self.favoured) = (0, 0, false);
-        if !self.local.is_empty() {
-            self.local.fill(0);
-        }
     }
 
     pub(crate) fn can_run(&self) -> bool {
