@@ -102,6 +102,24 @@ fn a_module_that_cannot_be_loaded_says_why() {
     assert!(log.to_str().unwrap().contains(".register"), "{log:?}");
 }
 
+#[test]
+fn a_kernel_that_is_not_understood_fails_when_it_is_launched() {
+    let context = context(5);
+    let stream = context.new_stream().unwrap();
+    let strange = ".visible .entry strange() { wmma.strange.f32 %r1; ret; }";
+    let ptx = Ptx::from_src(format!("{PTX}\n{strange}"));
+    let kernels = context.load_module(ptx).unwrap();
+    let mut data = stream.alloc_zeros::<u32>(10).unwrap();
+    add(&stream, &kernels, &mut data, 2).unwrap();
+    assert_eq!(stream.clone_dtoh(&data).unwrap(), [2; 10]);
+    let function = kernels.load_function("strange").unwrap();
+    let mut launch = stream.launch_builder(&function);
+    // SAFETY: it does not run.
+    unsafe { launch.launch(LaunchConfig::for_num_elems(1)) }.unwrap();
+    assert_eq!(code(stream.synchronize()), CUDA_ERROR_NOT_SUPPORTED);
+    std::mem::forget(data);
+}
+
 /// Shared memory for a block: none, if the driver answers.
 extern "C" fn asks_the_driver(_threads: c_int) -> usize {
     let mut count = 0;

@@ -11,6 +11,7 @@ use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
 use crate::table;
 
+mod carry;
 mod entry;
 mod memory;
 mod operands;
@@ -66,6 +67,8 @@ struct Decoder<'a> {
     /// Whether this is the first instruction of the statement.
     first: bool,
     guard: Option<(u16, bool)>,
+    /// The carry of `add.cc` and the like, if there is one.
+    carry: Option<Slot>,
 }
 
 struct Frame<'a> {
@@ -121,6 +124,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
         line: kernel.line,
         first: true,
         guard: None,
+        carry: None,
     };
     let offsets = parameter_offsets(&kernel.parameters);
     let parameters = kernel.parameters.iter().zip(offsets);
@@ -161,8 +165,10 @@ impl<'a> Decoder<'a> {
                 self.error(format!("{name} calls itself, which is not supported"))
             );
         }
-        let Some(body) = &function.body else {
-            return Err(self.error(format!("{name} has no body")));
+        let body = match &function.body {
+            Some(Ok(body)) => body,
+            Some(Err(error)) => return Err(error.clone()),
+            None => return Err(self.error(format!("{name} has no body"))),
         };
         self.frames.push(Frame { function: name, scopes: vec![scope], end });
         self.statements(body)?;
@@ -413,6 +419,12 @@ impl<'a> Decoder<'a> {
             }
             "mov" => self.move_value(name, operands),
             "setp" => self.compare(name, operands),
+            "set" => self.set(name, operands),
+            "addc" | "subc" | "madc" => self.with_carry(name, operands),
+            "add" | "sub" | "mad" if name.contains(".cc.") => {
+                self.with_carry(name, operands)
+            }
+            "cvt" => self.convert(name, operands),
             _ => self.compute(name, operands),
         }
     }

@@ -51,8 +51,9 @@ pub(crate) struct Function {
     pub(crate) results: Vec<Declaration>,
     pub(crate) parameters: Vec<Declaration>,
     pub(crate) max_threads: Option<u32>,
-    /// Nothing, if the function is only declared.
-    pub(crate) body: Option<Vec<Statement>>,
+    /// Nothing, if the function is only declared; an error, if it holds what the parser does
+    /// not understand.
+    pub(crate) body: Option<Result<Vec<Statement>, ParseError>>,
 }
 
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@ macro_rules! by_type {
 }
 
 mod bits;
+pub(crate) mod carry;
 mod compare;
 mod convert;
 mod float;
@@ -72,6 +73,8 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
     let operation = match (form.base, form.types.as_slice()) {
         ("cvt", _) => convert::lookup(form),
         ("setp", _) => compare::lookup(form),
+        ("slct", _) => bits::choose(form),
+        ("dp4a" | "dp2a", _) => integer::dot(form),
         ("mov" | "selp", _) => bits::lookup(form),
         (_, ["f16" | "f16x2" | "f32" | "f64"]) => float::lookup(form),
         ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _)
@@ -119,6 +122,14 @@ mod tests {
         assert_eq!(evaluate("min.s32", [minus(1), 1, 0]), minus(1));
         assert_eq!(evaluate("min.u32", [minus(1), 1, 0]), 1);
         assert_eq!(evaluate("abs.s64", [5u64.wrapping_neg(), 0, 0]), 5);
+        // 255 · 2 + 1 · 3 + 128 · 4 + 127 · 5, and with signs.
+        let bytes = [0x7f80_01ff, 0x0504_0302, 1000];
+        assert_eq!(evaluate("dp4a.u32.u32", bytes), 1000 + 510 + 3 + 512 + 635);
+        assert_eq!(evaluate("dp4a.s32.u32", bytes), 1000 - 2 + 3 - 512 + 635);
+        // 65535 · 2 + 3 · 3, and the upper bytes.
+        let halves = [0x0003_ffff, 0x0504_0302, 1];
+        assert_eq!(evaluate("dp2a.lo.u32.u32", halves), 1 + 131_070 + 9);
+        assert_eq!(evaluate("dp2a.hi.s32.s32", halves), 1 + 15 - 4);
     }
 
     #[test]
@@ -138,6 +149,12 @@ mod tests {
             0x7755_3311
         );
         assert_eq!(evaluate("selp.b64", [1 << 40, 2, 1]), 1 << 40);
+        let minus = |value: u32| u64::from(value.wrapping_neg());
+        assert_eq!(evaluate("slct.b64.s32", [1 << 40, 2, 0]), 1 << 40);
+        assert_eq!(evaluate("slct.u32.s32", [1, 2, minus(1)]), 2);
+        assert_eq!(evaluate("slct.f32.f32", [1, 2, float(-0.0)]), 1);
+        assert_eq!(evaluate("slct.f32.f32", [1, 2, float(f32::NAN)]), 2);
+        assert_eq!(evaluate("slct.ftz.f32.f32", [1, 2, float(-1e-40)]), 1);
     }
 
     #[test]
@@ -190,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_not_found() {
-        for name in ["add.cc.u32", "dp4a.u32.u32", "add.rn.bogus.f32", "cvt.f32.s32"]
+        for name in ["add.cc.u32", "dp4a.u32.f32", "add.rn.bogus.f32", "cvt.f32.s32"]
         {
             assert!(lookup(name).is_none(), "{name}");
         }

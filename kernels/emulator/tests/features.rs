@@ -240,3 +240,55 @@ fn printing() {
     let expected = "thread 0 of 2: 12.50% done\nthread 1 of 2: 12.50% done\n";
     assert_eq!(counts.printed, expected);
 }
+
+#[test]
+fn sines_of_doubles() {
+    let mut device = Device::tests("wide-numbers");
+    // The larger ones are reduced with sums of several words.
+    let angles = [0.5, -3.0, 1e5, 1e9, -1e15, 1.5e22, 7e100, -1e300];
+    let words = angles.into_iter().flat_map(|angle: f64| {
+        let bits = angle.to_bits();
+        [bits as u32, (bits >> 32) as u32]
+    });
+    let input = device.words("in", words);
+    let out = device.fresh("out", 4 * angles.len());
+    let threads = [angles.len() as u32, 1, 1];
+    device.run("sine", ONE, threads, &arguments![u64 input, u64 out]).unwrap();
+    let words = device.read(out, 4 * angles.len());
+    for (angle, result) in angles.into_iter().zip(words.chunks(4)) {
+        let number = |at: usize| {
+            f64::from_bits(u64::from(result[at + 1]) << 32 | u64::from(result[at]))
+        };
+        let (sine, cosine) = angle.sin_cos();
+        assert!((number(0) - sine).abs() < 1e-15, "sin {angle}: {}", number(0));
+        assert!((number(2) - cosine).abs() < 1e-15, "cos {angle}: {}", number(2));
+    }
+}
+
+#[test]
+fn rare_instructions() {
+    let mut device = Device::tests("wide-numbers");
+    // 1, 2 and -1 as halves.
+    let input = device.words("in", [0x4000_3c00, 0xbc00].into_iter());
+    let out = device.fresh("out", 2);
+    device.memory.write(out, &[0; 8]).unwrap();
+    let arguments = arguments![u64 input, u64 out];
+    device.run("halves", ONE, [3, 1, 1], &arguments).unwrap();
+    // 2.71875, 7.390625 and 0.367919921875.
+    assert_eq!(device.read(out, 2), [0x4764_4170, 0x35e3]);
+
+    let input = device.words("in", [0xff02_80ff, 0x0403_0201, 1000].into_iter());
+    let out = device.fresh("out", 4);
+    let arguments = arguments![u64 input, u64 out];
+    device.run("products_of_bytes", ONE, ONE, &arguments).unwrap();
+    let signed = 1000 - 1 - 256 + 6 - 4;
+    let (low, high) = (1000 - 32513 - 2 * 254, 1000 - 32513 * 3 - 4 * 254);
+    let unsigned = 1000 + 255 + 256 + 6 + 1020;
+    let expected = [signed, low, high, unsigned].map(|sum: i32| sum as u32);
+    assert_eq!(device.read(out, 4), expected);
+
+    // There is no cooperative launch, so no memory for one.
+    let out = device.fresh("out", 32);
+    device.run("grid_workspace", ONE, WARP, &arguments![u64 out]).unwrap();
+    assert!(device.read(out, 32).into_iter().all(|word| word == 0));
+}

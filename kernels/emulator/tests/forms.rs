@@ -4,7 +4,7 @@
 mod common;
 
 use common::Device;
-use emulator::{FaultKind, Options};
+use emulator::{FaultKind, Module, Options};
 
 /// Runs a body on one block and gives the word that each thread stored. The body has its
 /// thread's number in %r0, and leaves the result in %r1.
@@ -220,9 +220,159 @@ fn atomic_operations() {
 }
 
 #[test]
+fn sums_of_several_words() {
+    // (thread + 0xffffffff_ffffffff) - 2 in three words, of which the first is also the result.
+    let body = "
+        add.cc.u32 %r2, %r0, 0xffffffff;
+        addc.cc.u32 %r3, 0, 0xffffffff;
+        addc.u32 %r4, 0, 0;
+        sub.cc.u32 %r2, %r2, 2;
+        subc.cc.u32 %r3, %r3, 0;
+        subc.u32 %r4, %r4, 0;
+        xor.b32 %r1, %r2, %r3;
+        shl.b32 %r4, %r4, 30;
+        add.u32 %r1, %r1, %r4;";
+    check(8, body, |t| {
+        let sum = u128::from(t) + u128::from(u64::MAX) - 2;
+        let word = |place: u32| (sum >> (32 * place)) as u32;
+        (word(0) ^ word(1)).wrapping_add(word(2) << 30)
+    });
+    // 0xfedcba98_76543210 · (thread + 2^40) in four words, by products of words.
+    let body = "
+        mov.u32 %r2, 0x76543210;
+        mov.u32 %r3, 0xfedcba98;
+        mov.u32 %r4, 256;
+        mul.lo.u32 %r5, %r2, %r0;
+        mul.hi.u32 %r6, %r2, %r0;
+        mad.lo.cc.u32 %r6, %r3, %r0, %r6;
+        madc.hi.u32 %r7, %r3, %r0, 0;
+        mad.lo.cc.u32 %r6, %r2, %r4, %r6;
+        madc.hi.cc.u32 %r7, %r2, %r4, %r7;
+        addc.u32 %r8, 0, 0;
+        mad.lo.cc.u32 %r7, %r3, %r4, %r7;
+        madc.hi.u32 %r8, %r3, %r4, %r8;
+        mad.lo.u32 %r1, %r8, 31, %r7;
+        mad.lo.u32 %r1, %r1, 31, %r6;
+        mad.lo.u32 %r1, %r1, 31, %r5;";
+    check(8, body, |t| {
+        let product = 0xfedc_ba98_7654_3210 * (u128::from(t) + (1 << 40));
+        let word = |place: u32| (product >> (32 * place)) as u32;
+        let mixed = |sum: u32, word: u32| sum.wrapping_mul(31).wrapping_add(word);
+        [word(2), word(1), word(0)].into_iter().fold(word(3), mixed)
+    });
+    // Only odd threads change the carry; and -1 · 1 + 1 carries.
+    let body = "
+        and.b32 %r2, %r0, 1;
+        setp.eq.u32 %p1, %r2, 1;
+        add.cc.s32 %r3, %r0, 0;
+        @%p1 mad.lo.cc.s32 %r3, -1, 1, 1;
+        addc.s32 %r1, 7, %r3;
+        mov.u64 %d1, -1;
+        add.cc.u64 %d1, %d1, 1;
+        addc.cc.u64 %d2, 0, 0;
+        cvt.u32.u64 %r4, %d2;
+        mad.lo.u32 %r1, %r4, 100, %r1;";
+    check(8, body, |t| 100 + if t % 2 == 1 { 8 } else { 7 + t });
+}
+
+#[test]
+fn comparisons_that_give_numbers() {
+    let body = "
+        set.lt.u32.u32 %r1, %r0, 3;
+        set.gt.f32.s32 %r2, %r0, 4;
+        setp.eq.u32 %p1, %r0, 1;
+        set.lt.and.u32.u32 %r3, %r0, 3, !%p1;
+        mov.b32 %r4, 0x3c004000;
+        mov.b32 %r5, 0x3c003c00;
+        set.eq.f16x2.f16x2 %r6, %r4, %r5;
+        set.gt.u32.f16x2 %r7, %r4, %r5;
+        mad.lo.u32 %r1, %r1, 31, %r2;
+        mad.lo.u32 %r1, %r1, 31, %r3;
+        mad.lo.u32 %r1, %r1, 31, %r6;
+        mad.lo.u32 %r1, %r1, 31, %r7;";
+    check(8, body, |t| {
+        let bits = |yes: bool| if yes { u32::MAX } else { 0 };
+        let float = if t > 4 { 1f32.to_bits() } else { 0 };
+        let numbers = [float, bits(t < 3 && t != 1), 0x3c00_0000, 0xffff];
+        let mixed =
+            |sum: u32, number: u32| sum.wrapping_mul(31).wrapping_add(number);
+        numbers.into_iter().fold(bits(t < 3), mixed)
+    });
+}
+
+#[test]
+fn registers_that_are_wider_than_the_type() {
+    let body = "
+        sub.u32 %r2, %r0, 4;
+        cvt.s64.s32 %d1, %r2;
+        cvt.s16.s8 %d2, %d1;
+        cvt.u32.u8 %d3, %d1;
+        cvt.rn.f32.s32 %r3, %d1;
+        cvt.rzi.s32.f32 %d4, %r3;
+        add.u64 %d5, %d2, %d3;
+        add.u64 %d5, %d5, %d4;
+        shr.u64 %d6, %d5, 32;
+        cvt.u32.u64 %r4, %d5;
+        cvt.u32.u64 %r5, %d6;
+        mad.lo.u32 %r1, %r5, 1000, %r4;";
+    check(8, body, |t| {
+        let number = i64::from(t) - 4;
+        let sum = number + i64::from(number as u8) + number;
+        ((sum as u64 >> 32) as u32).wrapping_mul(1000).wrapping_add(sum as u32)
+    });
+}
+
+#[test]
+fn declarations_without_spaces() {
+    let body = "
+        {.reg.b32 f;.reg.pred q;
+        .local.align 4 .b8 place[4];
+        mov.u32 f, %r0; st.local.u32 [place], f;
+        setp.gt.u32 q, f, 3;
+        ld.local.u32 %r1, [place];
+        @q add.u32 %r1, %r1, 10;}";
+    check(8, body, |t| if t > 3 { t + 10 } else { t });
+}
+
+#[test]
+fn what_one_kernel_does_not_understand_fails_that_kernel_only() {
+    let head = ".version 8.4\n.target sm_80\n.address_size 64\n";
+    for (kernel, what) in [
+        (
+            ".visible .entry bad() {\nadd.cc.f16 x, y, z; ret; }",
+            "5 of the PTX: add.cc.f16",
+        ),
+        (
+            ".visible .entry bad() {\nmov.u32 x, 1..5; { } }",
+            "5 of the PTX: 1..5: not",
+        ),
+        (".visible .entry bad() {\n.texref t; }", "5 of the PTX: .texref"),
+        (
+            ".visible .entry bad()\n.explicitcluster\n{ ret; }",
+            "6 of the PTX: .explicitcl",
+        ),
+        (
+            ".func f() {\n.texref t; }\n.entry bad() { call f; ret; }",
+            "5 of the PTX: .texref",
+        ),
+    ] {
+        let ptx = format!("{head}{kernel}\n.visible .entry good() {{ ret; }}");
+        let mut device = Device::of(&ptx);
+        let one = [1, 1, 1];
+        device.run("good", one, one, &arguments![]).unwrap();
+        let fault = device.run("bad", one, one, &arguments![]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Unsupported);
+        let text = fault.to_string();
+        assert!(text.starts_with(&format!("bad: line {what}")), "{text}");
+    }
+    let foreign = format!("{head}.entry bad() {{ .register .b32 %r; }}");
+    assert!(Module::parse(&foreign).is_err());
+}
+
+#[test]
 fn what_is_not_supported_is_an_error() {
     for (body, name) in [
-        ("add.cc.u32 %r1, %r0, 1;", "add.cc.u32"),
+        ("add.cc.f16 %h1, %h2, %h3;", "add.cc.f16"),
         ("mad.low.s32 %r1, %r0, 1, 2;", "mad.low.s32"),
         ("vote.all.pred %p1, %p2;", "vote.all.pred"),
         ("ld.global.b128 %d1, [%d2];", "ld.global.b128"),

@@ -6,7 +6,7 @@ use crate::program::{Op, Preset, Special};
 use crate::registers::{Class, Operands, Operation, Slot, operation};
 use crate::space::Space;
 use crate::syntax::Operand;
-use crate::table::Form;
+use crate::table::{self, Form};
 
 impl Decoder<'_> {
     /// The register with this name, which must be of this class.
@@ -226,12 +226,7 @@ impl Decoder<'_> {
         self.apply(operation, compared, &sources)?;
         let opposite = self.new_register(Class::Predicate)?;
         self.apply(operation!(|a: bool| -> bool { !a }), opposite, &[compared])?;
-        let combined = match combine {
-            Some("and") => operation!(|a: bool, b: bool| -> bool { a & b }),
-            Some("or") => operation!(|a: bool, b: bool| -> bool { a | b }),
-            Some(_) => operation!(|a: bool, b: bool| -> bool { a ^ b }),
-            None => operation!(|a: bool, _b: bool| -> bool { a }),
-        };
+        let combined = combination(combine);
         let also = also.unwrap_or(compared);
         if let Some(no) = no {
             // `also` may be one of the results.
@@ -241,6 +236,102 @@ impl Decoder<'_> {
             return self.apply(combined, no, &[opposite, kept]);
         }
         self.apply(combined, yes, &[compared, also])
+    }
+
+    /// `set`: a comparison whose result is a number, for each half of pairs.
+    pub(super) fn set(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
+        let mut form = Form::new(name);
+        let combine = form.take_one_of(&["and", "or", "xor"]);
+        let ([to, from], [result, a, b, rest @ ..]) = (&form.types[..], operands)
+        else {
+            return Err(self.unsupported(name));
+        };
+        let also = match (rest, combine) {
+            ([], None) => None,
+            ([also], Some(_)) => Some(self.source(also, Class::Predicate)?),
+            _ => return Err(self.wrong_operands(name)),
+        };
+        let (to, from) = (*to, *from);
+        let pairs = from == "f16x2";
+        let number = match (to, pairs) {
+            ("u32" | "s32", false) => {
+                operation!(|yes: bool| -> u32 { if yes { !0 } else { 0 } })
+            }
+            ("f32", false) => {
+                operation!(|yes: bool| -> u32 { if yes { 0x3f80_0000 } else { 0 } })
+            }
+            ("u16" | "s16", false) => {
+                operation!(|yes: bool| -> u16 { if yes { !0 } else { 0 } })
+            }
+            ("f16", false) => {
+                operation!(|yes: bool| -> u16 { if yes { 0x3c00 } else { 0 } })
+            }
+            ("u32" | "s32", true) => operation!(|low: bool, high: bool| -> u32 {
+                (if low { 0xffff } else { 0 }) | if high { 0xffff_0000 } else { 0 }
+            }),
+            ("f16x2", true) => operation!(|low: bool, high: bool| -> u32 {
+                (if low { 0x3c00 } else { 0 }) | if high { 0x3c00_0000 } else { 0 }
+            }),
+            _ => return Err(self.unsupported(name)),
+        };
+        let how = form.modifiers.join(".");
+        let halves = if pairs { &[".lower", ".upper"][..] } else { &[""] };
+        let mut answers = Vec::new();
+        for half in halves {
+            let compared = table::lookup(&format!("setp.{how}{half}.{from}"));
+            let compared = compared.ok_or_else(|| self.unsupported(name))?;
+            let sources = [
+                self.source(a, compared.sources[0])?,
+                self.source(b, compared.sources[1])?,
+            ];
+            let answer = self.new_register(Class::Predicate)?;
+            self.apply(compared, answer, &sources)?;
+            if let Some(also) = also {
+                self.apply(combination(combine), answer, &[answer, also])?;
+            }
+            answers.push(answer);
+        }
+        let result = self.result(result, Class::Narrow)?;
+        self.apply(number, result, &answers)
+    }
+
+    /// `cvt`, whose registers may be wider than its types.
+    pub(super) fn convert(
+        &mut self,
+        name: &str,
+        operands: &[Operand],
+    ) -> Result<()> {
+        let operation = self.lookup(name)?;
+        let ([result, source], [_]) = (operands, operation.sources) else {
+            return self.compute(name, operands);
+        };
+        let source = match self.wide_register(source) {
+            Some(wide) if operation.sources == [Class::Narrow] => {
+                let part = self.new_register(Class::Narrow)?;
+                let low = operation!(|a: u64| -> u32 { a as u32 });
+                self.apply(low, part, &[wide])?;
+                part
+            }
+            _ => self.source(source, operation.sources[0])?,
+        };
+        let wide = self.wide_register(result);
+        let Some(wide) = wide.filter(|_| operation.result == Class::Narrow) else {
+            let result = self.result(result, operation.result)?;
+            return self.apply(operation, result, &[source]);
+        };
+        let part = self.new_register(Class::Narrow)?;
+        self.apply(operation, part, &[source])?;
+        let extended = match Form::new(name).types[0].starts_with('s') {
+            true => operation!(|a: i32| -> i64 { a.into() }),
+            false => operation!(|a: u32| -> u64 { a.into() }),
+        };
+        self.apply(extended, wide, &[part])
+    }
+
+    /// The operand, if it is a register of 64 bits.
+    fn wide_register(&mut self, operand: &Operand) -> Option<Slot> {
+        let slot = self.any_register(operand).ok().flatten();
+        slot.filter(|slot| slot.class == Class::Wide)
     }
 
     /// `mov`: also of addresses and clocks, and between a vector and a register.
@@ -349,6 +440,16 @@ impl Decoder<'_> {
     }
 }
 
+/// What a comparison's result and a further predicate become.
+fn combination(how: Option<&str>) -> Operation {
+    match how {
+        Some("and") => operation!(|a: bool, b: bool| -> bool { a & b }),
+        Some("or") => operation!(|a: bool, b: bool| -> bool { a | b }),
+        Some(_) => operation!(|a: bool, b: bool| -> bool { a ^ b }),
+        None => operation!(|a: bool, _b: bool| -> bool { a }),
+    }
+}
+
 fn is_clock(name: &str) -> bool {
     matches!(name, "%clock" | "%clock64" | "%clock_hi" | "%globaltimer")
 }
@@ -374,6 +475,8 @@ fn special(name: &str) -> Option<Special> {
             "%total_smem_size" => Special::SharedBytes,
             "%smid" | "%gridid" => Special::Zero,
             "%nsmid" => Special::One,
+            // What the driver tells a kernel: of cooperative launches, which there are none.
+            name if name.starts_with("%envreg") => Special::Zero,
             _ => return None,
         },
     })

@@ -11,13 +11,28 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     next: usize,
     depth: u32,
+    /// Whether the error is about a word that is none of PTX.
+    is_foreign: bool,
 }
+
+/// Directives of PTX that may stand in a function, but are not supported.
+const DIRECTIVES: [&str; 9] = [
+    ".alias",
+    ".blocksareclusters",
+    ".callprototype",
+    ".calltargets",
+    ".samplerref",
+    ".sreg",
+    ".surfref",
+    ".tex",
+    ".texref",
+];
 
 type Result<T> = std::result::Result<T, ParseError>;
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: Vec<Token<'a>>) -> Self {
-        Self { tokens, next: 0, depth: 0 }
+        Self { tokens, next: 0, depth: 0, is_foreign: false }
     }
 
     pub(crate) fn file(mut self) -> Result<File> {
@@ -188,12 +203,13 @@ impl<'a> Parser<'a> {
         let parameters =
             if self.take('(') { self.parameters()? } else { Vec::new() };
         let mut max_threads = None;
+        let mut unsupported = None;
         let body = loop {
             if self.take(';') {
                 break None;
             }
-            if self.take('{') {
-                break Some(self.statements()?);
+            if self.peek() == Some(Kind::Mark('{')) {
+                break Some(self.body()?);
             }
             match self.word()? {
                 ".maxntid" | ".reqntid" => {
@@ -209,11 +225,33 @@ impl<'a> Parser<'a> {
                 ".noreturn" => {}
                 other => {
                     let what = format!("{other} is not supported");
-                    return Err(ParseError { line: self.line(), what });
+                    unsupported = Some(ParseError { line: self.line(), what });
+                    let ends = |kind| matches!(kind, Kind::Mark('{' | ';'));
+                    while self.peek().is_some_and(|kind| !ends(kind)) {
+                        self.next += 1;
+                    }
                 }
             }
         };
+        let body = body.map(|body| unsupported.map_or(body, Err));
         Ok(Function { name, line, kernel, results, parameters, max_threads, body })
+    }
+
+    /// What a function does. What is not understood there is an error of this function; but
+    /// a word that is none of PTX is one of the file.
+    fn body(&mut self) -> Result<std::result::Result<Vec<Statement>, ParseError>> {
+        let (start, depth) = (self.next, self.depth);
+        self.expect('{')?;
+        let body = self.statements();
+        match body {
+            Err(error) if self.is_foreign => return Err(error),
+            Err(_) => {
+                (self.next, self.depth) = (start, depth);
+                self.skip_braces()?;
+            }
+            Ok(_) => {}
+        }
+        Ok(body)
     }
 
     fn parameters(&mut self) -> Result<Vec<Declaration>> {
@@ -290,6 +328,7 @@ impl<'a> Parser<'a> {
                 self.text()?;
             }
             _ if word.starts_with('.') => {
+                self.is_foreign = !DIRECTIVES.contains(&word);
                 let what = format!("{word} is not supported");
                 return Err(ParseError { line, what });
             }

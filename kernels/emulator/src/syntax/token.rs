@@ -52,12 +52,14 @@ fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%' | '.')
 }
 
-/// Two colons belong to a word, `shared::cta`; one ends a label.
+/// Two colons belong to a word, `shared::cta`; one ends a label. A word that starts with a
+/// dot has no other: `.reg.b32` is two.
 fn word_length(text: &str) -> usize {
-    let mut length = 0;
+    let mut length = 1;
     loop {
         let rest = &text[length..];
         match rest.chars().next() {
+            Some('.') if text.starts_with('.') => return length,
             Some(letter) if is_word(letter) => length += 1,
             Some(':') if rest.starts_with("::") => length += 2,
             _ => return length,

@@ -1,6 +1,7 @@
 //! Operations on bits: moves, logic, shifts, counting.
 
 use crate::registers::{Operation, operation};
+use crate::rounding::flush;
 use crate::space;
 use crate::table::Form;
 
@@ -102,6 +103,34 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
             })
         }
         "isspacep" => space_of(form)?,
+        _ => return None,
+    })
+}
+
+/// `slct`: the first, if the third is not below zero.
+pub(crate) fn choose(form: &mut Form<'_>) -> Option<Operation> {
+    let [kind, by] = form.types[..] else { return None };
+    let size = crate::syntax::size_of(kind)?;
+    let flushes = form.take("ftz");
+    Some(match by {
+        "s32" => sized!(
+            size,
+            operation!(|a: Bits, b: Bits, c: i32| -> Bits {
+                if c >= 0 { a } else { b }
+            })
+        ),
+        "f32" if flushes => sized!(
+            size,
+            operation!(|a: Bits, b: Bits, c: f32| -> Bits {
+                if flush(c) >= 0.0 { a } else { b }
+            })
+        ),
+        "f32" => sized!(
+            size,
+            operation!(|a: Bits, b: Bits, c: f32| -> Bits {
+                if c >= 0.0 { a } else { b }
+            })
+        ),
         _ => return None,
     })
 }

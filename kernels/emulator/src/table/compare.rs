@@ -60,13 +60,22 @@ macro_rules! of_floats {
     }};
 }
 
-/// `setp` without a further predicate: `a` compared with `b`.
+/// `setp` without a further predicate: `a` compared with `b`. Of pairs it is the half that
+/// the name has as a modifier.
 pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let how = form.take_one_of(&COMPARISONS)?;
     Some(match form.only_type()? {
         "f16" => {
             form.take("ftz");
             of_floats!(how, |x: F16| x.to_f64())
+        }
+        "f16x2" if form.take("upper") => {
+            form.take("ftz");
+            of_floats!(how, |x: u32| F16((x >> 16) as u16).to_f64())
+        }
+        "f16x2" if form.take("lower") => {
+            form.take("ftz");
+            of_floats!(how, |x: u32| F16(x as u16).to_f64())
         }
         "f32" if form.take("ftz") => of_floats!(how, |x: f32| flush(x)),
         "f32" => of_floats!(how, |x: f32| x),

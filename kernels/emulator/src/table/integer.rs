@@ -56,6 +56,41 @@ macro_rules! widened {
     };
 }
 
+/// `dp4a` and `dp2a`: a number and the products of bytes with bytes, or with halves.
+pub(crate) fn dot(form: &mut Form<'_>) -> Option<Operation> {
+    let part = form.take_one_of(&["lo", "hi"]);
+    macro_rules! sum {
+        ($a:ident $parts:ident, $b:ident, $from:expr) => {
+            operation!(|a: u32, b: u32, c: u32| -> u32 {
+                (0..$parts).fold(c, |sum, place| {
+                    let a = (a >> (32 / $parts * place)) as $a as i32;
+                    let b = (b >> (8 * place + $from)) as $b as i32;
+                    sum.wrapping_add(a.wrapping_mul(b) as u32)
+                })
+            })
+        };
+    }
+    macro_rules! signs {
+        ($parts:ident, $unsigned:ident $signed:ident, $from:expr) => {
+            match form.types[..] {
+                ["u32", "u32"] => sum!($unsigned $parts, u8, $from),
+                ["u32", "s32"] => sum!($unsigned $parts, i8, $from),
+                ["s32", "u32"] => sum!($signed $parts, u8, $from),
+                ["s32", "s32"] => sum!($signed $parts, i8, $from),
+                _ => return None,
+            }
+        };
+    }
+    const FOUR: u32 = 4;
+    const TWO: u32 = 2;
+    Some(match (form.base, part) {
+        ("dp4a", None) => signs!(FOUR, u8 i8, 0),
+        ("dp2a", Some("lo")) => signs!(TWO, u16 i16, 0),
+        ("dp2a", Some("hi")) => signs!(TWO, u16 i16, 16),
+        _ => return None,
+    })
+}
+
 pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let kind = form.only_type()?;
     let part = form.take_one_of(&["lo", "hi", "wide"]);
