@@ -297,7 +297,7 @@ fn shared(addresses: &[u64; WARP], mask: u32, distance: usize) -> bool {
 }
 
 /// The lanes of a mask.
-pub(crate) fn active(mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn active(mask: u32) -> impl Iterator<Item = usize> + Clone {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let lane = rest.trailing_zeros() as usize;

@@ -13,6 +13,7 @@ use crate::table;
 
 mod carry;
 mod entry;
+mod flags;
 mod memory;
 mod operands;
 mod order;
@@ -387,8 +388,10 @@ impl<'a> Decoder<'a> {
             "cp" => self.copy_async(name, operands),
             "cvta" => self.convert_address(name, operands),
             "createpolicy" => self.policy(name, operands),
-            "membar" | "fence" | "nanosleep" | "prefetch" | "pmevent"
-            | "prefetchu" => self.nothing(name),
+            "membar" | "fence" => self.effect(name, Op::Fence),
+            "nanosleep" | "prefetch" | "pmevent" | "prefetchu" => {
+                self.effect(name, Op::Nothing)
+            }
             "bra" => {
                 let label = match operands {
                     [Operand::Name(label)] if matches!(name, "bra" | "bra.uni") => {
@@ -442,11 +445,12 @@ impl<'a> Decoder<'a> {
         table::lookup(name).ok_or_else(|| self.unsupported(name))
     }
 
-    fn nothing(&mut self, name: &str) -> Result<()> {
+    /// An instruction whose operands, if there are any, do not matter.
+    fn effect(&mut self, name: &str, operation: Op) -> Result<()> {
         if name.starts_with("fence.proxy") || name.contains("cluster") {
             return Err(self.unsupported(name));
         }
-        self.emit(Op::Nothing)
+        self.emit(operation)
     }
 
     fn branch_table(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
@@ -544,6 +548,7 @@ impl<'a> Decoder<'a> {
             }
         }
         program.code = order::in_order(program.code);
+        flags::mark(&mut program);
         reuse::reuse(&mut program);
         program.unset = entry::unset(&mut program);
         self.program = program;

@@ -33,8 +33,8 @@ pub enum FaultKind {
     Misaligned,
     /// A read of bytes that nobody wrote.
     Uninitialised,
-    /// Two warps access a word of shared memory with no barrier between, one of them
-    /// writing.
+    /// Two threads access a word of shared memory, one of them writing, and nothing orders
+    /// the two.
     Race,
     /// A barrier that not all threads reach.
     Barrier,

@@ -106,8 +106,9 @@ impl Default for Options {
 pub struct Checks {
     /// Reads of device or shared memory that nobody wrote.
     pub initialised: bool,
-    /// Accesses of different warps to the same bytes of shared memory, with no barrier
-    /// between and one of them writing.
+    /// Accesses of two threads to the same bytes of shared memory, one of them writing,
+    /// that nothing orders: no barrier of the block, of some of its threads or of a warp,
+    /// and no flag or lock that is set after a fence. Two writes of the same value are none.
     pub races: bool,
     /// Barriers that some threads of the block do not reach.
     pub barriers: bool,

@@ -13,7 +13,7 @@ use crate::machine::shared::Shared;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::View;
 use crate::module::Kernel;
-use crate::program::{Op, Preset, Program, Special};
+use crate::program::{Instruction, Op, Preset, Program, Special};
 use crate::registers::{Class, Registers, Slot};
 
 mod access;
@@ -22,6 +22,7 @@ mod barrier;
 mod collective;
 mod copies;
 mod lane;
+mod order;
 mod print;
 mod shared;
 mod team;
@@ -73,6 +74,12 @@ struct Machine<'a> {
     printed: Printed,
     block: [u32; 3],
     shared: Shared,
+    /// Whether the kernel copies asynchronously.
+    has_copies: bool,
+    /// What may be a part of a greater mistake: a read of shared memory that nobody has
+    /// written, or a race within a warp. Until the next barrier it may show as a race
+    /// between warps.
+    pending: Option<Box<Fault>>,
     /// Lanes that arrived at a barrier without waiting there.
     arrivals: [u32; 16],
     /// What an instruction moves, lane after lane.
@@ -173,8 +180,9 @@ impl<'a> Machine<'a> {
             };
             constants.push((*slot, value));
         }
+        let copies = |code: &Instruction| matches!(code.operation, Op::CopyAsync(_));
         let threads = launch.block.iter().product::<u32>() as usize;
-        let traced = options.checks.races && threads > WARP;
+        let traced = options.checks.races && threads > 1;
         let granule = traced.then_some(program.granule);
         let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
             let row = |(slot, special): &(Slot, Special)| {
@@ -195,7 +203,9 @@ impl<'a> Machine<'a> {
             buffers: vec![0; program.code.len()],
             printed: done.printed,
             block: [0; 3],
-            shared: Shared::new(shared_bytes as usize, granule),
+            shared: Shared::new(shared_bytes as usize, threads, granule),
+            has_copies: program.code.iter().any(copies),
+            pending: None,
             arrivals: [0; 16],
             stage: vec![0; STAGE_BYTES],
             executed: done.executed,
@@ -212,7 +222,11 @@ impl<'a> Machine<'a> {
             let place =
                 [number % width, number / width % height, number / width / height];
             self.block = place.map(|place| place as u32);
-            self.run_block(&mut idle)?;
+            let ran = self.run_block(&mut idle);
+            match self.pending.take() {
+                Some(pending) if !is_race(&ran) => return Err(pending),
+                _ => ran?,
+            }
         }
         let Self { tallies, printed, executed, .. } = self;
         Ok(Done { tallies, printed, executed })
@@ -220,7 +234,7 @@ impl<'a> Machine<'a> {
 
     /// Runs a block. Warps that have ended are kept for the next one.
     fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
-        self.shared.clear();
+        self.shared.clear(self.has_copies);
         self.arrivals = [0; 16];
         (self.before, self.stalled) = (self.executed, 0);
         let threads = self.launch.block.iter().product::<u32>() as usize;
@@ -379,15 +393,17 @@ impl<'a> Machine<'a> {
         operation: &Op,
         lanes: u32,
     ) -> Result<()> {
-        if let Some(members) = operation.members()
-            && !self.meet(warp, members)?
-        {
-            return Ok(());
+        if let Some(members) = operation.members() {
+            if !self.meet(warp, members)? {
+                return Ok(());
+            }
+            self.shared.order.tell_lanes(warp.index, warp.lanes);
         }
         match operation {
             Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
             Op::CopyAsync(copy) => self.start_copy(warp, copy, lanes)?,
             Op::CommitCopies => warp.copies.commit(lanes),
+            Op::Fence => self.fence(warp, lanes),
             Op::WaitForCopies(left) => self.finish_copies(warp, lanes, *left)?,
             Op::BranchTable(index, targets) => {
                 return self.branch_table(warp, *index, targets, lanes);
@@ -564,6 +580,10 @@ impl<'a> Machine<'a> {
             thread: None,
         })
     }
+}
+
+fn is_race(ran: &Result<()>) -> bool {
+    ran.as_ref().is_err_and(|fault| fault.kind == FaultKind::Race)
 }
 
 /// The place in its block of the thread with this number.

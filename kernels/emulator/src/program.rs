@@ -87,6 +87,8 @@ pub(crate) enum Op {
     Atomic(Box<Atomic>),
     CopyAsync(Box<CopyAsync>),
     CommitCopies,
+    /// `fence`, `membar`
+    Fence,
     /// Waits until at most so many groups of copies are in flight.
     WaitForCopies(u32),
     Branch(u32),
@@ -135,10 +137,23 @@ pub(crate) struct Access {
     /// Bytes of an element.
     pub(crate) bytes: usize,
     pub(crate) signed: bool,
-    /// `volatile`, `relaxed` and stronger: such accesses do not race.
-    pub(crate) strong: bool,
+    pub(crate) strength: Strength,
+    /// `release` and stronger: who reads what is written sees what was done before.
+    pub(crate) releases: bool,
     /// One for each element of a vector. None for `_`.
     pub(crate) registers: Box<[Option<Slot>]>,
+}
+
+/// How an access stands to others of the same bytes. Two that are not weak do not race, if
+/// one is atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strength {
+    Weak,
+    /// `volatile`. If the value decides where a thread goes, as that of a flag does, the
+    /// access counts as atomic.
+    Volatile,
+    /// `relaxed` and stronger.
+    Atomic,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +186,8 @@ pub(crate) struct Atomic {
     pub(crate) kind: AtomicKind,
     pub(crate) number: Number,
     pub(crate) bytes: usize,
+    /// As of an [access](Access::releases).
+    pub(crate) releases: bool,
     /// Where the old value goes, unless nobody wants it.
     pub(crate) result: Option<Slot>,
     pub(crate) operand: Slot,

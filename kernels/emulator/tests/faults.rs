@@ -132,7 +132,12 @@ fn a_race() {
     device.options.checks.initialised = false;
     let (kind, text) = fault(&mut device, "race", 64, &arguments);
     assert_eq!(kind, FaultKind::Race);
-    assert!(text.contains("with no barrier between, at line"), "{text}");
+    assert!(
+        text.contains(
+            "with no barrier between (__syncthreads() orders them), at line"
+        ),
+        "{text}"
+    );
     assert!(text.contains("of faults.cu"), "{text}");
 }
 

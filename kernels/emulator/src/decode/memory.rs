@@ -2,7 +2,7 @@
 
 use crate::decode::{Decoder, Result};
 use crate::program::{
-    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset,
+    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset, Strength,
 };
 use crate::registers::{Class, Slot, operation};
 use crate::space::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space};
@@ -39,13 +39,13 @@ const HINTS: [&str; 26] = [
     "noftz",
     "uni",
 ];
-const STRONG: [&str; 6] =
-    ["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"];
+const ATOMIC: [&str; 5] = ["relaxed", "acquire", "release", "acq_rel", "mmio"];
 
 /// What the name of an access says.
 struct Named {
     space: Space,
-    strong: bool,
+    strength: Strength,
+    releases: bool,
     elements: usize,
     /// What is left of the modifiers.
     rest: Vec<String>,
@@ -57,9 +57,13 @@ impl Decoder<'_> {
     fn access(&self, name: &str) -> Result<Named> {
         let mut form = Form::new(name);
         while form.take_one_of(&HINTS).is_some() {}
-        let mut strong = false;
-        while form.take_one_of(&STRONG).is_some() {
-            strong = true;
+        let (mut strength, mut releases) = (Strength::Weak, false);
+        while let Some(how) = form.take_one_of(&ATOMIC) {
+            strength = Strength::Atomic;
+            releases |= matches!(how, "release" | "acq_rel");
+        }
+        if form.take("volatile") {
+            strength = Strength::Volatile;
         }
         let spaces = [
             "global",
@@ -91,7 +95,8 @@ impl Decoder<'_> {
             return Err(self.unsupported(name));
         }
         let rest = form.modifiers.iter().map(|rest| (*rest).to_owned()).collect();
-        Ok(Named { space, strong, elements, rest, kind: kind.to_owned(), bytes })
+        let kind = kind.to_owned();
+        Ok(Named { space, strength, releases, elements, rest, kind, bytes })
     }
 
     /// An access to this space of this width may be to shared memory.
@@ -165,7 +170,8 @@ impl Decoder<'_> {
             address,
             bytes: named.bytes,
             signed,
-            strong: named.strong,
+            strength: named.strength,
+            releases: named.releases,
             registers: registers.into(),
         };
         self.emit(Op::Load(Box::new(access)))
@@ -238,7 +244,8 @@ impl Decoder<'_> {
             address,
             bytes: named.bytes,
             signed: false,
-            strong: named.strong,
+            strength: named.strength,
+            releases: named.releases,
             registers: registers.into(),
         };
         self.emit(Op::Store(Box::new(access)))
@@ -286,9 +293,16 @@ impl Decoder<'_> {
             _ => return Err(self.wrong_operands(name)),
         };
         self.note_width(address.space, named.bytes);
-        let bytes = named.bytes;
-        let atomic = Atomic { address, kind, number, bytes, result, operand, swap };
-        self.emit(Op::Atomic(Box::new(atomic)))
+        self.emit(Op::Atomic(Box::new(Atomic {
+            address,
+            kind,
+            number,
+            bytes: named.bytes,
+            releases: named.releases,
+            result,
+            operand,
+            swap,
+        })))
     }
 
     pub(super) fn copy_async(

@@ -49,7 +49,7 @@ impl Machine<'_> {
         lanes: u32,
     ) -> Result<()> {
         let bytes = access.bytes * access.registers.len();
-        let direction = Direction::of(false, access.strong);
+        let direction = Direction::of(false, access.strength);
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
@@ -114,7 +114,10 @@ impl Machine<'_> {
                 }
             }
         }
-        let direction = Direction::of(true, access.strong);
+        let direction = Direction::of(true, access.strength);
+        if access.releases {
+            self.fence(warp, lanes);
+        }
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
@@ -174,7 +177,9 @@ impl Machine<'_> {
                     false => tally.global_loads += sectors,
                     true => tally.global_stores += sectors,
                 }
-                return self.move_global(warp, part, bytes, direction, is_row);
+                self.move_global(warp, part, bytes, direction, is_row)?;
+                self.synchronise(warp, part, direction);
+                return Ok(());
             }
             Space::Constant => {
                 return self.move_global(warp, part, bytes, direction, false);
@@ -190,7 +195,9 @@ impl Machine<'_> {
                 }
                 let check = self.options.checks.initialised && direction.reads();
                 if self.shared.is_fine(addresses, *lanes, bytes, check) {
-                    return self.move_shared(warp, part, bytes, direction);
+                    self.move_shared(warp, part, bytes, direction)?;
+                    self.synchronise(warp, part, direction);
+                    return Ok(());
                 }
             }
             _ => {}
@@ -213,7 +220,30 @@ impl Machine<'_> {
             }
         }
         self.stage = stage;
+        self.synchronise(warp, part, direction);
         result
+    }
+
+    /// A flag that one thread writes and another reads orders what they did before and do
+    /// then.
+    fn synchronise(&mut self, warp: &Warp, part: &Part<'_>, direction: Direction) {
+        if !direction.is_strong() {
+            return;
+        }
+        for lane in active(part.lanes) {
+            let (thread, address) = (warp.index * WARP + lane, part.addresses[lane]);
+            match direction.writes() {
+                true => self.shared.order.release(thread, address, false),
+                false => self.shared.order.acquire(thread, address),
+            }
+        }
+    }
+
+    /// `fence`, or what a release does before it writes.
+    pub(super) fn fence(&mut self, warp: &Warp, lanes: u32) {
+        if self.shared.is_traced() {
+            self.shared.order.fence(warp.index, lanes);
+        }
     }
 
     /// Moves bytes between shared memory and the stage, if nothing is wrong with them but
@@ -226,13 +256,16 @@ impl Machine<'_> {
         direction: Direction,
     ) -> Result<()> {
         let Part { addresses, lanes, .. } = part;
-        let first = direction.touch((warp.index * WARP) as u16);
-        if let Some((lane, race)) =
-            self.shared.touch_lanes(addresses, *lanes, bytes, first)
+        let line = self.program.code[warp.pc].place;
+        let first = direction.touch(warp.index * WARP, line);
+        let mut rest = *lanes;
+        while let Some((lane, race)) =
+            self.shared.touch_lanes(addresses, rest, bytes, first, &self.stage)
         {
             let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
-            return Err(self.race(warp, access, race));
+            self.race(warp, access, race)?;
+            rest &= (u32::MAX << lane) << 1;
         }
         let stage = &mut self.stage;
         match direction.writes() {

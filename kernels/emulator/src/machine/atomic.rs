@@ -1,5 +1,6 @@
 //! Atomic operations. The lanes of a warp do theirs one after the other.
 
+use crate::WARP;
 use crate::access::active;
 use crate::half::{F16, each_half};
 use crate::machine::lane::Direction;
@@ -20,6 +21,9 @@ impl Machine<'_> {
     ) -> Result<()> {
         self.tallies[warp.pc].atomics += 1;
         self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
+        if atomic.releases {
+            self.fence(warp, lanes);
+        }
         for lane in active(lanes) {
             let address = self.address(warp, &atomic.address, lane);
             let (space, address) = match atomic.address.space {
@@ -28,13 +32,12 @@ impl Machine<'_> {
             };
             let mut bytes = [0; 8];
             let bytes = &mut bytes[..atomic.bytes];
-            self.read_lane(warp, space, lane, address, bytes, Direction::Atomic)?;
+            self.read_lane(warp, space, lane, address, bytes, Direction::CHANGE)?;
             let old = super::extended(bytes, false);
             let operand = warp.registers.get(atomic.operand, lane);
+            let swapped = old == truncated(operand, atomic.bytes);
             let new = match atomic.swap {
-                Some(swap) if old == truncated(operand, atomic.bytes) => {
-                    warp.registers.get(swap, lane)
-                }
+                Some(swap) if swapped => warp.registers.get(swap, lane),
                 Some(_) => old,
                 None => {
                     combine(atomic.kind, atomic.number, atomic.bytes, old, operand)
@@ -45,7 +48,12 @@ impl Machine<'_> {
                 self.stalled = 0;
             }
             bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
-            self.write_lane(warp, space, lane, address, bytes, Direction::Atomic)?;
+            self.write_lane(warp, space, lane, address, bytes, Direction::CHANGE)?;
+            let thread = warp.index * WARP + lane;
+            self.shared.order.acquire(thread, address);
+            if atomic.swap.is_none() || swapped {
+                self.shared.order.release(thread, address, true);
+            }
             if let Some(result) = atomic.result {
                 warp.registers.set(result, lane, old);
             }

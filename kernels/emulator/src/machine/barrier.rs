@@ -25,6 +25,10 @@ impl Machine<'_> {
         let threads = threads.map(|slot| warp.registers.get(slot, lane) as u32);
         if barrier.only_arrive {
             self.arrivals[number as usize] += arrived(warp, warp.lanes);
+            let lanes = active(warp.lanes).map(|lane| warp.index * WARP + lane);
+            if self.shared.is_traced() {
+                self.shared.order.arrive(number as usize, lanes);
+            }
             warp.pc += 1;
         } else {
             warp.wait(Reason::Barrier { number, threads });
@@ -58,7 +62,7 @@ impl Machine<'_> {
             if complete {
                 self.check_barrier(warps, number, threads.is_none())?;
                 self.reduce_at_barrier(warps, number);
-                self.pass_barrier(warps, number);
+                self.pass_barrier(warps, number)?;
                 opened = true;
             }
         }
@@ -76,7 +80,20 @@ impl Machine<'_> {
         Err(fault)
     }
 
-    fn pass_barrier(&mut self, warps: &mut [Warp], number: u32) {
+    fn pass_barrier(&mut self, warps: &mut [Warp], number: u32) -> Result<()> {
+        let lanes_of = |warp: &Warp| {
+            warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes)
+        };
+        if warps.iter().all(|warp| lanes_of(warp) == warp.live) {
+            self.shared.pass_barrier();
+            // Nothing that comes later can explain it.
+            self.pending.take().map_or(Ok(()), Err)?;
+        } else if self.shared.is_traced() {
+            let members = warps.iter().flat_map(|warp| {
+                active(lanes_of(warp)).map(|lane| warp.index * WARP + lane)
+            });
+            self.shared.order.meet_some(number as usize, members);
+        }
         for warp in warps {
             let is_here = |reason| matches!(reason, Reason::Barrier { number: n, .. } if n == number);
             warp.take_waiting(
@@ -86,7 +103,7 @@ impl Machine<'_> {
             warp.choose();
         }
         self.arrivals[number as usize] = 0;
-        self.shared.pass_barrier();
+        Ok(())
     }
 
     /// `bar.red`: all who wait get the answer.

@@ -52,6 +52,7 @@ impl Machine<'_> {
             return false;
         }
         let program = self.program;
+        let mut met = Vec::new();
         let is_for_lanes = |waiting: &Waiting| {
             matches!(waiting.reason, Reason::Lanes | Reason::WarpBarrier)
         };
@@ -64,12 +65,27 @@ impl Machine<'_> {
                 _ => return,
             };
             let ready = ready(warp, members, here) & lanes;
+            if next > pc {
+                // Groups with masks of their own may meet at one instruction.
+                let masks = active(ready)
+                    .map(|lane| warp.registers.get(members, lane) as u32 & warp.all);
+                masks.for_each(|mask| {
+                    if !met.contains(&mask) {
+                        met.push(mask);
+                    }
+                });
+            }
             warp.add(next, ready);
             if lanes != ready {
                 let group = Group { pc, lanes: lanes & !ready };
                 warp.waiting.push(Waiting { group, ..waiting });
             }
         });
+        if self.shared.is_traced() {
+            for mask in met {
+                self.shared.order.meet_lanes(warp.index, mask, warp.all);
+            }
+        }
         warp.choose();
         warp.can_run()
     }

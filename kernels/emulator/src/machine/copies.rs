@@ -87,9 +87,9 @@ impl Machine<'_> {
                 warp.registers.get(slot, lane).min(copy.bytes as u64) as usize
             });
             reading |= u32::from(wanted > 0) << lane;
-            let (bytes, direction) = (copy.bytes, Direction::Read);
+            let (bytes, direction) = (copy.bytes, Direction::READ);
             let read = LaneAccess { lane, address: from[lane], bytes, direction };
-            let direction = Direction::Write;
+            let direction = Direction::START;
             let write = LaneAccess { address: to, direction, ..read };
             for access in [read, write] {
                 if access.address % bytes as u64 != 0 {
@@ -99,6 +99,7 @@ impl Machine<'_> {
             if wanted > 0 {
                 self.locate(warp, LaneAccess { bytes: wanted, ..read })?;
             }
+            self.touch_shared(warp, write, None)?;
             warp.copies.start(lane, to, from[lane], copy.bytes, wanted);
         }
         // Each writes a word at least. (Whether it is inside is found when it arrives.)
@@ -131,11 +132,12 @@ impl Machine<'_> {
             for (offset, byte) in bytes[..copy.read].iter_mut().enumerate() {
                 let (at, byte) =
                     (copy.from + offset as u64, std::slice::from_mut(byte));
-                let read = Direction::Read;
+                let read = Direction::READ;
                 self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;
             }
             let bytes = &bytes[..copy.bytes];
-            let write = Direction::Write;
+            self.shared.land(copy.to, copy.bytes);
+            let write = Direction::WRITE;
             self.write_lane(warp, Space::Shared, copy.lane, copy.to, bytes, write)?;
         }
         Ok(())

@@ -6,47 +6,54 @@ use crate::machine::shared::{Race, Touch};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
 use crate::memory::MemoryError;
+use crate::program::{Op, Strength};
 use crate::space::Space;
 
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    Read,
-    Write,
-    Atomic,
-    /// Volatile and relaxed accesses, which do not race with each other.
-    StrongRead,
-    StrongWrite,
+pub(super) struct Direction {
+    reads: bool,
+    writes: bool,
+    strength: Strength,
+    in_flight: bool,
 }
 
 impl Direction {
-    pub(super) fn of(writes: bool, strong: bool) -> Self {
-        match (writes, strong) {
-            (false, false) => Self::Read,
-            (true, false) => Self::Write,
-            (false, true) => Self::StrongRead,
-            (true, true) => Self::StrongWrite,
-        }
+    pub(super) const READ: Self = Self::of(false, Strength::Weak);
+    pub(super) const WRITE: Self = Self::of(true, Strength::Weak);
+    pub(super) const CHANGE: Self =
+        Self { reads: true, ..Self::of(true, Strength::Atomic) };
+    /// An asynchronous copy writes from now on.
+    pub(super) const START: Self = Self { in_flight: true, ..Self::WRITE };
+
+    pub(super) const fn of(writes: bool, strength: Strength) -> Self {
+        Self { reads: !writes, writes, strength, in_flight: false }
     }
 
     pub(super) fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Atomic | Self::StrongWrite)
+        self.writes
     }
 
     pub(super) fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::Atomic | Self::StrongRead)
+        self.reads
     }
 
-    pub(super) fn touch(self, thread: u16) -> Touch {
-        let strong = !matches!(self, Self::Read | Self::Write);
-        Touch { thread, writes: self.writes(), strong }
+    /// Can it be an access to a flag or a lock?
+    pub(super) fn is_strong(self) -> bool {
+        self.strength != Strength::Weak
+    }
+
+    pub(super) fn touch(self, thread: usize, line: u32) -> Touch {
+        let Self { writes, strength, in_flight, .. } = self;
+        let (thread, line) = (thread as u16, line.try_into().unwrap_or(u16::MAX));
+        Touch { thread, line, writes, strength, in_flight }
     }
 
     fn verb(self) -> &'static str {
-        match self {
-            Self::Read | Self::StrongRead => "reads",
-            Self::Write | Self::StrongWrite => "writes",
-            Self::Atomic => "changes",
+        match (self.reads, self.writes) {
+            (true, true) => "changes",
+            (_, false) => "reads",
+            _ => "writes",
         }
     }
 }
@@ -78,7 +85,7 @@ impl Machine<'_> {
         }
         match space {
             Space::Shared => {
-                self.touch_shared(warp, access)?;
+                self.touch_shared(warp, access, None)?;
                 let start = address as usize;
                 into.copy_from_slice(&self.shared.bytes[start..start + bytes]);
             }
@@ -132,7 +139,7 @@ impl Machine<'_> {
         let access = LaneAccess { lane, address, bytes, direction };
         match space {
             Space::Shared => {
-                self.touch_shared(warp, access)?;
+                self.touch_shared(warp, access, Some(from))?;
                 let start = address as usize;
                 self.shared.written.set(address, bytes as u64);
                 self.shared.bytes[start..start + bytes].copy_from_slice(from);
@@ -170,8 +177,13 @@ impl Machine<'_> {
         Ok(lane * size + address as usize)
     }
 
-    /// Checks an access to shared memory.
-    fn touch_shared(&mut self, warp: &Warp, access: LaneAccess) -> Result<()> {
+    /// Checks an access to shared memory, which perhaps writes something.
+    pub(super) fn touch_shared(
+        &mut self,
+        warp: &Warp,
+        access: LaneAccess,
+        from: Option<&[u8]>,
+    ) -> Result<()> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
         if !self.shared.holds(address, bytes) {
@@ -183,6 +195,19 @@ impl Machine<'_> {
             );
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
+        let touch = direction
+            .touch(warp.index * WARP + lane, self.program.code[warp.pc].place);
+        let mut race = self.shared.touch(address, bytes, touch);
+        if let Some(found) = &race
+            && found.wrote
+            && !found.in_flight
+            && from == Some(&self.shared.bytes[address as usize..][..bytes])
+        {
+            race = self.shared.touch_again(address, bytes, touch);
+        }
+        if let Some(race) = race {
+            self.race(warp, access, race)?;
+        }
         if self.options.checks.initialised
             && direction.reads()
             && self.shared.written.first_unset(address, bytes as u64).is_some()
@@ -191,33 +216,94 @@ impl Machine<'_> {
                 "reads {bytes} bytes at {address:#x} of shared memory, where the block \
                  has written nothing"
             );
-            return Err(self.fault(warp, FaultKind::Uninitialised, lane, what));
+            let fault = self.fault(warp, FaultKind::Uninitialised, lane, what);
+            if !self.shared.is_traced() {
+                return Err(fault);
+            }
+            self.pending.get_or_insert(fault);
         }
-        let touch = direction.touch((warp.index * WARP + lane) as u16);
-        match self.shared.touch(address, bytes, touch) {
-            Some(race) => Err(self.race(warp, access, race)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
+    /// Two accesses that nothing orders. If they are of one warp and there are others, the
+    /// error is not yet told.
     pub(super) fn race(
-        &self,
+        &mut self,
         warp: &Warp,
         access: LaneAccess,
         race: Race,
-    ) -> Box<Fault> {
+    ) -> Result<()> {
+        let LaneAccess { lane, address, bytes, direction } = access;
+        if !is_of(&race, warp) || race.in_flight || self.of_warps.len() == 1 {
+            return Err(self.describe(warp, access, race));
+        }
+        if direction.writes() {
+            let line = self.program.code[warp.pc].place;
+            let touch = direction.touch(warp.index * WARP + lane, line);
+            let more = self.shared.touch_again(address, bytes, touch);
+            if let Some(race) = more.filter(|race| !is_of(race, warp)) {
+                return Err(self.describe(warp, access, race));
+            }
+        }
+        let pending = self.pending.as_ref().map(|pending| pending.kind);
+        if pending != Some(FaultKind::Race) {
+            self.pending = Some(self.describe(warp, access, race));
+        }
+        Ok(())
+    }
+
+    /// Two accesses, and what would order them.
+    fn describe(&self, warp: &Warp, access: LaneAccess, race: Race) -> Box<Fault> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
-        let other = match race.thread.map(|thread| self.thread_at(thread.into())) {
-            Some([x, y, z]) => format!("thread ({x}, {y}, {z})"),
-            None => "another warp".to_owned(),
+        let [x, y, z] = self.thread_at(race.thread.into());
+        let line = self.program.places.get(usize::from(race.line));
+        let line = line.map_or(String::new(), |line| format!(" at {line}"));
+        let place = format!("{verb} {bytes} bytes at {address:#x} of shared memory");
+        let other = format!("thread ({x}, {y}, {z})");
+        let what = if race.in_flight {
+            format!(
+                "{place}, which an asynchronous copy of {other}{line} has yet to write: \
+                 that thread must wait for its copies, and then all at a barrier"
+            )
+        } else {
+            let does = if race.wrote { "writes" } else { "reads" };
+            let remedy = self.remedy(warp, access, race);
+            format!(
+                "{place}, which {other} {does}{line}, with no barrier between \
+                 ({remedy})"
+            )
         };
-        let does = if race.wrote { "writes" } else { "reads" };
-        let what = format!(
-            "{verb} {bytes} bytes at {address:#x} of shared memory, which {other} \
-             {does}, with no barrier between"
-        );
         self.fault(warp, FaultKind::Race, lane, what)
+    }
+
+    /// What would order two accesses.
+    fn remedy(&self, warp: &Warp, access: LaneAccess, race: Race) -> String {
+        let code = &self.program.code;
+        let has_flags =
+            code.iter().any(|instruction| match &instruction.operation {
+                Op::Load(access) => access.strength == Strength::Atomic,
+                Op::Atomic(atomic) => atomic.swap.is_some(),
+                _ => false,
+            });
+        let own = &self.program.places[code[warp.pc].place as usize].source;
+        let other = self.program.places.get(usize::from(race.line));
+        let same_line = own.is_some() && other.is_some_and(|p| p.source == *own);
+        if race.wrote && !access.direction.reads() && same_line {
+            return "one thread should write, or all of them the same".to_owned();
+        }
+        let barrier = match is_of(&race, warp) {
+            true => "lanes of a warp are not in step: __syncwarp() orders them",
+            false => "__syncthreads() orders them",
+        };
+        let other = match (has_flags, same_line) {
+            (true, _) => {
+                ", or a flag or lock with __threadfence_block() before it is set"
+            }
+            (_, true) => ", or one atomic operation in place of the line",
+            _ => "",
+        };
+        format!("{barrier}{other}")
     }
 
     pub(super) fn misaligned(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
@@ -257,4 +343,9 @@ impl Machine<'_> {
         let what = format!("reads {bytes} bytes at {address:#x}{place}");
         self.fault(warp, FaultKind::Uninitialised, lane, what)
     }
+}
+
+/// Is the other thread of the same warp?
+fn is_of(race: &Race, warp: &Warp) -> bool {
+    usize::from(race.thread) / WARP == warp.index
 }

@@ -88,7 +88,7 @@ impl Machine<'_> {
             if let Some(result) = print.result {
                 let count = (format.matches('%').count() as u32).to_le_bytes();
                 let (space, to) = (Space::Local, result.into());
-                self.write_lane(warp, space, lane, to, &count, Direction::Write)?;
+                self.write_lane(warp, space, lane, to, &count, Direction::WRITE)?;
             }
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Machine<'_> {
     ) -> Result<u64> {
         let mut number = [0; 8];
         let into = &mut number[..bytes];
-        self.read_lane(warp, Space::Local, lane, place, into, Direction::Read)?;
+        self.read_lane(warp, Space::Local, lane, place, into, Direction::READ)?;
         Ok(u64::from_le_bytes(number))
     }
 
@@ -139,7 +139,7 @@ impl Machine<'_> {
         while text.len() < LONGEST_TEXT {
             let (space, at) = Space::of(address + text.len() as u64);
             let mut byte = [0];
-            self.read_lane(warp, space, lane, at, &mut byte, Direction::Read)?;
+            self.read_lane(warp, space, lane, at, &mut byte, Direction::READ)?;
             if byte[0] == 0 {
                 break;
             }

@@ -1,83 +1,117 @@
-//! The shared memory of a block, and who has accessed it since the last barrier.
+//! The shared memory of a block, and who has accessed it.
+
+use std::ops::Range;
 
 use crate::WARP;
 use crate::access::{active, contiguous};
+use crate::machine::order::{IN_FLIGHT, Order};
 use crate::memory::{Bits, copy};
+use crate::program::Strength;
 
-/// A thread that cannot be.
-const NOBODY: u16 = 0x7fff;
-/// Beside a writer: the write was atomic or volatile. Beside a reader: others read, too.
-const MARK: u16 = 0x8000;
+/// Who a thread is, beside its marks.
+const THREAD: u16 = 0x1fff;
+/// Beside a writer: the word is a flag, which threads read to know where to go.
+const FLAG: u16 = 0x2000;
+/// Beside a thread: the access was volatile.
+const VOLATILE: u16 = 0x4000;
+/// Beside a thread: the access was atomic.
+const ATOMIC: u16 = 0x8000;
 
-/// Who has accessed a word, or a part of one. Small, because there are many.
-#[derive(Clone, Copy, Debug)]
-struct Trace {
-    /// Barriers that had been passed before the last write and the last read.
-    written: u16,
-    read: u16,
-    writer: u16,
-    /// The first thread that read since the last barrier.
-    reader: u16,
+/// An access to a word, or to a part of one. Small, because there are many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event {
+    time: u32,
+    thread: u16,
+    line: u16,
 }
 
-const UNTOUCHED: Trace =
-    Trace { written: 0, read: 0, writer: NOBODY, reader: NOBODY };
+/// Before all.
+const NEVER: Event = Event { time: 0, thread: THREAD, line: 0 };
 
-/// An access that does not wait for another of the same word.
+/// Who has accessed a word: the last that wrote, and two that have read since. Where there
+/// are more than two, these are of different warps.
+#[derive(Clone, Copy, Debug)]
+struct Trace {
+    write: Event,
+    reads: [Event; 2],
+}
+
+const UNTOUCHED: Trace = Trace { write: NEVER, reads: [NEVER; 2] };
+
+/// An access that nothing orders with another of the same word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Race {
-    /// The other thread. None, if it is one of several warps.
-    pub(crate) thread: Option<u16>,
-    /// Whether the other has written.
+    /// The other thread.
+    pub(crate) thread: u16,
+    /// The [line](Touch::line) of its access.
+    pub(crate) line: u16,
+    /// Whether it has written.
     pub(crate) wrote: bool,
+    /// Whether it copies, and nobody has waited for that.
+    pub(crate) in_flight: bool,
 }
 
 /// How a thread accesses a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     pub(crate) thread: u16,
+    /// Which of the program's places.
+    pub(crate) line: u16,
     pub(crate) writes: bool,
-    /// Atomic or volatile: two such accesses do not race.
-    pub(crate) strong: bool,
+    pub(crate) strength: Strength,
+    /// An asynchronous copy, which goes on.
+    pub(crate) in_flight: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) bytes: Vec<u8>,
     pub(crate) written: Bits,
+    pub(crate) order: Order,
     traces: Vec<Trace>,
     /// Bytes that are traced together: 2 to the power of this.
     granule_bits: u32,
-    /// Barriers passed, since the traces were last wiped out.
-    epoch: u16,
 }
 
 impl Shared {
     /// `granule`: the bytes that are traced together, if races are looked for.
-    pub(crate) fn new(bytes: usize, granule: Option<u32>) -> Self {
+    pub(crate) fn new(bytes: usize, threads: usize, granule: Option<u32>) -> Self {
         let traced = granule.map_or(0, |granule| bytes.div_ceil(granule as usize));
         Self {
             bytes: vec![0; bytes],
             written: Bits::new(bytes as u64),
+            order: Order::new(threads),
             traces: vec![UNTOUCHED; traced],
             granule_bits: granule.map_or(2, u32::trailing_zeros),
-            epoch: 1,
         }
     }
 
-    /// For the next block.
-    pub(crate) fn clear(&mut self) {
+    /// For the next block. `had_copies`: the last one may have left some in flight.
+    pub(crate) fn clear(&mut self, had_copies: bool) {
         self.bytes.fill(0);
         self.written.clear_all(self.bytes.len() as u64);
         self.pass_barrier();
+        if had_copies {
+            self.traces.fill(UNTOUCHED);
+        }
     }
 
     /// What came before has happened for all that comes now.
     pub(crate) fn pass_barrier(&mut self) {
-        self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
-            self.traces.fill(UNTOUCHED);
-            1
-        });
+        self.order.meet_all();
+        if self.order.is_late() {
+            self.order = Order::new(self.order.threads());
+            for trace in &mut self.traces {
+                let in_flight = trace.write.time == IN_FLIGHT;
+                let write = if in_flight { trace.write } else { NEVER };
+                *trace = Trace { write, ..UNTOUCHED };
+            }
+        }
+    }
+
+    /// Are races looked for?
+    pub(crate) fn is_traced(&self) -> bool {
+        !self.traces.is_empty()
     }
 
     pub(crate) fn holds(&self, address: u64, bytes: usize) -> bool {
@@ -106,29 +140,124 @@ impl Shared {
                 || active(lanes).all(|lane| written(addresses[lane])))
     }
 
-    /// Notes an access of a warp, whose first thread is given. If a lane's access races
-    /// with another, tells which and with which.
+    /// Notes an access of a warp, whose first thread is given, and what it writes. If a
+    /// lane's access races with another, tells which and with which.
     pub(crate) fn touch_lanes(
         &mut self,
         addresses: &[u64; WARP],
         lanes: u32,
         bytes: usize,
         first: Touch,
+        from: &[u8],
     ) -> Option<(usize, Race)> {
         if self.traces.is_empty() {
             return None;
         }
-        let mut last = None;
-        active(lanes).find_map(|lane| {
-            // Lanes that read the same leave the same trace.
+        let rest = match first.strength {
+            Strength::Weak => self.touch_first(addresses, lanes, bytes, first),
+            _ => lanes,
+        };
+        let mut left = rest;
+        active(rest).find_map(|lane| {
+            left &= left - 1;
             let address = addresses[lane];
-            if last == Some(address) && !first.writes {
-                return None;
-            }
-            last = Some(address);
             let touch = Touch { thread: first.thread + lane as u16, ..first };
-            Some((lane, self.touch(address, bytes, touch)?))
+            if !first.writes {
+                // Of lanes that read the same, two are enough.
+                let same = |other: usize| {
+                    rest >> other & 1 == 1 && addresses[other] == address
+                };
+                let next = left.trailing_zeros() as usize;
+                if lane > 0 && next < WARP && same(lane - 1) && same(next) {
+                    return None;
+                }
+                return Some((lane, self.touch(address, bytes, touch)?));
+            }
+            let race = self.touch(address, bytes, touch)?;
+            // Of lanes of one instruction that write to the same place, one wins.
+            let other = usize::from(race.thread).wrapping_sub(first.thread.into());
+            let is_here = other < lane
+                && lanes >> other & 1 == 1
+                && addresses[other] == address;
+            let value = &from[lane * bytes..][..bytes];
+            let is_right = race.wrote
+                && !race.in_flight
+                && (is_here || value == self.value(address, bytes));
+            match is_right {
+                true => Some((lane, self.touch_again(address, bytes, touch)?)),
+                false => Some((lane, race)),
+            }
         })
+    }
+
+    /// Notes those of the accesses that race with none for sure: they are the first since
+    /// the last barrier, or all since have read. Tells the lanes of the others.
+    fn touch_first(
+        &mut self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        first: Touch,
+    ) -> u32 {
+        match ((bytes >> self.granule_bits).max(1), first.writes) {
+            (1, true) => self.touch_first_of(addresses, lanes, 1, true, first),
+            (1, false) => self.touch_first_of(addresses, lanes, 1, false, first),
+            (count, writes) => {
+                self.touch_first_of(addresses, lanes, count, writes, first)
+            }
+        }
+    }
+
+    /// Made for what is frequent: one trace for each lane, and reads or writes.
+    #[inline(always)]
+    fn touch_first_of(
+        &mut self,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        count: usize,
+        writes: bool,
+        first: Touch,
+    ) -> u32 {
+        let (time, barrier) = (self.order.now, self.order.barrier);
+        let (bits, line) = (self.granule_bits, first.line);
+        let mut rest = 0;
+        for lane in active(lanes) {
+            let start = (addresses[lane] >> bits) as usize;
+            let traces = &mut self.traces[start..start + count];
+            let thread = first.thread + lane as u16;
+            let is_fine = |Trace { write, reads: [a, b] }: &Trace| {
+                let read = !writes
+                    && (a.thread == thread
+                        // Two warps have read, so one more does not matter.
+                        || b.time >= barrier && a.thread ^ b.thread >= WARP as u16);
+                write.time < barrier && (a.time < barrier || read)
+            };
+            if !traces.iter().all(is_fine) {
+                rest |= 1 << lane;
+                continue;
+            }
+            let event = Event { time, thread, line };
+            for Trace { write, reads: [read, _] } in traces {
+                if writes {
+                    *write = event;
+                } else if read.time < barrier || read.thread == thread {
+                    *read = event;
+                }
+            }
+        }
+        rest
+    }
+
+    /// An asynchronous copy is over: its thread writes now.
+    pub(crate) fn land(&mut self, address: u64, bytes: usize) {
+        let touched = self.touched(address, bytes);
+        for trace in self.traces.get_mut(touched).into_iter().flatten() {
+            trace.write.time = trace.write.time.min(self.order.now);
+        }
+    }
+
+    fn value(&self, address: u64, bytes: usize) -> &[u8] {
+        &self.bytes[address as usize..][..bytes]
     }
 
     /// Copies what lanes read, one after the other. They must be [fine](Self::is_fine).
@@ -203,6 +332,13 @@ impl Shared {
         }
     }
 
+    /// The traces of these bytes.
+    #[inline(always)]
+    fn touched(&self, address: u64, bytes: usize) -> Range<usize> {
+        let first = (address >> self.granule_bits) as usize;
+        first..first + (bytes >> self.granule_bits).max(1)
+    }
+
     /// Notes an access. If it races with another, tells with which.
     #[inline(always)]
     pub(crate) fn touch(
@@ -214,42 +350,88 @@ impl Shared {
         if self.traces.is_empty() {
             return None;
         }
-        let first = (address >> self.granule_bits) as usize;
-        let count = (bytes >> self.granule_bits).max(1);
-        let epoch = self.epoch;
-        let traces = &mut self.traces[first..first + count];
-        traces.iter_mut().find_map(|trace| trace.touch(epoch, touch))
+        let touched = self.touched(address, bytes);
+        let (order, traces) = (&self.order, &mut self.traces[touched]);
+        traces.iter_mut().find_map(|trace| {
+            let race = trace.write_before(order, touch);
+            race.or_else(|| trace.touch(order, touch))
+        })
+    }
+
+    /// The same for a write of what is there already, which races with no other write.
+    pub(crate) fn touch_again(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        touch: Touch,
+    ) -> Option<Race> {
+        let touched = self.touched(address, bytes);
+        let (order, traces) = (&self.order, &mut self.traces[touched]);
+        traces.iter_mut().find_map(|trace| trace.touch(order, touch))
+    }
+}
+
+impl Event {
+    /// Does an access race with this one?
+    #[inline(always)]
+    fn races(&self, order: &Order, touch: Touch) -> bool {
+        self.time >= order.barrier && self.is_unseen(order, touch)
+    }
+
+    fn is_unseen(&self, order: &Order, touch: Touch) -> bool {
+        let strong = touch.strength != Strength::Weak
+            && self.thread & (VOLATILE | ATOMIC) != 0;
+        let atomic =
+            touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
+        let other = self.thread & THREAD;
+        !(strong && atomic || order.has_seen(touch.thread, other, self.time))
+    }
+
+    fn race(&self, wrote: bool) -> Race {
+        let Self { time, thread, line } = *self;
+        let in_flight = time == IN_FLIGHT;
+        Race { thread: thread & THREAD, line, wrote, in_flight }
     }
 }
 
 impl Trace {
+    /// If an access races with the last write, tells so.
     #[inline(always)]
-    fn touch(&mut self, epoch: u16, touch: Touch) -> Option<Race> {
-        let Touch { thread, writes, strong } = touch;
-        let other_warp = |other: u16| (other & !MARK) / 32 != thread / 32;
-        if self.written == epoch
-            && other_warp(self.writer)
-            && !(strong && self.writer & MARK != 0)
-        {
-            return Some(Race { thread: Some(self.writer & !MARK), wrote: true });
-        }
+    fn write_before(&self, order: &Order, touch: Touch) -> Option<Race> {
+        self.write.races(order, touch).then(|| self.write.race(true))
+    }
+
+    /// Notes an access. If it is a write and races with a read, tells with which.
+    #[inline(always)]
+    fn touch(&mut self, order: &Order, touch: Touch) -> Option<Race> {
+        let Touch { thread, line, writes, strength, in_flight } = touch;
+        let is_flag = strength == Strength::Atomic
+            || strength == Strength::Volatile && self.write.thread & FLAG != 0;
+        let mark = match strength {
+            Strength::Weak => 0,
+            _ if is_flag => ATOMIC | FLAG,
+            _ => VOLATILE,
+        };
+        let time = if in_flight { IN_FLIGHT } else { order.now };
+        let event = Event { time, thread: thread | mark, line };
+        let [first, second] = &mut self.reads;
         if writes {
-            if self.read == epoch {
-                if other_warp(self.reader) {
-                    let thread = Some(self.reader & !MARK);
-                    return Some(Race { thread, wrote: false });
-                }
-                if self.reader & MARK != 0 {
-                    return Some(Race { thread: None, wrote: false });
-                }
-            }
-            self.written = epoch;
-            self.writer = if strong { thread | MARK } else { thread };
-        } else if !strong {
-            if self.read != epoch {
-                (self.read, self.reader) = (epoch, thread);
-            } else if other_warp(self.reader) {
-                self.reader |= MARK;
+            let races = |read: &&mut Event| read.races(order, touch);
+            let read = [first, second].into_iter().find(races);
+            self.write = event;
+            return read.map(|read| read.race(false));
+        }
+        if is_flag {
+            self.write.thread |= FLAG;
+        } else if first.time < order.barrier || first.thread & THREAD == thread {
+            *first = event;
+        } else {
+            let warp = |event: &Event| event.thread & THREAD & !(WARP as u16 - 1);
+            if second.time < order.barrier
+                || second.thread & THREAD == thread
+                || warp(second) == warp(first) && warp(&event) != warp(first)
+            {
+                *second = event;
             }
         }
         None
@@ -260,37 +442,84 @@ impl Trace {
 mod tests {
     use super::*;
 
-    fn touch(thread: u16, writes: bool, strong: bool) -> Touch {
-        Touch { thread, writes, strong }
+    fn shared() -> Shared {
+        Shared::new(64, 96, Some(4))
+    }
+
+    fn touch(thread: u16, writes: bool, strength: Strength) -> Touch {
+        Touch { thread, line: 7, writes, strength, in_flight: false }
+    }
+
+    fn write(thread: u16) -> Touch {
+        touch(thread, true, Strength::Weak)
+    }
+
+    fn read(thread: u16) -> Touch {
+        touch(thread, false, Strength::Weak)
+    }
+
+    fn race(thread: u16, wrote: bool) -> Option<Race> {
+        Some(Race { thread, line: 7, wrote, in_flight: false })
     }
 
     #[test]
-    fn a_write_and_a_read_of_different_warps_race() {
-        let mut shared = Shared::new(64, Some(4));
-        assert_eq!(shared.touch(8, 4, touch(0, true, false)), None);
-        assert_eq!(shared.touch(8, 4, touch(31, false, false)), None);
-        let race = Race { thread: Some(0), wrote: true };
-        assert_eq!(shared.touch(8, 4, touch(32, false, false)), Some(race));
+    fn a_write_and_a_read_of_different_threads_race() {
+        let mut shared = shared();
+        assert_eq!(shared.touch(8, 4, write(0)), None);
+        assert_eq!(shared.touch(8, 4, read(0)), None);
+        assert_eq!(shared.touch(8, 4, read(31)), race(0, true));
+        shared.order.meet_lanes(0, u32::MAX, u32::MAX);
+        assert_eq!(shared.touch(8, 4, read(31)), None);
+        assert_eq!(shared.touch(8, 4, read(32)), race(0, true));
         shared.pass_barrier();
-        assert_eq!(shared.touch(8, 4, touch(32, false, false)), None);
-        let race = Race { thread: Some(32), wrote: false };
-        assert_eq!(shared.touch(8, 4, touch(64, true, false)), Some(race));
+        assert_eq!(shared.touch(8, 4, read(32)), None);
+        assert_eq!(shared.touch(8, 4, write(64)), race(32, false));
     }
 
     #[test]
     fn the_second_reader_is_not_forgotten() {
-        let mut shared = Shared::new(64, Some(4));
-        assert_eq!(shared.touch(0, 16, touch(0, false, false)), None);
-        assert_eq!(shared.touch(0, 16, touch(40, false, false)), None);
-        let race = Race { thread: None, wrote: false };
-        assert_eq!(shared.touch(12, 4, touch(0, true, false)), Some(race));
+        let mut shared = shared();
+        for thread in [0, 1, 31, 40] {
+            assert_eq!(shared.touch(0, 16, read(thread)), None);
+        }
+        assert_eq!(shared.touch(12, 4, write(0)), race(40, false));
     }
 
     #[test]
     fn atomics_race_with_others_only() {
-        let mut shared = Shared::new(64, Some(4));
-        assert_eq!(shared.touch(0, 4, touch(0, true, true)), None);
-        assert_eq!(shared.touch(0, 4, touch(32, true, true)), None);
-        assert!(shared.touch(0, 4, touch(64, false, false)).is_some());
+        let mut shared = shared();
+        let atomic = |thread| touch(thread, true, Strength::Atomic);
+        assert_eq!(shared.touch(0, 4, atomic(0)), None);
+        assert_eq!(shared.touch(0, 4, atomic(32)), None);
+        assert!(shared.touch(0, 4, read(64)).is_some());
+    }
+
+    #[test]
+    fn a_fence_and_a_flag_order() {
+        let mut shared = shared();
+        let flag = 32;
+        assert_eq!(shared.touch(0, 4, write(0)), None);
+        shared.order.meet_lanes(0, u32::MAX, u32::MAX);
+        shared.order.fence(0, 1 << 5);
+        assert_eq!(shared.touch(4, 4, write(5)), None);
+        shared.order.release(5, flag, false);
+        shared.order.acquire(40, flag);
+        assert_eq!(shared.touch(0, 4, read(40)), None);
+        // After the fence, and by another thread.
+        assert_eq!(shared.touch(4, 4, read(40)), race(5, true));
+        assert_eq!(shared.touch(0, 4, read(41)), race(0, true));
+        // A barrier of these two.
+        shared.order.meet_some(1, [40, 41].into_iter());
+        assert_eq!(shared.touch(0, 4, read(41)), None);
+    }
+
+    #[test]
+    fn a_copy_writes_until_somebody_waits() {
+        let mut shared = shared();
+        let copy = Touch { in_flight: true, ..write(3) };
+        assert_eq!(shared.touch(0, 4, copy), None);
+        shared.pass_barrier();
+        let race = shared.touch(0, 4, read(3)).filter(|race| race.in_flight);
+        assert!(race.is_some());
     }
 }

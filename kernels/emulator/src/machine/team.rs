@@ -15,7 +15,7 @@ use crate::launch::{Launch, Options};
 use crate::machine::{Done, Machine, Result};
 use crate::memory::{Layer, Memory, View};
 use crate::module::{Kernel, Module};
-use crate::program::{Op, Program};
+use crate::program::{Op, Program, Strength};
 use crate::space::Space;
 
 /// Instructions without a store or a barrier, after which a block that runs ahead is taken
@@ -166,7 +166,7 @@ fn waits_for_others(program: &Program) -> bool {
     let elsewhere = |space| !matches!(space, Space::Shared | Space::Local);
     program.code.iter().any(|instruction| match &instruction.operation {
         Op::Load(access) | Op::Store(access) => {
-            access.strong && elsewhere(access.address.space)
+            access.strength != Strength::Weak && elsewhere(access.address.space)
         }
         Op::Atomic(atomic) => elsewhere(atomic.address.space),
         Op::Clock(_) => true,
