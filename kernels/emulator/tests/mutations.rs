@@ -85,7 +85,7 @@ proptest! {
         }
         let buffer = memory.allocate(1 << 16, "buffer").unwrap();
         memory.fill(buffer, &[0], 1 << 16).unwrap();
-        let options = Options { patience: 1 << 14, budget: 1 << 16, ..Options::default() };
+        let options = Options { patience: 1 << 14, budget: 1 << 14, ..Options::default() };
         let arguments = buffer.to_le_bytes().repeat(40);
         for kernel in module.kernels() {
             let launch = Launch::new([2, 1, 1], [40, 1, 1], &arguments);
