@@ -165,7 +165,7 @@ impl Decoder<'_> {
         self.emit(Op::Compute(operation, operands))
     }
 
-    /// An operation of the [table](crate::table).
+    /// An operation of the [table].
     pub(super) fn compute(
         &mut self,
         name: &str,
