@@ -44,7 +44,7 @@
 //! | [`export`] | claims as CSV and JSON |
 //! | [`mod@compare`] | two machines against each other |
 //! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
-//! | [`html`] | text that is safe in a page |
+//! | [`html`] | text that is safe in a page, and what a finished page says |
 //!
 //! A page is expanded in three steps, each over the whole book before the next: find the
 //! directives and evaluate every quantity; judge the claims, which need the quantities of

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::{Rawtext, Rcdata, ScriptData};
 use html5ever::tokenizer::{
-    BufferQueue, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
-    Tokenizer, TokenizerOpts,
+    StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
 };
+
+use crate::html;
 
 /// What of a page other pages and this one can be wrong about.
 #[derive(Default, PartialEq)]
@@ -146,13 +146,7 @@ fn walk(root: &Path, folder: &Path, files: &mut BTreeSet<PathBuf>) -> Result<()>
 }
 
 fn read(html: &str) -> Document {
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(html));
-    let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
-    // The sink never asks for a script to be run, so one call reads everything.
-    let _ = tokenizer.feed(&input);
-    tokenizer.end();
-    tokenizer.sink.document.into_inner()
+    html::read(html, Sink::default()).document.into_inner()
 }
 
 #[derive(Default)]

@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
-    BufferQueue, CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink,
-    TokenSinkResult, Tokenizer, TokenizerOpts,
+    CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink,
+    TokenSinkResult,
 };
 
+use crate::html;
 use crate::page::Page;
 
 /// Where a number is to be: the mark names the pages.
@@ -61,13 +61,8 @@ fn minutes(seconds: usize) -> usize {
 
 /// How many seconds it takes to read what a finished page shows before anything is unfolded.
 fn read(html: &str) -> usize {
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(html));
-    let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
-    let _ = tokenizer.feed(&input);
-    tokenizer.end();
-    let Shown { words, lines, figures, predictions, .. } =
-        tokenizer.sink.shown.into_inner();
+    let sink = html::read(html, Sink::default());
+    let Shown { words, lines, figures, predictions, .. } = sink.shown.into_inner();
     words * 60 / WORDS_A_MINUTE
         + lines * 60 / LINES_A_MINUTE
         + predictions * SECONDS_A_PREDICTION
