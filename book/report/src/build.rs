@@ -16,6 +16,7 @@ use record::Results;
 use walkdir::WalkDir;
 
 use crate::claims::{Claim, Claims, Entry, Verdict};
+use crate::exercise::Tasks;
 use crate::expand::{self, Context, Text};
 use crate::figure::{self, Picture};
 use crate::glossary::{self, Glossary};
@@ -282,11 +283,13 @@ fn replace(
     );
 
     let account = Account::of(&records, &ledger, &pages);
+    let tasks = Tasks::read(options.book.parent().unwrap_or(Path::new("")))?;
     let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
         let (ledger, pages, account) = (&ledger, &pages, account.as_ref());
-        let context = Context { records, ledger, pages, account, downloads };
+        let context =
+            Context { records, ledger, pages, account, tasks: &tasks, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);

@@ -35,6 +35,8 @@ pub enum Directive {
     Predictions,
     /// `{{minutes PAGE …}}`: how long it takes to read them.
     Minutes(Vec<String>),
+    /// `{{exercise NAME}}`: what a checked exercise asks for.
+    Exercise(String),
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
     /// `{{errata}}`: every erratum.
@@ -104,6 +106,7 @@ impl Directive {
             ["minutes", first, ref others @ ..] => Directive::Minutes(
                 [&[first], others].concat().into_iter().map(str::to_owned).collect(),
             ),
+            ["exercise", name] => Directive::Exercise(name.to_owned()),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
             _ => return Err("there is no such directive".to_owned()),

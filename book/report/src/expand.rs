@@ -7,6 +7,7 @@ use mdbook_preprocessor::book::Chapter;
 
 use crate::claims::Ledger;
 use crate::directive::{self, Directive, Found};
+use crate::exercise::Tasks;
 use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
@@ -44,6 +45,8 @@ pub struct Context<'a> {
     pub pages: &'a [Page],
     /// What there is to say of the reader's machine, if it measured anything.
     pub account: Option<&'a Account>,
+    /// What exercises ask for.
+    pub tasks: &'a Tasks,
     /// Whether the finished book has the files of [`crate::export`].
     pub downloads: bool,
 }
@@ -180,7 +183,7 @@ impl Text {
         open: &mut Option<Both<bool>>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, ledger, pages, account, downloads } = context;
+        let Context { records, ledger, pages, account, tasks, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
@@ -221,6 +224,7 @@ impl Text {
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Minutes(names) => minutes::mark(names, pages)?,
+            Directive::Exercise(name) => tasks.show(name)?,
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?
             }
@@ -268,12 +272,12 @@ impl Text {
         Ok(provenance::full(shown.into_iter()))
     }
 
-    /// Its charts, drawings and predictions, as errors call them: each must be the only one
+    /// Its charts, drawings, exercises and predictions, as errors call them: each must be the only one
     /// of its name in the book.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         let is_named = |what: &Directive| {
-            use Directive::{Chart, Drawing, Prediction};
-            matches!(what, Chart(_) | Drawing(_) | Prediction(_))
+            use Directive::{Chart, Drawing, Exercise, Prediction};
+            matches!(what, Chart(_) | Drawing(_) | Exercise(_) | Prediction(_))
         };
         let named =
             self.directives.iter().filter(move |found| is_named(&found.what));

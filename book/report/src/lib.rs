@@ -5,6 +5,7 @@
 //! | module | its one job |
 //! |---|---|
 //! | [`mod@build`] | the one entry: load the book, expand it, store the figures, check the links |
+//! | [`exercise`] | checked exercises on a page |
 //! | [`expand`] | the text of a page, with every directive replaced |
 //! | [`page`] | one page, as its blocks and the claims see it |
 //! | [`directive`] | where in a page the directives are |
@@ -61,6 +62,7 @@ pub mod counted;
 pub mod directive;
 pub mod drawing;
 pub mod estimate;
+pub mod exercise;
 pub mod expand;
 pub mod export;
 pub mod expression;

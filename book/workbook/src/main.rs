@@ -9,6 +9,7 @@
 //! | [`print`](mod@print) | `print`: the book as a PDF |
 //! | [`serve`] | `serve`: build, show, and build again on every change |
 //! | [`doctor`] | `doctor`: what this machine has and can run |
+//! | [`exercise`] | `exercise`: checks what a learner wrote |
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`sass`] | `sass`: where machine code differs from the PTX |
@@ -30,6 +31,7 @@ mod archive;
 mod book;
 mod compare;
 mod doctor;
+mod exercise;
 mod import;
 mod list;
 mod new;
@@ -63,6 +65,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Print the book: a PDF with a title page and contents (needs Chromium)
     Print(print::Arguments),
+    /// Check your solution of an exercise, on the emulated GPU; or show how far you are
+    Exercise(exercise::Arguments),
     /// Make the files of a new experiment
     New(new::Arguments),
     /// Compile the kernels to the committed PTX (needs NVRTC, no GPU)
@@ -97,6 +101,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Run(arguments) => return run::run(&root, &arguments),
         Command::Compare(arguments) => return compare::run(&root, &arguments),
+        Command::Exercise(arguments) => return exercise::run(&root, &arguments),
         Command::Import(arguments) => return import::run(&root, &arguments),
         Command::List(arguments) => list::run(&root, &arguments)?,
         Command::Doctor => doctor::run(&root)?,

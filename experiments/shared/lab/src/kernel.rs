@@ -287,20 +287,24 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
     Ok((major as u32, minor as u32))
 }
 
+/// Compiles `kernels/<name>.cu`, as [`compile_file`].
+pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
+    compile_file(&format!("kernels/{name}.cu"), source, compute)
+}
+
 /// Compiles `source` for a compute capability such as `7.5`. The PTX names the line of the
 /// source that each instruction comes from. A compile error is shown as the compiler words
-/// it, with file and line. Ask for [`nvrtc_version`] first.
-pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
+/// it, with `file` and line. Ask for [`nvrtc_version`] first.
+pub fn compile_file(file: &str, source: &str, compute: &str) -> Result<String> {
     let architecture =
         format!("--gpu-architecture=compute_{}", compute.replace('.', ""));
-    let file = format!("kernels/{name}.cu");
     let options = CompileOptions {
-        name: Some(file.clone()),
+        name: Some(file.to_owned()),
         options: vec![architecture, "--generate-line-info".to_owned()],
         ..CompileOptions::default()
     };
     match nvrtc::compile_ptx_with_opts(source, options) {
-        Ok(ptx) => Ok(without_folder(&file, &ptx.to_src())),
+        Ok(ptx) => Ok(without_folder(file, &ptx.to_src())),
         Err(CompileError::CompileError { log, .. }) => Err(anyhow!(
             "{file} does not compile:\n{}",
             log.to_string_lossy().trim()

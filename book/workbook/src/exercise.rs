@@ -1,0 +1,264 @@
+//! `cargo workbook exercise`: checks what a learner wrote, on the emulated GPU.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | this one | what is asked for, and the learner's files |
+//! | `list.rs` | how far the learner is |
+//! | `show.rs` | what a check found, in the terminal |
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use exercise::check::HINTS;
+use exercise::kernel::Judge;
+use exercise::{Exercise, Progress, catalogue};
+use record::file::visible_lines;
+
+use crate::terminal::say;
+
+mod list;
+mod show;
+
+/// Options of `cargo workbook exercise`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    /// The exercise; without it, how far you are. `list` lists all
+    name: Option<String>,
+    /// Check again whenever the file is saved, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["hint", "solution", "reset"])]
+    watch: bool,
+    /// Show the next hint, after those shown before
+    #[arg(long, conflicts_with_all = ["solution", "reset"])]
+    hint: bool,
+    /// Show the solution, once the exercise is solved or the last hint shown
+    #[arg(long, conflicts_with = "reset")]
+    solution: bool,
+    /// Begin anew; your file stays beside the new one, under another name
+    #[arg(long)]
+    reset: bool,
+    /// For authors: whether start, mistakes and solution do what check.toml says; of all
+    /// exercises, without a name
+    #[arg(long, hide = true, conflicts_with_all = ["watch", "hint", "solution", "reset", "json"])]
+    verify: bool,
+    /// With `list` or without a name: as JSON, for instructors
+    #[arg(long, conflicts_with_all = ["watch", "hint", "solution", "reset"])]
+    json: bool,
+}
+
+/// How often a watched file is looked at.
+const INTERVAL: Duration = Duration::from_millis(150);
+
+/// Exit code of a check that found something to do.
+const UNSOLVED: u8 = 1;
+
+/// Does what is asked for.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    let all = catalogue::all(root)?;
+    if arguments.verify {
+        return verify(&all, arguments.name.as_deref());
+    }
+    let progress = Progress::read(root)?;
+    let name = match arguments.name.as_deref() {
+        None | Some("list") if arguments.json => {
+            list::json(&all, &progress)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {
+            list::sections(root, &all, &progress)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some("list") => {
+            list::all(&all, &progress);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(name) => name,
+    };
+    let exercise = find(&all, name)?;
+    let mut learner = Learner { root, all: &all, exercise, progress };
+    if arguments.reset {
+        learner.reset()?;
+    } else if arguments.hint {
+        learner.hint()?;
+    } else if arguments.solution {
+        learner.solution()?;
+    } else {
+        learner.begin()?;
+        let judge = Judge::new(exercise)?;
+        if arguments.watch {
+            return learner.watch(judge);
+        }
+        if !learner.check(judge)? {
+            return Ok(ExitCode::from(UNSOLVED));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the checks.
+fn verify(all: &[Exercise], name: Option<&str>) -> Result<ExitCode> {
+    let chosen: Vec<_> = match name {
+        Some(name) => vec![find(all, name)?],
+        None => all.iter().collect(),
+    };
+    let mut code = ExitCode::SUCCESS;
+    for exercise in chosen {
+        let problems = exercise::verify::verify(exercise)
+            .with_context(|| exercise.name.clone())?;
+        say!(
+            "{}: {}",
+            exercise.name,
+            if problems.is_empty() { "as declared" } else { "no" }
+        );
+        for problem in problems {
+            say!("    {}", visible_lines(&problem));
+            code = ExitCode::from(UNSOLVED);
+        }
+    }
+    Ok(code)
+}
+
+fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
+    if let Some(found) = all.iter().find(|exercise| exercise.name == name) {
+        return Ok(found);
+    }
+    let names = all.iter().map(|exercise| &exercise.name);
+    let nearest =
+        names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+    let nearest = nearest.context("there is no exercise")?;
+    bail!(
+        "there is no exercise `{name}`; did you mean `{nearest}`? All: cargo workbook \
+         exercise list"
+    )
+}
+
+/// One learner at one exercise.
+struct Learner<'e> {
+    root: &'e Path,
+    all: &'e [Exercise],
+    exercise: &'e Exercise,
+    progress: Progress,
+}
+
+impl Learner<'_> {
+    fn path(&self) -> PathBuf {
+        self.root.join(self.exercise.mine())
+    }
+
+    /// The learner's file as messages call it, everywhere the same.
+    fn file(&self) -> String {
+        self.exercise.mine().display().to_string().replace('\\', "/")
+    }
+
+    /// The start is copied, and the task told, unless that is done.
+    fn begin(&self) -> Result<()> {
+        let path = self.path();
+        if path.exists() {
+            return Ok(());
+        }
+        show::task(self.exercise);
+        let folder = path.parent().context("it is in `my`")?;
+        std::fs::create_dir_all(folder)
+            .with_context(|| folder.display().to_string())?;
+        self.copy_start()?;
+        say!("\n{} is yours to edit. This is how it is now:\n", self.file());
+        Ok(())
+    }
+
+    fn copy_start(&self) -> Result<()> {
+        let path = self.path();
+        std::fs::write(&path, self.exercise.start()?)
+            .with_context(|| path.display().to_string())
+    }
+
+    fn reset(&self) -> Result<()> {
+        let path = self.path();
+        if path.exists() {
+            let kept = (1..)
+                .map(|number| path.with_extension(format!("{number}.cu")))
+                .find(|kept| !kept.exists())
+                .context("there is always a further number")?;
+            std::fs::rename(&path, &kept)
+                .with_context(|| path.display().to_string())?;
+            let name = kept.file_name().unwrap_or_default().to_string_lossy();
+            say!("what you had is in my/{name} now");
+            self.copy_start()?;
+            say!("{} is the start again", self.file());
+            return Ok(());
+        }
+        self.begin()
+    }
+
+    fn hint(&mut self) -> Result<()> {
+        let done = self.progress.of_mut(&self.exercise.name);
+        done.hints = (done.hints + 1).min(HINTS);
+        let shown = done.hints;
+        show::hints(self.exercise, shown);
+        self.write()
+    }
+
+    fn solution(&mut self) -> Result<()> {
+        let done = self.progress.of_mut(&self.exercise.name);
+        let name = &self.exercise.name;
+        if !done.passed && done.hints < HINTS {
+            bail!(
+                "the solution opens when you have solved the exercise, or seen its {HINTS} \
+                 hints; you have seen {}. Next: cargo workbook exercise {name} --hint",
+                done.hints
+            );
+        }
+        done.shown_before |= !done.passed;
+        say!("{}", self.exercise.solution()?.trim_end());
+        self.write()
+    }
+
+    /// Checks once: whether all is as demanded.
+    fn check(&mut self, mut judge: Judge<'_>) -> Result<bool> {
+        self.check_with(&mut judge)
+    }
+
+    fn check_with(&mut self, judge: &mut Judge<'_>) -> Result<bool> {
+        let file = self.file();
+        let source =
+            std::fs::read_to_string(self.path()).with_context(|| file.clone())?;
+        let outcome = judge.check(&file, &source)?;
+        let solved = outcome.is_solved();
+        let done = self.progress.of_mut(&self.exercise.name);
+        done.checks += 1;
+        done.passed |= solved;
+        show::outcome(&file, &outcome);
+        match solved {
+            true => show::after(self.all, &self.progress, self.exercise),
+            false => show::next(&self.progress.of(&self.exercise.name)),
+        }
+        self.write()?;
+        Ok(solved)
+    }
+
+    /// Checks at once, and whenever the file has changed.
+    fn watch(&mut self, mut judge: Judge<'_>) -> Result<ExitCode> {
+        let mut seen = None;
+        loop {
+            let now = std::fs::metadata(self.path()).and_then(|m| m.modified()).ok();
+            if now.is_some() && now != seen {
+                if seen.is_some() {
+                    say!("\n{}", show::rule());
+                }
+                seen = now;
+                if self.check_with(&mut judge)? {
+                    return Ok(ExitCode::SUCCESS);
+                }
+                say!("waiting for {} to change (Ctrl-C ends)", self.file());
+            }
+            std::thread::sleep(INTERVAL);
+        }
+    }
+
+    fn write(&self) -> Result<()> {
+        let folder = self.root.join("my");
+        std::fs::create_dir_all(&folder)
+            .with_context(|| folder.display().to_string())?;
+        self.progress.write(self.root)
+    }
+}

@@ -1,0 +1,151 @@
+//! The exercises, in the order of the book.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use lab::lessons::{self, Lesson};
+
+use crate::check::Check;
+
+/// An exercise, as its folder describes it.
+#[derive(Clone, Debug)]
+pub struct Exercise {
+    /// Its folder's name.
+    pub name: String,
+    /// The lesson that it belongs to.
+    pub lesson: Lesson,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The first line of its text, without the `#`.
+    pub title: String,
+    /// The rest of its text, in Markdown.
+    pub text: String,
+    /// What a solution has to do.
+    pub check: Check,
+}
+
+/// What a learner's file, a start, a solution and a mistake have for an extension.
+pub const EXTENSION: &str = "cu";
+
+impl Exercise {
+    /// What the learner begins with.
+    pub fn start(&self) -> Result<String> {
+        self.read("start")
+    }
+
+    /// A solution that passes.
+    pub fn solution(&self) -> Result<String> {
+        self.read("solution")
+    }
+
+    /// The mistakes in `wrong/`, by their names.
+    pub fn mistakes(&self) -> Result<BTreeMap<String, String>> {
+        let folder = self.folder.join("wrong");
+        if !folder.is_dir() {
+            return Ok(BTreeMap::new());
+        }
+        let names = files(&folder)?.into_iter().filter_map(|file| {
+            Some(file.strip_suffix(&format!(".{EXTENSION}"))?.to_owned())
+        });
+        names
+            .map(|name| Ok((name.clone(), self.read(&format!("wrong/{name}"))?)))
+            .collect()
+    }
+
+    /// The file that the learner edits, relative to the workbook's folder.
+    pub fn mine(&self) -> PathBuf {
+        Path::new("my").join(format!("{}.{EXTENSION}", self.name))
+    }
+
+    pub(crate) fn read(&self, stem: &str) -> Result<String> {
+        read(&self.folder.join(format!("{stem}.{EXTENSION}")))
+    }
+
+    fn load(lesson: &Lesson, folder: PathBuf, name: String) -> Result<Exercise> {
+        let check = read(&folder.join("check.toml"))?;
+        let check = Check::parse(&check)
+            .with_context(|| folder.join("check.toml").display().to_string())?;
+        let path = folder.join("exercise.md");
+        let text = read(&path)?;
+        let (title, text) = text.split_once('\n').unwrap_or((&text, ""));
+        let Some(title) = title.strip_prefix("# ") else {
+            bail!("{}: its first line has no title (`# …`)", path.display());
+        };
+        let (title, text) = (title.trim().to_owned(), text.trim().to_owned());
+        let lesson = lesson.clone();
+        let exercise = Exercise { name, lesson, folder, title, text, check };
+        exercise.compare_mistakes()?;
+        Ok(exercise)
+    }
+
+    /// Each mistake has its reason in `check.toml`, and each reason its file.
+    fn compare_mistakes(&self) -> Result<()> {
+        let mut files: BTreeSet<_> = self.mistakes()?.into_keys().collect();
+        files.insert("start".to_owned());
+        let reasons: BTreeSet<_> = self.check.fails.keys().cloned().collect();
+        let different: Vec<_> = files.symmetric_difference(&reasons).collect();
+        ensure!(
+            different.is_empty(),
+            "{}: `[fails]` and the files `start` and `wrong/*` differ in {different:?}",
+            self.folder.join("check.toml").display()
+        );
+        Ok(())
+    }
+}
+
+/// All exercises of the workbook in `root`: by the pages of the book, and on a page the quickest
+/// first.
+pub fn all(root: &Path) -> Result<Vec<Exercise>> {
+    let summary = read(&root.join("book/src/SUMMARY.md"))?;
+    let mut found: Vec<Exercise> = vec![];
+    for lesson in lessons::all(root)? {
+        let folder = root.join(lesson.path()).join("exercises");
+        if !folder.is_dir() {
+            continue;
+        }
+        for name in files(&folder)? {
+            found.push(Exercise::load(&lesson, folder.join(&name), name)?);
+        }
+    }
+    found.sort_by_key(|exercise| {
+        let page = summary.find(&format!("({})", exercise.lesson.page()));
+        (page.unwrap_or(usize::MAX), exercise.check.minutes, exercise.name.clone())
+    });
+    let mut names = BTreeSet::new();
+    for exercise in &found {
+        ensure!(
+            names.insert(&exercise.name),
+            "two exercises are called {}",
+            exercise.name
+        );
+    }
+    Ok(found)
+}
+
+/// The heading that SUMMARY.md has for the lessons of a folder, such as `8.3 Access patterns`.
+pub fn section(root: &Path, lesson: &Lesson) -> Result<String> {
+    let summary = read(&root.join("book/src/SUMMARY.md"))?;
+    let (before, _) = summary
+        .split_once(&format!("]({}", lesson.folder))
+        .with_context(|| format!("SUMMARY.md has no page in {}", lesson.folder))?;
+    let heading = before.lines().rev().find_map(|line| line.strip_prefix("# "));
+    Ok(heading.unwrap_or(&lesson.folder).to_owned())
+}
+
+/// Names of what is in a folder, sorted.
+fn files(folder: &Path) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.with_context(|| folder.display().to_string())?;
+    let mut names = vec![];
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    Ok(names)
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}

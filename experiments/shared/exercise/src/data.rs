@@ -1,0 +1,233 @@
+//! Buffers: what they hold at first, and whether they hold what they have to in the end.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use emulator::Memory;
+
+use crate::check::{Buffer, Element, Fill};
+
+/// Sizes by their names.
+pub(crate) type Shape = BTreeMap<String, u64>;
+
+/// Bytes of a buffer at most: a check takes seconds, not minutes.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// Buffers in the memory of an emulated GPU.
+pub(crate) struct Buffers<'c> {
+    all: BTreeMap<&'c str, Placed<'c>>,
+}
+
+/// A buffer, and where it is.
+pub(crate) struct Placed<'c> {
+    buffer: &'c Buffer,
+    pub(crate) address: u64,
+    sizes: Vec<u64>,
+    /// What it was filled with.
+    filled: Option<Vec<u8>>,
+}
+
+impl<'c> Buffers<'c> {
+    /// Makes and fills all.
+    pub(crate) fn make(
+        buffers: &'c BTreeMap<String, Buffer>,
+        shape: &Shape,
+        memory: &mut Memory,
+    ) -> Result<Buffers<'c>> {
+        let mut all = BTreeMap::new();
+        for (name, buffer) in buffers {
+            let sizes = buffer.size.iter().map(|size| size.count(shape));
+            let sizes = sizes.collect::<Result<Vec<_>>>()?;
+            let elements: u64 = sizes.iter().product();
+            let bytes = elements * buffer.element.bytes() as u64;
+            ensure!(
+                bytes <= MOST_BYTES,
+                "buffer {name}: {bytes} bytes are too many"
+            );
+            let address = memory.allocate(bytes, &format!("`{name}`"))?;
+            let fill = buffer.fill.as_ref();
+            let filled = fill.map(|fill| {
+                let content = content(name, buffer.element, fill, elements, shape)?;
+                memory.write(address, &content)?;
+                Ok::<_, anyhow::Error>(content)
+            });
+            let filled = filled.transpose()?;
+            all.insert(name.as_str(), Placed { buffer, address, sizes, filled });
+        }
+        Ok(Buffers { all })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Placed<'c>> {
+        self.all.get(name)
+    }
+
+    /// What is not as it was, or not as in `expected`: a sentence, or none if all is well.
+    pub(crate) fn compare(
+        &self,
+        memory: &Memory,
+        expected: &Buffers<'_>,
+        wanted: &Memory,
+    ) -> Result<Option<String>> {
+        for (name, placed) in &self.all {
+            let found = placed.read(memory)?;
+            let said = match (placed.buffer.result, &placed.filled) {
+                (false, None) => None,
+                (false, Some(filled)) => placed.changed(name, filled, &found),
+                (true, _) => {
+                    let other = expected.get(name).context("made of the same")?;
+                    placed.wrong(name, &found, &other.read(wanted)?, memory)?
+                }
+            };
+            if said.is_some() {
+                return Ok(said);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Placed<'_> {
+    pub(crate) fn elements(&self) -> u64 {
+        self.sizes.iter().product()
+    }
+
+    pub(crate) fn element_bytes(&self) -> u64 {
+        self.buffer.element.bytes() as u64
+    }
+
+    fn read(&self, memory: &Memory) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (self.elements() * self.element_bytes()) as usize];
+        memory.read(self.address, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn changed(&self, name: &str, filled: &[u8], found: &[u8]) -> Option<String> {
+        let width = self.buffer.element.bytes();
+        let first = filled
+            .chunks(width)
+            .zip(found.chunks(width))
+            .position(|(a, b)| a != b)?;
+        Some(format!("the kernel changes its input: {}", self.place(name, first)))
+    }
+
+    fn wrong(
+        &self,
+        name: &str,
+        found: &[u8],
+        wanted: &[u8],
+        memory: &Memory,
+    ) -> Result<Option<String>> {
+        let element = self.buffer.element;
+        let unwritten =
+            memory.first_unwritten(self.address, found.len() as u64)?.map(
+                |address| ((address - self.address) / self.element_bytes()) as usize,
+            );
+        let pairs =
+            found.chunks(element.bytes()).zip(wanted.chunks(element.bytes()));
+        let differ = |a: &[u8], b: &[u8]| {
+            let (a, b) = (number(element, a), number(element, b));
+            let off = (a - b).abs() / b.abs().max(1.0);
+            a != b && (off > self.buffer.tolerance || off.is_nan())
+        };
+        let wrong: Vec<_> = pairs
+            .enumerate()
+            .filter(|(place, (a, b))| Some(*place) == unwritten || differ(a, b))
+            .collect();
+        let Some((place, (a, b))) = wrong.first() else { return Ok(None) };
+        let here = self.place(name, *place);
+        let wanted = number(element, b);
+        let mut said = match unwritten == Some(*place) {
+            true => format!("{here} has to be {wanted}, and nothing writes it"),
+            false => {
+                format!("{here} is {}, and has to be {wanted}", number(element, a))
+            }
+        };
+        if wrong.len() > 1 {
+            said += &format!(" ({} of {} are wrong)", wrong.len(), self.elements());
+        }
+        Ok(Some(said))
+    }
+
+    /// An element by its indices: `out[3][0]`.
+    fn place(&self, name: &str, mut index: usize) -> String {
+        let mut indices = vec![];
+        for size in self.sizes.iter().rev() {
+            let size = (*size).max(1) as usize;
+            indices.push(format!("[{}]", index % size));
+            index /= size;
+        }
+        indices.reverse();
+        format!("{name}{}", indices.concat())
+    }
+}
+
+/// What a buffer holds at first. The same name gives the same numbers each time.
+fn content(
+    name: &str,
+    element: Element,
+    fill: &Fill,
+    elements: u64,
+    shape: &Shape,
+) -> Result<Vec<u8>> {
+    let seed =
+        name.bytes().fold(0x9E37_79B9, |seed, byte| seed * 31 + u64::from(byte));
+    let mut random = Random(seed);
+    let is_float = matches!(element, Element::F32 | Element::F64);
+    let numbers: Vec<f64> = match fill {
+        Fill::Zero => vec![0.0; elements as usize],
+        Fill::Index => (0..elements).map(|i| i as f64).collect(),
+        Fill::Random if is_float => {
+            (0..elements).map(|_| random.below(2049) as f64 / 1024.0 - 1.0).collect()
+        }
+        Fill::Random => (0..elements).map(|_| random.below(256) as f64).collect(),
+        Fill::Permutation => {
+            let mut order: Vec<_> = (0..elements).map(|i| i as f64).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, random.below(i as u64 + 1) as usize);
+            }
+            order
+        }
+        Fill::Below(limit) => {
+            let limit = limit.count(shape)?.max(1);
+            (0..elements).map(|_| random.below(limit) as f64).collect()
+        }
+    };
+    let mut bytes = Vec::with_capacity(numbers.len() * element.bytes());
+    for number in numbers {
+        match element {
+            Element::U8 => bytes.push(number as u8),
+            Element::I32 => bytes.extend((number as i32).to_le_bytes()),
+            Element::U32 => bytes.extend((number as u32).to_le_bytes()),
+            Element::U64 => bytes.extend((number as u64).to_le_bytes()),
+            Element::F32 => bytes.extend((number as f32).to_le_bytes()),
+            Element::F64 => bytes.extend(number.to_le_bytes()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// An element's value. (Integers of exercises are well below 2⁵³.)
+fn number(element: Element, bytes: &[u8]) -> f64 {
+    let mut eight = [0; 8];
+    eight[..bytes.len()].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(eight);
+    match element {
+        Element::U8 | Element::U32 | Element::U64 => bits as f64,
+        Element::I32 => f64::from(bits as u32 as i32),
+        Element::F32 => f64::from(f32::from_bits(bits as u32)),
+        Element::F64 => f64::from_bits(bits),
+    }
+}
+
+/// Numbers that look random, and are the same each time (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}

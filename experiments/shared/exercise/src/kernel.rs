@@ -1,0 +1,427 @@
+//! A kernel is compiled, run on the emulated GPU, and judged.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use emulator::{
+    Counts, Fault, FaultKind, Memory, Module, Options, Parameter, Sectors, Tally,
+    Wavefronts,
+};
+use lab::kernel;
+
+use crate::catalogue::Exercise;
+use crate::check::{Check, Demand, Expected, Expression, Launch};
+use crate::data::{Buffers, Shape};
+use crate::outcome::{Line, Outcome, State};
+
+/// Rows that every check has, before those of its demands.
+const RESULT: &str = "result";
+const RACES: &str = "races";
+/// The row of a source that is no CUDA C.
+const COMPILES: &str = "compiles";
+
+/// Memory of the emulated GPU.
+const MEMORY_BYTES: u64 = 1 << 30;
+/// Instructions that a block's warps may execute: more than any solution needs a hundred times,
+/// and few enough that a loop without an end is found in a second.
+const BUDGET: u64 = 1 << 24;
+/// Threads of a block that computes what results have to be.
+const EXPECTED_BLOCK: u64 = 256;
+
+/// Counts that a demand may name, besides the sizes of the shape. `requests`, `sectors` and `ideal`
+/// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
+/// `shared_stores`. `shared_bytes` are those of a block.
+pub const COUNTS: [&str; 12] = [
+    "loads.…",
+    "stores.…",
+    "async.…",
+    "shared_loads.…",
+    "shared_stores.…",
+    "atomics",
+    "barriers",
+    "divergent_branches",
+    "instructions",
+    "thread_instructions",
+    "shared_bytes",
+    "launches",
+];
+
+/// Judges solutions of one exercise.
+pub struct Judge<'e> {
+    exercise: &'e Exercise,
+    expected: Module,
+}
+
+/// What the launches of one shape did.
+struct Ran {
+    counts: Vec<Counts>,
+    shared_bytes: u64,
+    /// What is wrong with the results.
+    wrong: Option<String>,
+}
+
+impl<'e> Judge<'e> {
+    /// Compiles what results have to be. An error if NVRTC is missing.
+    pub fn new(exercise: &'e Exercise) -> Result<Judge<'e>> {
+        kernel::nvrtc_version()?;
+        let compute = &exercise.check.compute;
+        let file = exercise.folder.join("expected.cu").display().to_string();
+        let ptx = kernel::compile_file(&file, &exercise.read("expected")?, compute)?;
+        let expected = Module::parse(&ptx).context(file)?;
+        Ok(Judge { exercise, expected })
+    }
+
+    /// What is right and wrong with `source`, of which messages speak as of `file`. An error if
+    /// the check itself is wrong.
+    pub fn check(&mut self, file: &str, source: &str) -> Result<Outcome> {
+        let check = &self.exercise.check;
+        let mut outcome = Outcome::default();
+        let module = match kernel::compile_file(file, source, &check.compute) {
+            Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
+            Err(error) => {
+                let text = error.to_string();
+                let line = compiler_line(file, &text);
+                let line = line.and_then(|number| Line::of(source, number));
+                outcome.bad(COMPILES, text, line);
+                self.leave_open(&mut outcome, &[RESULT, RACES]);
+                return Ok(outcome);
+            }
+        };
+        let mut shapes = vec![];
+        let mut last = None;
+        for shape in &check.shapes {
+            let title = title(check, shape)?;
+            let ran = match run(&module, &check.launches, check, shape)? {
+                Ok(ran) => ran,
+                Err(fault) => {
+                    self.failed(&mut outcome, source, &title, &fault);
+                    return Ok(outcome);
+                }
+            };
+            let (memory, buffers) = ran.1;
+            let mut ran = ran.0;
+            let (wanted, expected) = self.expect(shape)?;
+            ran.wrong = buffers.compare(&memory, &expected, &wanted)?;
+            if outcome.printed.is_empty() || ran.wrong.is_some() {
+                outcome.printed = ran
+                    .counts
+                    .iter()
+                    .map(|counts| counts.printed.as_str())
+                    .collect();
+            }
+            if let Some(wrong) = ran.wrong {
+                outcome.bad(RESULT, format!("{title}: {wrong}"), None);
+                self.leave_open(&mut outcome, &[RACES]);
+                return Ok(outcome);
+            }
+            shapes.push(title);
+            last = Some((shape, ran));
+        }
+        outcome.row(RESULT, State::Good, shapes.join(", "));
+        outcome.row(RACES, State::Good, "");
+        let (shape, ran) = last.context("there is a shape")?;
+        for demand in &check.demands {
+            judge(&mut outcome, demand, shape, &ran, source)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Rows that cannot be looked at.
+    fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
+        let demands = self.exercise.check.demands.iter();
+        for name in
+            rows.iter().copied().chain(demands.map(|demand| demand.name.as_str()))
+        {
+            outcome.row(name, State::Open, "");
+        }
+    }
+
+    fn failed(
+        &self,
+        outcome: &mut Outcome,
+        source: &str,
+        title: &str,
+        fault: &Fault,
+    ) {
+        let mut text = format!("{title}: {}", fault.what);
+        for (what, at) in [("block", fault.block), ("thread", fault.thread)] {
+            if let Some([x, y, z]) = at {
+                text += &format!(", {what} ({x}, {y}, {z})");
+            }
+        }
+        let place = fault.place.as_ref().and_then(|place| place.source.as_ref());
+        let line = place.and_then(|(_, number)| Line::of(source, *number));
+        if fault.kind == FaultKind::Race {
+            outcome.row(RESULT, State::Open, "");
+            outcome.bad(RACES, text, line);
+            self.leave_open(outcome, &[]);
+        } else {
+            outcome.bad(RESULT, text, line);
+            self.leave_open(outcome, &[RACES]);
+        }
+    }
+
+    /// Memory that holds what the results have to be.
+    fn expect(&mut self, shape: &Shape) -> Result<(Memory, Buffers<'e>)> {
+        let check = &self.exercise.check;
+        let mut memory = Memory::new(MEMORY_BYTES);
+        let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
+        for Expected { result, kernel, arguments } in &check.expected {
+            let elements = buffers.get(result).map_or(0, |buffer| buffer.elements());
+            if elements == 0 {
+                continue;
+            }
+            let launch = Launch {
+                kernel: kernel.clone(),
+                grid: vec![Expression::Number(elements.div_ceil(EXPECTED_BLOCK))],
+                block: vec![Expression::Number(EXPECTED_BLOCK)],
+                shared_bytes: None,
+                arguments: arguments.clone(),
+            };
+            let ran =
+                launch_on(&self.expected, &launch, shape, &buffers, &mut memory)?;
+            ran.map_err(|fault| anyhow::anyhow!("expected.cu: {fault}"))?;
+        }
+        Ok((memory, buffers))
+    }
+}
+
+type Finished<'c> = (Ran, (Memory, Buffers<'c>));
+
+/// Runs all launches of a shape on fresh memory.
+fn run<'c>(
+    module: &Module,
+    launches: &[Launch],
+    check: &'c Check,
+    shape: &Shape,
+) -> Result<Result<Finished<'c>, Box<Fault>>> {
+    let mut memory = Memory::new(MEMORY_BYTES);
+    let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
+    let mut ran = Ran { counts: vec![], shared_bytes: 0, wrong: None };
+    for launch in launches {
+        match launch_on(module, launch, shape, &buffers, &mut memory)? {
+            Ok((counts, shared_bytes)) => {
+                ran.counts.push(counts);
+                ran.shared_bytes = ran.shared_bytes.max(shared_bytes);
+            }
+            Err(fault) => return Ok(Err(fault)),
+        }
+    }
+    Ok(Ok((ran, (memory, buffers))))
+}
+
+/// Launches a kernel: its counts, and the bytes of shared memory of its blocks. The inner error
+/// is the kernel's.
+fn launch_on(
+    module: &Module,
+    launch: &Launch,
+    shape: &Shape,
+    buffers: &Buffers<'_>,
+    memory: &mut Memory,
+) -> Result<Result<(Counts, u64), Box<Fault>>> {
+    let kernel = module.kernel(&launch.kernel);
+    let fault = |what: String| {
+        let (kernel, place) = (launch.kernel.clone(), None);
+        let kind = FaultKind::BadLaunch;
+        Box::new(Fault { kind, what, kernel, place, block: None, thread: None })
+    };
+    let Some(kernel) = kernel else {
+        let name = &launch.kernel;
+        return Ok(Err(fault(format!(
+            "there is no kernel `{name}`: the check launches \
+             `extern \"C\" __global__ void {name}(…)`"
+        ))));
+    };
+    if kernel.parameters.len() != launch.arguments.len() {
+        return Ok(Err(fault(format!(
+            "the kernel has {} parameters, and the check gives it {}: {}",
+            kernel.parameters.len(),
+            launch.arguments.len(),
+            launch.arguments.join(", ")
+        ))));
+    }
+    let mut arguments = vec![];
+    for (text, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
+        arguments.resize(parameter.offset as usize, 0);
+        arguments.extend(argument(text, parameter, shape, buffers)?);
+    }
+    let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
+    let shared_bytes = shared_bytes.transpose()?.unwrap_or(0);
+    let form = emulator::Launch {
+        grid: three(&launch.grid, shape)?,
+        block: three(&launch.block, shape)?,
+        shared_bytes: shared_bytes.try_into()?,
+        arguments: &arguments,
+    };
+    let options = Options { budget: BUDGET, ..Options::default() };
+    let shared_bytes = shared_bytes + u64::from(kernel.shared_bytes);
+    let ran = emulator::run(module, &launch.kernel, &form, memory, &options);
+    Ok(ran.map(|counts| (counts, shared_bytes)))
+}
+
+/// An argument's bytes.
+fn argument(
+    text: &str,
+    parameter: &Parameter,
+    shape: &Shape,
+    buffers: &Buffers<'_>,
+) -> Result<Vec<u8>> {
+    let (name, index) = match text.split_once('[') {
+        Some((name, rest)) => {
+            let index = rest.strip_suffix(']').context("a `]` is missing")?;
+            (name, Expression::Text(index.to_owned()).count(shape)?)
+        }
+        None => (text, 0),
+    };
+    if let Some(buffer) = buffers.get(name) {
+        ensure!(parameter.bytes == 8, "`{text}` is a pointer, the parameter is not");
+        return Ok((buffer.address + index * buffer.element_bytes())
+            .to_le_bytes()
+            .to_vec());
+    }
+    let expression = Expression::Text(text.to_owned());
+    let is_float = text.contains('.');
+    Ok(match (parameter.bytes, is_float) {
+        (4, false) => (expression.count(shape)? as u32).to_le_bytes().to_vec(),
+        (8, false) => expression.count(shape)?.to_le_bytes().to_vec(),
+        (4, true) => (expression.value(|_| None)? as f32).to_le_bytes().to_vec(),
+        (8, true) => expression.value(|_| None)?.to_le_bytes().to_vec(),
+        (bytes, _) => bail!("argument `{text}`: the parameter has {bytes} bytes"),
+    })
+}
+
+fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
+    let mut three = [1; 3];
+    ensure!(expressions.len() <= 3, "more than three numbers of blocks or threads");
+    for (place, expression) in three.iter_mut().zip(expressions) {
+        *place = expression.count(shape)?.try_into()?;
+    }
+    Ok(three)
+}
+
+/// A shape in short: the sizes of the first buffer that a kernel gets.
+fn title(check: &Check, shape: &Shape) -> Result<String> {
+    let arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
+    let name = |text: &String| text.split('[').next().unwrap_or_default().to_owned();
+    let first = arguments.map(name).find_map(|name| check.buffers.get(&name));
+    let sizes = first.map_or(&[][..], |buffer| &buffer.size);
+    let sizes = sizes.iter().map(|size| Ok(size.count(shape)?.to_string()));
+    Ok(sizes.collect::<Result<Vec<_>>>()?.join("×"))
+}
+
+/// Adds a demand's row.
+fn judge(
+    outcome: &mut Outcome,
+    demand: &Demand,
+    shape: &Shape,
+    ran: &Ran,
+    source: &str,
+) -> Result<()> {
+    let mut total = Tally::default();
+    for counts in &ran.counts {
+        total += counts.total();
+    }
+    let size = |name: &str| Some(*shape.get(name)? as f64);
+    let value = demand.value.value(|name| match name {
+        "shared_bytes" => Some(ran.shared_bytes as f64),
+        "launches" => Some(ran.counts.len() as f64),
+        _ => size(name).or_else(|| Some(count(&total, name)?.0 as f64)),
+    });
+    let value = value.with_context(|| format!("demand {}", demand.name))?;
+    let (is_met, words, bound) = match demand {
+        Demand { at_most: Some(most), .. } => {
+            let most = most.value(size)?;
+            (value <= most, "at most", most)
+        }
+        Demand { at_least: Some(least), .. } => {
+            let least = least.value(size)?;
+            (value >= least, "at least", least)
+        }
+        Demand { exactly: Some(exact), .. } => {
+            let exact = exact.value(size)?;
+            (value == exact, "exactly", exact)
+        }
+        _ => bail!("demand {} has no bound", demand.name),
+    };
+    let (unit, name) = (&demand.unit, &demand.name);
+    let text = format!("{} {unit}, {words} {}", short(value), short(bound));
+    match is_met {
+        true => outcome.row(name, State::Good, text),
+        false => outcome.bad(name, text, worst_line(&demand.value, ran, source)),
+    }
+    Ok(())
+}
+
+/// The line that does most of what the first count of an expression counts in excess, or, where
+/// there is no excess, most of it at all.
+fn worst_line(value: &Expression, ran: &Ran, source: &str) -> Option<Line> {
+    let Expression::Text(text) = value else { return None };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let words = text.split(|c| !is_word(c));
+    let named = |word: &&str| count(&Tally::default(), word).is_some();
+    let name = words.into_iter().find(named)?;
+    let mut lines = BTreeMap::<u32, Tally>::new();
+    for counts in &ran.counts {
+        for ((_, line), tally) in counts.by_source_line() {
+            *lines.entry(line).or_default() += tally;
+        }
+    }
+    let weight = |tally: &Tally| {
+        let (all, ideal) = count(tally, name).unwrap_or_default();
+        (all.saturating_sub(ideal), all)
+    };
+    let (line, tally) = lines.iter().max_by_key(|(_, tally)| weight(tally))?;
+    if weight(tally).1 == 0 {
+        return None;
+    }
+    Line::of(source, *line)
+}
+
+/// A count by its name, and what it would be at best, where the two can differ.
+fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
+    let sectors = |of: Sectors, part: &str| match part {
+        "requests" => Some((of.requests, 0)),
+        "sectors" => Some((of.sectors, of.ideal)),
+        "ideal" => Some((of.ideal, 0)),
+        _ => None,
+    };
+    let wavefronts = |of: Wavefronts, part: &str| match part {
+        "requests" => Some((of.requests, 0)),
+        "wavefronts" => Some((of.wavefronts, of.ideal)),
+        "ideal" => Some((of.ideal, 0)),
+        _ => None,
+    };
+    if let Some((family, part)) = name.split_once('.') {
+        return match family {
+            "loads" => sectors(tally.global_loads, part),
+            "stores" => sectors(tally.global_stores, part),
+            "async" => sectors(tally.async_copies, part),
+            "shared_loads" => wavefronts(tally.shared_loads, part),
+            "shared_stores" => wavefronts(tally.shared_stores, part),
+            _ => None,
+        };
+    }
+    let number = match name {
+        "atomics" => tally.atomics,
+        "barriers" => tally.barriers,
+        "divergent_branches" => tally.divergent_branches,
+        "instructions" => tally.instructions,
+        "thread_instructions" => tally.thread_instructions,
+        _ => return None,
+    };
+    Some((number, 0))
+}
+
+/// A count as it is, anything else with two decimals.
+fn short(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value}"),
+        false => format!("{value:.2}"),
+    }
+}
+
+/// The line of the first error of a compiler that writes `FILE(LINE): error`.
+fn compiler_line(file: &str, text: &str) -> Option<u32> {
+    let (_, rest) = text.split_once(&format!("{file}("))?;
+    rest.split_once(')')?.0.parse().ok()
+}

@@ -1,0 +1,74 @@
+//! What the learner has done so far: `my/progress.json`.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// What was done, by the names of exercises.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// Those that were begun.
+    pub exercises: BTreeMap<String, Done>,
+}
+
+/// What was done of an exercise.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Done {
+    /// How often it was checked.
+    pub checks: u32,
+    /// Hints that were shown.
+    pub hints: usize,
+    /// Whether it passed once.
+    pub passed: bool,
+    /// Whether the solution was shown before that.
+    pub shown_before: bool,
+}
+
+impl Progress {
+    /// The file, relative to the workbook's folder.
+    pub fn path(root: &Path) -> PathBuf {
+        root.join("my/progress.json")
+    }
+
+    /// What the file says; nothing, if there is none.
+    pub fn read(root: &Path) -> Result<Progress> {
+        let path = Progress::path(root);
+        let text = match std::fs::read_to_string(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Ok(Progress::default());
+            }
+            text => text.with_context(|| path.display().to_string())?,
+        };
+        serde_json::from_str(&text).with_context(|| {
+            format!(
+                "{} is not as this program writes it; mend it, or move it away to begin anew",
+                path.display()
+            )
+        })
+    }
+
+    /// Writes the file as a whole, or not at all.
+    pub fn write(&self, root: &Path) -> Result<()> {
+        let path = Progress::path(root);
+        let beside = path.with_extension("json.new");
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        let written = std::fs::write(&beside, text)
+            .and_then(|()| std::fs::rename(&beside, &path));
+        written.with_context(|| path.display().to_string())
+    }
+
+    /// What was done of an exercise.
+    pub fn of(&self, name: &str) -> Done {
+        self.exercises.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The same, to change it.
+    pub fn of_mut(&mut self, name: &str) -> &mut Done {
+        self.exercises.entry(name.to_owned()).or_default()
+    }
+}
