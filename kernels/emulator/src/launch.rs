@@ -81,6 +81,8 @@ pub struct Options {
     /// Instructions that each of these executes, more or less, before it waits for the
     /// others. Launches of few more stay on one thread.
     pub stretch: u64,
+    /// Whether to note which bytes are read and written, for [`Memory::take_touched`].
+    pub touched: bool,
 }
 
 /// Each thread may keep a copy of what its blocks write, so more cores are left alone.
@@ -96,7 +98,8 @@ impl Default for Options {
         let (checks, threads) = (Checks::default(), *CORES);
         let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
         let print_bytes = 1 << 20;
-        Self { checks, patience, budget, print_bytes, threads, stretch }
+        let touched = false;
+        Self { checks, patience, budget, print_bytes, threads, stretch, touched }
     }
 }
 

@@ -79,7 +79,7 @@ mod table;
 pub use counts::{Counts, Line, Sectors, Tally, Wavefronts};
 pub use fault::{Fault, FaultKind, Place};
 pub use launch::{Arguments, Checks, Launch, Options, run};
-pub use memory::{Buffer, HostMemory, Memory, MemoryError};
+pub use memory::{Buffer, HostMemory, Memory, MemoryError, Touched};
 pub use module::{Kernel, Module, Parameter, ParseError, Variable};
 
 /// Lanes in a warp.

@@ -6,10 +6,13 @@ use crate::WARP;
 use crate::access::active;
 pub(crate) use crate::memory::bits::Bits;
 pub(crate) use crate::memory::layer::Layer;
+pub(crate) use crate::memory::touched::Notes;
+pub use crate::memory::touched::Touched;
 pub(crate) use crate::memory::view::View;
 
 mod bits;
 mod layer;
+mod touched;
 mod view;
 
 /// Where the first buffer lies. Below are the windows of shared and local memory, and
@@ -33,6 +36,10 @@ pub struct Memory {
     /// Sorted by address.
     stores: Vec<Store>,
     freed: Vec<(u64, u64, String)>,
+    /// Which bytes a launch accesses, while one runs that asks for it.
+    pub(crate) notes: Option<Notes>,
+    /// What the last such launch has accessed.
+    pub(crate) touched: Vec<Touched>,
 }
 
 /// A buffer, as others see it.
@@ -155,6 +162,8 @@ impl Memory {
             next_address: first_address.next_multiple_of(ALIGNMENT),
             stores: Vec::new(),
             freed: Vec::new(),
+            notes: None,
+            touched: Vec::new(),
         }
     }
 
@@ -349,6 +358,12 @@ impl Memory {
         Ok(offset.map(|offset| store.address + offset))
     }
 
+    /// Which bytes the last launch has accessed, by buffers, also if it failed. Nothing, if
+    /// [`Options::touched`](crate::Options::touched) did not ask, or if this was taken before.
+    pub fn take_touched(&mut self) -> Vec<Touched> {
+        std::mem::take(&mut self.touched)
+    }
+
     /// The buffer that holds the whole range: its number.
     pub(crate) fn find(&self, address: u64, bytes: u64) -> Option<usize> {
         let after = self.stores.partition_point(|store| store.address <= address);
@@ -378,6 +393,15 @@ impl Memory {
 
     pub(crate) fn store_mut(&mut self, at: usize) -> &mut Store {
         &mut self.stores[at]
+    }
+
+    /// Notes an access to the buffer with this number, if somebody asks.
+    #[inline]
+    fn note(&mut self, at: usize, offset: u64, bytes: usize, writes: bool) {
+        if let Some(notes) = &mut self.notes {
+            let range = offset..offset + bytes as u64;
+            notes.note((&self.stores[at], at), range, writes);
+        }
     }
 
     /// Is there a buffer with this number?

@@ -36,14 +36,17 @@ type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
 
 /// What becomes of a kernel with so many threads of the CPU.
 fn outcome(body: &str, threads: usize, block: u32) -> Outcome {
-    let options = Options { threads, stretch: 1, ..Options::default() };
+    let touched = true;
+    let options = Options { threads, stretch: 1, touched, ..Options::default() };
     let mut device = device(body, options);
     let words = (BLOCKS * block) as usize;
     let data = device.words("data", (0..words).map(word));
     let other = device.fresh("other", words);
     let arguments = arguments![u64 data, u64 other];
     let ran = device.run("kernel", [BLOCKS, 1, 1], [block, 1, 1], &arguments);
-    let told = ran.map(|counts| format!("{:?} {}", counts.lines, counts.printed));
+    let touched = device.memory.take_touched();
+    let told = ran
+        .map(|counts| format!("{:?} {} {touched:?}", counts.lines, counts.printed));
     (told.map_err(|fault| format!("{fault:?}")), device.content())
 }
 
@@ -227,4 +230,40 @@ fn memory_of_the_host_is_accessed_by_one_block_after_the_other() {
     let accesses = blocks.flat_map(|block| [1024 * block, 1024 * block + 4]);
     assert!(host.1.iter().copied().eq(accesses), "{:?}", host.1);
     assert_eq!(host.0[1024 * 19 + 4], 19);
+}
+
+#[test]
+fn what_was_read_and_written_is_told_in_ranges() {
+    let body = "
+        ld.global.u32 %r5, [%rd1];
+        add.s64 %rd4, %rd2, %rd3;
+        setp.ge.u32 %p1, %r1, 300;
+        @%p1 st.global.u32 [%rd4], %r5;
+        setp.eq.u32 %p2, %r1, 7;
+        @%p2 atom.global.add.u32 %r5, [%rd2], %r1;";
+    for (threads, body) in [(1, body), (3, body.split("setp.eq").next().unwrap())] {
+        let options = Options { threads, stretch: 1, ..Options::default() };
+        let mut device = device(body, options);
+        let data = device.words("data", (0..640).map(word));
+        let other = device.words("other", (0..640).map(word));
+        let arguments = arguments![u64 data, u64 other];
+        let mut touched = |touched| {
+            device.options.touched = touched;
+            device.run("kernel", [BLOCKS, 1, 1], [32, 1, 1], &arguments).unwrap();
+            device.memory.take_touched()
+        };
+        let [first, second] = touched(true).try_into().unwrap();
+        assert_eq!((first.address, second.address), (data, other));
+        let ends = |ranges: Vec<std::ops::Range<u64>>| {
+            ranges.iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (ends(first.read), ends(first.written)),
+            (vec![(0, 2560)], vec![])
+        );
+        let atomic = if threads == 1 { vec![(0, 4)] } else { vec![] };
+        assert_eq!(ends(second.read), atomic);
+        assert_eq!(ends(second.written), [atomic, vec![(1200, 2560)]].concat());
+        assert!(touched(false).is_empty(), "nobody asks");
+    }
 }

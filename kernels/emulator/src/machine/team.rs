@@ -13,7 +13,7 @@ use crate::counts::Counts;
 use crate::fault::FaultKind;
 use crate::launch::{Launch, Options};
 use crate::machine::{Done, Machine, Result};
-use crate::memory::{Layer, Memory, View};
+use crate::memory::{Layer, Memory, Notes, View};
 use crate::module::{Kernel, Module};
 use crate::program::{Op, Program, Strength};
 use crate::space::Space;
@@ -39,8 +39,16 @@ pub(crate) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Runs all blocks.
+    /// Runs all blocks, and notes what they access if somebody asks.
     pub(crate) fn run(self, memory: &mut Memory) -> Result<Counts> {
+        memory.notes = self.options.touched.then(Notes::default);
+        let ran = self.run_all(memory);
+        let touched = memory.notes.take().map(|notes| notes.tell(memory));
+        memory.touched = touched.unwrap_or_default();
+        ran
+    }
+
+    fn run_all(self, memory: &mut Memory) -> Result<Counts> {
         // More than 2 to the power of 64 would never end either.
         let sizes = self.launch.grid.map(u64::from);
         let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
@@ -84,7 +92,7 @@ impl Task<'_> {
         blocks: Range<u64>,
     ) -> Result<u64> {
         let team = self.team() as u64;
-        let mut layers = (0..team).map(|_| Layer::new()).collect::<Vec<_>>();
+        let mut layers = (0..team).map(|_| Layer::over(memory)).collect::<Vec<_>>();
         let mut next = blocks.start;
         loop {
             let each = (done.executed / next).max(1);

@@ -1,5 +1,7 @@
 //! One bit for each byte of a buffer: was it written?
 
+use std::ops::Range;
+
 /// Which bytes were written.
 #[derive(Debug)]
 pub(crate) struct Bits {
@@ -102,6 +104,15 @@ impl Bits {
             }
         }
         gaps
+    }
+
+    /// The parts of all `bytes` that were written.
+    pub(crate) fn ranges(&self, bytes: u64) -> Vec<Range<u64>> {
+        let gaps = self.gaps(0, bytes);
+        let starts = gaps.iter().map(|(start, size)| start + size);
+        let ends = gaps.iter().map(|(start, _)| *start).chain([bytes]);
+        let ranges = [0].into_iter().chain(starts).zip(ends);
+        ranges.map(|(start, end)| start..end).filter(|r| !r.is_empty()).collect()
     }
 }
 

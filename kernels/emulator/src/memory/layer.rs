@@ -6,7 +6,7 @@
 use crate::WARP;
 use crate::access::active;
 use crate::memory::bits::{in_one_word, masks};
-use crate::memory::{Memory, Store, copy};
+use crate::memory::{Memory, Notes, Store, copy};
 
 /// Bytes of a page, in which what was written is kept.
 const PAGE: usize = 512;
@@ -24,6 +24,8 @@ pub(crate) struct Layer {
     round: u16,
     /// Memory of the host was accessed, which no layer can stand for.
     is_void: bool,
+    /// What the launch asks for: which bytes were accessed.
+    pub(super) notes: Option<Notes>,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +48,28 @@ struct Page {
 
 impl Layer {
     pub(crate) fn new() -> Self {
-        Self { sheets: Vec::new(), pages: Vec::new(), round: 1, is_void: false }
+        let (sheets, pages) = (Vec::new(), Vec::new());
+        Self { sheets, pages, round: 1, is_void: false, notes: None }
+    }
+
+    /// A layer that notes what is accessed, if the memory below does.
+    pub(crate) fn over(memory: &Memory) -> Self {
+        let notes = memory.notes.as_ref().map(|_| Notes::default());
+        Self { notes, ..Self::new() }
+    }
+
+    /// Notes an access to a buffer, if somebody asks.
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        store: (&Store, usize),
+        offset: u64,
+        bytes: usize,
+        writes: bool,
+    ) {
+        if let Some(notes) = &mut self.notes {
+            notes.note(store, offset..offset + bytes as u64, writes);
+        }
     }
 
     /// Forgets all that was written and read.
@@ -55,6 +78,7 @@ impl Layer {
             self.sheets[page.store].places[page.number] = 0;
         }
         self.is_void = false;
+        self.notes = self.notes.take().map(|_| Notes::default());
         self.round = self.round.checked_add(1).unwrap_or_else(|| {
             self.sheets.iter_mut().for_each(|sheet| sheet.read.fill(0));
             1
@@ -78,8 +102,12 @@ impl Layer {
         })
     }
 
-    /// Writes to the memory below what was written through the layer.
+    /// Writes to the memory below what was written through the layer, and notes there what
+    /// was noted here.
     pub(crate) fn apply(&self, memory: &mut Memory) {
+        if let (Some(all), Some(notes)) = (&mut memory.notes, &self.notes) {
+            all.add(notes, &memory.stores);
+        }
         for page in &self.pages {
             let store = memory.store_mut(page.store);
             let start = (page.number * PAGE) as u64;

@@ -40,12 +40,15 @@ impl View<'_> {
     ) -> Option<u64> {
         match self {
             Self::Whole(memory) => {
+                memory.note(number, offset, into.len(), false);
                 let store = memory.store(number);
                 store.read(offset, into);
                 store.first_unwritten(offset, into.len() as u64)
             }
             Self::Layered(memory, layer) => {
-                layer.read((memory.store(number), number), offset, into)
+                let store = (memory.store(number), number);
+                layer.note(store, offset, into.len(), false);
+                layer.read(store, offset, into)
             }
         }
     }
@@ -54,9 +57,14 @@ impl View<'_> {
     #[inline]
     pub(crate) fn write(&mut self, number: usize, offset: u64, from: &[u8]) {
         match self {
-            Self::Whole(memory) => memory.store_mut(number).write(offset, from),
+            Self::Whole(memory) => {
+                memory.note(number, offset, from.len(), true);
+                memory.store_mut(number).write(offset, from);
+            }
             Self::Layered(memory, layer) => {
-                layer.write((memory.store(number), number), offset, from);
+                let store = (memory.store(number), number);
+                layer.note(store, offset, from.len(), true);
+                layer.write(store, offset, from);
             }
         }
     }
@@ -75,7 +83,7 @@ impl View<'_> {
         if !self.has(number) {
             return false;
         }
-        match self {
+        let moved = match self {
             Self::Whole(memory) => {
                 let store = memory.store_mut(number);
                 store.move_lanes(addresses, lanes, bytes, writes, stage)
@@ -84,6 +92,29 @@ impl View<'_> {
                 let store = (memory.store(number), number);
                 layer.move_lanes(store, addresses, lanes, bytes, writes, stage)
             }
+        };
+        if moved {
+            self.note_lanes(number, addresses, lanes, bytes, writes);
+        }
+        moved
+    }
+
+    /// Notes what lanes have accessed, if somebody asks.
+    fn note_lanes(
+        &mut self,
+        number: usize,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        writes: bool,
+    ) {
+        let (stores, notes) = match self {
+            Self::Whole(Memory { stores, notes, .. }) => (&*stores, notes),
+            Self::Layered(memory, layer) => (&memory.stores, &mut layer.notes),
+        };
+        if let Some(notes) = notes {
+            let store = (&stores[number], number);
+            notes.note_lanes(store, addresses, lanes, bytes, writes);
         }
     }
 }
