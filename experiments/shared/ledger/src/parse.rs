@@ -1,0 +1,202 @@
+//! Reading the text of a ledger. The emulated driver's `ledger` module says what is in it.
+
+use std::str::FromStr;
+
+use crate::{Kind, Ledger, Operation, Range, Wait};
+
+/// A line that is none of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the ledger, {text:?}: {mistake}")]
+pub struct Error {
+    /// Its number, from 1 on.
+    pub line: usize,
+    /// The line.
+    pub text: String,
+    /// What is wrong with it.
+    pub mistake: Mistake,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mistake {
+    /// Its first word is unknown.
+    #[error("no record begins so")]
+    Record,
+    /// A word is missing, or is no number.
+    #[error("a word is missing, or is no number")]
+    Word,
+    /// No operation is of this kind.
+    #[error("there is no such kind of operation")]
+    Kind,
+    /// Operations are not numbered from 1 on, or come after one that is not above.
+    #[error("it names an operation that is not above")]
+    Number,
+}
+
+impl FromStr for Ledger {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Ledger, Error> {
+        let mut ledger = Ledger::default();
+        for (number, line) in text.lines().enumerate() {
+            ledger.read(line).map_err(|mistake| {
+                let (line, text) = (number + 1, line.to_owned());
+                Error { line, text, mistake }
+            })?;
+        }
+        for operation in &mut ledger.operations {
+            operation.read.sort_by_key(|range| range.address);
+            operation.written.sort_by_key(|range| range.address);
+        }
+        Ok(ledger)
+    }
+}
+
+impl Ledger {
+    fn read(&mut self, line: &str) -> Result<(), Mistake> {
+        let (record, mut rest) = line.split_once(' ').ok_or(Mistake::Record)?;
+        let queued = self.operations.len();
+        let known = |number: usize| {
+            let known = (1..=queued).contains(&number);
+            known.then_some(number).ok_or(Mistake::Number)
+        };
+        match record {
+            "call" => {
+                let count = number(&mut rest)?;
+                self.calls.insert(rest.to_owned(), count);
+            }
+            "operation" => {
+                let operation = Operation {
+                    number: number(&mut rest)?,
+                    stream: number(&mut rest)?,
+                    gpu: number(&mut rest)?,
+                    bytes: number(&mut rest)?,
+                    after: list(&mut rest)?,
+                    kind: kind(rest)?,
+                    read: vec![],
+                    written: vec![],
+                };
+                if operation.number != queued + 1 {
+                    return Err(Mistake::Number);
+                }
+                for before in &operation.after {
+                    known(*before)?;
+                }
+                self.operations.push(operation);
+            }
+            "read" | "write" => {
+                let address = number(&mut rest)?;
+                let bytes = number(&mut rest)?;
+                let offset = number(&mut rest)?;
+                let range = Range { address, bytes, offset, name: rest.to_owned() };
+                let last = self.operations.last_mut().ok_or(Mistake::Number)?;
+                match record {
+                    "read" => last.read.push(range),
+                    _ => last.written.push(range),
+                }
+            }
+            "waited" => {
+                let operation = known(number(&mut rest)?)?;
+                self.waits.push(Wait { queued, operation });
+            }
+            _ => return Err(Mistake::Record),
+        }
+        Ok(())
+    }
+}
+
+/// Takes the first word off.
+fn word<'a>(rest: &mut &'a str) -> &'a str {
+    let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+    *rest = after;
+    word
+}
+
+fn number<T: FromStr>(rest: &mut &str) -> Result<T, Mistake> {
+    word(rest).parse().map_err(|_| Mistake::Word)
+}
+
+fn list(rest: &mut &str) -> Result<Vec<usize>, Mistake> {
+    match word(rest) {
+        "-" => Ok(vec![]),
+        list => list
+            .split(',')
+            .map(|number| number.parse().map_err(|_| Mistake::Word))
+            .collect(),
+    }
+}
+
+fn kind(mut rest: &str) -> Result<Kind, Mistake> {
+    Ok(match word(&mut rest) {
+        "upload" => Kind::Upload,
+        "download" => Kind::Download,
+        "copy" => Kind::Copy,
+        "peer" => {
+            Kind::PeerCopy { from: number(&mut rest)?, to: number(&mut rest)? }
+        }
+        "host-copy" => Kind::HostCopy,
+        "fill" => Kind::Fill,
+        "kernel" => Kind::Kernel(rest.to_owned()),
+        "host-function" => Kind::HostFunction,
+        "allocate" => Kind::Allocate,
+        "free" => Kind::Free,
+        "record" => Kind::Record,
+        "wait" => Kind::Wait,
+        "mark" => Kind::Mark,
+        _ => return Err(Mistake::Kind),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_is_read() {
+        let text = "\
+call 3 cuMemAlloc_v2
+operation 1 1 0 4096 - peer 1 0
+write 2000 16 0 half 0
+write 1000 16 8 buffer 3 (4 MiB)
+waited 1
+operation 2 0 1 0 1 kernel scale
+waited 2
+";
+        let ledger: Ledger = text.parse().unwrap();
+        assert_eq!(ledger.calls["cuMemAlloc_v2"], 3);
+        let [copy, kernel] = &ledger.operations[..] else { panic!("two") };
+        assert_eq!(copy.kind, Kind::PeerCopy { from: 1, to: 0 });
+        assert_eq!((copy.stream, copy.gpu, copy.bytes), (1, 0, 4096));
+        let name = "buffer 3 (4 MiB)".to_owned();
+        let first = Range { address: 1000, bytes: 16, offset: 8, name };
+        assert_eq!(copy.written[0], first, "in the order of addresses");
+        assert_eq!(copy.touched_bytes(), 32);
+        assert_eq!(kernel.after, [1]);
+        assert_eq!(kernel.to_string(), "kernel `scale` (2, the default stream)");
+        let wait = |queued, operation| Wait { queued, operation };
+        assert_eq!(ledger.waits, [wait(1, 1), wait(2, 2)]);
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let mistake = |line: &str| {
+            let text = format!("operation 1 1 0 0 - fill\n{line}\n");
+            let error = text.parse::<Ledger>().unwrap_err();
+            assert_eq!((error.line, error.text.as_str()), (2, line));
+            error.mistake
+        };
+        assert_eq!(mistake("sync 1"), Mistake::Record);
+        assert_eq!(mistake("waited"), Mistake::Record);
+        assert_eq!(mistake("call many cuInit"), Mistake::Word);
+        assert_eq!(mistake("operation 2 1 0 0 1,x fill"), Mistake::Word);
+        assert_eq!(mistake("operation 2 1 0 0 1 jump"), Mistake::Kind);
+        assert_eq!(mistake("operation 2 1 0 0 2 fill"), Mistake::Number);
+        assert_eq!(mistake("operation 3 1 0 0 1 fill"), Mistake::Number);
+        assert_eq!(mistake("waited 2"), Mistake::Number);
+        let error = "read 1 1 0 x".parse::<Ledger>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1 of the ledger, \"read 1 1 0 x\": it names an operation that is not above"
+        );
+    }
+}
