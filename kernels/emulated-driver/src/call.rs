@@ -18,6 +18,7 @@ pub(crate) fn call(
 ) -> CUresult {
     let answer = catch_unwind(AssertUnwindSafe(|| match Session::open(name) {
         Some(mut session) => {
+            session.ledger.call(name);
             let answer = for_tests::enter(name).and_then(|()| body(&mut session));
             explain(&session, answer);
             answer

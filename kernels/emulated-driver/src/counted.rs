@@ -136,7 +136,7 @@ unsafe extern "C" fn workbookEmulatorExplanations(
 /// # Safety
 ///
 /// `text` is null, or `room` bytes can be written there.
-unsafe fn hand_over(told: &str, text: *mut c_char, room: usize) -> bool {
+pub(crate) unsafe fn hand_over(told: &str, text: *mut c_char, room: usize) -> bool {
     let has_room = !text.is_null() && told.len() < room;
     if has_room {
         // SAFETY: there is room.

@@ -14,6 +14,7 @@ use crate::counted::Counted;
 use crate::gpu;
 use crate::graph::{Capture, Graph, Place};
 use crate::handles::Handles;
+use crate::ledger::Ledger;
 use crate::memory::Memory;
 use crate::pool::{Pool, Settings};
 use crate::queue::{Kind, Next, Queues, Ticket};
@@ -38,6 +39,7 @@ pub(crate) struct Driver {
     pub(crate) captures: BTreeMap<u64, Capture>,
     pub(crate) memory: Memory,
     pub(crate) counted: Counted,
+    pub(crate) ledger: Ledger,
     /// How much work was done that may have written to the host's memory.
     pub(crate) host_writes: u64,
     /// Whoever asks for an elapsed time gets not-a-number instead of an error.
@@ -146,6 +148,7 @@ impl Driver {
             executables: Handles::of_kind(8),
             captures: BTreeMap::new(),
             counted: Counted::default(),
+            ledger: Ledger::default(),
             host_writes: 0,
             elapsed_is_nan: false,
             schedule: Schedule::of_environment(),
@@ -156,6 +159,17 @@ impl Driver {
     /// then; that is the best there is.
     pub(crate) fn lock() -> MutexGuard<'static, Driver> {
         DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Handle of a queue's context; 0 if there is no such queue.
+    pub(crate) fn context_of(&self, queue: u32) -> usize {
+        self.queues.get(queue).map_or(0, |queue| queue.context)
+    }
+
+    /// Number of the GPU of a queue's context.
+    pub(crate) fn gpu_of(&self, queue: u32) -> Answer<usize> {
+        let context = self.contexts.get(self.context_of(queue));
+        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
     }
 
     /// Takes memory of a GPU, if it has so much left.
@@ -249,17 +263,6 @@ impl Session {
         context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
     }
 
-    /// Handle of a queue's context; 0 if there is no such queue.
-    pub(crate) fn context_of(&self, queue: u32) -> usize {
-        self.queues.get(queue).map_or(0, |queue| queue.context)
-    }
-
-    /// Number of the GPU of a queue's context.
-    pub(crate) fn gpu_of(&self, queue: u32) -> Answer<usize> {
-        let context = self.contexts.get(self.context_of(queue));
-        context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
-    }
-
     /// An error if a context's work has failed.
     pub(crate) fn failure_in(&self, context: usize) -> Answer {
         let failed = self.contexts.get(context).and_then(|context| context.failed);
@@ -286,6 +289,7 @@ impl Session {
         known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(
             || {
                 let queue = self.queues.open(context, Kind::Blocking);
+                self.ledger.stream(queue, context, Kind::Blocking);
                 OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
                 queue
             },
@@ -297,7 +301,7 @@ impl Session {
         if self.add_to_capture(queue, &work)? {
             return Ok(());
         }
-        self.queues.push(queue, work, vec![]);
+        self.push(queue, work, vec![]);
         self.stray();
         Ok(())
     }
@@ -337,14 +341,14 @@ impl Session {
 
     fn run_first(&mut self, queue: u32) {
         let context = self.context_of(queue);
-        let Some(work) = self.queues.begin(queue) else { return };
+        let Some((ticket, work)) = self.queues.begin(queue) else { return };
         if let Work::Call(function) = work {
             self.host_writes += 1;
             call_host(function, queue);
             return; // the other thread ends it
         }
         if self.failure_in(context).is_ok()
-            && let Err(failure) = self.perform_whatever_happens(work)
+            && let Err(failure) = self.perform_whatever_happens(ticket, work)
         {
             report("while the stream worked", &failure.what);
             if let Some(context) = self.contexts.get_mut(context) {
@@ -355,8 +359,12 @@ impl Session {
     }
 
     /// A panic must not leave the queue as if its work went on: a thread that waits for it would wait forever.
-    fn perform_whatever_happens(&mut self, work: Work) -> Result<(), Failure> {
-        let done = catch_unwind(AssertUnwindSafe(|| self.perform(work)));
+    fn perform_whatever_happens(
+        &mut self,
+        ticket: Ticket,
+        work: Work,
+    ) -> Result<(), Failure> {
+        let done = catch_unwind(AssertUnwindSafe(|| self.perform(ticket, work)));
         done.unwrap_or_else(|_| {
             let what = "the emulator has panicked".to_owned();
             Err(Failure { code: CUDA_ERROR_UNKNOWN, what })

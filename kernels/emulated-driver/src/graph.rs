@@ -189,11 +189,11 @@ impl Session {
     pub(crate) fn record(&mut self, queue: u32) -> Answer<Recorded> {
         if let Some((number, capture)) = self.capture_of(queue) {
             let place = capture
-                .add(queue, Work::Nothing, vec![])
+                .add(queue, Work::Record, vec![])
                 .ok_or(CUDA_ERROR_UNKNOWN)?;
             return Ok(Recorded::Captured { capture: number, place });
         }
-        let ticket = self.queues.push(queue, Work::Nothing, vec![]);
+        let ticket = self.push(queue, Work::Record, vec![]);
         self.stray();
         Ok(Recorded::Queued(ticket))
     }
@@ -211,7 +211,7 @@ impl Session {
                         "the stream is capturing, and the event was recorded outside",
                     );
                 }
-                self.queues.push(queue, Work::Nothing, vec![ticket]);
+                self.push(queue, Work::Wait, vec![ticket]);
                 self.stray();
                 Ok(())
             }
@@ -269,10 +269,11 @@ impl Session {
         self.check_host_memory(graph)?;
         let context = self.queues.get(queue).map(|queue| queue.context);
         let context = context.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
-        let start = self.queues.push(queue, Work::Nothing, vec![]);
+        let start = self.push(queue, Work::Nothing, vec![]);
         let lanes: Vec<u32> = (0..graph.lanes)
             .map(|_| self.queues.open(context, Kind::NonBlocking))
             .collect();
+        lanes.iter().for_each(|lane| self.ledger.lane(*lane, queue));
         let mut tickets: BTreeMap<Place, Ticket> = BTreeMap::new();
         for (place, node) in &graph.nodes {
             let mut after: Vec<_> = node
@@ -282,12 +283,11 @@ impl Session {
                 .copied()
                 .collect();
             after.push(start);
-            let ticket =
-                self.queues.push(lanes[place.lane], node.work.clone(), after);
+            let ticket = self.push(lanes[place.lane], node.work.clone(), after);
             tickets.insert(*place, ticket);
         }
         let ends = lanes.iter().filter_map(|lane| self.queues.last(*lane)).collect();
-        self.queues.push(queue, Work::Nothing, ends);
+        self.push(queue, Work::Nothing, ends);
         for lane in lanes {
             self.queues.retire(lane);
         }

@@ -18,6 +18,7 @@
 //! | `graph` | captured work |
 //! | `watch` | memory that a program changed too early |
 //! | `counted` | what kernels did, for whoever asks |
+//! | `ledger` | what the program asked for, in which order, and which memory that touched |
 //! | `for_tests` | what makes another driver of it, which tests take for NVIDIA's |
 //!
 //! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2), and
@@ -35,6 +36,7 @@ mod gpu;
 mod graph;
 mod handles;
 mod host;
+mod ledger;
 mod memory;
 mod pool;
 mod queue;

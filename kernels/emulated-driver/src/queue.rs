@@ -194,11 +194,11 @@ impl Queues {
     }
 
     /// Takes the first piece of work out of a queue, to run it.
-    pub(crate) fn begin(&mut self, queue: u32) -> Option<Work> {
+    pub(crate) fn begin(&mut self, queue: u32) -> Option<(Ticket, Work)> {
         let found = self.all.get_mut(&queue)?;
         let item = found.waiting.pop_front()?;
         found.running = true;
-        Some(item.work)
+        Some((Ticket { queue, number: found.done + 1 }, item.work))
     }
 
     /// The work that was taken out of a queue has ended.

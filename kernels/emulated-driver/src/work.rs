@@ -11,6 +11,7 @@ use crate::driver::{Driver, report};
 use crate::for_tests;
 use crate::host;
 use crate::memory::Where;
+use crate::queue::Ticket;
 use crate::watch::Noted;
 
 /// Bytes that a copy with the host moves at once.
@@ -19,8 +20,12 @@ const PIECE: usize = 256 << 10;
 /// One piece of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// Nothing: a place in a queue for an event, or for a wait.
+    /// Nothing: a place in a queue.
     Nothing,
+    /// Nothing: an event is recorded here.
+    Record,
+    /// Nothing: the queue waits here for what an event stands for.
+    Wait,
     /// Bytes go from one address to another; either may be the host's.
     Copy { to: u64, from: u64, bytes: u64, noted: Option<Noted> },
     /// Bytes that were taken from pageable memory when the program called.
@@ -34,7 +39,7 @@ pub(crate) enum Work {
     /// Device memory comes into being.
     Make { address: u64, bytes: u64, name: String },
     /// Device memory goes.
-    Unmake { address: u64 },
+    Unmake { address: u64, bytes: u64, name: String },
 }
 
 /// A kernel and what it is launched with.
@@ -72,9 +77,13 @@ impl From<MemoryError> for Failure {
 
 impl Driver {
     /// Does a piece of work, but for a host function's, which is not the driver's to do.
-    pub(crate) fn perform(&mut self, work: Work) -> Result<(), Failure> {
+    pub(crate) fn perform(
+        &mut self,
+        ticket: Ticket,
+        work: Work,
+    ) -> Result<(), Failure> {
         match self.misdone(work) {
-            Work::Nothing | Work::Call(_) => Ok(()),
+            Work::Nothing | Work::Record | Work::Wait | Work::Call(_) => Ok(()),
             Work::Copy { to, from, bytes, noted } => {
                 if noted.is_some_and(|noted| noted.has_changed(self.host_writes)) {
                     let what =
@@ -91,8 +100,8 @@ impl Driver {
             Work::Make { address, bytes, name } => {
                 Ok(self.memory.make(address, bytes, &name)?)
             }
-            Work::Unmake { address } => Ok(self.memory.unmake(address)?),
-            Work::Launch(launch) => self.run(&launch),
+            Work::Unmake { address, .. } => Ok(self.memory.unmake(address)?),
+            Work::Launch(launch) => self.run(ticket, &launch),
         }
     }
 
@@ -142,18 +151,20 @@ impl Driver {
         !matches!(self.memory.locate(address, 1), Ok(Where::Host | Where::Pageable))
     }
 
-    fn run(&mut self, launch: &KernelLaunch) -> Result<(), Failure> {
+    fn run(&mut self, ticket: Ticket, launch: &KernelLaunch) -> Result<(), Failure> {
         let shape = Launch {
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
             arguments: &launch.arguments,
         };
+        let touched = self.ledger.is_kept();
         let content = &mut self.memory.content;
         let print_bytes = launch.print_bytes;
-        let options = Options { print_bytes, ..Options::default() };
+        let options = Options { print_bytes, touched, ..Options::default() };
         let ran =
             emulator::run(&launch.module, &launch.kernel, &shape, content, &options);
+        self.note_touched(ticket);
         match ran {
             Ok(counts) => {
                 // What a kernel prints is lost if nobody can read it, as on hardware.

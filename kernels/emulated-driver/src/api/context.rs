@@ -45,6 +45,7 @@ impl Session {
     fn end_context(&mut self, handle: usize) {
         let last = self.queues.last_of_all();
         self.finish(&last);
+        self.ledger.waited_for_all();
         for address in self.memory.of_context(handle) {
             let _ = self.free_now(address, |_| true); // it is held
         }
@@ -159,6 +160,7 @@ api! {
         }
         let last = session.queues.last_of_context(context);
         session.finish(&last);
+        session.ledger.waited_for_context(context);
         session.trim_pools();
         session.context()?; // which tells if the work has failed
     }

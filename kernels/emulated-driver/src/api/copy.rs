@@ -91,6 +91,13 @@ impl Session {
         self.enqueue(queue, work)?;
         if at_once && !capturing {
             self.synchronize(queue)?;
+            // The real call does not wait for copies between devices' memories.
+            let waits = [source, target]
+                .iter()
+                .any(|place| !matches!(place, Where::Device(_)));
+            if waits {
+                self.ledger.waited_for_queue(queue);
+            }
         }
         Ok(())
     }

@@ -82,17 +82,19 @@ api! {
     fn cuEventSynchronize(session, event: usize) {
         let ticket = session.ticket(event)?;
         session.finish(ticket.as_slice());
-        if ticket.is_some() {
+        if let Some(ticket) = ticket {
+            session.ledger.waited_for(ticket);
             session.trim_pools();
         }
         session.tell_failure_of(event)?;
     }
 
     fn cuEventQuery(session, event: usize) {
-        if let Some(ticket) = session.ticket(event)?
-            && !session.step_towards(ticket)
-        {
-            return Err(CUDA_ERROR_NOT_READY);
+        if let Some(ticket) = session.ticket(event)? {
+            if !session.step_towards(ticket) {
+                return Err(CUDA_ERROR_NOT_READY);
+            }
+            session.ledger.waited_for(ticket);
         }
         session.tell_failure_of(event)?;
     }

@@ -51,7 +51,7 @@ impl Session {
         let make = Work::Make { address, bytes, name: name.clone() };
         self.memory
             .hold(address, Holding { bytes, kind, gpu, context, name, host: None });
-        self.queues.push(queue, make, after);
+        self.push(queue, make, after);
         self.stray();
         Ok(address)
     }
@@ -99,7 +99,8 @@ impl Session {
         let right = |kind| matches!(kind, Kind::Pool(_) | Kind::Device);
         let holding = self.memory.let_go(address, call, right);
         let holding = self.accept(CUDA_ERROR_INVALID_VALUE, holding)?;
-        let freed = self.queues.push(queue, Work::Unmake { address }, vec![]);
+        let (bytes, name) = (holding.bytes, holding.name.clone());
+        let freed = self.push(queue, Work::Unmake { address, bytes, name }, vec![]);
         self.give_back(address, &holding, freed);
         self.stray();
         Ok(())
@@ -258,6 +259,7 @@ api! {
         // Blocks in use stay valid until they are freed.
         let last = session.queues.last_of_all();
         session.finish(&last);
+        session.ledger.waited_for_all();
         session.pool(pool)?.settings.release_threshold = 0;
         session.trim_pool(pool, 0);
         if session.pool(pool)?.used_bytes() == 0 {

@@ -22,6 +22,7 @@ impl Session {
         let kind =
             if flags == NON_BLOCKING { Kind::NonBlocking } else { Kind::Blocking };
         let queue = self.queues.open(context, kind);
+        self.ledger.stream(queue, context, kind);
         Ok(self.streams.insert(queue))
     }
 }
@@ -51,6 +52,7 @@ api! {
         let queue = session.queue(stream)?;
         session.forbid_capture(queue)?;
         session.synchronize(queue)?;
+        session.ledger.waited_for_queue(queue);
     }
 
     fn cuStreamWaitEvent(session, stream: usize, event: usize, flags: c_uint) {

@@ -86,21 +86,23 @@ pub(crate) fn code<T>(answer: Result<T, DriverError>) -> sys::CUresult {
     }
 }
 
-/// What kernels did since the last question, by name.
-pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
+/// What a function of the emulated driver's tells.
+pub(crate) fn told(function: &str) -> String {
     type Ask = unsafe extern "C" fn(*mut u8, usize) -> usize;
     // SAFETY: the function is the emulated driver's, with this signature.
     let text = unsafe {
-        let ask = sys::culib().get::<Ask>(b"workbookEmulatorCounts").unwrap();
+        let ask = sys::culib().get::<Ask>(function.as_bytes()).unwrap();
         let mut text = vec![0; ask(std::ptr::null_mut(), 0)];
         ask(text.as_mut_ptr(), text.len());
         text
     };
-    let text = String::from_utf8(text).unwrap();
-    let totals = text
-        .trim_end_matches('\0')
-        .lines()
-        .take_while(|l| !l.starts_with("kernel "));
+    String::from_utf8(text).unwrap().trim_end_matches('\0').to_owned()
+}
+
+/// What kernels did since the last question, by name.
+pub(crate) fn counts() -> std::collections::BTreeMap<String, u64> {
+    let text = told("workbookEmulatorCounts");
+    let totals = text.lines().take_while(|l| !l.starts_with("kernel "));
     totals
         .map(|line| line.split_once(' ').unwrap())
         .map(|(name, number)| (name.to_owned(), number.parse().unwrap()))
