@@ -13,6 +13,7 @@ use lab::gpu::{self, Gpus};
 use lab::layout::{self, beside, wrap};
 use lab::lessons::{self, Lesson};
 use lab::options::{CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
+use lab::workspace;
 use record::{EMULATED, Results};
 use report::this_machine::skipped;
 
@@ -214,11 +215,11 @@ fn left(elapsed: Duration, weights: &[f64], done: usize) -> String {
     }
 }
 
-/// Builds the experiments' programs, with cargo's own progress display.
+/// Builds the experiments' programs beside this one, with cargo's own progress display.
 fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(root).args(["build", "--release"]);
+    command.current_dir(root).args(["build", "--profile", workspace::profile()]);
     for experiment in experiments {
         command.args(["--package", &experiment.name]);
     }

@@ -66,6 +66,12 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     chosen.into_iter().flatten().any(|folder| path.starts_with(folder))
 }
 
+/// The profile that this program was compiled with, as cargo calls it: what it compiles is
+/// compiled with the same, and lies beside it.
+pub fn profile() -> &'static str {
+    if cfg!(debug_assertions) { "dev" } else { "release" }
+}
+
 /// The folder of records: `results` of the workbook, or of the current folder.
 pub fn results() -> PathBuf {
     root().unwrap_or_default().join("results")
