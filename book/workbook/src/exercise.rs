@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use exercise::check::HINTS;
-use exercise::kernel::Judge;
-use exercise::{Exercise, Progress, catalogue};
+use exercise::{Exercise, Judge, Progress, catalogue};
 use record::file::visible_lines;
 
 use crate::terminal::say;
@@ -57,7 +56,7 @@ const UNSOLVED: u8 = 1;
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let all = catalogue::all(root)?;
     if arguments.verify {
-        return verify(&all, arguments.name.as_deref());
+        return verify(root, &all, arguments.name.as_deref());
     }
     let progress = Progress::read(root)?;
     let name = match arguments.name.as_deref() {
@@ -85,11 +84,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         learner.solution()?;
     } else {
         learner.begin()?;
-        let judge = Judge::new(exercise)?;
+        let judge = Judge::new(exercise, root)?;
         if arguments.watch {
-            return learner.watch(judge);
+            return learner.watch(&judge);
         }
-        if !learner.check(judge)? {
+        if !learner.check(&judge)? {
             return Ok(ExitCode::from(UNSOLVED));
         }
     }
@@ -97,14 +96,14 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Checks the checks.
-fn verify(all: &[Exercise], name: Option<&str>) -> Result<ExitCode> {
+fn verify(root: &Path, all: &[Exercise], name: Option<&str>) -> Result<ExitCode> {
     let chosen: Vec<_> = match name {
         Some(name) => vec![find(all, name)?],
         None => all.iter().collect(),
     };
     let mut code = ExitCode::SUCCESS;
     for exercise in chosen {
-        let problems = exercise::verify::verify(exercise)
+        let problems = exercise::verify::verify(exercise, root)
             .with_context(|| exercise.name.clone())?;
         say!(
             "{}: {}",
@@ -168,15 +167,21 @@ impl Learner<'_> {
 
     fn copy_start(&self) -> Result<()> {
         let path = self.path();
-        std::fs::write(&path, self.exercise.start()?)
-            .with_context(|| path.display().to_string())
+        let start = self.exercise.file("start");
+        std::fs::copy(&start, &path).with_context(|| start.display().to_string())?;
+        Ok(())
     }
 
     fn reset(&self) -> Result<()> {
         let path = self.path();
         if path.exists() {
             let kept = (1..)
-                .map(|number| path.with_extension(format!("{number}.cu")))
+                .map(|number| {
+                    path.with_extension(format!(
+                        "{number}.{}",
+                        self.exercise.extension()
+                    ))
+                })
                 .find(|kept| !kept.exists())
                 .context("there is always a further number")?;
             std::fs::rename(&path, &kept)
@@ -209,20 +214,17 @@ impl Learner<'_> {
             );
         }
         done.shown_before |= !done.passed;
-        say!("{}", self.exercise.solution()?.trim_end());
+        let path = self.exercise.file("solution");
+        let solution = std::fs::read_to_string(&path);
+        let solution = solution.with_context(|| path.display().to_string())?;
+        say!("{}", solution.trim_end());
         self.write()
     }
 
     /// Checks once: whether all is as demanded.
-    fn check(&mut self, mut judge: Judge<'_>) -> Result<bool> {
-        self.check_with(&mut judge)
-    }
-
-    fn check_with(&mut self, judge: &mut Judge<'_>) -> Result<bool> {
+    fn check(&mut self, judge: &Judge<'_>) -> Result<bool> {
         let file = self.file();
-        let source =
-            std::fs::read_to_string(self.path()).with_context(|| file.clone())?;
-        let outcome = judge.check(&file, &source)?;
+        let outcome = judge.check(&file, &self.path())?;
         let solved = outcome.is_solved();
         let done = self.progress.of_mut(&self.exercise.name);
         done.checks += 1;
@@ -237,7 +239,7 @@ impl Learner<'_> {
     }
 
     /// Checks at once, and whenever the file has changed.
-    fn watch(&mut self, mut judge: Judge<'_>) -> Result<ExitCode> {
+    fn watch(&mut self, judge: &Judge<'_>) -> Result<ExitCode> {
         let mut seen = None;
         loop {
             let now = std::fs::metadata(self.path()).and_then(|m| m.modified()).ok();
@@ -246,7 +248,7 @@ impl Learner<'_> {
                     say!("\n{}", show::rule());
                 }
                 seen = now;
-                if self.check_with(&mut judge)? {
+                if self.check(judge)? {
                     return Ok(ExitCode::SUCCESS);
                 }
                 say!("waiting for {} to change (Ctrl-C ends)", self.file());

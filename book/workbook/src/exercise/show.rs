@@ -55,6 +55,9 @@ pub(super) fn outcome(file: &str, outcome: &Outcome) {
             layout::beside(&names.join(", "), widest + 2)
         );
     }
+    if !outcome.timeline.is_empty() {
+        say!("\n{}\n", visible_lines(outcome.timeline.trim_end()));
+    }
     if !outcome.printed.is_empty() {
         say!("{DIM}printed{DIM:#}\n{}", visible_lines(outcome.printed.trim_end()));
     }
@@ -82,8 +85,11 @@ fn show(file: &str, row: &Row, widest: usize) {
         }
         place => (paragraphs(&text, before), place),
     };
-    let shown = format!("{name:<widest$}  {style}{state:<STATE$}{style:#}{text}");
-    say!("{}", shown.trim_end());
+    let state = match text.is_empty() {
+        true => format!("{style}{state}{style:#}"),
+        false => format!("{style}{state:<STATE$}{style:#}"),
+    };
+    say!("{name:<widest$}  {state}{text}");
     if let Some(place) = place {
         say!("{:before$}{DIM}{place}{DIM:#}", "");
     }
@@ -91,8 +97,12 @@ fn show(file: &str, row: &Row, widest: usize) {
 
 /// Each line in as many as it needs, all below each other.
 fn paragraphs(text: &str, before: usize) -> String {
-    let lines = text.lines().map(|line| layout::beside(line, before));
-    lines.collect::<Vec<_>>().join(&format!("\n{:before$}", ""))
+    let room = layout::width().saturating_sub(before);
+    let line = |line: &str| match line.chars().count() <= room {
+        true => line.to_owned(), // with the spaces that a compiler puts in front
+        false => layout::beside(line, before),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join(&format!("\n{:before$}", ""))
 }
 
 /// What to do after a check that found something.

@@ -1,6 +1,6 @@
 //! The exercises, in the order of the book.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -21,45 +21,50 @@ pub struct Exercise {
     pub title: String,
     /// The rest of its text, in Markdown.
     pub text: String,
+    /// What the learner writes.
+    pub language: Language,
     /// What a solution has to do.
     pub check: Check,
 }
 
-/// What a learner's file, a start, a solution and a mistake have for an extension.
-pub const EXTENSION: &str = "cu";
+/// What the learner writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A kernel, in CUDA C.
+    Kernel,
+    /// Code of the host, in Rust.
+    Host,
+}
 
 impl Exercise {
-    /// What the learner begins with.
-    pub fn start(&self) -> Result<String> {
-        self.read("start")
+    /// One of its files, such as `start`, `solution` and `wrong/edges`.
+    pub fn file(&self, stem: &str) -> PathBuf {
+        self.folder.join(format!("{stem}.{}", self.extension()))
     }
 
-    /// A solution that passes.
-    pub fn solution(&self) -> Result<String> {
-        self.read("solution")
-    }
-
-    /// The mistakes in `wrong/`, by their names.
-    pub fn mistakes(&self) -> Result<BTreeMap<String, String>> {
+    /// The names of the mistakes in `wrong/`.
+    pub fn mistakes(&self) -> Result<Vec<String>> {
         let folder = self.folder.join("wrong");
         if !folder.is_dir() {
-            return Ok(BTreeMap::new());
+            return Ok(vec![]);
         }
-        let names = files(&folder)?.into_iter().filter_map(|file| {
-            Some(file.strip_suffix(&format!(".{EXTENSION}"))?.to_owned())
-        });
-        names
-            .map(|name| Ok((name.clone(), self.read(&format!("wrong/{name}"))?)))
-            .collect()
+        let ending = format!(".{}", self.extension());
+        let names = files(&folder)?;
+        let names = names.iter().filter_map(|file| file.strip_suffix(&ending));
+        Ok(names.map(str::to_owned).collect())
     }
 
     /// The file that the learner edits, relative to the workbook's folder.
     pub fn mine(&self) -> PathBuf {
-        Path::new("my").join(format!("{}.{EXTENSION}", self.name))
+        Path::new("my").join(format!("{}.{}", self.name, self.extension()))
     }
 
-    pub(crate) fn read(&self, stem: &str) -> Result<String> {
-        read(&self.folder.join(format!("{stem}.{EXTENSION}")))
+    /// Of the learner's file, and of a start, a solution and a mistake.
+    pub fn extension(&self) -> &'static str {
+        match self.language {
+            Language::Kernel => "cu",
+            Language::Host => "rs",
+        }
     }
 
     fn load(lesson: &Lesson, folder: PathBuf, name: String) -> Result<Exercise> {
@@ -74,14 +79,24 @@ impl Exercise {
         };
         let (title, text) = (title.trim().to_owned(), text.trim().to_owned());
         let lesson = lesson.clone();
-        let exercise = Exercise { name, lesson, folder, title, text, check };
+        let language = match folder.join("start.rs").is_file() {
+            true => Language::Host,
+            false => Language::Kernel,
+        };
+        ensure!(
+            language == Language::Host || !check.shapes.is_empty(),
+            "{}: there is no shape",
+            folder.join("check.toml").display()
+        );
+        let exercise =
+            Exercise { name, lesson, folder, title, text, language, check };
         exercise.compare_mistakes()?;
         Ok(exercise)
     }
 
     /// Each mistake has its reason in `check.toml`, and each reason its file.
     fn compare_mistakes(&self) -> Result<()> {
-        let mut files: BTreeSet<_> = self.mistakes()?.into_keys().collect();
+        let mut files: BTreeSet<_> = self.mistakes()?.into_iter().collect();
         files.insert("start".to_owned());
         let reasons: BTreeSet<_> = self.check.fails.keys().cloned().collect();
         let different: Vec<_> = files.symmetric_difference(&reasons).collect();

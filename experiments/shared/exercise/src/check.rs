@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use report::expression::{self, Operand};
 use serde::Deserialize;
 
@@ -22,19 +22,76 @@ pub struct Check {
     /// Compute capability to compile for, if it needs more than the oldest.
     #[serde(default = "oldest")]
     pub compute: String,
-    /// Memory that the kernels work on, by name.
+    /// How host code is tried; only for that.
+    #[serde(default)]
+    pub host: Host,
+    /// Memory that the kernels work on, by name. This and what follows is only for kernels.
+    #[serde(default)]
     pub buffers: BTreeMap<String, Buffer>,
     /// What is launched, in this order.
+    #[serde(default)]
     pub launches: Vec<Launch>,
     /// Launches that compute what results have to be.
+    #[serde(default)]
     pub expected: Vec<Expected>,
     /// Sizes to try, each a number for each name; the last one is the one that is counted.
+    #[serde(default)]
     pub shapes: Vec<BTreeMap<String, u64>>,
     /// What the counts have to be.
     #[serde(default)]
     pub demands: Vec<Demand>,
     /// Why the start and each mistake in `wrong/` fail: `ROW: what its text contains`.
     pub fails: BTreeMap<String, String>,
+}
+
+/// How host code is tried.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// Numbers of GPUs to try it on; the last one is the one that is counted.
+    pub gpus: Vec<u32>,
+    /// Further schedules to try: streams overtake each other wherever nothing orders them.
+    pub schedules: u32,
+    /// What the model of time is told, besides [`Costs`] of a usual machine.
+    pub costs: Costs,
+}
+
+/// Declared costs of operations, in bytes per microsecond and in microseconds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Costs {
+    /// Bytes per microsecond from the host to a GPU.
+    pub upload: f64,
+    /// Bytes per microsecond from a GPU to the host.
+    pub download: f64,
+    /// Bytes per microsecond from one GPU to another.
+    pub peer: f64,
+    /// Bytes per microsecond of a GPU's memory.
+    pub memory: f64,
+    /// Microseconds of a launch, besides what the kernel moves.
+    pub launch: f64,
+    /// Microseconds of a kernel, whatever it moves, by its name.
+    pub kernels: BTreeMap<String, f64>,
+}
+
+impl Default for Host {
+    fn default() -> Host {
+        Host { gpus: vec![1], schedules: 8, costs: Costs::default() }
+    }
+}
+
+impl Default for Costs {
+    /// Of a GPU with PCI Express 5.0 and NVLink, in round numbers.
+    fn default() -> Costs {
+        Costs {
+            upload: 50e3,
+            download: 50e3,
+            peer: 300e3,
+            memory: 4e6,
+            launch: 2.0,
+            kernels: BTreeMap::new(),
+        }
+    }
 }
 
 /// Memory of the device.
@@ -139,7 +196,7 @@ pub struct Demand {
 #[serde(untagged)]
 pub enum Expression {
     /// A number as it is.
-    Number(u64),
+    Number(f64),
     /// See [`expression::evaluate`].
     Text(String),
 }
@@ -157,7 +214,6 @@ impl Check {
     pub fn parse(text: &str) -> Result<Check> {
         let check: Check = toml::from_str(text)?;
         ensure!(check.hints.len() == HINTS, "there are not {HINTS} hints");
-        ensure!(!check.shapes.is_empty(), "there is no shape");
         for (name, buffer) in &check.buffers {
             let computed = check.expected.iter().any(|e| e.result == *name);
             ensure!(
@@ -174,11 +230,58 @@ impl Check {
     }
 }
 
+impl Demand {
+    /// Whether it is met, and what to say of it; `of` gives the value of a name.
+    pub(crate) fn judge(
+        &self,
+        of: impl Fn(&str) -> Option<f64>,
+    ) -> Result<(bool, String)> {
+        let value = |expression: &Expression| {
+            let value = expression.value(&of);
+            value.with_context(|| format!("demand {}", self.name))
+        };
+        let found = value(&self.value)?;
+        let (is_met, words, bound) = match self {
+            Demand { at_most: Some(most), .. } => {
+                let most = value(most)?;
+                (found <= most, "at most", most)
+            }
+            Demand { at_least: Some(least), .. } => {
+                let least = value(least)?;
+                (found >= least, "at least", least)
+            }
+            Demand { exactly: Some(exact), .. } => {
+                let exact = value(exact)?;
+                (found == exact, "exactly", exact)
+            }
+            _ => bail!("demand {} has no bound", self.name),
+        };
+        let (found, unit, bound) = (short(found), &self.unit, short(bound));
+        Ok((is_met, format!("{found} {unit}, {words} {bound}")))
+    }
+}
+
+/// A count with its thousands apart, anything else with two decimals.
+fn short(value: f64) -> String {
+    if value.fract() != 0.0 {
+        return format!("{value:.2}");
+    }
+    let digits = format!("{value}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 impl Expression {
     /// Its value, where `of` gives that of a name.
     pub fn value(&self, of: impl Fn(&str) -> Option<f64>) -> Result<f64> {
         let text = match self {
-            Expression::Number(number) => return Ok(*number as f64),
+            Expression::Number(number) => return Ok(*number),
             Expression::Text(text) => text,
         };
         let value = expression::evaluate(text, true, |operand| match operand {
@@ -188,6 +291,17 @@ impl Expression {
             Operand::Query(_) => Err(format!("`{text}`: there are no queries here")),
         });
         value.map_err(|e| anyhow!(e))
+    }
+
+    /// Whether it is computed from what has this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        match self {
+            Expression::Number(_) => false,
+            Expression::Text(text) => {
+                text.split(|c| !is_word(c)).any(|word| word == name)
+            }
+        }
     }
 
     /// Its value as a count, over the names of a shape.

@@ -118,6 +118,9 @@ impl Placed<'_> {
         memory: &Memory,
     ) -> Result<Option<String>> {
         let element = self.buffer.element;
+        if found.is_empty() {
+            return Ok(None);
+        }
         let unwritten =
             memory.first_unwritten(self.address, found.len() as u64)?.map(
                 |address| ((address - self.address) / self.element_bytes()) as usize,

@@ -15,10 +15,10 @@ use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
 
 /// Rows that every check has, before those of its demands.
-const RESULT: &str = "result";
+pub(crate) const RESULT: &str = "result";
 const RACES: &str = "races";
 /// The row of a source that is no CUDA C.
-const COMPILES: &str = "compiles";
+pub(crate) const COMPILES: &str = "compiles";
 
 /// Memory of the emulated GPU.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -65,15 +65,17 @@ impl<'e> Judge<'e> {
     pub fn new(exercise: &'e Exercise) -> Result<Judge<'e>> {
         kernel::nvrtc_version()?;
         let compute = &exercise.check.compute;
-        let file = exercise.folder.join("expected.cu").display().to_string();
-        let ptx = kernel::compile_file(&file, &exercise.read("expected")?, compute)?;
+        let path = exercise.file("expected");
+        let file = path.display().to_string();
+        let source = std::fs::read_to_string(&path).with_context(|| file.clone())?;
+        let ptx = kernel::compile_file(&file, &source, compute)?;
         let expected = Module::parse(&ptx).context(file)?;
         Ok(Judge { exercise, expected })
     }
 
     /// What is right and wrong with `source`, of which messages speak as of `file`. An error if
     /// the check itself is wrong.
-    pub fn check(&mut self, file: &str, source: &str) -> Result<Outcome> {
+    pub fn check(&self, file: &str, source: &str) -> Result<Outcome> {
         let check = &self.exercise.check;
         let mut outcome = Outcome::default();
         let module = match kernel::compile_file(file, source, &check.compute) {
@@ -162,7 +164,7 @@ impl<'e> Judge<'e> {
     }
 
     /// Memory that holds what the results have to be.
-    fn expect(&mut self, shape: &Shape) -> Result<(Memory, Buffers<'e>)> {
+    fn expect(&self, shape: &Shape) -> Result<(Memory, Buffers<'e>)> {
         let check = &self.exercise.check;
         let mut memory = Memory::new(MEMORY_BYTES);
         let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
@@ -171,10 +173,11 @@ impl<'e> Judge<'e> {
             if elements == 0 {
                 continue;
             }
+            let blocks = elements.div_ceil(EXPECTED_BLOCK);
             let launch = Launch {
                 kernel: kernel.clone(),
-                grid: vec![Expression::Number(elements.div_ceil(EXPECTED_BLOCK))],
-                block: vec![Expression::Number(EXPECTED_BLOCK)],
+                grid: vec![Expression::Number(blocks as f64)],
+                block: vec![Expression::Number(EXPECTED_BLOCK as f64)],
                 shared_bytes: None,
                 arguments: arguments.clone(),
             };
@@ -321,33 +324,19 @@ fn judge(
     for counts in &ran.counts {
         total += counts.total();
     }
-    let size = |name: &str| Some(*shape.get(name)? as f64);
-    let value = demand.value.value(|name| match name {
-        "shared_bytes" => Some(ran.shared_bytes as f64),
-        "launches" => Some(ran.counts.len() as f64),
-        _ => size(name).or_else(|| Some(count(&total, name)?.0 as f64)),
-    });
-    let value = value.with_context(|| format!("demand {}", demand.name))?;
-    let (is_met, words, bound) = match demand {
-        Demand { at_most: Some(most), .. } => {
-            let most = most.value(size)?;
-            (value <= most, "at most", most)
-        }
-        Demand { at_least: Some(least), .. } => {
-            let least = least.value(size)?;
-            (value >= least, "at least", least)
-        }
-        Demand { exactly: Some(exact), .. } => {
-            let exact = exact.value(size)?;
-            (value == exact, "exactly", exact)
-        }
-        _ => bail!("demand {} has no bound", demand.name),
+    let of = |name: &str| match (name, shape.get(name)) {
+        (_, Some(size)) => Some(*size as f64),
+        ("shared_bytes", _) => Some(ran.shared_bytes as f64),
+        ("launches", _) => Some(ran.counts.len() as f64),
+        _ => Some(count(&total, name)?.0 as f64),
     };
-    let (unit, name) = (&demand.unit, &demand.name);
-    let text = format!("{} {unit}, {words} {}", short(value), short(bound));
+    let (is_met, text) = demand.judge(of)?;
     match is_met {
-        true => outcome.row(name, State::Good, text),
-        false => outcome.bad(name, text, worst_line(&demand.value, ran, source)),
+        true => outcome.row(&demand.name, State::Good, text),
+        false => {
+            let line = worst_line(&demand.value, ran, source);
+            outcome.bad(&demand.name, text, line);
+        }
     }
     Ok(())
 }
@@ -410,14 +399,6 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
         _ => return None,
     };
     Some((number, 0))
-}
-
-/// A count as it is, anything else with two decimals.
-fn short(value: f64) -> String {
-    match value.fract() == 0.0 {
-        true => format!("{value}"),
-        false => format!("{value:.2}"),
-    }
 }
 
 /// The line of the first error of a compiler that writes `FILE(LINE): error`.

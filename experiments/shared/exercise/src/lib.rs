@@ -6,16 +6,19 @@
 //! |---|---|
 //! | `exercise.md` | the task, in one screen; its lesson's page includes it |
 //! | `check.toml` | what a solution has to do, and three hints ([`Check`]) |
-//! | `start.cu` | what the learner begins with |
-//! | `expected.cu` | what the result has to be, one thread for each element |
-//! | `solution.cu` | one that passes |
-//! | `wrong/*.cu` | mistakes that people make; `check.toml` says why each fails |
+//! | `start.cu` or `start.rs` | what the learner begins with: a kernel, or code of the host |
+//! | `expected.cu` | of a kernel: what the result has to be, one thread for each element |
+//! | `check.rs` | of host code: calls it and compares the results, see the crate `trial` |
+//! | `solution.*` | one that passes |
+//! | `wrong/*` | mistakes that people make; `check.toml` says why each fails |
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | [`catalogue`] | the exercises, in the order of the book |
 //! | [`mod@check`] | `check.toml` |
+//! | [`judge`] | a solution is judged, by one of the next two |
 //! | [`kernel`] | a kernel is compiled, run on the emulated GPU, and judged |
+//! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
 //! | [`data`] | the buffers that it works on |
 //! | [`outcome`] | what is said of it, row by row |
 //! | [`progress`] | what the learner has done so far |
@@ -24,6 +27,8 @@
 pub mod catalogue;
 pub mod check;
 pub mod data;
+pub mod host;
+pub mod judge;
 pub mod kernel;
 pub mod outcome;
 pub mod progress;
@@ -31,5 +36,6 @@ pub mod verify;
 
 pub use catalogue::Exercise;
 pub use check::Check;
+pub use judge::Judge;
 pub use outcome::{Outcome, Row, State};
 pub use progress::Progress;

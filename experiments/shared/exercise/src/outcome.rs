@@ -7,8 +7,10 @@ use std::fmt;
 pub struct Outcome {
     /// In the order in which they are shown.
     pub rows: Vec<Row>,
-    /// What the kernel printed.
+    /// What the learner's code printed.
     pub printed: String,
+    /// When each operation would run, as a picture in text; empty where no demand asks for it.
+    pub timeline: String,
 }
 
 /// One thing that was looked at.

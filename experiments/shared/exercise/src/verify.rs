@@ -1,27 +1,34 @@
 //! The checks are checked, too: every start and every mistake fails for its declared reason,
 //! and every solution passes.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use crate::catalogue::Exercise;
-use crate::kernel::Judge;
+use crate::judge::Judge;
 use crate::outcome::Outcome;
 
 /// What of an exercise is not as it declares: nothing, if all is well.
-pub fn verify(exercise: &Exercise) -> Result<Vec<String>> {
-    let mut judge = Judge::new(exercise)?;
+pub fn verify(exercise: &Exercise, root: &Path) -> Result<Vec<String>> {
+    let judge = Judge::new(exercise, root)?;
+    let check = |stem: &str| {
+        let path = exercise.file(stem);
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        judge.check(&file, &path)
+    };
     let mut problems = vec![];
-    let mut sources = exercise.mistakes()?;
-    sources.insert("start".to_owned(), exercise.start()?);
-    for (name, source) in sources {
-        let outcome = judge.check(&format!("{name}.cu"), &source)?;
-        let reason = &exercise.check.fails[&name];
-        let found = said(&outcome);
+    for (name, reason) in &exercise.check.fails {
+        let outcome = match name.as_str() {
+            "start" => check(name)?,
+            _ => check(&format!("wrong/{name}"))?,
+        };
         if !is_reason(reason, &outcome) {
+            let found = said(&outcome);
             problems.push(format!("{name} has to fail with `{reason}`: {found}"));
         }
     }
-    let outcome = judge.check("solution.cu", &exercise.solution()?)?;
+    let outcome = check("solution")?;
     if !outcome.is_solved() {
         problems.push(format!("solution: {}", said(&outcome)));
     }

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 
 use cudarc::driver::sys;
@@ -54,6 +55,9 @@ fn is_asked_for() -> bool {
 pub struct Emulator {
     tell_counts: Tell,
     tell_explanations: Tell,
+    start_ledger: unsafe extern "C" fn(),
+    tell_ledger: Tell,
+    name: unsafe extern "C" fn(u64, *const c_char),
 }
 
 /// A function that writes as much text as it is told there is room for, if that is enough,
@@ -81,6 +85,9 @@ impl Emulator {
                 tell_explanations: *driver
                     .get(b"workbookEmulatorExplanations")
                     .ok()?,
+                start_ledger: *driver.get(b"workbookEmulatorLedgerStart").ok()?,
+                tell_ledger: *driver.get(b"workbookEmulatorLedger").ok()?,
+                name: *driver.get(b"workbookEmulatorName").ok()?,
             };
             (emulator.tell_explanations)(std::ptr::null_mut(), 0);
             Some(emulator)
@@ -90,6 +97,24 @@ impl Emulator {
     /// What kernels did since the last call.
     pub fn counts(&self) -> Counted {
         Counted::parse(&told(self.tell_counts))
+    }
+
+    /// From now on the driver keeps a new ledger of what it is asked for.
+    pub fn start_ledger(&self) {
+        // SAFETY: it sets something in that driver.
+        unsafe { (self.start_ledger)() }
+    }
+
+    /// The ledger so far, in the form that the crate `ledger` reads.
+    pub fn ledger(&self) -> String {
+        told(self.tell_ledger)
+    }
+
+    /// Calls the memory from an address on by a name, in the ledger.
+    pub fn name(&self, address: u64, name: &str) {
+        let Ok(name) = CString::new(name) else { return };
+        // SAFETY: a text that ends with a NUL, which the driver copies.
+        unsafe { (self.name)(address, name.as_ptr()) }
     }
 
     /// Why calls were answered with errors since the last call, a line each.

@@ -1,0 +1,355 @@
+//! Host code is compiled, run on emulated GPUs, and judged by the ledger of what it did.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use ledger::{Engine, Ledger, Schedule};
+
+use crate::catalogue::Exercise;
+use crate::check::Costs;
+use crate::kernel::{COMPILES, RESULT};
+use crate::outcome::{Line, Outcome, State};
+
+/// The row of operations that nothing orders.
+const ORDER: &str = "order";
+
+/// How long a trial may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Characters of a line of the picture.
+const WIDTH: usize = 90;
+
+/// Numbers that a demand may name, besides the sizes that `check.rs` tells and `calls.NAME`, how
+/// often the driver's function was called. Times are in microseconds, of the model.
+pub const COUNTS: [&str; 16] = [
+    "launches",
+    "uploads",
+    "upload_bytes",
+    "downloads",
+    "download_bytes",
+    "device_copies",
+    "device_copy_bytes",
+    "peer_copies",
+    "peer_copy_bytes",
+    "fills",
+    "allocations",
+    "makespan",
+    "upload_time",
+    "download_time",
+    "kernel_time",
+    "peer_time",
+];
+
+/// Judges solutions of one exercise.
+pub struct Judge<'e> {
+    exercise: &'e Exercise,
+    /// The workbook's folder.
+    root: PathBuf,
+    /// What the learner's code reports to.
+    report: PathBuf,
+}
+
+/// What a trial told.
+#[derive(Default)]
+struct Report {
+    /// Titles of what was tried.
+    runs: Vec<String>,
+    /// The first thing that is wrong.
+    wrong: Option<String>,
+    sizes: BTreeMap<String, f64>,
+    ledger: String,
+    printed: String,
+}
+
+impl<'e> Judge<'e> {
+    /// For the workbook in `root`.
+    pub fn new(exercise: &'e Exercise, root: &Path) -> Judge<'e> {
+        let report = format!("workbook-trial-{}", std::process::id());
+        let report = std::env::temp_dir().join(report);
+        Judge { exercise, root: root.to_owned(), report }
+    }
+
+    /// What is right and wrong with the source in `path`, of which messages speak as of `file`.
+    pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
+        let program = match self.compile(path)? {
+            Ok(program) => program,
+            Err(text) => {
+                let text = text.replace(&*path.to_string_lossy(), file);
+                outcome.bad(COMPILES, text, None);
+                self.leave_open(&mut outcome, &[RESULT, ORDER]);
+                return Ok(outcome);
+            }
+        };
+        let source =
+            std::fs::read_to_string(path).with_context(|| file.to_owned())?;
+        let host = &self.exercise.check.host;
+        let mut last = Report::default();
+        for gpus in &host.gpus {
+            for schedule in 0..=host.schedules {
+                let report = self.run(&program, *gpus, schedule)?;
+                if let Some(wrong) = &report.wrong {
+                    let wrong = wrong.replace(&*path.to_string_lossy(), file);
+                    self.fail(
+                        &mut outcome,
+                        file,
+                        &source,
+                        &report,
+                        &wrong,
+                        schedule,
+                    )?;
+                    return Ok(outcome);
+                }
+                // What is counted is what happens when nothing overtakes.
+                if schedule == 0 {
+                    last = report;
+                }
+            }
+        }
+        let mut tried = last.runs.join(", ");
+        if host.schedules > 0 {
+            tried += &format!("; the same under {} more schedules", host.schedules);
+        }
+        outcome.row(RESULT, State::Good, tried);
+        outcome.printed.clone_from(&last.printed);
+        let ledger: Ledger = last.ledger.parse()?;
+        match ledger::unordered(&ledger).first() {
+            Some(conflict) => outcome.bad(ORDER, conflict.to_string(), None),
+            None => outcome.row(ORDER, State::Good, ""),
+        }
+        self.judge(&mut outcome, &ledger, &last)?;
+        Ok(outcome)
+    }
+
+    /// Compiles the learner's code with the check. The inner error is the compiler's.
+    fn compile(&self, path: &Path) -> Result<Result<PathBuf, String>> {
+        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--package", "trial", "--bin", "trial"])
+            .args(["--profile", lab::workspace::profile()])
+            .args(["--message-format", "json-render-diagnostics"])
+            .env("TRIAL_MINE", path)
+            .env("TRIAL_CHECK", self.exercise.folder.join("check.rs"))
+            .current_dir(&self.root)
+            .output()
+            .context("host code is compiled by cargo")?;
+        let said = String::from_utf8_lossy(&built.stderr);
+        if !built.status.success() {
+            let is_noise =
+                |line: &&str| line.starts_with("error: could not compile `trial`");
+            let lines: Vec<_> =
+                said.lines().filter(|line| !is_noise(line)).collect();
+            return Ok(Err(lines.join("\n").trim().to_owned()));
+        }
+        let messages = String::from_utf8_lossy(&built.stdout);
+        let program = messages.lines().find_map(|line| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            Some(PathBuf::from(message.get("executable")?.as_str()?))
+        });
+        Ok(Ok(program.context("cargo names the program that it made")?))
+    }
+
+    fn run(&self, program: &Path, gpus: u32, schedule: u32) -> Result<Report> {
+        let mut command = Command::new(program);
+        command
+            .arg(lab::emulator::OPTION)
+            .arg(&self.report)
+            .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
+            .env_remove("WORKBOOK_EMULATED_SCHEDULE")
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if schedule > 0 {
+            command.env("WORKBOOK_EMULATED_SCHEDULE", schedule.to_string());
+        }
+        let (ended, out, err) = finish(command.spawn()?)?;
+        let told = std::fs::read_to_string(&self.report).unwrap_or_default();
+        let _ = std::fs::remove_file(&self.report); // nobody reads it again
+        let mut report = Report::read(&told);
+        report.printed = out;
+        if !ended && report.wrong.is_none() {
+            let said = match err.trim() {
+                "" => "it does not end",
+                said => said,
+            };
+            report.wrong = Some(said.to_owned());
+        }
+        Ok(report)
+    }
+
+    fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
+        let demands = self.exercise.check.demands.iter();
+        for name in
+            rows.iter().copied().chain(demands.map(|demand| demand.name.as_str()))
+        {
+            outcome.row(name, State::Open, "");
+        }
+    }
+
+    /// A wrong result; what nothing orders may be why.
+    fn fail(
+        &self,
+        outcome: &mut Outcome,
+        file: &str,
+        source: &str,
+        report: &Report,
+        wrong: &str,
+        schedule: u32,
+    ) -> Result<()> {
+        let late = match schedule {
+            0 => "",
+            _ => " (when streams overtake each other, as they may)",
+        };
+        let line =
+            panicked_at(file, wrong).and_then(|number| Line::of(source, number));
+        outcome.bad(RESULT, format!("{wrong}{late}"), line);
+        outcome.printed.clone_from(&report.printed);
+        let ledger: Ledger = report.ledger.parse()?;
+        match ledger::unordered(&ledger).first() {
+            Some(conflict) => outcome.bad(ORDER, conflict.to_string(), None),
+            None => outcome.row(ORDER, State::Open, ""),
+        }
+        self.leave_open(outcome, &[]);
+        Ok(())
+    }
+
+    fn judge(
+        &self,
+        outcome: &mut Outcome,
+        ledger: &Ledger,
+        report: &Report,
+    ) -> Result<()> {
+        let check = &self.exercise.check;
+        let schedule = ledger::schedule(ledger, &costs(&check.host.costs));
+        let of = |name: &str| {
+            let size = report.sizes.get(name).copied();
+            size.or_else(|| count(ledger, &schedule, name))
+        };
+        for demand in &check.demands {
+            let (is_met, text) = demand.judge(of)?;
+            let state = if is_met { State::Good } else { State::Bad };
+            outcome.row(&demand.name, state, text);
+        }
+        if check.demands.iter().any(|demand| demand.value.names("makespan")) {
+            outcome.timeline = ledger::timeline(&schedule, WIDTH);
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// Reads what the trial's program has written: `run TITLE`, `size NAME NUMBER`, `wrong TEXT`
+    /// and `failed TEXT`; all else is the ledger.
+    fn read(text: &str) -> Report {
+        let mut report = Report::default();
+        for line in text.lines() {
+            let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match kind {
+                "run" => report.runs.push(rest.to_owned()),
+                "size" => {
+                    let number = rest.rsplit_once(' ');
+                    let number =
+                        number.and_then(|(name, n)| Some((name, n.parse().ok()?)));
+                    report
+                        .sizes
+                        .extend(number.map(|(name, n)| (name.to_owned(), n)));
+                }
+                "wrong" | "failed" => {
+                    let said = rest.replace("\\n", "\n").replace("\\\\", "\\");
+                    let said = match report.runs.last() {
+                        Some(title) => format!("{title}: {said}"),
+                        None => said,
+                    };
+                    report.wrong.get_or_insert(said);
+                }
+                _ => report.ledger += &format!("{line}\n"),
+            }
+        }
+        report
+    }
+}
+
+/// A number of the ledger, or of the model, by its name.
+fn count(ledger: &Ledger, schedule: &Schedule, name: &str) -> Option<f64> {
+    let totals = ledger::totals(ledger);
+    if let Some(call) = name.strip_prefix("calls.") {
+        return Some(ledger.calls.get(call).copied().unwrap_or(0) as f64);
+    }
+    let busy = |wanted: fn(&Engine) -> bool| {
+        let runs = schedule.runs.iter();
+        let runs = runs.filter(|run| run.engine.as_ref().is_some_and(wanted));
+        runs.map(|run| run.end - run.start).sum::<f64>()
+    };
+    let number = match name {
+        "launches" => totals.launches,
+        "uploads" => totals.uploads.count,
+        "upload_bytes" => totals.uploads.bytes,
+        "downloads" => totals.downloads.count,
+        "download_bytes" => totals.downloads.bytes,
+        "device_copies" => totals.device_copies.count,
+        "device_copy_bytes" => totals.device_copies.bytes,
+        "peer_copies" => totals.peer_copies.count,
+        "peer_copy_bytes" => totals.peer_copies.bytes,
+        "fills" => totals.fills.count,
+        "allocations" => totals.allocations.values().sum(),
+        "makespan" => return Some(schedule.makespan()),
+        "upload_time" => {
+            return Some(busy(|engine| matches!(engine, Engine::Upload(_))));
+        }
+        "download_time" => {
+            return Some(busy(|engine| matches!(engine, Engine::Download(_))));
+        }
+        "kernel_time" => {
+            return Some(busy(|engine| matches!(engine, Engine::Compute(_))));
+        }
+        "peer_time" => {
+            return Some(busy(|engine| matches!(engine, Engine::Link { .. })));
+        }
+        _ => return None,
+    };
+    Some(number as f64)
+}
+
+fn costs(costs: &Costs) -> ledger::Costs {
+    let Costs { upload, download, peer, memory, launch, kernels } = costs.clone();
+    ledger::Costs { upload, download, peer, memory, launch, kernels }
+}
+
+/// Waits for a program: whether it ended well, and what it wrote to its two outputs. One that takes
+/// too long is ended.
+fn finish(mut child: Child) -> Result<(bool, String, String)> {
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let out = std::thread::spawn(move || text(out.as_mut()));
+    let err = std::thread::spawn(move || text(err.as_mut()));
+    let end = Instant::now() + PATIENCE;
+    let ended = loop {
+        if let Some(status) = child.try_wait()? {
+            break status.success();
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            child.wait()?;
+            break false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let (Ok(out), Ok(err)) = (out.join(), err.join()) else {
+        bail!("what a program wrote cannot be read");
+    };
+    Ok((ended, out, err))
+}
+
+fn text(from: Option<&mut impl Read>) -> String {
+    let mut bytes = vec![];
+    let _ = from.map(|from| from.read_to_end(&mut bytes)); // as much as there is
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The line of `file` in which a program panicked, if it did: `panicked at FILE:LINE:COLUMN`.
+fn panicked_at(file: &str, text: &str) -> Option<u32> {
+    let (_, rest) = text.split_once(&format!("panicked at {file}:"))?;
+    rest.split(':').next()?.parse().ok()
+}

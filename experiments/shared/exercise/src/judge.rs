@@ -1,0 +1,41 @@
+//! Judges solutions, whatever they are written in.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::catalogue::{Exercise, Language};
+use crate::outcome::Outcome;
+use crate::{host, kernel};
+
+/// Judges solutions of one exercise.
+pub enum Judge<'e> {
+    /// Of a kernel.
+    Kernel(Box<kernel::Judge<'e>>),
+    /// Of host code.
+    Host(host::Judge<'e>),
+}
+
+impl<'e> Judge<'e> {
+    /// For an exercise of the workbook in `root`. An error if what it needs is missing.
+    pub fn new(exercise: &'e Exercise, root: &Path) -> Result<Judge<'e>> {
+        Ok(match exercise.language {
+            Language::Kernel => {
+                Judge::Kernel(Box::new(kernel::Judge::new(exercise)?))
+            }
+            Language::Host => Judge::Host(host::Judge::new(exercise, root)),
+        })
+    }
+
+    /// What is right and wrong with the source in `path`, of which messages speak as of `file`. An
+    /// error if the check itself is wrong.
+    pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
+        match self {
+            Judge::Kernel(judge) => {
+                let source = std::fs::read_to_string(path);
+                judge.check(file, &source.with_context(|| file.to_owned())?)
+            }
+            Judge::Host(judge) => judge.check(file, path),
+        }
+    }
+}

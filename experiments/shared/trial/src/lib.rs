@@ -1,0 +1,196 @@
+//! Runs a learner's host code on the emulated GPU, and tells what it did.
+//!
+//! An exercise in host code has a `check.rs` with `pub fn check(trial: &mut Trial)`. It makes the
+//! inputs, calls the learner's functions ([`Trial::watch`]), and compares the results
+//! ([`Trial::equal`]). The driver keeps a ledger of what happens meanwhile, which whoever started
+//! this program judges.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub use anyhow::{Result, anyhow, ensure};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut,
+    LaunchConfig, PushKernelArg,
+};
+use cudarc::nvrtc::Ptx;
+use lab::emulator::{self, Emulator};
+
+/// One trial of a learner's code.
+pub struct Trial {
+    contexts: Vec<Arc<CudaContext>>,
+    emulator: Emulator,
+    /// What was compared, and what of it is wrong; then the ledger.
+    report: String,
+    ledger: String,
+}
+
+/// Runs a check, and reports to the file that the last argument names. A learner's error is in the report, not in the exit code.
+pub fn main(check: impl FnOnce(&mut Trial) -> Result<()>) -> ExitCode {
+    match run(check) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("{e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(check: impl FnOnce(&mut Trial) -> Result<()>) -> Result<()> {
+    let report = std::env::args_os().next_back().map(PathBuf::from);
+    let report = report.ok_or_else(|| anyhow!("no file is named for the report"))?;
+    emulator::load_if_needed();
+    let count = CudaContext::device_count()?;
+    let contexts = (0..count as usize).map(CudaContext::new);
+    let contexts = contexts.collect::<Result<Vec<_>, _>>()?;
+    for context in &contexts {
+        // Its events would order what the learner has to order.
+        // SAFETY: nothing was allocated yet, so no event is missing.
+        unsafe { context.disable_event_tracking() };
+    }
+    let emulator = Emulator::loaded().ok_or_else(|| anyhow!("no emulated GPU"))?;
+    let mut trial =
+        Trial { contexts, emulator, report: String::new(), ledger: String::new() };
+    if let Err(e) = check(&mut trial) {
+        let why = trial.emulator.explanations();
+        let why =
+            if why.is_empty() { String::new() } else { format!("\n{}", why.trim()) };
+        trial.tell("failed", &format!("{e:#}{why}"));
+    }
+    Ok(std::fs::write(report, trial.report + &trial.ledger)?)
+}
+
+impl Trial {
+    /// The contexts of all GPUs.
+    pub fn contexts(&self) -> &[Arc<CudaContext>] {
+        &self.contexts
+    }
+
+    /// The context of the first GPU.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.contexts[0]
+    }
+
+    /// The kernels, on the GPU of a context.
+    pub fn kernels(&self, context: &Arc<CudaContext>) -> Result<Kernels> {
+        let ptx =
+            Ptx::from_src(include_str!("../../../../kernels/ptx/exercises.ptx"));
+        let module = context.load_module(ptx)?;
+        Ok(Kernels {
+            scale: module.load_function("scale")?,
+            add: module.load_function("add")?,
+        })
+    }
+
+    /// Calls the learner's code with a new ledger, and waits for all that it has queued: only then
+    /// is it known what kernels touched.
+    pub fn watch<T>(
+        &mut self,
+        title: &str,
+        code: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.tell("run", title);
+        self.emulator.start_ledger();
+        let done = code();
+        let waited =
+            self.contexts.iter().try_for_each(|context| context.synchronize());
+        self.ledger = self.emulator.ledger();
+        let done = done?;
+        waited?;
+        Ok(done)
+    }
+
+    /// Calls device memory by a name, in what is said of it.
+    pub fn name<T>(
+        &self,
+        memory: &CudaSlice<T>,
+        stream: &Arc<CudaStream>,
+        name: &str,
+    ) {
+        use cudarc::driver::DevicePtr;
+        self.emulator.name(memory.device_ptr(stream).0, name);
+    }
+
+    /// Compares what the learner's code made; the first difference is told.
+    pub fn equal(&mut self, what: &str, found: &[f32], wanted: &[f32]) {
+        if found.len() != wanted.len() {
+            let (found, wanted) = (found.len(), wanted.len());
+            let said =
+                format!("{what} has {found} numbers, and has to have {wanted}");
+            return self.tell("wrong", &said);
+        }
+        let differ = |place: &usize| found[*place] != wanted[*place];
+        if let Some(place) = (0..found.len()).find(differ) {
+            let wrong = (0..found.len()).filter(differ).count();
+            let (is, has_to_be) = (found[place], wanted[place]);
+            let said = format!(
+                "{what}[{place}] is {is}, and has to be {has_to_be} ({wrong} of {} are wrong)",
+                found.len()
+            );
+            self.tell("wrong", &said);
+        }
+    }
+
+    /// Names a number for the demands in `check.toml`.
+    pub fn size(&mut self, name: &str, number: usize) {
+        self.tell("size", &format!("{name} {number}"));
+    }
+
+    /// Tells that something is not as it has to be.
+    pub fn wrong(&mut self, what: &str) {
+        self.tell("wrong", what);
+    }
+
+    fn tell(&mut self, kind: &str, text: &str) {
+        let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+        let _ = writeln!(self.report, "{kind} {text}");
+    }
+}
+
+/// Numbers that differ from each other, of which thousands have an exact sum.
+pub fn numbers(count: usize, seed: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7 + seed * 31) % 2039) as f32 / 8.0 + 1.0).collect()
+}
+
+/// Kernels that exercises launch.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    scale: CudaFunction,
+    add: CudaFunction,
+}
+
+impl Kernels {
+    /// Multiplies each number by `factor`, in place.
+    pub fn scale(
+        &self,
+        stream: &Arc<CudaStream>,
+        data: &mut CudaViewMut<'_, f32>,
+        factor: f32,
+    ) -> Result<()> {
+        let count = data.len() as i32;
+        let mut launch = stream.launch_builder(&self.scale);
+        launch.arg(data).arg(&factor).arg(&count);
+        // SAFETY: as `scale` of exercises.cu asks: memory of `count` numbers.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
+        Ok(())
+    }
+
+    /// Writes the sums of two arrays' numbers to a third one, all of the same length.
+    pub fn add(
+        &self,
+        stream: &Arc<CudaStream>,
+        a: &CudaView<'_, f32>,
+        b: &CudaView<'_, f32>,
+        out: &mut CudaViewMut<'_, f32>,
+    ) -> Result<()> {
+        let count = out.len() as i32;
+        ensure!(a.len() == out.len() && b.len() == out.len(), "other lengths");
+        let mut launch = stream.launch_builder(&self.add);
+        launch.arg(a).arg(b).arg(out).arg(&count);
+        // SAFETY: as `add` of exercises.cu asks: three arrays of `count` numbers.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
+        Ok(())
+    }
+}

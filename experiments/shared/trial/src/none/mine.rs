@@ -1,0 +1,1 @@
+// What a learner's file stands in for.
