@@ -1,0 +1,17 @@
+// sums[group] is the sum of 32 elements, or of those that are left.
+//
+// A thread for each element, in blocks of 256: a warp for each group.
+
+extern "C" __global__ void warp_sum(const float *in, float *sums, unsigned int count)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned int lane = threadIdx.x % 32;
+
+    if (i >= count)
+        return;
+    float value = in[i];
+    for (unsigned int distance = 16; distance > 0; distance /= 2)
+        value += __shfl_down_sync(0xffffffff, value, distance);
+    if (lane == 0)
+        sums[i / 32] = value;
+}
