@@ -1,0 +1,17 @@
+// Moves n particles: their positions become position + dt * velocity.
+// A particle has eight floats: position, mass, velocity, charge.
+
+extern "C" __global__ void drift(float *particles, float dt, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+
+    // Particles begin at multiples of 32 bytes, so both halves begin at multiples of 16.
+    float4 *halves = (float4 *)particles + 2 * i;
+    float4 position = halves[0], velocity = halves[1];
+    float *particle = particles + 8 * i;
+    particle[0] = position.x + dt * velocity.x;
+    particle[1] = position.y + dt * velocity.y;
+    particle[2] = position.z + dt * velocity.z;
+}
