@@ -1,0 +1,14 @@
+// Job j is to write out[j][i] = 2 * in[j][i] for all i < length[j]. A row has `most` words.
+
+extern "C" __global__ void work(const unsigned int *in, const unsigned int *length,
+                                unsigned int *out, unsigned int jobs, unsigned int most,
+                                unsigned int *next)
+{
+    for (;;) {
+        unsigned int job = atomicAdd(next, 1);
+        if (job >= jobs)
+            break;
+        for (unsigned int i = threadIdx.x; i < length[job]; i += blockDim.x)
+            out[job * most + i] = 2 * in[job * most + i];
+    }
+}

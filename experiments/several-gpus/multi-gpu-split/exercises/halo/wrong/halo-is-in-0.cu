@@ -1,0 +1,14 @@
+// out[own] = (in[i - 1] + in[i] + in[i + 1]) / 3 for the `words` words of one GPU's part.
+
+extern "C" __global__ void smooth(const float *in, float *out, int words, int goes_on_left,
+                                  int goes_on_right)
+{
+    int own = blockIdx.x * blockDim.x + threadIdx.x;
+    if (own >= words)
+        return;
+    int i = own + goes_on_left;
+    // There is a neighbour within the part, and at its edge if the array goes on.
+    float left = i > 0 || goes_on_left ? in[i - 1] : in[i];
+    float right = i < words - 1 || goes_on_right ? in[i + 1] : in[i];
+    out[own] = (left + in[i] + right) / 3;
+}
