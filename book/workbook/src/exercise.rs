@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let progress = Progress::read(root)?;
     let name = match arguments.name.as_deref() {
         None | Some("list") if arguments.json => {
-            list::json(&all, &progress)?;
+            say!("{}", list::json(&all, &progress)?);
             return Ok(ExitCode::SUCCESS);
         }
         None => {
@@ -93,6 +93,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `list --json` prints: the exercises of the workbook in `root`, with what was done of each.
+pub(crate) fn export(root: &Path) -> Result<String> {
+    list::json(&catalogue::all(root)?, &Progress::read(root)?)
 }
 
 /// Checks the checks.

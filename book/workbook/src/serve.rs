@@ -21,8 +21,8 @@ use hyper::body::Bytes;
 use record::file::visible_lines;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::book;
 use crate::terminal::{complain, say};
+use crate::{book, exercise};
 
 mod http;
 
@@ -39,6 +39,8 @@ pub(crate) struct Arguments {
 
 /// How often the sources are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);
+/// What the learner has done, for the marks beside exercises.
+const PROGRESS: &str = "exercises.json";
 /// Asks for the state of the builds, and loads the page again or shows the error.
 const RELOAD: &str = include_str!("serve/reload.html");
 
@@ -130,6 +132,7 @@ impl Site {
             let name = file.path().strip_prefix(&html)?.to_string_lossy();
             files.insert(name.replace(MAIN_SEPARATOR, "/"), bytes.into());
         }
+        files.insert(PROGRESS.to_owned(), exercise::export(root)?.into());
         Ok(Site { build, files, error: None })
     }
 }
@@ -139,7 +142,13 @@ fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     // A build writes figures itself; they are no news.
     let is_source = |e: &DirEntry| !e.path().ends_with("book/src/figures");
     let book = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
-    let shown = ["results", "experiments", "kernels", "scripts/baselines"];
+    let shown = [
+        "my/progress.json",
+        "results",
+        "experiments",
+        "kernels",
+        "scripts/baselines",
+    ];
     let parts = book.into_iter().chain(shown);
     let entries = parts.flat_map(|part| {
         WalkDir::new(root.join(part)).into_iter().filter_entry(is_source)

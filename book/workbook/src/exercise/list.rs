@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use exercise::catalogue::Language;
 use exercise::progress::Done;
 use exercise::{Exercise, Progress, catalogue};
 use serde_json::json;
@@ -72,12 +73,16 @@ pub(super) fn all(all: &[Exercise], progress: &Progress) {
 }
 
 /// The same for programs.
-pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<()> {
+pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<String> {
     let rows = all.iter().map(|exercise| {
         let done = progress.of(&exercise.name);
         json!({
             "name": exercise.name,
             "title": exercise.title,
+            "language": match exercise.language {
+                Language::Kernel => "cuda",
+                Language::Host => "rust",
+            },
             "section": exercise.lesson.section,
             "page": exercise.lesson.page(),
             "minutes": exercise.check.minutes,
@@ -88,8 +93,7 @@ pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<()> {
         })
     });
     let rows: Vec<_> = rows.collect();
-    say!("{}", serde_json::to_string_pretty(&json!({ "exercises": rows }))?);
-    Ok(())
+    Ok(serde_json::to_string_pretty(&json!({ "exercises": rows }))?)
 }
 
 /// The first exercise after another one that is not solved, or the first at all; with its number.

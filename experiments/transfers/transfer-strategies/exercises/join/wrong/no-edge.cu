@@ -1,6 +1,6 @@
 // out[p * length + w] = in[start[p] + w], a thread for each word of `out`.
 
-extern "C" __global__ void pack(const float *in, const unsigned int *start, float *out,
+extern "C" __global__ void join(const float *in, const unsigned int *start, float *out,
                                 unsigned int pieces, unsigned int length)
 {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
 // A block for each piece, but there are fewer blocks than pieces.
-extern "C" __global__ void pack(const float *in, const unsigned int *start, float *out,
+extern "C" __global__ void join(const float *in, const unsigned int *start, float *out,
                                 unsigned int pieces, unsigned int length)
 {
     unsigned int piece = blockIdx.x;

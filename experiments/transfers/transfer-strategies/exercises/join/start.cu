@@ -2,7 +2,7 @@
 //
 // As many threads as `out` has words, 256 in a block.
 
-extern "C" __global__ void pack(const float *in, const unsigned int *start, float *out,
+extern "C" __global__ void join(const float *in, const unsigned int *start, float *out,
                                 unsigned int pieces, unsigned int length)
 {
     unsigned int piece = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,199 @@
+//! `cargo workbook exercise`, as learners use it, and the exercises themselves: every start and
+//! every mistake fails for its declared reason, and every solution passes.
+//!
+//! Kernels need NVRTC. Without it these tests say `SKIPPED` and pass;
+//! `WORKBOOK_REQUIRE_NVRTC=1` makes that a failure.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
+
+#[path = "support/checkout.rs"]
+mod checkout;
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use checkout::{Checkout, Ended, root};
+use serde_json::Value;
+
+/// The program in this checkout: what these tests ask of it changes nothing.
+fn here(arguments: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+    Ended::of(command.arg("exercise").args(arguments).current_dir(root()))
+}
+
+/// All exercises, as the program lists them.
+fn all() -> Vec<Value> {
+    let listed: Value =
+        serde_json::from_str(here(&["list", "--json"]).succeeds()).unwrap();
+    listed["exercises"].as_array().unwrap().clone()
+}
+
+/// Whether NVRTC is here; if not, says so.
+fn has_nvrtc() -> bool {
+    let found = lab::kernel::nvrtc_version().is_ok();
+    if !found {
+        let required =
+            std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
+        assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found");
+        let _ = writeln!(io::stderr(), "SKIPPED: no NVRTC");
+    }
+    found
+}
+
+/// Verifies the exercises of a language, on so many threads.
+fn verify(language: &str, threads: usize) {
+    let exercises = all();
+    let of_language = exercises.iter().filter(|e| e["language"] == language);
+    let names: Vec<_> =
+        of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect();
+    assert!(!names.is_empty());
+    let (left, problems) = (Mutex::new(names), Mutex::new(String::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let Some(name) = left.lock().unwrap().pop() else { break };
+                    let ended = here(&["--verify", &name]);
+                    if ended.code != Some(0) {
+                        *problems.lock().unwrap() += &format!("{ended}\n");
+                    }
+                }
+            });
+        }
+    });
+    let problems = problems.into_inner().unwrap();
+    assert!(problems.is_empty(), "{problems}");
+}
+
+#[test]
+fn every_exercise_in_a_kernel_is_as_it_declares() {
+    if has_nvrtc() {
+        verify("cuda", 2);
+    }
+}
+
+#[test]
+fn every_exercise_in_host_code_is_as_it_declares() {
+    verify("rust", 1); // cargo compiles one at a time
+}
+
+#[test]
+fn every_exercise_stands_on_a_page_of_its_section_and_nowhere_else() {
+    let mut problems = vec![];
+    let pages: Vec<_> = walkdir::WalkDir::new(root().join("book/src"))
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .map(|path| (std::fs::read_to_string(&path).unwrap(), path))
+        .collect();
+    for exercise in all() {
+        let name = exercise["name"].as_str().unwrap();
+        let line = format!("\n{{{{exercise {name}}}}}\n");
+        let on = pages.iter().filter(|(text, _)| text.contains(&line)).count();
+        if on != 1 {
+            problems.push(format!("{name} is on {on} pages"));
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
+fn a_learner_goes_from_the_start_to_the_solution() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    checkout.run("exercise").succeeds();
+    let unknown = checkout.run("exercise transposes");
+    assert!(unknown.fails(1).contains("did you mean `transpose`?"), "{unknown}");
+
+    let first = checkout.run("exercise transpose");
+    assert_eq!(first.code, Some(1), "{first}");
+    let start = checkout.read("my/transpose.cu");
+    let line =
+        start.lines().position(|line| line.contains("out[column")).unwrap() + 1;
+    for part in [
+        "yours to edit",
+        "stores        no  32 sectors per request, at most 4",
+        &format!("my/transpose.cu:{line} "),
+        "--hint (1 of 3)",
+    ] {
+        assert!(first.stdout.contains(part), "{part}\n{first}");
+    }
+
+    let locked = checkout.run("exercise transpose --solution");
+    assert!(locked.fails(1).contains("you have seen 0"), "{locked}");
+    for number in 1..=3 {
+        let hints = checkout.run("exercise transpose --hint");
+        assert!(
+            hints.succeeds().contains(&format!("hint {number} of 3")),
+            "{hints}"
+        );
+    }
+    let solution =
+        checkout.run("exercise transpose --solution").succeeds().to_owned();
+    checkout.write("my/transpose.cu", &solution);
+    let solved = checkout.run("exercise transpose");
+    assert!(solved.succeeds().contains("Solved."), "{solved}");
+    let listed = checkout.run("exercise --json");
+    let listed: Value = serde_json::from_str(listed.succeeds()).unwrap();
+    let listed = listed["exercises"].as_array().unwrap();
+    let done = listed.iter().find(|e| e["name"] == "transpose").unwrap();
+    assert_eq!(
+        (&done["passed"], &done["checks"], &done["hints"]),
+        (&true.into(), &2.into(), &3.into())
+    );
+    assert_eq!(done["solution_shown_before"], true);
+
+    checkout.run("exercise transpose --reset").succeeds();
+    assert_eq!(checkout.read("my/transpose.cu"), start);
+    assert_eq!(checkout.read("my/transpose.1.cu"), solution);
+
+    checkout
+        .write("my/transpose.cu", "extern \"C\" __global__ void transpose(\n{}\n");
+    let broken = checkout.run("exercise transpose");
+    assert_eq!(broken.code, Some(1), "{broken}");
+    assert!(broken.stdout.contains("my/transpose.cu(2): error"), "{broken}");
+
+    checkout.write("my/progress.json", "{");
+    let unreadable = checkout.run("exercise transpose");
+    assert!(unreadable.fails(1).contains("progress.json"), "{unreadable}");
+    assert_eq!(checkout.read("my/progress.json"), "{");
+}
+
+#[test]
+fn a_watched_file_is_checked_when_it_is_saved() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    let mut command = checkout.command("exercise transpose --watch");
+    let mut watch = command.stdout(Stdio::piped()).spawn().unwrap();
+    let file = checkout.path("my/transpose.cu");
+    let end = Instant::now() + Duration::from_secs(60);
+    let has_checked = || checkout.path("my/progress.json").exists();
+    while !(file.exists() && has_checked()) {
+        assert!(Instant::now() < end, "it has not begun");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let folder = "experiments/access-patterns/transpose/exercises/transpose";
+    let solution = checkout.read(&format!("{folder}/solution.cu"));
+    checkout.write("my/transpose.cu", &solution);
+    let ended = watch.wait().unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
+#[test]
+fn the_same_file_gets_the_same_answer() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    checkout.run("exercise bug-barrier");
+    let first = checkout.run("exercise bug-barrier").stdout;
+    for _ in 0..20 {
+        assert_eq!(checkout.run("exercise bug-barrier").stdout, first);
+    }
+}
