@@ -1,5 +1,5 @@
 //! Arithmetic in a page: `+ - * / ^` and parentheses over numbers, quantities, queries
-//! in brackets, and the functions `ceil`, `max`, `min`, `round` and `row`.
+//! in brackets, and the functions `ceil`, `floor`, `max`, `min`, `round` and `row`.
 
 /// What stands for a number.
 pub enum Operand<'t> {
@@ -127,6 +127,7 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         let value = match (word, list.as_slice()) {
             ("", [one]) => Some(*one),
             ("ceil", [one]) => Some(one.ceil()),
+            ("floor", [one]) => Some(one.floor()),
             ("round", [one]) => Some(one.round()),
             ("max", _) => list.into_iter().reduce(f64::max),
             ("min", _) => list.into_iter().reduce(f64::min),
@@ -189,7 +190,7 @@ mod tests {
             ("2 * (a + [one b : time])", 14.0),
             ("2 * a ^ 2", 18.0),
             ("-a ^ 2 + 1.5e-3 + 2e+1", 11.0015),
-            ("max(1, a, 2) - min(a, 1) + ceil(1.2) * round(2.5)", 8.0),
+            ("max(1, a, 2) - min(a, 1) + ceil(1.2) * round(2.5) + floor(0.9)", 8.0),
             ("row(a, 2, 20, 1 + 2, 30)", 30.0),
         ] {
             assert_eq!(of(text), Ok(expected), "{text}");

@@ -4,9 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use report::expression::{self, Operand};
 use serde::Deserialize;
+
+/// Rows of checks, besides their demands.
+const ROWS: [&str; 4] = [RESULT, RACES, ORDER, COMPILES];
+/// Results, compared under all shapes or schedules.
+pub(crate) const RESULT: &str = "result";
+/// Accesses of threads that nothing orders.
+pub(crate) const RACES: &str = "races";
+/// Operations that nothing orders.
+pub(crate) const ORDER: &str = "order";
+/// A source that does not compile.
+pub(crate) const COMPILES: &str = "compiles";
 
 /// Hints of each exercise.
 pub const HINTS: usize = 3;
@@ -34,6 +45,10 @@ pub struct Check {
     /// Launches that compute what results have to be.
     #[serde(default)]
     pub expected: Vec<Expected>,
+    /// What a shape is called by: numbers to be joined by `×` [default: the sizes of the first
+    /// buffer that a kernel gets].
+    #[serde(default)]
+    pub title: Vec<Expression>,
     /// Sizes to try, each a number for each name; the last one is the one that is counted.
     #[serde(default)]
     pub shapes: Vec<BTreeMap<String, u64>>,
@@ -109,6 +124,9 @@ pub struct Buffer {
     /// has to be left as it was.
     #[serde(default)]
     pub result: bool,
+    /// Whether it may end as anything though it is filled, such as a counter.
+    #[serde(default)]
+    pub scratch: bool,
     /// How far a result may be off, relative to what it has to be (or to 1 if that is less).
     #[serde(default)]
     pub tolerance: f64,
@@ -173,7 +191,8 @@ pub struct Expected {
     pub arguments: Vec<String>,
 }
 
-/// What a count has to be, or a number that is computed from counts.
+/// What a count has to be, or a number that is computed from counts: at least and at most so much,
+/// or exactly.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demand {
@@ -222,9 +241,21 @@ impl Check {
             );
         }
         for Demand { name, at_most, at_least, exactly, .. } in &check.demands {
-            let bounds = [at_most, at_least, exactly];
-            let bounds = bounds.into_iter().flatten().count();
-            ensure!(bounds == 1, "demand {name}: it has {bounds} bounds, not one");
+            let bounds =
+                (at_least.is_some() || at_most.is_some(), exactly.is_some());
+            ensure!(
+                bounds.0 != bounds.1,
+                "demand {name}: it has `at_least`, `at_most` or both, or `exactly`"
+            );
+        }
+        for (file, reason) in &check.fails {
+            let row =
+                reason.split_once(": ").map_or(reason.as_str(), |(row, _)| row);
+            let demands = check.demands.iter().map(|demand| demand.name.as_str());
+            ensure!(
+                ROWS.into_iter().chain(demands).any(|name| name == row),
+                "`fails.{file}` names the row `{row}`, which there is not"
+            );
         }
         Ok(check)
     }
@@ -241,23 +272,24 @@ impl Demand {
             value.with_context(|| format!("demand {}", self.name))
         };
         let found = value(&self.value)?;
-        let (is_met, words, bound) = match self {
-            Demand { at_most: Some(most), .. } => {
-                let most = value(most)?;
-                (found <= most, "at most", most)
-            }
-            Demand { at_least: Some(least), .. } => {
-                let least = value(least)?;
-                (found >= least, "at least", least)
-            }
-            Demand { exactly: Some(exact), .. } => {
-                let exact = value(exact)?;
-                (found == exact, "exactly", exact)
-            }
-            _ => bail!("demand {} has no bound", self.name),
+        let bounds = [
+            (&self.at_least, "at least", f64::ge as fn(&f64, &f64) -> bool),
+            (&self.at_most, "at most", f64::le),
+            (&self.exactly, "exactly", f64::eq),
+        ];
+        let (mut is_met, mut words) = (true, vec![]);
+        for (bound, word, holds) in bounds {
+            let Some(bound) = bound else { continue };
+            let bound = value(bound)?;
+            is_met &= holds(&found, &bound);
+            words.push(format!("{word} {}", short(bound)));
+        }
+        let (found, words) = (short(found), words.join(" and "));
+        let unit = match self.unit.split_once("s ") {
+            Some((one, rest)) if found == "1" => format!("{one} {rest}"),
+            _ => self.unit.clone(),
         };
-        let (found, unit, bound) = (short(found), &self.unit, short(bound));
-        Ok((is_met, format!("{found} {unit}, {words} {bound}")))
+        Ok((is_met, format!("{found} {unit}, {words}")))
     }
 }
 

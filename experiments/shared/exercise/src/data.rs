@@ -71,6 +71,7 @@ impl<'c> Buffers<'c> {
         for (name, placed) in &self.all {
             let found = placed.read(memory)?;
             let said = match (placed.buffer.result, &placed.filled) {
+                _ if placed.buffer.scratch => None,
                 (false, None) => None,
                 (false, Some(filled)) => placed.changed(name, filled, &found),
                 (true, _) => {
@@ -103,11 +104,16 @@ impl Placed<'_> {
 
     fn changed(&self, name: &str, filled: &[u8], found: &[u8]) -> Option<String> {
         let width = self.buffer.element.bytes();
-        let first = filled
-            .chunks(width)
-            .zip(found.chunks(width))
-            .position(|(a, b)| a != b)?;
-        Some(format!("the kernel changes its input: {}", self.place(name, first)))
+        let mut pairs = filled.chunks(width).zip(found.chunks(width));
+        let first = pairs.position(|(was, is)| was != is)?;
+        let at = first * width;
+        let value =
+            |bytes: &[u8]| number(self.buffer.element, &bytes[at..at + width]);
+        let (place, was, is) =
+            (self.place(name, first), value(filled), value(found));
+        Some(format!(
+            "{place} was {was}, has to be so again in the end, and is {is}"
+        ))
     }
 
     fn wrong(

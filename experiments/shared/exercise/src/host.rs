@@ -10,12 +10,8 @@ use anyhow::{Context, Result, bail};
 use ledger::{Engine, Ledger, Schedule};
 
 use crate::catalogue::Exercise;
-use crate::check::Costs;
-use crate::kernel::{COMPILES, RESULT};
+use crate::check::{COMPILES, Costs, ORDER, RESULT};
 use crate::outcome::{Line, Outcome, State};
-
-/// The row of operations that nothing orders.
-const ORDER: &str = "order";
 
 /// How long a trial may take.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -10,15 +10,11 @@ use emulator::{
 use lab::kernel;
 
 use crate::catalogue::Exercise;
-use crate::check::{Check, Demand, Expected, Expression, Launch};
+use crate::check::{
+    COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT,
+};
 use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
-
-/// Rows that every check has, before those of its demands.
-pub(crate) const RESULT: &str = "result";
-const RACES: &str = "races";
-/// The row of a source that is no CUDA C.
-pub(crate) const COMPILES: &str = "compiles";
 
 /// Memory of the emulated GPU.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -302,12 +298,15 @@ fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
     Ok(three)
 }
 
-/// A shape in short: the sizes of the first buffer that a kernel gets.
+/// What a shape is called.
 fn title(check: &Check, shape: &Shape) -> Result<String> {
-    let arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
-    let name = |text: &String| text.split('[').next().unwrap_or_default().to_owned();
-    let first = arguments.map(name).find_map(|name| check.buffers.get(&name));
-    let sizes = first.map_or(&[][..], |buffer| &buffer.size);
+    let mut arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
+    let first =
+        arguments.find_map(|text| check.buffers.get(text.split('[').next()?));
+    let sizes = match (check.title.as_slice(), first) {
+        ([], Some(buffer)) => &buffer.size,
+        (title, _) => title,
+    };
     let sizes = sizes.iter().map(|size| Ok(size.count(shape)?.to_string()));
     Ok(sizes.collect::<Result<Vec<_>>>()?.join("×"))
 }
