@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | what is asked for, and the learner's files |
 //! | `list.rs` | how far the learner is |
+//! | `measure.rs` | how fast it is on a real GPU |
 //! | `show.rs` | what a check found, in the terminal |
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use record::file::visible_lines;
 use crate::terminal::say;
 
 mod list;
+mod measure;
 mod show;
 
 /// Options of `cargo workbook exercise`.
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     /// Show the solution, once the exercise is solved or the last hint shown
     #[arg(long, conflicts_with = "reset")]
     solution: bool,
+    /// Once it is solved: time it on the GPU, beside our solution and a copy of as many bytes
+    #[arg(long, conflicts_with_all = ["hint", "solution", "reset", "watch"])]
+    measure: bool,
     /// Begin anew; your file stays beside the new one, under another name
     #[arg(long)]
     reset: bool,
@@ -90,6 +95,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         if !learner.check(&judge)? {
             return Ok(ExitCode::from(UNSOLVED));
+        }
+        if arguments.measure {
+            measure::measure(exercise, &learner.file(), &learner.path())?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -54,6 +54,14 @@ impl Exercise {
         Ok(names.map(str::to_owned).collect())
     }
 
+    /// Whether the start has the right results, and fails for what it moves.
+    pub fn starts_right(&self) -> bool {
+        let reason =
+            self.check.fails.get("start").map(String::as_str).unwrap_or_default();
+        let row = reason.split_once(": ").map_or(reason, |(row, _)| row);
+        self.check.demands.iter().any(|demand| demand.name == row)
+    }
+
     /// The file that the learner edits, relative to the workbook's folder.
     pub fn mine(&self) -> PathBuf {
         Path::new("my").join(format!("{}.{}", self.name, self.extension()))

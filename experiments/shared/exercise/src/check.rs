@@ -52,6 +52,9 @@ pub struct Check {
     /// Sizes to try, each a number for each name; the last one is the one that is counted.
     #[serde(default)]
     pub shapes: Vec<BTreeMap<String, u64>>,
+    /// A shape that is large enough to be timed on a GPU; without it, nothing is timed.
+    #[serde(default)]
+    pub measure: BTreeMap<String, u64>,
     /// What the counts have to be.
     #[serde(default)]
     pub demands: Vec<Demand>,

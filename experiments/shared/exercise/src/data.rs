@@ -8,12 +8,40 @@ use emulator::Memory;
 use crate::check::{Buffer, Element, Fill};
 
 /// Sizes by their names.
-pub(crate) type Shape = BTreeMap<String, u64>;
+pub type Shape = BTreeMap<String, u64>;
 
 /// Bytes of a buffer at most: a check takes seconds, not minutes.
-const MOST_BYTES: u64 = 1 << 28;
+const MOST_BYTES: u64 = 1 << 29;
 
-/// Buffers in the memory of an emulated GPU.
+/// Where buffers can be: in the memory of an emulated GPU, or of a real one.
+pub(crate) trait Device {
+    /// Memory of so many bytes, which messages call by a name.
+    fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64>;
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<()>;
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<()>;
+    /// The first address of a range that nothing has written, where that is known.
+    fn first_unwritten(&self, address: u64, bytes: u64) -> Result<Option<u64>>;
+}
+
+impl Device for Memory {
+    fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64> {
+        Ok(Memory::allocate(self, bytes, name)?)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<()> {
+        Ok(Memory::write(self, address, from)?)
+    }
+
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<()> {
+        Ok(Memory::read(self, address, into)?)
+    }
+
+    fn first_unwritten(&self, address: u64, bytes: u64) -> Result<Option<u64>> {
+        Ok(Memory::first_unwritten(self, address, bytes)?)
+    }
+}
+
+/// Buffers in a device's memory.
 pub(crate) struct Buffers<'c> {
     all: BTreeMap<&'c str, Placed<'c>>,
 }
@@ -32,7 +60,7 @@ impl<'c> Buffers<'c> {
     pub(crate) fn make(
         buffers: &'c BTreeMap<String, Buffer>,
         shape: &Shape,
-        memory: &mut Memory,
+        memory: &mut impl Device,
     ) -> Result<Buffers<'c>> {
         let mut all = BTreeMap::new();
         for (name, buffer) in buffers {
@@ -57,6 +85,24 @@ impl<'c> Buffers<'c> {
         Ok(Buffers { all })
     }
 
+    /// Bytes that have to move: of what is filled, and of results.
+    pub(crate) fn moved_bytes(&self) -> [u64; 2] {
+        let bytes = |wanted: fn(&Placed) -> bool| {
+            let placed = self.all.values().filter(|placed| wanted(placed));
+            placed.map(|placed| placed.elements() * placed.element_bytes()).sum()
+        };
+        [
+            bytes(|placed| placed.filled.is_some()),
+            bytes(|placed| placed.buffer.result),
+        ]
+    }
+
+    /// Elements of results.
+    pub(crate) fn checked(&self) -> u64 {
+        let results = self.all.values().filter(|placed| placed.buffer.result);
+        results.map(Placed::elements).sum()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Placed<'c>> {
         self.all.get(name)
     }
@@ -64,9 +110,9 @@ impl<'c> Buffers<'c> {
     /// What is not as it was, or not as in `expected`: a sentence, or none if all is well.
     pub(crate) fn compare(
         &self,
-        memory: &Memory,
+        memory: &impl Device,
         expected: &Buffers<'_>,
-        wanted: &Memory,
+        wanted: &impl Device,
     ) -> Result<Option<String>> {
         for (name, placed) in &self.all {
             let found = placed.read(memory)?;
@@ -96,7 +142,7 @@ impl Placed<'_> {
         self.buffer.element.bytes() as u64
     }
 
-    fn read(&self, memory: &Memory) -> Result<Vec<u8>> {
+    fn read(&self, memory: &impl Device) -> Result<Vec<u8>> {
         let mut bytes = vec![0; (self.elements() * self.element_bytes()) as usize];
         memory.read(self.address, &mut bytes)?;
         Ok(bytes)
@@ -121,7 +167,7 @@ impl Placed<'_> {
         name: &str,
         found: &[u8],
         wanted: &[u8],
-        memory: &Memory,
+        memory: &impl Device,
     ) -> Result<Option<String>> {
         let element = self.buffer.element;
         if found.is_empty() {

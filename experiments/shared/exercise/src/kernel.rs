@@ -169,19 +169,27 @@ impl<'e> Judge<'e> {
             if elements == 0 {
                 continue;
             }
-            let blocks = elements.div_ceil(EXPECTED_BLOCK);
-            let launch = Launch {
-                kernel: kernel.clone(),
-                grid: vec![Expression::Number(blocks as f64)],
-                block: vec![Expression::Number(EXPECTED_BLOCK as f64)],
-                shared_bytes: None,
-                arguments: arguments.clone(),
-            };
+            let launch = of_elements(kernel, elements, arguments);
             let ran =
                 launch_on(&self.expected, &launch, shape, &buffers, &mut memory)?;
             ran.map_err(|fault| anyhow::anyhow!("expected.cu: {fault}"))?;
         }
         Ok((memory, buffers))
+    }
+}
+
+/// A launch with a thread for each of so many elements.
+pub(crate) fn of_elements(
+    kernel: &str,
+    elements: u64,
+    arguments: &[String],
+) -> Launch {
+    Launch {
+        kernel: kernel.to_owned(),
+        grid: vec![Expression::Number(elements.div_ceil(EXPECTED_BLOCK) as f64)],
+        block: vec![Expression::Number(EXPECTED_BLOCK as f64)],
+        shared_bytes: None,
+        arguments: arguments.to_vec(),
     }
 }
 
@@ -209,6 +217,54 @@ fn run<'c>(
     Ok(Ok((ran, (memory, buffers))))
 }
 
+/// A launch with its numbers.
+pub(crate) struct Form {
+    pub(crate) kernel: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    /// Bytes of each argument.
+    pub(crate) arguments: Vec<Vec<u8>>,
+}
+
+impl Form {
+    /// The inner error is the kernel's: it is not there, or has other parameters.
+    pub(crate) fn of(
+        module: &Module,
+        launch: &Launch,
+        shape: &Shape,
+        buffers: &Buffers<'_>,
+    ) -> Result<Result<Form, String>> {
+        let name = &launch.kernel;
+        let Some(kernel) = module.kernel(name) else {
+            return Ok(Err(format!(
+                "there is no kernel `{name}`: the check launches \
+                 `extern \"C\" __global__ void {name}(…)`"
+            )));
+        };
+        if kernel.parameters.len() != launch.arguments.len() {
+            return Ok(Err(format!(
+                "`{name}` has {} parameters, and the check gives it {}: {}",
+                kernel.parameters.len(),
+                launch.arguments.len(),
+                launch.arguments.join(", ")
+            )));
+        }
+        let both = launch.arguments.iter().zip(&kernel.parameters);
+        let arguments =
+            both.map(|(text, parameter)| argument(text, parameter, shape, buffers));
+        let shared_bytes =
+            launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
+        Ok(Ok(Form {
+            kernel: name.clone(),
+            grid: three(&launch.grid, shape)?,
+            block: three(&launch.block, shape)?,
+            shared_bytes: shared_bytes.transpose()?.unwrap_or(0).try_into()?,
+            arguments: arguments.collect::<Result<_>>()?,
+        }))
+    }
+}
+
 /// Launches a kernel: its counts, and the bytes of shared memory of its blocks. The inner error
 /// is the kernel's.
 fn launch_on(
@@ -218,43 +274,26 @@ fn launch_on(
     buffers: &Buffers<'_>,
     memory: &mut Memory,
 ) -> Result<Result<(Counts, u64), Box<Fault>>> {
-    let kernel = module.kernel(&launch.kernel);
-    let fault = |what: String| {
-        let (kernel, place) = (launch.kernel.clone(), None);
-        let kind = FaultKind::BadLaunch;
-        Box::new(Fault { kind, what, kernel, place, block: None, thread: None })
+    let form = match Form::of(module, launch, shape, buffers)? {
+        Ok(form) => form,
+        Err(what) => {
+            let (kernel, kind) = (launch.kernel.clone(), FaultKind::BadLaunch);
+            let (place, block, thread) = (None, None, None);
+            let fault = Fault { kind, what, kernel, place, block, thread };
+            return Ok(Err(Box::new(fault)));
+        }
     };
-    let Some(kernel) = kernel else {
-        let name = &launch.kernel;
-        return Ok(Err(fault(format!(
-            "there is no kernel `{name}`: the check launches \
-             `extern \"C\" __global__ void {name}(…)`"
-        ))));
-    };
-    if kernel.parameters.len() != launch.arguments.len() {
-        return Ok(Err(fault(format!(
-            "the kernel has {} parameters, and the check gives it {}: {}",
-            kernel.parameters.len(),
-            launch.arguments.len(),
-            launch.arguments.join(", ")
-        ))));
-    }
+    let kernel = module.kernel(&form.kernel).context("it has a form")?;
     let mut arguments = vec![];
-    for (text, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
+    for (bytes, parameter) in form.arguments.iter().zip(&kernel.parameters) {
         arguments.resize(parameter.offset as usize, 0);
-        arguments.extend(argument(text, parameter, shape, buffers)?);
+        arguments.extend(bytes);
     }
-    let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
-    let shared_bytes = shared_bytes.transpose()?.unwrap_or(0);
-    let form = emulator::Launch {
-        grid: three(&launch.grid, shape)?,
-        block: three(&launch.block, shape)?,
-        shared_bytes: shared_bytes.try_into()?,
-        arguments: &arguments,
-    };
+    let Form { grid, block, shared_bytes, .. } = form;
+    let all = emulator::Launch { grid, block, shared_bytes, arguments: &arguments };
     let options = Options { budget: BUDGET, ..Options::default() };
-    let shared_bytes = shared_bytes + u64::from(kernel.shared_bytes);
-    let ran = emulator::run(module, &launch.kernel, &form, memory, &options);
+    let shared_bytes = u64::from(shared_bytes) + u64::from(kernel.shared_bytes);
+    let ran = emulator::run(module, &launch.kernel, &all, memory, &options);
     Ok(ran.map(|counts| (counts, shared_bytes)))
 }
 

@@ -20,6 +20,7 @@
 //! | [`kernel`] | a kernel is compiled, run on the emulated GPU, and judged |
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
 //! | [`data`] | the buffers that it works on |
+//! | [`measure`] | a kernel on a real GPU, to be timed |
 //! | [`outcome`] | what is said of it, row by row |
 //! | [`progress`] | what the learner has done so far |
 //! | [`mod@verify`] | whether starts, mistakes and solutions do what they declare |
@@ -30,6 +31,7 @@ pub mod data;
 pub mod host;
 pub mod judge;
 pub mod kernel;
+pub mod measure;
 pub mod outcome;
 pub mod progress;
 pub mod verify;

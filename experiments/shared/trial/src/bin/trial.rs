@@ -4,12 +4,13 @@
 use std::process::ExitCode;
 
 /// The learner's file.
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 mod mine {
     include!(env!("TRIAL_MINE"));
 }
 
 /// The exercise's `check.rs`.
+#[allow(unreachable_pub)]
 mod check {
     #[allow(unused_imports)]
     use crate::mine;

@@ -1,0 +1,54 @@
+//! How fast a solution is on a real GPU.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use cudarc::driver::{CudaContext, CudaStream};
+use exercise::Exercise;
+use exercise::measure::OnGpu;
+use lab::gpu::{self, Gpus};
+use lab::timing::{self, Sampling};
+use record::units;
+
+use crate::terminal::say;
+
+/// Times the learner's solution, ours, and a copy of as many bytes: a row each.
+pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()> {
+    if exercise.check.measure.is_empty() {
+        bail!(
+            "the time of `{}` would say nothing, so there is no size for it",
+            exercise.name
+        );
+    }
+    if let Gpus::None(why) = gpu::probe() {
+        bail!("nothing can be measured here: {why}");
+    }
+    let stream = CudaContext::new(0)?.new_stream()?;
+    let solution = exercise.file("solution");
+    let mut bytes = 0;
+    for (file, path) in [(file, path), ("our solution", &solution)] {
+        let source =
+            std::fs::read_to_string(path).with_context(|| file.to_owned())?;
+        let shape = &exercise.check.measure;
+        let on_gpu = OnGpu::prepare(exercise, file, &source, shape, &stream)?;
+        bytes = on_gpu.moved_bytes().iter().sum::<u64>() as usize;
+        row(file, &stream, || on_gpu.launch())?;
+    }
+    let half = bytes / 2;
+    let from = stream.alloc_zeros::<u8>(half)?;
+    let mut to = stream.alloc_zeros::<u8>(half)?;
+    row("the driver's copy of as many bytes", &stream, || {
+        Ok(stream.memcpy_dtod(&from, &mut to)?)
+    })
+}
+
+fn row(
+    what: &str,
+    stream: &Arc<CudaStream>,
+    mut work: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    let samples = timing::by_events(stream, Sampling::QUICK, |_| work())?;
+    say!("{:<36} {}", what, units::time(samples.median()));
+    Ok(())
+}

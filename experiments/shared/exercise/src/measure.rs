@@ -1,0 +1,188 @@
+//! A kernel on a real GPU, to be timed.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg,
+};
+use cudarc::nvrtc::Ptx;
+use emulator::Module;
+use lab::kernel;
+
+use crate::catalogue::Exercise;
+use crate::check::{Check, Launch};
+use crate::data::{Buffers, Device, Shape};
+use crate::kernel::{Form, of_elements};
+
+/// Bytes before and behind each buffer, which have to stay as they are.
+const GUARD_BYTES: usize = 1024;
+/// What is in them, and in what nothing has been written to: no number, as a float.
+const GUARD: u8 = 0xFF;
+
+/// What a record calls a source: the beginning of its hash, which tells whether it is the one that
+/// was timed.
+pub fn code(source: &str) -> String {
+    kernel::sha256(source)[..12].to_owned()
+}
+
+/// A solution, ready to be launched.
+pub struct OnGpu<'e> {
+    stream: Arc<CudaStream>,
+    memory: Memory,
+    buffers: Buffers<'e>,
+    launches: Vec<(CudaFunction, Form)>,
+}
+
+/// Memory of a GPU, with guards around each buffer.
+struct Memory {
+    stream: Arc<CudaStream>,
+    /// With the address behind the guard.
+    slices: Vec<(u64, CudaSlice<u8>)>,
+}
+
+impl<'e> OnGpu<'e> {
+    /// At the sizes of a shape. Compiles `source`, of which messages speak as of `file`, launches it once, and compares the
+    /// results. An error also if they are wrong.
+    pub fn prepare(
+        exercise: &'e Exercise,
+        file: &str,
+        source: &str,
+        shape: &Shape,
+        stream: &Arc<CudaStream>,
+    ) -> Result<OnGpu<'e>> {
+        let check = &exercise.check;
+        kernel::nvrtc_version()?;
+        let own = OnGpu::of(check, &check.launches, file, source, shape, stream)?;
+        let expected = exercise.file("expected");
+        let file = expected.display().to_string();
+        let text = std::fs::read_to_string(&expected).context(file.clone())?;
+        let launches = check.expected.iter().map(|e| {
+            let elements = own.buffers.get(&e.result).map_or(0, |b| b.elements());
+            of_elements(&e.kernel, elements, &e.arguments)
+        });
+        let launches: Vec<_> = launches.collect();
+        let wanted = OnGpu::of(check, &launches, &file, &text, shape, stream)?;
+        own.launch()?;
+        wanted.launch()?;
+        stream.synchronize()?;
+        own.memory.check_guards()?;
+        match own.buffers.compare(&own.memory, &wanted.buffers, &wanted.memory)? {
+            Some(wrong) => bail!("on the GPU: {wrong}"),
+            None => Ok(own),
+        }
+    }
+
+    fn of(
+        check: &'e Check,
+        launches: &[Launch],
+        file: &str,
+        source: &str,
+        shape: &Shape,
+        stream: &Arc<CudaStream>,
+    ) -> Result<OnGpu<'e>> {
+        let ptx = kernel::compile_file(file, source, &check.compute)?;
+        let layout = Module::parse(&ptx).context(file.to_owned())?;
+        let module = stream.context().load_module(Ptx::from_src(ptx))?;
+        let mut memory = Memory { stream: stream.clone(), slices: vec![] };
+        let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
+        let launches = launches.iter().map(|launch| {
+            let form = Form::of(&layout, launch, shape, &buffers)?;
+            let form = form.map_err(|what| anyhow!(what))?;
+            Ok((module.load_function(&form.kernel)?, form))
+        });
+        let launches = launches.collect::<Result<Vec<_>>>()?;
+        Ok(OnGpu { stream: stream.clone(), memory, buffers, launches })
+    }
+
+    /// Launches its kernels.
+    pub fn launch(&self) -> Result<()> {
+        for (function, form) in &self.launches {
+            let Form { grid: [x, y, z], block: [i, j, k], shared_bytes, .. } = *form;
+            let mut eights = vec![];
+            for bytes in &form.arguments {
+                let mut eight = [0; 8];
+                eight[..bytes.len()].copy_from_slice(bytes);
+                eights.push(u64::from_le_bytes(eight));
+            }
+            let fours: Vec<_> = eights.iter().map(|eight| *eight as u32).collect();
+            let mut launch = self.stream.launch_builder(function);
+            for (place, bytes) in form.arguments.iter().enumerate() {
+                match bytes.len() {
+                    4 => launch.arg(&fours[place]),
+                    _ => launch.arg(&eights[place]),
+                };
+            }
+            let config = LaunchConfig {
+                grid_dim: (x, y, z),
+                block_dim: (i, j, k),
+                shared_mem_bytes: shared_bytes,
+            };
+            // SAFETY: each argument has the size of its parameter. What the kernel does
+            // with it is what is tried here, on buffers with guards around them.
+            unsafe { launch.launch(config)? };
+        }
+        Ok(())
+    }
+
+    /// Bytes that any solution has to read, and to write.
+    pub fn moved_bytes(&self) -> [u64; 2] {
+        self.buffers.moved_bytes()
+    }
+
+    /// Numbers that were compared.
+    pub fn checked(&self) -> u64 {
+        self.buffers.checked()
+    }
+}
+
+impl Memory {
+    fn check_guards(&self) -> Result<()> {
+        for (_, slice) in &self.slices {
+            let end = slice.len() - GUARD_BYTES;
+            for guard in [slice.slice(..GUARD_BYTES), slice.slice(end..)] {
+                let bytes = self.stream.clone_dtoh(&guard)?;
+                self.stream.synchronize()?;
+                ensure!(
+                    bytes.iter().all(|byte| *byte == GUARD),
+                    "on the GPU: the kernel writes beyond a buffer"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The buffer that has an address, and the address's place in it.
+    fn find(&self, address: u64) -> Result<(usize, usize)> {
+        let found = self.slices.iter().position(|(start, _)| *start == address);
+        Ok((found.context("it was allocated here")?, GUARD_BYTES))
+    }
+}
+
+impl Device for Memory {
+    fn allocate(&mut self, bytes: u64, _name: &str) -> Result<u64> {
+        let pattern = vec![GUARD; bytes as usize + 2 * GUARD_BYTES];
+        let slice = self.stream.clone_htod(&pattern)?;
+        let address = slice.device_ptr(&self.stream).0 + GUARD_BYTES as u64;
+        self.slices.push((address, slice));
+        Ok(address)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<()> {
+        let (at, place) = self.find(address)?;
+        let mut target = self.slices[at].1.slice_mut(place..place + from.len());
+        Ok(self.stream.memcpy_htod(from, &mut target)?)
+    }
+
+    fn read(&self, address: u64, into: &mut [u8]) -> Result<()> {
+        let (at, place) = self.find(address)?;
+        let source = self.slices[at].1.slice(place..place + into.len());
+        self.stream.memcpy_dtoh(&source, into)?;
+        Ok(self.stream.synchronize()?)
+    }
+
+    /// The GPU does not tell.
+    fn first_unwritten(&self, _address: u64, _bytes: u64) -> Result<Option<u64>> {
+        Ok(None)
+    }
+}
