@@ -113,7 +113,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     assert_eq!(first.code, Some(1), "{first}");
     let start = checkout.read("my/transpose.cu");
     let line =
-        start.lines().position(|line| line.contains("out[column")).unwrap() + 1;
+        start.lines().position(|line| line.contains(" out[column *")).unwrap() + 1;
     for part in [
         "yours to edit",
         "stores       no  32 sectors for 32 elements, at most 4",
@@ -151,11 +151,10 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     assert_eq!(checkout.read("my/transpose.cu"), start);
     assert_eq!(checkout.read("my/transpose.1.cu"), solution);
 
-    checkout
-        .write("my/transpose.cu", "extern \"C\" __global__ void transpose(\n{}\n");
+    checkout.edit("my/transpose.cu", "int column", "integer column");
     let broken = checkout.run("exercise transpose");
     assert_eq!(broken.code, Some(1), "{broken}");
-    assert!(broken.stdout.contains("my/transpose.cu(2): error"), "{broken}");
+    assert!(broken.stdout.contains("\"integer\" is undefined"), "{broken}");
 
     checkout.write("my/progress.json", "{");
     checkout
