@@ -750,7 +750,7 @@
     // Which exercises are solved is known where `cargo workbook serve` shows the book.
 
     async function markExercises() {
-        const exercises = document.querySelectorAll("p.exercise");
+        const exercises = document.querySelectorAll("main .exercise");
         if (exercises.length === 0 || !location.protocol.startsWith("http")) return;
         const answer = await fetch(new URL("exercises.json", new URL(path_to_root, document.baseURI)));
         if (!answer.ok) return;

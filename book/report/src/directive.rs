@@ -37,6 +37,8 @@ pub enum Directive {
     Minutes(Vec<String>),
     /// `{{exercise NAME}}`: what a checked exercise asks for.
     Exercise(String),
+    /// `{{exercises}}`: all of them.
+    Exercises,
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
     /// `{{errata}}`: every erratum.
@@ -99,6 +101,7 @@ impl Directive {
             ["this-machine"] => Directive::ThisMachine,
             ["scorecard"] => Directive::Overview,
             ["predictions"] => Directive::Predictions,
+            ["exercises"] => Directive::Exercises,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),

@@ -5,9 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-use crate::html::escape;
+use crate::html::{escape, prose};
+use crate::page::Page;
+use crate::quantity::Quantities;
+use crate::records::Records;
 
 /// The tasks of all exercises, by their names.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ struct Task {
     /// Markdown.
     text: String,
     minutes: u32,
+    /// What the record calls the start and the solution, if they are kernels.
+    codes: Option<[String; 2]>,
 }
 
 /// As much of `check.toml` as a page shows.
@@ -44,20 +50,85 @@ impl Tasks {
         Ok(Tasks(tasks))
     }
 
-    /// What a page shows of an exercise: Markdown.
-    pub fn show(&self, name: &str) -> Result<String, String> {
+    /// What a page shows of an exercise: Markdown. With it, what was measured of the start and of
+    /// our solution, if they are the ones that are there now.
+    pub fn show(&self, name: &str, records: &Records) -> Result<String, String> {
         let task = self.0.get(name);
-        let Task { title, text, minutes } = task.ok_or_else(|| {
+        let Task { title, text, minutes, codes } = task.ok_or_else(|| {
             format!("there is no experiments/*/*/exercises/{name}")
         })?;
+        let codes = codes.as_ref();
+        let measured = codes.and_then(|codes| measured(name, codes, records));
+        let measured = measured.unwrap_or_default();
         let name = escape(name);
         Ok(format!(
             "### {title} {{#exercise-{name}}}\n\n{text}\n\n\
              ```sh\ncargo workbook exercise {name} --watch\n```\n\n\
              <p class=\"exercise\" data-exercise=\"{name}\">About {minutes} minutes. \
-             Hints: <code>--hint</code>.</p>\n"
+             Hints: <code>--hint</code>.{measured}</p>\n"
         ))
     }
+
+    /// All exercises that stand on a page, in the order of the book. `root` leads from this page
+    /// to the book's root.
+    pub fn list(&self, pages: &[Page], root: &str) -> Result<String, String> {
+        let mut rows = String::new();
+        let mut part = None;
+        for page in pages {
+            for name in &page.exercises {
+                let task = self.0.get(name);
+                let Task { title, minutes, .. } =
+                    task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
+                if part != Some(&page.part) {
+                    let heading = escape(page.part.as_deref().unwrap_or_default());
+                    rows += &format!(
+                        "<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n"
+                    );
+                    part = Some(&page.part);
+                }
+                let name = escape(name);
+                rows += &format!(
+                    "<tr><td><a href=\"{root}{}#exercise-{name}\">{}</a></td>\
+                     <td><code>{name}</code></td>\
+                     <td class=\"exercise\" data-exercise=\"{name}\">{minutes} min</td></tr>\n",
+                    page.html(),
+                    prose(title),
+                );
+            }
+        }
+        Ok(format!(
+            "<div class=\"table\" tabindex=\"0\">\n<table>\n<thead><tr><th>exercise</th>\
+             <th>name</th><th>time</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+        ))
+    }
+}
+
+/// A sentence on the times of the start and the solution; `None` where they were not recorded.
+fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String> {
+    let [start, solution] = codes;
+    let query = |variant, code| {
+        format!("exercises {variant} exercise={name} code={code} : time")
+    };
+    let (start, solution) = (query("start", start), query("solution", solution));
+    let mut quantities = Quantities::of("");
+    let times = format!("start = \"{start}\"\nsolution = \"{solution}\"\n");
+    let gain = format!("gain = \"[{start}] / [{solution}] | ×\"\n");
+    let said = " On a GPU, the start takes {{start}} and our solution {{solution}}: it is \
+                {{gain}} as fast.";
+    for (toml, said) in [
+        (times + &gain, said),
+        (
+            format!("solution = \"{solution}\"\n"),
+            " On a GPU, our solution takes {{solution}}.",
+        ),
+    ] {
+        quantities.add(&toml).ok()?;
+        if quantities.evaluate(records).is_empty() {
+            return quantities.prose(said, records).ok();
+        }
+        quantities = Quantities::of("");
+    }
+    None
 }
 
 impl Task {
@@ -72,6 +143,20 @@ impl Task {
         let text = read("exercise.md")?;
         let (title, text) = text.split_once('\n').unwrap_or((&text, ""));
         let title = title.trim_start_matches('#').trim().to_owned();
-        Ok(Task { title, text: text.trim().to_owned(), minutes: check.minutes })
+        let code = |name: &str| {
+            let source = std::fs::read(folder.join(name)).ok()?;
+            let hash = Sha256::digest(source);
+            let hex: String =
+                hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            Some(format!("x{}", &hex[..12]))
+        };
+        let codes = code("start.cu").zip(code("solution.cu"));
+        let codes = codes.map(|(start, solution)| [start, solution]);
+        Ok(Task {
+            title,
+            text: text.trim().to_owned(),
+            minutes: check.minutes,
+            codes,
+        })
     }
 }

@@ -79,6 +79,7 @@ pub fn read(
         verdicts: BTreeSet::new(),
         sections: BTreeSet::new(),
         goals: vec![],
+        exercises: vec![],
         predictions: vec![],
     };
     let mut directives = vec![];
@@ -98,6 +99,7 @@ pub fn read(
                 Directive::Scorecard(section) => {
                     page.sections.insert(section.clone());
                 }
+                Directive::Exercise(name) => page.exercises.push(name.clone()),
                 Directive::Prediction(block) => page.predictions.push(block.clone()),
                 _ => {}
             }
@@ -224,7 +226,8 @@ impl Text {
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Minutes(names) => minutes::mark(names, pages)?,
-            Directive::Exercise(name) => tasks.show(name)?,
+            Directive::Exercise(name) => tasks.show(name, records)?,
+            Directive::Exercises => tasks.list(pages, &root)?,
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?
             }

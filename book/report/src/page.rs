@@ -26,6 +26,8 @@ pub struct Page {
     pub sections: BTreeSet<String>,
     /// What it holds against what it is to be.
     pub goals: Vec<goals::Block>,
+    /// The checked exercises on it, by their names.
+    pub exercises: Vec<String>,
     /// What it asks its reader.
     pub predictions: Vec<prediction::Block>,
 }

@@ -57,8 +57,8 @@ pub struct Quantity {
 }
 
 /// Names that mean something else between double braces.
-const TAKEN: [&str; 6] =
-    ["end", "errata", "if", "predictions", "provenance", "scorecard"];
+const TAKEN: [&str; 7] =
+    ["end", "errata", "exercises", "if", "predictions", "provenance", "scorecard"];
 
 impl Formula {
     fn parse(text: &str) -> Result<Formula, String> {
