@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::decode::memory::scope_of;
 use crate::fault::Place;
 use crate::module::ParseError;
 use crate::program::{Instruction, Op, Preset, Program};
@@ -120,7 +121,12 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
         local_bytes: 0,
         frames: Vec::new(),
         labels: Vec::new(),
-        program: Program { granule: 16, dynamic_align: 16, ..Program::default() },
+        program: Program {
+            granule: 16,
+            global_granule: 16,
+            dynamic_align: 16,
+            ..Program::default()
+        },
         source: None,
         line: kernel.line,
         first: true,
@@ -388,7 +394,7 @@ impl<'a> Decoder<'a> {
             "cp" => self.copy_async(name, operands),
             "cvta" => self.convert_address(name, operands),
             "createpolicy" => self.policy(name, operands),
-            "membar" | "fence" => self.effect(name, Op::Fence),
+            "membar" | "fence" => self.effect(name, Op::Fence(scope_of(name))),
             "nanosleep" | "prefetch" | "pmevent" | "prefetchu" => {
                 self.effect(name, Op::Nothing)
             }

@@ -33,8 +33,8 @@ pub enum FaultKind {
     Misaligned,
     /// A read of bytes that nobody wrote.
     Uninitialised,
-    /// Two threads access a word of shared memory, one of them writing, and nothing orders
-    /// the two.
+    /// Two threads access the same bytes of shared or device memory, one of them writing, and
+    /// nothing orders the two.
     Race,
     /// A barrier that not all threads reach.
     Barrier,

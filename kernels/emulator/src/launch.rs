@@ -109,9 +109,11 @@ impl Default for Options {
 pub struct Checks {
     /// Reads of device or shared memory that nobody wrote.
     pub initialised: bool,
-    /// Accesses of two threads to the same bytes of shared memory, one of them writing,
-    /// that nothing orders: no barrier of the block, of some of its threads or of a warp,
-    /// and no flag or lock that is set after a fence. Two writes of the same value are none.
+    /// Accesses of two threads to the same bytes of shared or device memory, one of them
+    /// writing, that nothing orders: no barrier of the block, of some of its threads or of a
+    /// warp, and no flag, lock or counter that is set after a fence; between two blocks, after
+    /// one for the whole GPU. Two writes of the same value are none. In device memory, only
+    /// the accesses of one launch are compared.
     pub races: bool,
     /// Barriers that some threads of the block do not reach.
     pub barriers: bool,

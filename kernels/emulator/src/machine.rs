@@ -8,6 +8,7 @@ use crate::access::active;
 use crate::counts::{Counts, Line, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
+use crate::machine::global::Global;
 use crate::machine::print::Printed;
 use crate::machine::shared::Shared;
 use crate::machine::warp::{Reason, Warp};
@@ -20,12 +21,16 @@ mod access;
 mod atomic;
 mod barrier;
 mod collective;
+mod conflict;
 mod copies;
+mod flags;
+mod global;
 mod lane;
 mod order;
 mod print;
 mod shared;
 mod team;
+mod trace;
 mod warp;
 
 pub(crate) use crate::machine::team::Task;
@@ -61,6 +66,7 @@ struct Machine<'a> {
     program: &'a Program,
     launch: &'a Launch<'a>,
     memory: View<'a>,
+    global: &'a mut Global,
     options: &'a Options,
     /// The values of the program's presets that all threads share.
     constants: Vec<(Slot, u64)>,
@@ -134,7 +140,12 @@ impl AddAssign for Done {
 
 impl<'a> Machine<'a> {
     /// `done`: what was done before.
-    fn new(task: &Task<'a>, memory: View<'a>, done: Done) -> Result<Self> {
+    fn new(
+        task: &Task<'a>,
+        memory: View<'a>,
+        global: &'a mut Global,
+        done: Done,
+    ) -> Result<Self> {
         let Task { module, kernel, launch, options } = *task;
         let program = &kernel.program;
         let (mut constants, mut of_lanes) = (Vec::new(), Vec::new());
@@ -182,8 +193,7 @@ impl<'a> Machine<'a> {
         }
         let copies = |code: &Instruction| matches!(code.operation, Op::CopyAsync(_));
         let threads = launch.block.iter().product::<u32>() as usize;
-        let traced = options.checks.races && threads > 1;
-        let granule = traced.then_some(program.granule);
+        let granule = global.is_traced().then_some(program.granule);
         let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
             let row = |(slot, special): &(Slot, Special)| {
                 (*slot, row(*special, warp, launch.block))
@@ -195,6 +205,7 @@ impl<'a> Machine<'a> {
             program,
             launch,
             memory,
+            global,
             options,
             constants,
             of_warps: of_warps.collect(),
@@ -216,27 +227,31 @@ impl<'a> Machine<'a> {
 
     /// Runs the blocks with these numbers.
     fn run(mut self, blocks: Range<u64>) -> Result<Done> {
-        let [width, height, _] = self.launch.grid.map(u64::from);
         let mut idle = Vec::new();
         for number in blocks {
-            let place =
-                [number % width, number / width % height, number / width / height];
-            self.block = place.map(|place| place as u32);
+            self.block = self.block_at(number);
+            self.begin_block(number);
             let ran = self.run_block(&mut idle);
             match self.pending.take() {
                 Some(pending) if !is_race(&ran) => return Err(pending),
                 _ => ran?,
             }
         }
+        self.global.now = self.shared.order.now;
         let Self { tallies, printed, executed, .. } = self;
         Ok(Done { tallies, printed, executed })
     }
 
-    /// Runs a block. Warps that have ended are kept for the next one.
-    fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
-        self.shared.clear(self.has_copies);
+    /// Nothing of the block before is there any more, but in device memory.
+    fn begin_block(&mut self, number: u64) {
+        self.shared.begin_block(self.global.now, self.has_copies);
+        self.global.begin_block(self.shared.order.now, number);
         self.arrivals = [0; 16];
         (self.before, self.stalled) = (self.executed, 0);
+    }
+
+    /// Runs a block. Warps that have ended are kept for the next one.
+    fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
         let threads = self.launch.block.iter().product::<u32>() as usize;
         let mut waiting = Vec::new();
         for index in 0..threads.div_ceil(WARP) {
@@ -290,6 +305,14 @@ impl<'a> Machine<'a> {
                 Class::Predicate => {}
             }
         }
+    }
+
+    /// The place of the block with this number.
+    fn block_at(&self, number: u64) -> [u32; 3] {
+        let [width, height, _] = self.launch.grid.map(u64::from);
+        let place =
+            [number % width, number / width % height, number / width / height];
+        place.map(|place| place as u32)
     }
 
     /// The place of a lane's thread in its block.
@@ -403,7 +426,7 @@ impl<'a> Machine<'a> {
             Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
             Op::CopyAsync(copy) => self.start_copy(warp, copy, lanes)?,
             Op::CommitCopies => warp.copies.commit(lanes),
-            Op::Fence => self.fence(warp, lanes),
+            Op::Fence(scope) => self.fence(warp, lanes, *scope),
             Op::WaitForCopies(left) => self.finish_copies(warp, lanes, *left)?,
             Op::BranchTable(index, targets) => {
                 return self.branch_table(warp, *index, targets, lanes);

@@ -23,6 +23,8 @@ pub(crate) struct Program {
     pub(crate) local_bytes: u32,
     /// Bytes of the narrowest access that may be to shared memory, 16 at most.
     pub(crate) granule: u32,
+    /// The same for device memory.
+    pub(crate) global_granule: u32,
     pub(crate) uses_variables: bool,
 }
 
@@ -88,7 +90,7 @@ pub(crate) enum Op {
     CopyAsync(Box<CopyAsync>),
     CommitCopies,
     /// `fence`, `membar`
-    Fence,
+    Fence(Scope),
     /// Waits until at most so many groups of copies are in flight.
     WaitForCopies(u32),
     Branch(u32),
@@ -138,6 +140,7 @@ pub(crate) struct Access {
     pub(crate) bytes: usize,
     pub(crate) signed: bool,
     pub(crate) strength: Strength,
+    pub(crate) scope: Scope,
     /// `release` and stronger: who reads what is written sees what was done before.
     pub(crate) releases: bool,
     /// One for each element of a vector. None for `_`.
@@ -154,6 +157,15 @@ pub(crate) enum Strength {
     Volatile,
     /// `relaxed` and stronger.
     Atomic,
+}
+
+/// For which threads a fence or an atomic access counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// `cta`: those of the block.
+    Block,
+    /// `gpu`, `sys`: all.
+    Grid,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +198,7 @@ pub(crate) struct Atomic {
     pub(crate) kind: AtomicKind,
     pub(crate) number: Number,
     pub(crate) bytes: usize,
+    pub(crate) scope: Scope,
     /// As of an [access](Access::releases).
     pub(crate) releases: bool,
     /// Where the old value goes, unless nobody wants it.

@@ -8,7 +8,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Device, word};
-use emulator::{Arguments, Counts, Options, Sectors, Tally, Wavefronts};
+use emulator::{Arguments, Checks, Counts, Options, Sectors, Tally, Wavefronts};
 
 /// What the driver's compiler does to accesses of a kind, such as `shared_load`, in a kernel:
 /// see `cargo workbook sass`.
@@ -80,7 +80,10 @@ fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
         "patterns" => Device::tests(ptx),
         _ => Device::workbook(ptx),
     };
-    device.options = options;
+    // The patterns are about addresses, and some threads write to the same.
+    let races = *ptx != "patterns";
+    let checks = Checks { races, ..options.checks };
+    device.options = Options { checks, ..options };
     let arguments = rest.iter().fold(Arguments::new(), |arguments, text| {
         argument(&mut device, arguments, text)
     });

@@ -1,5 +1,5 @@
-//! Kernels with a race in shared memory end with a sentence that names both accesses and
-//! what would order them; kernels that only look as if they had one do not.
+//! Kernels with a race in shared or device memory end with a sentence that names both
+//! accesses and what would order them; kernels that only look as if they had one do not.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -15,6 +15,20 @@ fn outcome(kernel: &str, threads: u32) -> Result<(), String> {
     let lock = device.words("lock", [0].into_iter());
     let arguments = arguments![u64 input, u64 output, u64 lock];
     let ran = device.run(kernel, [1, 1, 1], [threads, 1, 1], &arguments);
+    ran.map(drop).map_err(|fault| {
+        assert_eq!(fault.kind, FaultKind::Race, "{fault}");
+        fault.to_string()
+    })
+}
+
+/// Runs a kernel of `global-races.cu`. What it fails with is a race.
+fn global_outcome(kernel: &str, [blocks, threads]: [u32; 2]) -> Result<(), String> {
+    let mut device = Device::tests("global-races");
+    let input = device.words("in", (0..512).map(word));
+    let output = device.words("out", (0..1024).map(|_| 0));
+    let flag = device.words("flag", (0..8).map(|_| 0));
+    let arguments = arguments![u64 input, u64 output, u64 flag];
+    let ran = device.run(kernel, [blocks, 1, 1], [threads, 1, 1], &arguments);
     ran.map(drop).map_err(|fault| {
         assert_eq!(fault.kind, FaultKind::Race, "{fault}");
         fault.to_string()
@@ -84,5 +98,96 @@ fn right_kernels() {
         ("neighbouring_bytes", 128),
     ] {
         assert_eq!(outcome(kernel, threads), Ok(()));
+    }
+}
+
+const LAUNCH: &str =
+    ", and blocks run in any order (do one of the two in a launch of its own)";
+const OWN: &str = ", and blocks run in any order (each block should write a place of its own, \
+                   or all should add to it with one atomic operation)";
+const LINE: &str =
+    ", and blocks run in any order (use one atomic operation in place of the line)";
+const BOTH: &str = ", and blocks run in any order (use an atomic operation here and there, or \
+                    do one of the two in a launch of its own)";
+const WIDE: &str = ", and blocks run in any order (use an operation that is atomic for all \
+                    blocks; atomicAdd_block and the like are for one block)";
+const CALL: &str = ", and blocks run in any order (call __threadfence() after the write and \
+                    before the atomic operation, flag or lock that tells the other block)";
+const PLACE: &str = ", and blocks run in any order (__threadfence() must come after the \
+                     write, in the same thread or with __syncthreads() between, and before \
+                     the atomic operation, flag or lock that tells the other block)";
+const NARROW: &str = ", and blocks run in any order (__threadfence_block() is for one block; \
+                      call __threadfence() before the atomic operation, flag or lock that \
+                      tells the other block)";
+
+#[test]
+fn wrong_kernels_in_device_memory() {
+    // Blocks and threads, the lines of the earlier access and of the later one, what orders
+    // them.
+    for (kernel, shape, [earlier, later], remedy) in [
+        ("shift_in_place", [4, 128], [13, 14], BLOCK),
+        ("shift_in_place", [1, 32], [13, 14], WARP),
+        ("no_barrier", [1, 128], [20, 19], BLOCK),
+        ("no_warp_barrier", [1, 32], [25, 26], WARP),
+        ("only_a_fence", [1, 128], [33, 31], BLOCK),
+        ("lanes_write_different_values", [1, 32], [38, 38], ONE),
+        ("blocks_write_different_values", [4, 32], [44, 44], OWN),
+        ("what_the_block_before_wrote", [4, 32], [50, 51], LAUNCH),
+        ("what_the_next_block_writes", [4, 128], [57, 58], LAUNCH),
+        ("a_sum_without_an_atomic", [4, 32], [64, 64], LINE),
+        ("a_volatile_sum", [4, 32], [70, 70], LINE),
+        ("bins_without_an_atomic", [1, 128], [75, 75], ATOMIC),
+        ("cleared_by_one_block", [4, 128], [81, 83], BOTH),
+        ("a_total_that_is_not_complete", [4, 32], [90, 89], BOTH),
+        ("atomic_for_a_block_only", [4, 32], [96, 96], WIDE),
+        ("two_steps_in_one_launch", [4, 128], [104, 102], LAUNCH),
+        ("last_block_without_a_fence", [4, 128], [114, 123], CALL),
+        ("last_block_with_a_fence_for_a_block", [4, 128], [114, 123], NARROW),
+        ("last_block_without_a_barrier", [4, 128], [141, 148], PLACE),
+        ("a_flag_without_a_fence", [4, 32], [156, 162], PLACE),
+        ("a_lock_without_a_fence", [4, 32], [172, 172], CALL),
+        ("one_too_many", [1, 128], [179, 179], ONE),
+        ("a_copy_of_what_another_writes", [1, 128], [187, 186], BLOCK),
+    ] {
+        let text = global_outcome(kernel, shape).expect_err(kernel);
+        let file = "global-races.cu";
+        let expected = format!(
+            "at line {earlier} of {file}{remedy}, at line {later} of {file}, block"
+        );
+        assert!(text.contains(&expected), "{text}");
+        assert!(
+            text.contains(" bytes into out") || kernel.contains("total"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn right_kernels_in_device_memory() {
+    for (kernel, shape) in [
+        ("each_its_own", [4, 128]),
+        ("a_barrier", [4, 128]),
+        ("a_warp_barrier", [1, 32]),
+        ("a_grid_stride_loop", [3, 96]),
+        ("pieces_of_four", [4, 64]),
+        ("columns", [5, 100]),
+        ("all_read_the_same", [4, 128]),
+        ("atomics_only", [4, 128]),
+        ("the_same_value", [4, 128]),
+        ("atomic_for_a_block_each", [4, 128]),
+        ("last_block_with_a_fence", [40, 128]),
+        ("last_block_of_many_writers", [4, 128]),
+        ("last_block_of_one_fence", [4, 128]),
+        ("last_warp", [4, 32]),
+        ("a_flag_with_a_fence", [4, 128]),
+        ("one_block_after_the_other", [8, 32]),
+        ("acquire_and_release", [4, 32]),
+        ("a_lock_with_fences", [4, 64]),
+        ("tickets", [3, 64]),
+        ("bins_of_a_block", [4, 128]),
+        ("neighbouring_bytes", [4, 128]),
+        ("a_copy_with_a_barrier", [1, 128]),
+    ] {
+        assert_eq!(global_outcome(kernel, shape), Ok(()), "{kernel}");
     }
 }

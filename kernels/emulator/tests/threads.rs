@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Device, Host, word};
-use emulator::{Arguments, Options};
+use emulator::{Arguments, Checks, Options};
 
 const BLOCKS: u32 = 20;
 
@@ -34,10 +34,11 @@ fn device(body: &str, options: Options) -> Device {
 
 type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
 
-/// What becomes of a kernel with so many threads of the CPU.
-fn outcome(body: &str, threads: usize, block: u32) -> Outcome {
-    let touched = true;
-    let options = Options { threads, stretch: 1, touched, ..Options::default() };
+/// What becomes of a kernel with so many threads of the CPU. Many of these kernels have a
+/// race, which may be looked for or not.
+fn outcome(body: &str, threads: usize, block: u32, races: bool) -> Outcome {
+    let checks = Checks { races, ..Checks::default() };
+    let options = Options { threads, checks, stretch: 1, touched: true, ..Options::default() };
     let mut device = device(body, options);
     let words = (BLOCKS * block) as usize;
     let data = device.words("data", (0..words).map(word));
@@ -50,13 +51,18 @@ fn outcome(body: &str, threads: usize, block: u32) -> Outcome {
     (told.map_err(|fault| format!("{fault:?}")), device.content())
 }
 
-/// Expects the same of any number of threads, and returns it.
+/// Expects the same of any number of threads, and returns what it is if races are no
+/// mistake.
 fn same(body: &str, block: u32) -> Outcome {
-    let alone = outcome(body, 1, block);
-    for threads in [2, 3, 7] {
-        assert!(outcome(body, threads, block) == alone, "{threads} threads: {body}");
-    }
-    alone
+    let [_, without] = [true, false].map(|races| {
+        let alone = outcome(body, 1, block, races);
+        for threads in [2, 3, 7] {
+            let together = outcome(body, threads, block, races);
+            assert!(together == alone, "{threads} threads: {body}");
+        }
+        alone
+    });
+    without
 }
 
 /// A kernel that was declared with fewer parameters than it reads.
@@ -112,6 +118,28 @@ fn all_blocks_write_the_same_word() {
     let (ran, content) = same(body, 32);
     ran.unwrap();
     assert_eq!(content[0].0[..4], (BLOCKS - 1).to_le_bytes());
+}
+
+#[test]
+fn the_first_race_is_told_of() {
+    // Each block writes to where another one has read or written.
+    let to_one = "ld.param.u64 %rd1, [data]; st.global.u32 [%rd1], %r2;";
+    let behind = "ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd1+128], %r5;";
+    let before = "
+        setp.lt.u32 %p1, %r2, 13;
+        @%p1 bra own;
+        sub.s64 %rd1, %rd1, 1280;
+        own: st.global.u32 [%rd1], %r1;";
+    for (body, block, line) in [(to_one, 1, 13), (behind, 1, 13), (before, 13, 17)] {
+        for threads in [1, 2, 3, 7] {
+            let (ran, _) = outcome(body, threads, 32, true);
+            let why = ran.unwrap_err();
+            let place =
+                format!("writes at line {line} of the PTX, and blocks run in");
+            assert!(why.contains(&place) || body == behind, "{why}");
+            assert!(why.contains(&format!("block: Some([{block}, 0, 0])")), "{why}");
+        }
+    }
 }
 
 #[test]

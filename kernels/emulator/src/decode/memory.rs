@@ -2,15 +2,15 @@
 
 use crate::decode::{Decoder, Result};
 use crate::program::{
-    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset, Strength,
+    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset, Program,
+    Scope, Strength,
 };
 use crate::registers::{Class, Slot, operation};
 use crate::space::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space};
 use crate::syntax::{Operand, size_of};
 use crate::table::Form;
 
-/// Hints about caches, which change no result and no count, and the scope of an access:
-/// here all threads see the same.
+/// Hints about caches, which change no result and no count, and the scope of an access.
 const HINTS: [&str; 26] = [
     "weak",
     "cta",
@@ -45,6 +45,7 @@ const ATOMIC: [&str; 5] = ["relaxed", "acquire", "release", "acq_rel", "mmio"];
 struct Named {
     space: Space,
     strength: Strength,
+    scope: Scope,
     releases: bool,
     elements: usize,
     /// What is left of the modifiers.
@@ -96,13 +97,18 @@ impl Decoder<'_> {
         }
         let rest = form.modifiers.iter().map(|rest| (*rest).to_owned()).collect();
         let kind = kind.to_owned();
-        Ok(Named { space, strength, releases, elements, rest, kind, bytes })
+        let scope = scope_of(name);
+        Ok(Named { space, strength, scope, releases, elements, rest, kind, bytes })
     }
 
-    /// An access to this space of this width may be to shared memory.
+    /// An access to this space of this width may be to shared or device memory.
     fn note_width(&mut self, space: Space, bytes: usize) {
+        let Program { granule, global_granule, .. } = &mut self.program;
         if matches!(space, Space::Shared | Space::Generic) {
-            self.program.granule = self.program.granule.min(bytes as u32);
+            *granule = (*granule).min(bytes as u32);
+        }
+        if matches!(space, Space::Global | Space::Generic) {
+            *global_granule = (*global_granule).min(bytes as u32);
         }
     }
 
@@ -171,6 +177,7 @@ impl Decoder<'_> {
             bytes: named.bytes,
             signed,
             strength: named.strength,
+            scope: named.scope,
             releases: named.releases,
             registers: registers.into(),
         };
@@ -245,6 +252,7 @@ impl Decoder<'_> {
             bytes: named.bytes,
             signed: false,
             strength: named.strength,
+            scope: named.scope,
             releases: named.releases,
             registers: registers.into(),
         };
@@ -298,6 +306,7 @@ impl Decoder<'_> {
             kind,
             number,
             bytes: named.bytes,
+            scope: named.scope,
             releases: named.releases,
             result,
             operand,
@@ -347,6 +356,7 @@ impl Decoder<'_> {
         let from = self.address(from, Space::Global)?;
         let bytes = bytes as usize;
         self.note_width(Space::Shared, bytes);
+        self.note_width(Space::Global, bytes);
         self.emit(Op::CopyAsync(Box::new(CopyAsync {
             to,
             from,
@@ -411,6 +421,14 @@ impl Decoder<'_> {
         let result = self.result(result, Class::Wide)?;
         let zero = self.constant(Class::Wide, Preset::Bits(0))?;
         self.apply(operation!(|a: u64| -> u64 { a }), result, &[zero])
+    }
+}
+
+/// For which threads a fence or an access with this name counts.
+pub(super) fn scope_of(name: &str) -> Scope {
+    match name.split('.').any(|part| part == "cta") {
+        true => Scope::Block,
+        false => Scope::Grid,
     }
 }
 

@@ -169,7 +169,7 @@ pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, boo
             visit(&mut reduce.result, true);
         }
         Op::CommitCopies
-        | Op::Fence
+        | Op::Fence(_)
         | Op::WaitForCopies(_)
         | Op::Branch(_)
         | Op::Exit

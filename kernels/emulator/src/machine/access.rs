@@ -6,7 +6,7 @@ use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_o
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, extended};
-use crate::program::{Access, Address};
+use crate::program::{Access, Address, Scope};
 use crate::registers::Class;
 use crate::space::Space;
 
@@ -49,7 +49,7 @@ impl Machine<'_> {
         lanes: u32,
     ) -> Result<()> {
         let bytes = access.bytes * access.registers.len();
-        let direction = Direction::of(false, access.strength);
+        let direction = Direction::of(false, access.strength, access.scope);
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
@@ -114,9 +114,9 @@ impl Machine<'_> {
                 }
             }
         }
-        let direction = Direction::of(true, access.strength);
+        let direction = Direction::of(true, access.strength, access.scope);
         if access.releases {
-            self.fence(warp, lanes);
+            self.fence(warp, lanes, access.scope);
         }
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
@@ -232,17 +232,18 @@ impl Machine<'_> {
         }
         for lane in active(part.lanes) {
             let (thread, address) = (warp.index * WARP + lane, part.addresses[lane]);
+            let scope = direction.scope_in(part.space);
             match direction.writes() {
-                true => self.shared.order.release(thread, address, false),
+                true => self.shared.order.release(thread, address, false, scope),
                 false => self.shared.order.acquire(thread, address),
             }
         }
     }
 
     /// `fence`, or what a release does before it writes.
-    pub(super) fn fence(&mut self, warp: &Warp, lanes: u32) {
+    pub(super) fn fence(&mut self, warp: &Warp, lanes: u32, scope: Scope) {
         if self.shared.is_traced() {
-            self.shared.order.fence(warp.index, lanes);
+            self.shared.order.fence(warp.index, lanes, scope);
         }
     }
 
@@ -316,6 +317,7 @@ impl Machine<'_> {
             *hint = found;
         }
         let hint = *hint;
+        self.touch_global(warp, part, bytes, direction, is_row)?;
         let all = bytes * WARP;
         if is_row && self.memory.holds(hint, first, all) {
             let offset = first - self.memory.store(hint).address;
@@ -369,10 +371,10 @@ impl Machine<'_> {
 }
 
 /// An access of some lanes to one space.
-struct Part<'a> {
-    space: Space,
-    addresses: &'a [u64; WARP],
-    lanes: u32,
+pub(super) struct Part<'a> {
+    pub(super) space: Space,
+    pub(super) addresses: &'a [u64; WARP],
+    pub(super) lanes: u32,
 }
 
 /// Takes a value for each lane out of the stage, where each lane has `count` of them: the

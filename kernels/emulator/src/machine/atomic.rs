@@ -3,7 +3,7 @@
 use crate::WARP;
 use crate::access::active;
 use crate::half::{F16, each_half};
-use crate::machine::lane::Direction;
+use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
 use crate::program::{Atomic, AtomicKind, Number};
@@ -22,7 +22,7 @@ impl Machine<'_> {
         self.tallies[warp.pc].atomics += 1;
         self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
         if atomic.releases {
-            self.fence(warp, lanes);
+            self.fence(warp, lanes, atomic.scope);
         }
         for lane in active(lanes) {
             let address = self.address(warp, &atomic.address, lane);
@@ -30,9 +30,10 @@ impl Machine<'_> {
                 Space::Generic => Space::of(address),
                 space => (space, address),
             };
+            let direction = Direction::change(atomic.scope);
             let mut bytes = [0; 8];
             let bytes = &mut bytes[..atomic.bytes];
-            self.read_lane(warp, space, lane, address, bytes, Direction::CHANGE)?;
+            self.read_lane(warp, space, lane, address, bytes, direction)?;
             let old = super::extended(bytes, false);
             let operand = warp.registers.get(atomic.operand, lane);
             let swapped = old == truncated(operand, atomic.bytes);
@@ -48,11 +49,17 @@ impl Machine<'_> {
                 self.stalled = 0;
             }
             bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
-            self.write_lane(warp, space, lane, address, bytes, Direction::CHANGE)?;
+            if space == Space::Global {
+                let bytes = bytes.len();
+                let access = LaneAccess { lane, address, bytes, direction };
+                self.touch_global_lane(warp, access, None)?;
+            }
+            self.write_lane(warp, space, lane, address, bytes, direction)?;
             let thread = warp.index * WARP + lane;
+            let scope = direction.scope_in(space);
             self.shared.order.acquire(thread, address);
             if atomic.swap.is_none() || swapped {
-                self.shared.order.release(thread, address, true);
+                self.shared.order.release(thread, address, true, scope);
             }
             if let Some(result) = atomic.result {
                 warp.registers.set(result, lane, old);

@@ -85,7 +85,9 @@ impl Machine<'_> {
             warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes)
         };
         if warps.iter().all(|warp| lanes_of(warp) == warp.live) {
-            self.shared.pass_barrier();
+            if self.shared.pass_barrier() {
+                self.global.clear();
+            }
             // Nothing that comes later can explain it.
             self.pending.take().map_or(Ok(()), Err)?;
         } else if self.shared.is_traced() {

@@ -97,7 +97,9 @@ impl Machine<'_> {
                 }
             }
             if wanted > 0 {
-                self.locate(warp, LaneAccess { bytes: wanted, ..read })?;
+                let read = LaneAccess { bytes: wanted, ..read };
+                self.locate(warp, read)?;
+                self.touch_global_lane(warp, read, None)?;
             }
             self.touch_shared(warp, write, None)?;
             warp.copies.start(lane, to, from[lane], copy.bytes, wanted);

@@ -2,11 +2,11 @@
 
 use crate::WARP;
 use crate::fault::{Fault, FaultKind};
-use crate::machine::shared::{Race, Touch};
+use crate::machine::trace::{Race, Touch};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
 use crate::memory::MemoryError;
-use crate::program::{Op, Strength};
+use crate::program::{Op, Scope, Strength};
 use crate::space::Space;
 
 /// What is done to memory.
@@ -15,19 +15,28 @@ pub(super) struct Direction {
     reads: bool,
     writes: bool,
     strength: Strength,
+    scope: Scope,
     in_flight: bool,
 }
 
 impl Direction {
-    pub(super) const READ: Self = Self::of(false, Strength::Weak);
-    pub(super) const WRITE: Self = Self::of(true, Strength::Weak);
-    pub(super) const CHANGE: Self =
-        Self { reads: true, ..Self::of(true, Strength::Atomic) };
+    pub(super) const READ: Self = Self::of(false, Strength::Weak, Scope::Grid);
+    pub(super) const WRITE: Self = Self::of(true, Strength::Weak, Scope::Grid);
     /// An asynchronous copy writes from now on.
     pub(super) const START: Self = Self { in_flight: true, ..Self::WRITE };
 
-    pub(super) const fn of(writes: bool, strength: Strength) -> Self {
-        Self { reads: !writes, writes, strength, in_flight: false }
+    pub(super) const fn of(writes: bool, strength: Strength, scope: Scope) -> Self {
+        Self { reads: !writes, writes, strength, scope, in_flight: false }
+    }
+
+    /// An atomic operation.
+    pub(super) const fn change(scope: Scope) -> Self {
+        Self { reads: true, ..Self::of(true, Strength::Atomic, scope) }
+    }
+
+    /// For whom it counts.
+    pub(super) fn scope_in(self, space: Space) -> Scope {
+        if space == Space::Shared { Scope::Block } else { self.scope }
     }
 
     pub(super) fn writes(self) -> bool {
@@ -44,12 +53,12 @@ impl Direction {
     }
 
     pub(super) fn touch(self, thread: usize, line: u32) -> Touch {
-        let Self { writes, strength, in_flight, .. } = self;
+        let Self { writes, strength, scope, in_flight, .. } = self;
         let (thread, line) = (thread as u16, line.try_into().unwrap_or(u16::MAX));
-        Touch { thread, line, writes, strength, in_flight }
+        Touch { thread, line, writes, strength, scope, in_flight }
     }
 
-    fn verb(self) -> &'static str {
+    pub(super) fn verb(self) -> &'static str {
         match (self.reads, self.writes) {
             (true, true) => "changes",
             (_, false) => "reads",
@@ -278,7 +287,12 @@ impl Machine<'_> {
     }
 
     /// What would order two accesses.
-    fn remedy(&self, warp: &Warp, access: LaneAccess, race: Race) -> String {
+    pub(super) fn remedy(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+    ) -> String {
         let code = &self.program.code;
         let has_flags =
             code.iter().any(|instruction| match &instruction.operation {
@@ -286,9 +300,7 @@ impl Machine<'_> {
                 Op::Atomic(atomic) => atomic.swap.is_some(),
                 _ => false,
             });
-        let own = &self.program.places[code[warp.pc].place as usize].source;
-        let other = self.program.places.get(usize::from(race.line));
-        let same_line = own.is_some() && other.is_some_and(|p| p.source == *own);
+        let same_line = self.is_same_line(warp, race);
         if race.wrote && !access.direction.reads() && same_line {
             return "one thread should write, or all of them the same".to_owned();
         }
@@ -304,6 +316,16 @@ impl Machine<'_> {
             _ => "",
         };
         format!("{barrier}{other}")
+    }
+
+    /// Are both accesses on the same line?
+    pub(super) fn is_same_line(&self, warp: &Warp, race: Race) -> bool {
+        let own = self.place(warp.pc);
+        let other = self.program.places.get(usize::from(race.line));
+        other.is_some_and(|other| match &own.source {
+            Some(_) => other.source == own.source,
+            None => *other == own,
+        })
     }
 
     pub(super) fn misaligned(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
@@ -346,6 +368,6 @@ impl Machine<'_> {
 }
 
 /// Is the other thread of the same warp?
-fn is_of(race: &Race, warp: &Warp) -> bool {
+pub(super) fn is_of(race: &Race, warp: &Warp) -> bool {
     usize::from(race.thread) / WARP == warp.index
 }

@@ -5,18 +5,31 @@
 //! a whole warp orders it before what comes next, and one number tells that. What only some
 //! threads have seen of some others is kept for each thread, from when a flag, a lock or a
 //! barrier for some makes it so until the next barrier for all.
+//!
+//! Time goes on from block to block. What earlier blocks did, a thread has seen only of those
+//! that set a flag, a lock or a counter after a fence for the whole GPU: see [`Flags`].
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::WARP;
 use crate::access::active;
+use crate::machine::flags::{Flags, Glance};
+use crate::program::Scope;
 
 /// The time of an asynchronous copy that nobody has waited for yet.
 pub(crate) const IN_FLIGHT: u32 = u32::MAX;
 
-/// For each thread: what it did before this time was seen.
-type Times = Rc<[u32]>;
+/// What is seen of others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// For each thread of the block: what it did before this time.
+    pub(crate) times: Vec<u32>,
+    /// Of earlier blocks.
+    pub(crate) blocks: Vec<Glance>,
+}
+
+type Times = Rc<Known>;
 
 /// What a thread has seen.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +38,9 @@ struct Seen {
     own: u32,
     /// Of all of its warp.
     warp: u32,
-    /// Of all of the block.
+    /// Of all of the block, at a barrier.
+    barrier: u32,
+    /// Of all of the block, in another way.
     others: Option<Times>,
 }
 
@@ -35,20 +50,24 @@ pub(crate) struct Order {
     pub(crate) now: u32,
     /// What was before this time was before a barrier for all.
     pub(crate) barrier: u32,
+    /// When the block began.
+    pub(crate) block: u32,
     /// The same for the lanes of each warp.
     warps: Vec<u32>,
     /// Whether anything of the following is needed.
     busy: bool,
     /// What each thread has seen of others.
     seen: Vec<Option<Times>>,
-    /// What each thread had seen at its last fence.
-    fences: Vec<Option<Seen>>,
+    /// What each thread had seen at its last fence, and at its last for the whole GPU.
+    fences: [Vec<Option<Seen>>; 2],
     /// For each flag and lock, what those see who read it.
     released: HashMap<u64, Times>,
     /// What each thread saw at such a place last.
     acquired: Vec<Option<Times>>,
     /// For each barrier what those saw who did not wait there.
     arrived: [Option<Times>; 16],
+    /// What blocks have told each other.
+    flags: Flags,
 }
 
 impl Order {
@@ -57,13 +76,32 @@ impl Order {
             threads,
             now: 1,
             barrier: 1,
+            block: 1,
             warps: vec![0; threads.div_ceil(WARP)],
             busy: false,
             seen: vec![None; threads],
-            fences: vec![None; threads],
+            fences: [(); 2].map(|()| vec![None; threads]),
             released: HashMap::new(),
             acquired: vec![None; threads],
             arrived: [const { None }; 16],
+            flags: Flags::default(),
+        }
+    }
+
+    /// Another block begins, not before this time.
+    pub(crate) fn begin_block(&mut self, time: u32) {
+        self.now = self.now.max(time) + 1;
+        (self.barrier, self.block) = (self.now, self.now);
+        self.reset();
+    }
+
+    /// Forgets what threads of the block have seen of each other.
+    fn reset(&mut self) {
+        if self.busy {
+            let Self { now, barrier, block, threads, .. } = *self;
+            let (warps, flags) =
+                (std::mem::take(&mut self.warps), std::mem::take(&mut self.flags));
+            *self = Self { now, barrier, block, warps, flags, ..Self::new(threads) };
         }
     }
 
@@ -75,10 +113,30 @@ impl Order {
     pub(crate) fn meet_all(&mut self) {
         self.now += 1;
         self.barrier = self.now;
-        if self.busy {
-            let (threads, warps) = (self.threads, std::mem::take(&mut self.warps));
-            let Self { now, barrier, .. } = *self;
-            *self = Self { now, barrier, warps, ..Self::new(threads) };
+        if !self.busy {
+            return;
+        }
+        // What one thread knows of other blocks, all do now; and who tells other blocks
+        // something tells what all had seen at their fences.
+        let mut known = Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let last = distinct(self.seen.iter().flatten());
+        last.for_each(|seen| merge(&mut known.blocks, &seen.blocks));
+        let mut fenced = None;
+        for (member, fence) in self.fences[Scope::Grid as usize].iter().enumerate() {
+            if let Some(fence) = fence {
+                let all = fenced.get_or_insert_with(|| known.clone());
+                add(all, member, fence);
+            }
+        }
+        self.reset();
+        self.busy = fenced.is_some() || !known.blocks.is_empty();
+        if !known.blocks.is_empty() {
+            self.seen.fill(Some(known.into()));
+        }
+        if let Some(fenced) = fenced {
+            let others = Some(fenced.into());
+            let fence = Some(Seen { others, ..Seen::default() });
+            self.fences[Scope::Grid as usize].fill(fence);
         }
     }
 
@@ -95,11 +153,22 @@ impl Order {
         }
         let warp = usize::from(thread) / WARP;
         let same_warp = warp == usize::from(other) / WARP;
-        let seen = |times: &Times| times[usize::from(other)] > time;
+        let seen = |known: &Times| known.times[usize::from(other)] > time;
         time != IN_FLIGHT
             && (thread == other
                 || same_warp && time < self.warps[warp]
                 || self.seen[usize::from(thread)].as_ref().is_some_and(seen))
+    }
+
+    /// Has a thread seen what one of an earlier block did at this time?
+    pub(crate) fn has_seen_of_block(
+        &self,
+        thread: u16,
+        other: u16,
+        time: u32,
+    ) -> bool {
+        let known = self.seen[usize::from(thread)].as_ref();
+        known.is_some_and(|known| self.flags.have_told(&known.blocks, other, time))
     }
 
     /// `bar.warp.sync` of these lanes, of all that the warp has.
@@ -110,8 +179,8 @@ impl Order {
         }
         if lanes != all || self.busy {
             let members = active(lanes).map(|lane| warp * WARP + lane);
-            let (times, fenced) = self.join(members.clone(), None);
-            self.tell(members, &times, fenced);
+            let (known, fenced) = self.join(members.clone(), None);
+            self.tell(members, &known, fenced);
         }
     }
 
@@ -124,9 +193,9 @@ impl Order {
         let members = || active(lanes).map(|lane| warp * WARP + lane);
         let mut known = members().filter_map(|member| self.seen[member].clone());
         let Some(first) = known.next() else { return };
-        let mut all = first.to_vec();
-        known.filter(|times| !Rc::ptr_eq(times, &first)).for_each(|times| {
-            later(&mut all, &times);
+        let mut all = (*first).clone();
+        known.filter(|known| !Rc::ptr_eq(known, &first)).for_each(|known| {
+            later(&mut all, &known);
         });
         let all = Times::from(all);
         members().for_each(|member| self.seen[member] = Some(all.clone()));
@@ -139,9 +208,9 @@ impl Order {
         members: impl Iterator<Item = usize> + Clone,
     ) {
         let arrived = self.arrived[number].take();
-        let (times, _) = self.join(members.clone(), arrived);
-        // It is a fence, too.
-        self.tell(members, &times, Some(times.clone()));
+        let (known, [_, fenced]) = self.join(members.clone(), arrived);
+        // It is a fence, too, for the block.
+        self.tell(members, &known, [Some(known.clone()), fenced]);
     }
 
     /// Threads arrive at a barrier of some, and go on.
@@ -159,10 +228,11 @@ impl Order {
         &mut self,
         members: impl Iterator<Item = usize>,
         arrived: Option<Times>,
-    ) -> (Times, Option<Times>) {
+    ) -> (Times, [Option<Times>; 2]) {
         self.busy = true;
-        let mut all = vec![0; self.threads];
-        let mut fenced = None;
+        let none = Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let mut all = none.clone();
+        let mut fenced = [None, None];
         if let Some(arrived) = arrived {
             later(&mut all, &arrived);
         }
@@ -176,96 +246,161 @@ impl Order {
                 (None, _) => {}
             }
             add(&mut all, member, &seen);
-            if let Some(fence) = &self.fences[member] {
-                let fenced = fenced.get_or_insert_with(|| vec![0; self.threads]);
-                add(fenced, member, fence);
+            for (fenced, fences) in fenced.iter_mut().zip(&self.fences) {
+                if let Some(fence) = &fences[member] {
+                    add(fenced.get_or_insert_with(|| none.clone()), member, fence);
+                }
             }
         }
         self.now += 1;
-        (all.into(), fenced.map(Rc::from))
+        (all.into(), fenced.map(|fenced| fenced.map(Rc::new)))
     }
 
     fn tell(
         &mut self,
         members: impl Iterator<Item = usize>,
-        times: &Times,
-        fenced: Option<Times>,
+        known: &Times,
+        fenced: [Option<Times>; 2],
     ) {
         for member in members {
-            self.seen[member] = Some(times.clone());
-            if let Some(fenced) = &fenced {
-                let others = Some(fenced.clone());
-                self.fences[member] = Some(Seen { others, ..Seen::default() });
+            self.seen[member] = Some(known.clone());
+            for (fences, fenced) in self.fences.iter_mut().zip(&fenced) {
+                if fenced.is_some() {
+                    let others = fenced.clone();
+                    fences[member] = Some(Seen { others, ..Seen::default() });
+                }
             }
         }
     }
 
     fn seen_by(&self, thread: usize) -> Seen {
         let others = self.seen[thread].clone();
-        Seen { own: self.now + 1, warp: self.warps[thread / WARP], others }
+        let (own, warp) = (self.now + 1, self.warps[thread / WARP]);
+        Seen { own, warp, barrier: self.barrier, others }
     }
 
     /// What lanes have seen until now, those see who see what they write next.
-    pub(crate) fn fence(&mut self, warp: usize, lanes: u32) {
+    pub(crate) fn fence(&mut self, warp: usize, lanes: u32, scope: Scope) {
         for lane in active(lanes) {
             let thread = warp * WARP + lane;
-            self.fences[thread] = Some(self.seen_by(thread));
+            let seen = self.seen_by(thread);
+            let [of_block, of_grid] = &mut self.fences;
+            if scope == Scope::Grid {
+                of_grid[thread] = Some(seen.clone());
+            }
+            of_block[thread] = Some(seen);
         }
         self.now += 1;
         self.busy = true;
     }
 
     /// A thread writes to a flag or a lock. `adds`: what others wrote there before is seen
-    /// by those who read it, too.
-    pub(crate) fn release(&mut self, thread: usize, address: u64, adds: bool) {
+    /// by those who read it, too. `scope`: for whom that counts.
+    pub(crate) fn release(
+        &mut self,
+        thread: usize,
+        address: u64,
+        adds: bool,
+        scope: Scope,
+    ) {
+        if !adds {
+            self.flags.clear(address);
+        }
         if !self.busy {
             return;
         }
+        let [of_block, of_grid] = &self.fences;
+        let none = || Known { times: vec![0; self.threads], blocks: Vec::new() };
+        if let (Some(fence), Scope::Grid) = (&of_grid[thread], scope) {
+            let mut known = none();
+            add(&mut known, thread, fence);
+            self.flags.tell(address, self.block, known);
+        }
         let before = self.released.remove(&address).filter(|_| adds);
-        let times = match (&self.fences[thread], before) {
+        let known = match (&of_block[thread], before) {
             (None, None) => return,
             (None, Some(before)) => before,
             (Some(fence), before) => {
-                let mut times =
-                    before.map_or(vec![0; self.threads], |times| times.to_vec());
-                add(&mut times, thread, fence);
-                times.into()
+                let mut known = before.map_or_else(none, Rc::unwrap_or_clone);
+                add(&mut known, thread, fence);
+                known.into()
             }
         };
-        self.released.insert(address, times);
+        self.released.insert(address, known);
     }
 
     /// A thread reads a flag or a lock.
     pub(crate) fn acquire(&mut self, thread: usize, address: u64) {
-        let Some(times) = self.released.get(&address) else { return };
+        if let Some(glance) = self.flags.glance(address) {
+            self.look(thread, glance);
+        }
+        let Some(known) = self.released.get(&address) else { return };
         let last = &mut self.acquired[thread];
-        if last.as_ref().is_some_and(|last| Rc::ptr_eq(last, times)) {
+        if last.as_ref().is_some_and(|last| Rc::ptr_eq(last, known)) {
             return;
         }
-        *last = Some(times.clone());
+        *last = Some(known.clone());
         let seen = &mut self.seen[thread];
         *seen = Some(match seen {
-            None => times.clone(),
+            None => known.clone(),
             Some(seen) => {
-                let mut all = seen.to_vec();
-                later(&mut all, times);
+                let mut all = (**seen).clone();
+                later(&mut all, known);
                 all.into()
             }
         });
     }
+
+    /// A thread reads what earlier blocks have told.
+    fn look(&mut self, thread: usize, glance: Glance) {
+        let seen = &mut self.seen[thread];
+        if seen.as_ref().is_some_and(|seen| seen.blocks.contains(&glance)) {
+            return;
+        }
+        let none = || Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let mut known = seen.take().map_or_else(none, Rc::unwrap_or_clone);
+        merge(&mut known.blocks, &[glance]);
+        *seen = Some(known.into());
+        self.busy = true;
+    }
 }
 
 /// Adds what a thread has seen.
-fn add(all: &mut [u32], thread: usize, seen: &Seen) {
+fn add(all: &mut Known, thread: usize, seen: &Seen) {
     if let Some(others) = &seen.others {
         later(all, others);
     }
+    let times = &mut all.times;
+    times.iter_mut().for_each(|time| *time = seen.barrier.max(*time));
     let first = thread / WARP * WARP;
-    let last = all.len().min(first + WARP);
-    all[first..last].iter_mut().for_each(|time| *time = seen.warp.max(*time));
-    all[thread] = all[thread].max(seen.own);
+    let last = times.len().min(first + WARP);
+    times[first..last].iter_mut().for_each(|time| *time = seen.warp.max(*time));
+    times[thread] = times[thread].max(seen.own);
 }
 
-fn later(all: &mut [u32], times: &[u32]) {
-    all.iter_mut().zip(times).for_each(|(a, b)| *a = (*a).max(*b));
+pub(crate) fn later(all: &mut Known, other: &Known) {
+    let times = all.times.iter_mut().zip(&other.times);
+    times.for_each(|(a, b)| *a = (*a).max(*b));
+    merge(&mut all.blocks, &other.blocks);
+}
+
+pub(crate) fn merge(all: &mut Vec<Glance>, others: &[Glance]) {
+    for other in others {
+        match all.iter_mut().find(|glance| glance.list == other.list) {
+            Some(glance) => glance.length = glance.length.max(other.length),
+            None => all.push(*other),
+        }
+    }
+}
+
+/// Those of them that are not the same as the one before.
+fn distinct<'a>(
+    all: impl Iterator<Item = &'a Times>,
+) -> impl Iterator<Item = &'a Times> {
+    let mut last = None::<&Times>;
+    all.filter(move |known| {
+        let is_same = last.is_some_and(|last| Rc::ptr_eq(last, known));
+        last = Some(known);
+        !is_same
+    })
 }

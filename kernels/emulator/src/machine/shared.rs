@@ -5,63 +5,9 @@ use std::ops::Range;
 use crate::WARP;
 use crate::access::{active, contiguous};
 use crate::machine::order::{IN_FLIGHT, Order};
+use crate::machine::trace::{Event, NEVER, Race, Touch, Trace, UNTOUCHED};
 use crate::memory::{Bits, copy};
 use crate::program::Strength;
-
-/// Who a thread is, beside its marks.
-const THREAD: u16 = 0x1fff;
-/// Beside a writer: the word is a flag, which threads read to know where to go.
-const FLAG: u16 = 0x2000;
-/// Beside a thread: the access was volatile.
-const VOLATILE: u16 = 0x4000;
-/// Beside a thread: the access was atomic.
-const ATOMIC: u16 = 0x8000;
-
-/// An access to a word, or to a part of one. Small, because there are many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Event {
-    time: u32,
-    thread: u16,
-    line: u16,
-}
-
-/// Before all.
-const NEVER: Event = Event { time: 0, thread: THREAD, line: 0 };
-
-/// Who has accessed a word: the last that wrote, and two that have read since. Where there
-/// are more than two, these are of different warps.
-#[derive(Clone, Copy, Debug)]
-struct Trace {
-    write: Event,
-    reads: [Event; 2],
-}
-
-const UNTOUCHED: Trace = Trace { write: NEVER, reads: [NEVER; 2] };
-
-/// An access that nothing orders with another of the same word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Race {
-    /// The other thread.
-    pub(crate) thread: u16,
-    /// The [line](Touch::line) of its access.
-    pub(crate) line: u16,
-    /// Whether it has written.
-    pub(crate) wrote: bool,
-    /// Whether it copies, and nobody has waited for that.
-    pub(crate) in_flight: bool,
-}
-
-/// How a thread accesses a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
-    pub(crate) thread: u16,
-    /// Which of the program's places.
-    pub(crate) line: u16,
-    pub(crate) writes: bool,
-    pub(crate) strength: Strength,
-    /// An asynchronous copy, which goes on.
-    pub(crate) in_flight: bool,
-}
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -69,6 +15,7 @@ pub(crate) struct Shared {
     pub(crate) written: Bits,
     pub(crate) order: Order,
     traces: Vec<Trace>,
+    is_traced: bool,
     /// Bytes that are traced together: 2 to the power of this.
     granule_bits: u32,
 }
@@ -82,24 +29,27 @@ impl Shared {
             written: Bits::new(bytes as u64),
             order: Order::new(threads),
             traces: vec![UNTOUCHED; traced],
+            is_traced: granule.is_some(),
             granule_bits: granule.map_or(2, u32::trailing_zeros),
         }
     }
 
-    /// For the next block. `had_copies`: the last one may have left some in flight.
-    pub(crate) fn clear(&mut self, had_copies: bool) {
+    /// For the next block, which begins not before this time. `had_copies`: the last one may
+    /// have left some in flight.
+    pub(crate) fn begin_block(&mut self, time: u32, had_copies: bool) {
         self.bytes.fill(0);
         self.written.clear_all(self.bytes.len() as u64);
-        self.pass_barrier();
+        self.order.begin_block(time);
         if had_copies {
             self.traces.fill(UNTOUCHED);
         }
     }
 
-    /// What came before has happened for all that comes now.
-    pub(crate) fn pass_barrier(&mut self) {
+    /// What came before has happened for all that comes now. True, if time begins anew.
+    pub(crate) fn pass_barrier(&mut self) -> bool {
         self.order.meet_all();
-        if self.order.is_late() {
+        let is_late = self.order.is_late();
+        if is_late {
             self.order = Order::new(self.order.threads());
             for trace in &mut self.traces {
                 let in_flight = trace.write.time == IN_FLIGHT;
@@ -107,11 +57,12 @@ impl Shared {
                 *trace = Trace { write, ..UNTOUCHED };
             }
         }
+        is_late
     }
 
     /// Are races looked for?
     pub(crate) fn is_traced(&self) -> bool {
-        !self.traces.is_empty()
+        self.is_traced
     }
 
     pub(crate) fn holds(&self, address: u64, bytes: usize) -> bool {
@@ -371,83 +322,18 @@ impl Shared {
     }
 }
 
-impl Event {
-    /// Does an access race with this one?
-    #[inline(always)]
-    fn races(&self, order: &Order, touch: Touch) -> bool {
-        self.time >= order.barrier && self.is_unseen(order, touch)
-    }
-
-    fn is_unseen(&self, order: &Order, touch: Touch) -> bool {
-        let strong = touch.strength != Strength::Weak
-            && self.thread & (VOLATILE | ATOMIC) != 0;
-        let atomic =
-            touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
-        let other = self.thread & THREAD;
-        !(strong && atomic || order.has_seen(touch.thread, other, self.time))
-    }
-
-    fn race(&self, wrote: bool) -> Race {
-        let Self { time, thread, line } = *self;
-        let in_flight = time == IN_FLIGHT;
-        Race { thread: thread & THREAD, line, wrote, in_flight }
-    }
-}
-
-impl Trace {
-    /// If an access races with the last write, tells so.
-    #[inline(always)]
-    fn write_before(&self, order: &Order, touch: Touch) -> Option<Race> {
-        self.write.races(order, touch).then(|| self.write.race(true))
-    }
-
-    /// Notes an access. If it is a write and races with a read, tells with which.
-    #[inline(always)]
-    fn touch(&mut self, order: &Order, touch: Touch) -> Option<Race> {
-        let Touch { thread, line, writes, strength, in_flight } = touch;
-        let is_flag = strength == Strength::Atomic
-            || strength == Strength::Volatile && self.write.thread & FLAG != 0;
-        let mark = match strength {
-            Strength::Weak => 0,
-            _ if is_flag => ATOMIC | FLAG,
-            _ => VOLATILE,
-        };
-        let time = if in_flight { IN_FLIGHT } else { order.now };
-        let event = Event { time, thread: thread | mark, line };
-        let [first, second] = &mut self.reads;
-        if writes {
-            let races = |read: &&mut Event| read.races(order, touch);
-            let read = [first, second].into_iter().find(races);
-            self.write = event;
-            return read.map(|read| read.race(false));
-        }
-        if is_flag {
-            self.write.thread |= FLAG;
-        } else if first.time < order.barrier || first.thread & THREAD == thread {
-            *first = event;
-        } else {
-            let warp = |event: &Event| event.thread & THREAD & !(WARP as u16 - 1);
-            if second.time < order.barrier
-                || second.thread & THREAD == thread
-                || warp(second) == warp(first) && warp(&event) != warp(first)
-            {
-                *second = event;
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Scope;
 
     fn shared() -> Shared {
         Shared::new(64, 96, Some(4))
     }
 
     fn touch(thread: u16, writes: bool, strength: Strength) -> Touch {
-        Touch { thread, line: 7, writes, strength, in_flight: false }
+        let scope = Scope::Block;
+        Touch { thread, line: 7, writes, strength, scope, in_flight: false }
     }
 
     fn write(thread: u16) -> Touch {
@@ -459,7 +345,7 @@ mod tests {
     }
 
     fn race(thread: u16, wrote: bool) -> Option<Race> {
-        Some(Race { thread, line: 7, wrote, in_flight: false })
+        Some(Race { thread, line: 7, wrote, strong: false, in_flight: false })
     }
 
     #[test]
@@ -500,9 +386,9 @@ mod tests {
         let flag = 32;
         assert_eq!(shared.touch(0, 4, write(0)), None);
         shared.order.meet_lanes(0, u32::MAX, u32::MAX);
-        shared.order.fence(0, 1 << 5);
+        shared.order.fence(0, 1 << 5, Scope::Block);
         assert_eq!(shared.touch(4, 4, write(5)), None);
-        shared.order.release(5, flag, false);
+        shared.order.release(5, flag, false, Scope::Block);
         shared.order.acquire(40, flag);
         assert_eq!(shared.touch(0, 4, read(40)), None);
         // After the fence, and by another thread.

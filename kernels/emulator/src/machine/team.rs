@@ -4,7 +4,9 @@
 //! over the memory. Then the layers go into the memory in the order of the blocks. If the
 //! blocks of one have read what earlier ones of the same round have written, they have read
 //! what was there before: then their work is thrown away, and they and all that follow run
-//! one after the other. So the result never depends on how many threads there are.
+//! one after the other. The same happens if they have accessed what earlier blocks accessed,
+//! and one of both wrote: that may be a race, which is told as it is found one after the
+//! other. So the result never depends on how many threads there are.
 
 use std::ops::Range;
 use std::thread::Builder;
@@ -12,6 +14,7 @@ use std::thread::Builder;
 use crate::counts::Counts;
 use crate::fault::FaultKind;
 use crate::launch::{Launch, Options};
+use crate::machine::global::Global;
 use crate::machine::{Done, Machine, Result};
 use crate::memory::{Layer, Memory, Notes, View};
 use crate::module::{Kernel, Module};
@@ -52,14 +55,18 @@ impl Task<'_> {
         // More than 2 to the power of 64 would never end either.
         let sizes = self.launch.grid.map(u64::from);
         let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
+        let threads = self.launch.block.iter().product::<u32>();
+        let traced = self.options.checks.races && (threads > 1 || blocks > 1);
+        let granule = self.kernel.program.global_granule;
+        let mut global = Global::new(traced.then_some(granule));
         let mut done = Done::new(&self);
         let mut next = 0;
         if self.team() > 1 && blocks > 1 {
             // The first block tells how long a block takes.
-            done = self.run_here(memory, done, 0..1)?;
-            next = self.run_together(memory, &mut done, 1..blocks)?;
+            done = self.run_here(memory, &mut global, done, 0..1)?;
+            next = self.run_together(memory, &mut global, &mut done, 1..blocks)?;
         }
-        let done = self.run_here(memory, done, next..blocks)?;
+        let done = self.run_here(memory, &mut global, done, next..blocks)?;
         Ok(done.counts(self.kernel))
     }
 
@@ -78,21 +85,24 @@ impl Task<'_> {
     fn run_here(
         &self,
         memory: &mut Memory,
+        global: &mut Global,
         done: Done,
         blocks: Range<u64>,
     ) -> Result<Done> {
-        Machine::new(self, View::Whole(memory), done)?.run(blocks)
+        Machine::new(self, View::Whole(memory), global, done)?.run(blocks)
     }
 
     /// Runs blocks as long as several threads can, and tells which is the next one.
     fn run_together(
         &self,
         memory: &mut Memory,
+        global: &mut Global,
         done: &mut Done,
         blocks: Range<u64>,
     ) -> Result<u64> {
         let team = self.team() as u64;
-        let mut layers = (0..team).map(|_| Layer::over(memory)).collect::<Vec<_>>();
+        let layer = |_| (Layer::over(memory), global.fresh());
+        let mut layers = (0..team).map(layer).collect::<Vec<_>>();
         let mut next = blocks.start;
         loop {
             let each = (done.executed / next).max(1);
@@ -129,25 +139,33 @@ impl Task<'_> {
             for (number, (blocks, outcome)) in shares.zip(outcomes).enumerate() {
                 // None: the system gave no thread for it.
                 let Some(outcome) = outcome else { return Ok(next) };
-                let (layer, earlier) = (&layers[number], &layers[..number]);
-                let stuck = matches!(
+                let ((layer, accesses), earlier) =
+                    (&layers[number], &layers[..number]);
+                let undecided = matches!(
                     &outcome,
                     Err(fault) if matches!(
                         fault.kind,
-                        FaultKind::NoProgress | FaultKind::OverBudget
+                        FaultKind::NoProgress
+                            | FaultKind::OverBudget
+                            | FaultKind::Race
                     )
                 );
                 if layer.is_void()
-                    || stuck
-                    || earlier.iter().any(|earlier| layer.has_read_of(earlier))
+                    || undecided
+                    || earlier.iter().any(|(earlier, _)| layer.has_read_of(earlier))
+                    || global.clashes(accesses)
                 {
                     return Ok(next);
                 }
                 layer.apply(memory);
+                global.add(accesses);
                 *done += outcome?;
                 next = blocks.end;
             }
-            layers.iter_mut().for_each(Layer::clear);
+            for (layer, accesses) in &mut layers {
+                layer.clear();
+                accesses.clear();
+            }
         }
     }
 
@@ -155,7 +173,7 @@ impl Task<'_> {
     fn run_ahead(
         &self,
         memory: &Memory,
-        layer: &mut Layer,
+        (layer, global): &mut (Layer, Global),
         blocks: Range<u64>,
         most: u64,
     ) -> Result<Done> {
@@ -164,7 +182,7 @@ impl Task<'_> {
         let options = Options { patience, budget, ..*self.options };
         let task = Task { options: &options, ..*self };
         let done = Done::new(&task);
-        Machine::new(&task, View::Layered(memory, layer), done)?.run(blocks)
+        Machine::new(&task, View::Layered(memory, layer), global, done)?.run(blocks)
     }
 }
 

@@ -1,0 +1,225 @@
+//! Races in device memory: between threads of a block, and between blocks.
+
+use crate::WARP;
+use crate::access::active;
+use crate::fault::{Fault, FaultKind};
+use crate::machine::access::Part;
+use crate::machine::global::Spot;
+use crate::machine::lane::{Direction, LaneAccess, is_of};
+use crate::machine::trace::Race;
+use crate::machine::warp::Warp;
+use crate::machine::{Machine, Result, WIDEST};
+use crate::program::{Op, Scope, Strength};
+
+impl Machine<'_> {
+    /// Notes an access to device memory of lanes that are about to make it. What they write
+    /// is on the stage.
+    pub(super) fn touch_global(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+        is_row: bool,
+    ) -> Result<()> {
+        if !self.global.is_traced() {
+            return Ok(());
+        }
+        let Part { addresses, lanes, .. } = *part;
+        let mut rest = lanes;
+        let store = self.buffers[warp.pc];
+        if is_row && self.memory.holds(store, addresses[0], bytes * WARP) {
+            let line = self.program.code[warp.pc].place;
+            let offset = addresses[0] - self.memory.store(store).address;
+            let spot = Spot { store, offset };
+            let first = direction.touch(warp.index * WARP, line);
+            rest = self.global.touch_row(&self.shared.order, spot, bytes, first);
+        }
+        let mut left = rest;
+        for lane in active(rest) {
+            left &= left - 1;
+            let address = addresses[lane];
+            // Of lanes that read the same, two are enough.
+            let same =
+                |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
+            let next = left.trailing_zeros() as usize;
+            let reads = !direction.writes() && !direction.is_strong();
+            if reads && lane > 0 && next < WARP && same(lane - 1) && same(next) {
+                continue;
+            }
+            let access = LaneAccess { lane, address, bytes, direction };
+            self.touch_global_lane(warp, access, Some(part))?;
+        }
+        Ok(())
+    }
+
+    /// The same for one lane, of those of an instruction if that only writes.
+    pub(super) fn touch_global_lane(
+        &mut self,
+        warp: &Warp,
+        access: LaneAccess,
+        part: Option<&Part<'_>>,
+    ) -> Result<()> {
+        let LaneAccess { lane, address, bytes, direction } = access;
+        let hint = self.buffers[warp.pc];
+        let store = match self.memory.holds(hint, address, bytes) {
+            true => Some(hint),
+            false => self.memory.find(address, bytes as u64),
+        };
+        // If there is none, the access itself tells so.
+        let Some(store) = store else { return Ok(()) };
+        let line = self.program.code[warp.pc].place;
+        let touch = direction.touch(warp.index * WARP + lane, line);
+        let spot =
+            Spot { store, offset: address - self.memory.store(store).address };
+        let order = &self.shared.order;
+        let mut found = self.global.touch(order, spot, bytes, touch, false);
+        if let (Some((race, time)), Some(part)) = (found, part)
+            && race.wrote
+            && direction.writes()
+            && self.is_same(warp, part, access, spot, (race, time))
+        {
+            let order = &self.shared.order;
+            found = self.global.touch(order, spot, bytes, touch, true);
+        }
+        match found {
+            Some((race, time)) => self.global_race(warp, access, race, time),
+            None => Ok(()),
+        }
+    }
+
+    /// Does a lane write what the thread that it races with has written?
+    fn is_same(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        access: LaneAccess,
+        spot: Spot,
+        (race, time): (Race, u32),
+    ) -> bool {
+        let LaneAccess { lane, address, bytes, .. } = access;
+        let value = |lane: usize| lane * bytes..(lane + 1) * bytes;
+        // Lanes of the same instruction have not written yet.
+        let other = usize::from(race.thread).wrapping_sub(warp.index * WARP);
+        if time == self.shared.order.now
+            && other < lane
+            && part.lanes >> other & 1 == 1
+            && part.addresses[other] == address
+        {
+            return self.stage[value(lane)] == self.stage[value(other)];
+        }
+        let mut there = [0; WIDEST];
+        let there = &mut there[..bytes];
+        self.memory.read(spot.store, spot.offset, there);
+        self.stage[value(lane)] == *there
+    }
+
+    /// Two accesses that nothing orders. If they are of one warp and there are others, the
+    /// error is not yet told.
+    fn global_race(
+        &mut self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+        time: u32,
+    ) -> Result<()> {
+        let fault = self.describe_global(warp, access, race, time);
+        let of_block = time >= self.shared.order.block;
+        if of_block && is_of(&race, warp) && self.of_warps.len() > 1 {
+            self.pending.get_or_insert(fault);
+            return Ok(());
+        }
+        Err(fault)
+    }
+
+    fn describe_global(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+        time: u32,
+    ) -> Box<Fault> {
+        let LaneAccess { lane, address, bytes, direction } = access;
+        let verb = direction.verb();
+        let buffer = self.memory.buffer(address);
+        let buffer = buffer.map_or(String::new(), |buffer| {
+            format!(", {} bytes into {}", address - buffer.address, buffer.name)
+        });
+        let does = if race.wrote { "writes" } else { "reads" };
+        let line = self.program.places.get(usize::from(race.line));
+        let line = line.map_or(String::new(), |line| format!(" at {line}"));
+        let [x, y, z] = self.thread_at(race.thread.into());
+        let other = format!("thread ({x}, {y}, {z})");
+        let rest = if time >= self.shared.order.block {
+            let remedy = self.remedy(warp, access, race);
+            format!("{other} {does}{line}, with no barrier between ({remedy})")
+        } else {
+            let [x, y, z] = self.block_at(self.global.block_at(time));
+            let remedy = self.remedy_between_blocks(warp, access, race);
+            format!(
+                "{other} of block ({x}, {y}, {z}) {does}{line}, and blocks run in any \
+                 order ({remedy})"
+            )
+        };
+        let what =
+            format!("{verb} {bytes} bytes at {address:#x}{buffer}, which {rest}");
+        self.fault(warp, FaultKind::Race, lane, what)
+    }
+
+    /// What would order two accesses of different blocks.
+    fn remedy_between_blocks(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+    ) -> &'static str {
+        let code = &self.program.code;
+        let direction = access.direction;
+        let same_line = self.is_same_line(warp, race);
+        let has = |scope| {
+            let is_one = |op: &Op| matches!(op, Op::Fence(s) if *s == scope);
+            code.iter().any(|instruction| is_one(&instruction.operation))
+        };
+        let tells = code.iter().any(|instruction| match &instruction.operation {
+            Op::Load(access) => access.strength == Strength::Atomic,
+            Op::Atomic(atomic) => atomic.result.is_some(),
+            _ => false,
+        });
+        let has_lock = code.iter().any(|instruction| {
+            matches!(&instruction.operation, Op::Atomic(atomic) if atomic.swap.is_some())
+        });
+        let changes = direction.reads() && direction.writes();
+        let is_plain = !race.strong && !direction.is_strong();
+        match (is_plain, same_line) {
+            (false, _) if race.strong && changes => {
+                "use an operation that is atomic for all blocks; atomicAdd_block and the \
+                 like are for one block"
+            }
+            (false, _) if !(race.strong && direction.is_strong()) => {
+                "use an atomic operation here and there, or do one of the two in a launch of \
+                 its own"
+            }
+            (true, true) if race.wrote && !direction.reads() => {
+                "each block should write a place of its own, or all should add to it with \
+                 one atomic operation"
+            }
+            (_, true) if !has_lock => {
+                "use one atomic operation in place of the line"
+            }
+            _ if !tells => "do one of the two in a launch of its own",
+            _ if has(Scope::Grid) => {
+                "__threadfence() must come after the write, in the same thread or with \
+                 __syncthreads() between, and before the atomic operation, flag or lock that \
+                 tells the other block"
+            }
+            _ if has(Scope::Block) => {
+                "__threadfence_block() is for one block; call __threadfence() before the \
+                 atomic operation, flag or lock that tells the other block"
+            }
+            _ => {
+                "call __threadfence() after the write and before the atomic operation, flag \
+                 or lock that tells the other block"
+            }
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! Who has accessed device memory in a launch.
+//!
+//! Memory is divided into granules, and these into lines. Mostly all that
+//! happens to a line has a pattern: from one granule to the next, the thread is always so
+//! many further on, and all else is the same. Then one [`Cell`] stands for all granules. Any
+//! other access gives each granule a cell of its own.
+//!
+//! Blocks that run ahead, on another thread of the CPU, have a [`Global`] for themselves. It
+//! is [added](Global::add) to that of the launch in the order of the blocks.
+
+use crate::WARP;
+use crate::access::active;
+use crate::machine::order::Order;
+use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, Trace, UNTOUCHED};
+use crate::program::Strength;
+
+/// Granules of a line: half as many as a warp has lanes, which is also the width of many a
+/// tile.
+const LINE: usize = 16;
+/// Lines of a page. There are only those pages that something was accessed of.
+const PAGE: usize = 16;
+
+/// Accesses to a granule: those that a [`Trace`] knows, a read by another block before them,
+/// and the last plain write if atomic ones have followed.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    trace: Trace,
+    earlier: Event,
+    plain: Event,
+}
+
+const NOBODY: Cell = Cell { trace: UNTOUCHED, earlier: NEVER, plain: NEVER };
+
+/// Some granules.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Of all granules: each time as if its thread had accessed the first one.
+    cell: Cell,
+    pattern: Pattern,
+    /// Which granules were written, and which were read.
+    written: u16,
+    read: u16,
+    /// Where the granules' own cells are, from 1 on, if they have some.
+    own: u32,
+}
+
+const BLANK: Line = Line {
+    cell: NOBODY,
+    pattern: Pattern { shift: 0, step: 0 },
+    written: 0,
+    read: 0,
+    own: 0,
+};
+
+/// A thread has 2 to the power of `shift` granules, and the next ones has the thread that is
+/// `step` further on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pattern {
+    shift: u16,
+    step: u16,
+}
+
+#[derive(Debug)]
+struct Page {
+    store: usize,
+    number: usize,
+    lines: [Line; PAGE],
+}
+
+/// What was accessed, and by whom.
+#[derive(Debug)]
+pub(crate) struct Global {
+    /// For each buffer and each page of it where that is among the pages, from 1 on.
+    places: Vec<Vec<u32>>,
+    pages: Vec<Page>,
+    own: Vec<[Cell; LINE]>,
+    /// Bytes of a granule: 2 to the power of this. None, if nothing is looked for.
+    granule_bits: Option<u32>,
+    /// When each block began, and its number.
+    blocks: Vec<(u32, u64)>,
+    /// When the last one ended.
+    pub(crate) now: u32,
+}
+
+/// A place: the number of a buffer, and the offset in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) store: usize,
+    pub(crate) offset: u64,
+}
+
+impl Global {
+    /// `granule`: the bytes that are traced together, if races are looked for.
+    pub(crate) fn new(granule: Option<u32>) -> Self {
+        Self {
+            places: Vec::new(),
+            pages: Vec::new(),
+            own: Vec::new(),
+            granule_bits: granule.map(u32::trailing_zeros),
+            blocks: Vec::new(),
+            now: 1,
+        }
+    }
+
+    /// The same for other blocks.
+    pub(crate) fn fresh(&self) -> Self {
+        Self { granule_bits: self.granule_bits, ..Self::new(None) }
+    }
+
+    /// Forgets all accesses.
+    pub(crate) fn clear(&mut self) {
+        for page in &self.pages {
+            self.places[page.store][page.number] = 0;
+        }
+        self.pages.clear();
+        self.own.clear();
+        self.blocks.clear();
+        self.now = 1;
+    }
+
+    pub(crate) fn is_traced(&self) -> bool {
+        self.granule_bits.is_some()
+    }
+
+    /// A block begins.
+    pub(crate) fn begin_block(&mut self, time: u32, number: u64) {
+        if self.is_traced() {
+            self.blocks.push((time, number));
+        }
+    }
+
+    /// The number of the block that ran at a time.
+    pub(crate) fn block_at(&self, time: u32) -> u64 {
+        let after = self.blocks.partition_point(|(start, _)| *start <= time);
+        after.checked_sub(1).map_or(0, |at| self.blocks[at].1)
+    }
+
+    /// Notes that a warp, whose first thread is given, accesses one element after the other.
+    /// Tells the lanes for which there is more to find out.
+    #[inline]
+    pub(crate) fn touch_row(
+        &mut self,
+        order: &Order,
+        spot: Spot,
+        bytes: usize,
+        first: Touch,
+    ) -> u32 {
+        let Some(bits) = self.granule_bits else { return 0 };
+        let shift = (bytes >> bits).trailing_zeros();
+        if first.strength != Strength::Weak || 1 << shift > LINE {
+            return u32::MAX;
+        }
+        let pattern = Pattern { shift: shift as u16, step: 1 };
+        let start = spot.offset as usize >> bits;
+        let end = start + (WARP << shift);
+        let mut rest = 0;
+        let mut from = start;
+        while from < end {
+            let number = from / LINE;
+            let to = end.min((number + 1) * LINE);
+            let granules = mask(from % LINE, to - from);
+            let lane = (from - start) >> shift;
+            let before = (from % LINE) >> shift;
+            let thread = first.thread + lane as u16;
+            let touch = Touch { thread: based(thread, before, 1), ..first };
+            let line = self.line(spot, number);
+            if !line.touch(order, pattern, granules, touch) {
+                let lanes = (to - from) >> shift;
+                rest |= u32::MAX >> (WARP - lanes) << lane;
+            }
+            from = to;
+        }
+        rest
+    }
+
+    /// Notes an access. If it races with another, tells with which, and when that was.
+    /// `same`: it writes what is there already, so it races with no other write.
+    pub(crate) fn touch(
+        &mut self,
+        order: &Order,
+        spot: Spot,
+        bytes: usize,
+        touch: Touch,
+        same: bool,
+    ) -> Option<(Race, u32)> {
+        let bits = self.granule_bits?;
+        let first = spot.offset as usize >> bits;
+        let end = first + (bytes >> bits).max(1);
+        let mut found = None;
+        for from in (first..end).step_by(LINE) {
+            let count = (end - from).min(LINE);
+            let race =
+                self.touch_line(order, (spot.store, from), count, touch, same);
+            found = found.or(race);
+        }
+        found
+    }
+
+    /// The same for granules of a line: of this buffer, from this one on.
+    #[inline]
+    fn touch_line(
+        &mut self,
+        order: &Order,
+        (store, first): (usize, usize),
+        count: usize,
+        touch: Touch,
+        same: bool,
+    ) -> Option<(Race, u32)> {
+        let place = first % LINE;
+        let granules = mask(place, count);
+        let page = self.page(store, first / LINE / PAGE);
+        let line = &mut self.pages[page].lines[first / LINE % PAGE];
+        if touch.strength == Strength::Weak
+            && line.touch_one(order, place, granules, touch)
+        {
+            return None;
+        }
+        let cells = divide(line, &mut self.own);
+        match touch.writes {
+            true => line.written |= granules,
+            false => line.read |= granules,
+        }
+        let mut found = None;
+        for cell in &mut cells[place..place + count] {
+            let race = cell.race(order, touch, same);
+            cell.note(order, touch);
+            found = found.or(race);
+        }
+        found
+    }
+
+    /// Where a page of a buffer is among the pages.
+    #[inline]
+    fn page(&mut self, store: usize, number: usize) -> usize {
+        let places = self.places.get(store).and_then(|places| places.get(number));
+        match places {
+            Some(0) | None => self.add_page(store, number),
+            Some(place) => *place as usize - 1,
+        }
+    }
+
+    fn add_page(&mut self, store: usize, number: usize) -> usize {
+        let lines = [BLANK; PAGE];
+        self.pages.push(Page { store, number, lines });
+        let stores = self.places.len().max(store + 1);
+        self.places.resize_with(stores, Vec::new);
+        let places = &mut self.places[store];
+        places.resize(places.len().max(number + 1), 0);
+        places[number] = self.pages.len() as u32;
+        self.pages.len() - 1
+    }
+
+    #[inline]
+    fn line(&mut self, spot: Spot, number: usize) -> &mut Line {
+        let page = self.page(spot.store, number / PAGE);
+        &mut self.pages[page].lines[number % PAGE]
+    }
+
+    /// Has another one accessed the same, and one of both written?
+    pub(crate) fn clashes(&self, other: &Self) -> bool {
+        other.pages.iter().any(|page| {
+            let places = self.places.get(page.store);
+            let place = places.and_then(|places| places.get(page.number));
+            let Some(mine) = place.and_then(|place| place.checked_sub(1)) else {
+                return false;
+            };
+            let mine = &self.pages[mine as usize].lines;
+            mine.iter().zip(&page.lines).any(|(mine, theirs)| {
+                theirs.written & (mine.written | mine.read) != 0
+                    || theirs.read & mine.written != 0
+            })
+        })
+    }
+
+    /// Adds the accesses of later blocks, which [clash](Self::clashes) with none.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.now > u32::MAX / 2 {
+            self.clear();
+        }
+        let after = self.now;
+        for Page { store, number, lines } in &other.pages {
+            let page = self.page(*store, *number);
+            let mine = &mut self.pages[page].lines;
+            for (line, theirs) in mine.iter_mut().zip(lines) {
+                if !theirs.is_blank() {
+                    line.add(theirs, after, &mut self.own, &other.own);
+                }
+            }
+        }
+        let blocks = other.blocks.iter();
+        self.blocks.extend(blocks.map(|(time, number)| (time + after, *number)));
+        self.now += other.now;
+    }
+}
+
+impl Line {
+    fn is_blank(&self) -> bool {
+        self.written | self.read == 0
+    }
+
+    /// Notes an access to some granules, if it fits to what was before, and races with none
+    /// for sure. The touch is that of the first granule, or would be.
+    #[inline(always)]
+    fn touch(
+        &mut self,
+        order: &Order,
+        pattern: Pattern,
+        granules: u16,
+        touch: Touch,
+    ) -> bool {
+        if self.own != 0 {
+            return false;
+        }
+        if self.pattern != pattern && !self.take(pattern) {
+            return false;
+        }
+        let is_before = |event: &Event| event.is_before(order, touch);
+        let Cell { trace: Trace { write, reads }, earlier, .. } = &mut self.cell;
+        if self.written & granules != 0 && !is_before(write) {
+            return false;
+        }
+        let event =
+            Event { time: order.now, thread: touch.thread, line: touch.line };
+        if touch.writes {
+            let all = [reads[0], reads[1], *earlier];
+            if self.read & granules != 0 && !all.iter().all(is_before)
+                || self.written & !granules != 0 && *write != event
+            {
+                return false;
+            }
+            *write = event;
+            self.written |= granules;
+            return true;
+        }
+        if self.read == granules || self.read == 0 {
+            self.cell.note(order, touch);
+        } else if reads[0] != event || reads[1] != NEVER || *earlier != NEVER {
+            return false;
+        }
+        self.read |= granules;
+        true
+    }
+
+    /// Takes another pattern, if only one place was accessed yet.
+    fn take(&mut self, pattern: Pattern) -> bool {
+        let touched = self.written | self.read;
+        if touched != 0 {
+            let first = touched.trailing_zeros() as usize;
+            let group = mask(first, 1 << self.pattern.shift);
+            if self.pattern.step != 0
+                || self.pattern.shift != pattern.shift
+                || touched != group
+            {
+                return false;
+            }
+            let before = first >> pattern.shift;
+            let step = pattern.step;
+            self.cell.each(|event| event.thread = based(event.thread, before, step));
+        }
+        self.pattern = pattern;
+        true
+    }
+
+    /// The same for one thread.
+    #[inline(always)]
+    fn touch_one(
+        &mut self,
+        order: &Order,
+        place: usize,
+        granules: u16,
+        touch: Touch,
+    ) -> bool {
+        let Pattern { mut shift, mut step } = self.pattern;
+        let touched = self.written | self.read;
+        if touched == 0 {
+            shift = granules.count_ones().trailing_zeros() as u16;
+            step = 0;
+        } else if step == 0 && touched & granules == 0 {
+            // The second place that is accessed tells the step.
+            let Trace { write, reads: [read, _] } = &self.cell.trace;
+            let event = if self.written == 0 { read } else { write };
+            let from = touched.trailing_zeros() as usize >> shift;
+            let places = (place >> shift) as i32 - from as i32;
+            let threads = i32::from(touch.thread) - i32::from(event.thread & THREAD);
+            if places == 0 || threads % places != 0 {
+                return false;
+            }
+            step = (threads / places) as u16 & THREAD;
+        }
+        if granules.count_ones() != 1 << shift {
+            return false;
+        }
+        let pattern = Pattern { shift, step };
+        let thread = based(touch.thread, place >> shift, step);
+        self.touch(order, pattern, granules, Touch { thread, ..touch })
+    }
+
+    /// Adds the accesses of later blocks, which began so much later.
+    fn add(
+        &mut self,
+        theirs: &Self,
+        after: u32,
+        own: &mut Vec<[Cell; LINE]>,
+        their_own: &[[Cell; LINE]],
+    ) {
+        let is_whole = self.own == 0 && theirs.own == 0;
+        if is_whole && self.is_blank() {
+            *self = Self { cell: theirs.cell.moved(after), ..*theirs };
+            return;
+        }
+        let are_alike = self.pattern == theirs.pattern && self.read == theirs.read;
+        if is_whole && are_alike && self.written | theirs.written == 0 {
+            self.cell.add(theirs.cell.moved(after));
+            return;
+        }
+        let cells = divide(self, own);
+        for granule in active((theirs.written | theirs.read).into()) {
+            cells[granule].add(theirs.cell(granule, their_own).moved(after));
+        }
+        self.written |= theirs.written;
+        self.read |= theirs.read;
+    }
+
+    /// Accesses to one granule.
+    fn cell(&self, granule: usize, own: &[[Cell; LINE]]) -> Cell {
+        if self.own != 0 {
+            return own[self.own as usize - 1][granule];
+        }
+        let mut cell = self.cell;
+        if self.written >> granule & 1 == 0 {
+            (cell.trace.write, cell.plain) = (NEVER, NEVER);
+        }
+        if self.read >> granule & 1 == 0 {
+            (cell.trace.reads, cell.earlier) = ([NEVER; 2], NEVER);
+        }
+        let Pattern { shift, step } = self.pattern;
+        let threads = (granule as u16 >> shift).wrapping_mul(step);
+        cell.each(|event| {
+            event.thread = event.thread.wrapping_add(threads) & THREAD
+        });
+        cell
+    }
+}
+/// A cell for each granule of a line.
+#[inline]
+fn divide<'a>(
+    line: &mut Line,
+    own: &'a mut Vec<[Cell; LINE]>,
+) -> &'a mut [Cell; LINE] {
+    if line.own == 0 {
+        let cells = std::array::from_fn(|granule| line.cell(granule, &[]));
+        own.push(cells);
+        line.own = own.len() as u32;
+    }
+    &mut own[line.own as usize - 1]
+}
+
+/// So many granules of a line, from this one on.
+fn mask(first: usize, count: usize) -> u16 {
+    u16::MAX >> (LINE - count) << first
+}
+
+/// The thread that so many places before this one has, each `step` before the next.
+fn based(thread: u16, places: usize, step: u16) -> u16 {
+    thread.wrapping_sub((places as u16).wrapping_mul(step)) & THREAD
+}
+
+impl Cell {
+    fn each(&mut self, change: impl Fn(&mut Event)) {
+        let Trace { write, reads: [a, b] } = &mut self.trace;
+        let all = [write, a, b, &mut self.earlier, &mut self.plain];
+        all.into_iter().for_each(change);
+    }
+
+    /// The access that one races with, and when it was.
+    fn race(&self, order: &Order, touch: Touch, same: bool) -> Option<(Race, u32)> {
+        let Self { trace: Trace { write, reads: [a, b] }, earlier, plain } = self;
+        let races = |event: &&Event| event.races_in_grid(order, touch);
+        let race = |event: &Event, wrote| (event.race(wrote), event.time);
+        let write = [write, plain].into_iter().find(races).filter(|_| !same);
+        write.map(|write| race(write, true)).or_else(|| {
+            let reads = touch.writes.then_some([a, b, earlier]);
+            let read = reads.into_iter().flatten().find(races);
+            read.map(|read| race(read, false))
+        })
+    }
+
+    #[inline(always)]
+    fn note(&mut self, order: &Order, touch: Touch) {
+        let first = self.trace.reads[0];
+        if !touch.writes && first.time < order.block && first.time != NEVER.time {
+            self.earlier = first;
+        }
+        if touch.writes {
+            let write = self.trace.write;
+            match touch.strength {
+                Strength::Weak => self.plain = NEVER,
+                _ if write.is_plain() => self.plain = write,
+                _ => {}
+            }
+        }
+        self.trace.note(order, touch);
+    }
+
+    /// The same, so much later.
+    fn moved(mut self, after: u32) -> Self {
+        self.each(|event| {
+            event.time += if event.time == NEVER.time { 0 } else { after };
+        });
+        self
+    }
+
+    /// Adds what later blocks did, if that is anything: both only read.
+    fn add(&mut self, later: Self) {
+        let read = self.trace.reads[0];
+        *self = later;
+        if self.earlier == NEVER {
+            self.earlier = read;
+        }
+    }
+}

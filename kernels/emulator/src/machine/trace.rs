@@ -1,0 +1,172 @@
+//! Who has accessed a piece of memory, and when.
+
+use crate::WARP;
+use crate::machine::order::{IN_FLIGHT, Order};
+use crate::program::{Scope, Strength};
+
+/// Who a thread is, beside its marks.
+pub(crate) const THREAD: u16 = 0x0fff;
+/// Beside a thread: the access was atomic for the threads of its block only.
+const OF_BLOCK: u16 = 0x1000;
+/// Beside a writer: the word is a flag, which threads read to know where to go.
+const FLAG: u16 = 0x2000;
+/// Beside a thread: the access was volatile.
+const VOLATILE: u16 = 0x4000;
+/// Beside a thread: the access was atomic.
+const ATOMIC: u16 = 0x8000;
+
+/// An access to a word, or to a part of one. Small, because there are many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) time: u32,
+    pub(crate) thread: u16,
+    pub(crate) line: u16,
+}
+
+/// Before all.
+pub(crate) const NEVER: Event = Event { time: 0, thread: THREAD, line: 0 };
+
+/// Who has accessed a word: the last that wrote, and two that have read since. Where there
+/// are more than two, these are of different warps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trace {
+    pub(crate) write: Event,
+    pub(crate) reads: [Event; 2],
+}
+
+pub(crate) const UNTOUCHED: Trace = Trace { write: NEVER, reads: [NEVER; 2] };
+
+/// An access that nothing orders with another of the same word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Race {
+    /// The other thread.
+    pub(crate) thread: u16,
+    /// The [line](Touch::line) of its access.
+    pub(crate) line: u16,
+    /// Whether it has written.
+    pub(crate) wrote: bool,
+    /// Whether it was atomic or volatile.
+    pub(crate) strong: bool,
+    /// Whether it copies, and nobody has waited for that.
+    pub(crate) in_flight: bool,
+}
+
+/// How a thread accesses a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub(crate) thread: u16,
+    /// Which of the program's places.
+    pub(crate) line: u16,
+    pub(crate) writes: bool,
+    pub(crate) strength: Strength,
+    pub(crate) scope: Scope,
+    /// An asynchronous copy, which goes on.
+    pub(crate) in_flight: bool,
+}
+
+impl Event {
+    /// Was the access neither volatile nor atomic?
+    pub(crate) fn is_plain(&self) -> bool {
+        self.thread & (VOLATILE | ATOMIC) == 0
+    }
+
+    /// Does an access race with this one?
+    #[inline(always)]
+    pub(crate) fn races(&self, order: &Order, touch: Touch) -> bool {
+        self.time >= order.barrier && self.is_unseen(order, touch)
+    }
+
+    /// Is it before an access for sure, if not all that is?
+    #[inline(always)]
+    pub(crate) fn is_before(&self, order: &Order, touch: Touch) -> bool {
+        self.time == NEVER.time
+            || self.time >= order.block
+                && (self.time < order.barrier
+                    || self.thread & THREAD == touch.thread)
+    }
+
+    /// The same for an access to device memory, where this one may be of an earlier block.
+    #[inline(always)]
+    pub(crate) fn races_in_grid(&self, order: &Order, touch: Touch) -> bool {
+        if self.time >= order.block {
+            return self.races(order, touch);
+        }
+        let of_block = touch.scope == Scope::Block || self.thread & OF_BLOCK != 0;
+        let other = self.thread & THREAD;
+        self.time != NEVER.time
+            && (of_block || !self.is_as_strong(touch))
+            && !order.has_seen_of_block(touch.thread, other, self.time)
+    }
+
+    fn is_unseen(&self, order: &Order, touch: Touch) -> bool {
+        let other = self.thread & THREAD;
+        !(self.is_as_strong(touch) || order.has_seen(touch.thread, other, self.time))
+    }
+
+    /// Are both strong, and one atomic?
+    fn is_as_strong(&self, touch: Touch) -> bool {
+        let strong = touch.strength != Strength::Weak && !self.is_plain();
+        let atomic =
+            touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
+        strong && atomic
+    }
+
+    pub(crate) fn race(&self, wrote: bool) -> Race {
+        let Self { time, thread, line } = *self;
+        let in_flight = time == IN_FLIGHT;
+        let strong = !self.is_plain();
+        Race { thread: thread & THREAD, line, wrote, strong, in_flight }
+    }
+}
+
+impl Trace {
+    /// If an access races with the last write, tells so.
+    #[inline(always)]
+    pub(crate) fn write_before(&self, order: &Order, touch: Touch) -> Option<Race> {
+        self.write.races(order, touch).then(|| self.write.race(true))
+    }
+
+    /// Notes an access. If it is a write and races with a read, tells with which.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, order: &Order, touch: Touch) -> Option<Race> {
+        let races = |read: &&Event| read.races(order, touch);
+        let read = if touch.writes { self.reads.iter().find(races) } else { None };
+        let race = read.map(|read| read.race(false));
+        self.note(order, touch);
+        race
+    }
+
+    /// Notes an access.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, order: &Order, touch: Touch) {
+        let Touch { thread, line, writes, strength, scope, in_flight } = touch;
+        let is_flag = strength == Strength::Atomic
+            || strength == Strength::Volatile && self.write.thread & FLAG != 0;
+        let mut mark = match strength {
+            Strength::Weak => 0,
+            _ if is_flag => ATOMIC | FLAG,
+            _ => VOLATILE,
+        };
+        if scope == Scope::Block && strength != Strength::Weak {
+            mark |= OF_BLOCK;
+        }
+        let time = if in_flight { IN_FLIGHT } else { order.now };
+        let event = Event { time, thread: thread | mark, line };
+        let [first, second] = &mut self.reads;
+        if writes {
+            self.write = event;
+        } else if is_flag {
+            self.write.thread |= FLAG;
+        } else if first.time < order.barrier || first.thread & THREAD == thread {
+            *first = event;
+        } else {
+            let warp = |event: &Event| event.thread & THREAD & !(WARP as u16 - 1);
+            if second.time < order.barrier
+                || second.thread & THREAD == thread
+                || warp(second) == warp(first) && warp(&event) != warp(first)
+            {
+                *second = event;
+            }
+        }
+    }
+}
