@@ -1,6 +1,7 @@
 //! What a launch did, in numbers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::AddAssign;
 
 use crate::fault::Place;
@@ -17,6 +18,36 @@ pub struct Counts {
     pub printed: String,
     /// Bytes that were printed before that, and are lost.
     pub printed_before: u64,
+    /// What is right, but rarely meant: one of each kind for a line, where it happened first.
+    pub notes: Vec<Note>,
+}
+
+/// Something that is no mistake, and that its author should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What kind.
+    pub kind: NoteKind,
+    /// What happened, without the place, in words.
+    pub what: String,
+    /// The line.
+    pub place: Place,
+}
+
+/// Kinds of [notes](Note).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// Two threads write the same value to one place, and nothing orders them.
+    SameValue,
+    /// Threads have returned before a barrier that others wait at. With
+    /// [`Checks::barriers`](crate::Checks::barriers) this is a fault instead.
+    Barrier,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, at {}", self.what, self.place)
+    }
 }
 
 /// What one line did.

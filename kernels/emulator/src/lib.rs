@@ -76,7 +76,7 @@ mod space;
 mod syntax;
 mod table;
 
-pub use counts::{Counts, Line, Sectors, Tally, Wavefronts};
+pub use counts::{Counts, Line, Note, NoteKind, Sectors, Tally, Wavefronts};
 pub use fault::{Fault, FaultKind, Place};
 pub use launch::{Arguments, Checks, Launch, Options, run};
 pub use memory::{Buffer, HostMemory, Memory, MemoryError, Touched};

@@ -5,7 +5,7 @@ use std::ops::{AddAssign, Range};
 
 use crate::WARP;
 use crate::access::active;
-use crate::counts::{Counts, Line, Tally};
+use crate::counts::{Counts, Line, Note, NoteKind, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
 use crate::machine::global::Global;
@@ -56,6 +56,7 @@ struct Done {
     /// For each instruction.
     tallies: Vec<Tally>,
     printed: Printed,
+    notes: Vec<Note>,
     /// Instructions.
     executed: u64,
 }
@@ -78,6 +79,7 @@ struct Machine<'a> {
     tallies: Vec<Tally>,
     buffers: Vec<usize>,
     printed: Printed,
+    notes: Vec<Note>,
     block: [u32; 3],
     shared: Shared,
     /// Whether the kernel copies asynchronously.
@@ -101,7 +103,7 @@ impl Done {
     fn new(task: &Task<'_>) -> Self {
         let tallies = vec![Tally::default(); task.kernel.program.code.len()];
         let printed = Printed::new(task.options.print_bytes);
-        Self { tallies, printed, executed: 0 }
+        Self { tallies, printed, notes: Vec::new(), executed: 0 }
     }
 
     fn counts(self, kernel: &Kernel) -> Counts {
@@ -124,7 +126,8 @@ impl Done {
             same
         });
         let (printed, printed_before) = self.printed.last();
-        Counts { kernel: kernel.name.clone(), lines, printed, printed_before }
+        let (kernel, notes) = (kernel.name.clone(), self.notes);
+        Counts { kernel, lines, printed, printed_before, notes }
     }
 }
 
@@ -134,6 +137,7 @@ impl AddAssign for Done {
             *tally += other;
         }
         self.printed += other.printed;
+        other.notes.into_iter().for_each(|note| add_note(&mut self.notes, note));
         self.executed += other.executed;
     }
 }
@@ -213,6 +217,7 @@ impl<'a> Machine<'a> {
             tallies: done.tallies,
             buffers: vec![0; program.code.len()],
             printed: done.printed,
+            notes: done.notes,
             block: [0; 3],
             shared: Shared::new(shared_bytes as usize, threads, granule),
             has_copies: program.code.iter().any(copies),
@@ -238,8 +243,8 @@ impl<'a> Machine<'a> {
             }
         }
         self.global.now = self.shared.order.now;
-        let Self { tallies, printed, executed, .. } = self;
-        Ok(Done { tallies, printed, executed })
+        let Self { tallies, printed, notes, executed, .. } = self;
+        Ok(Done { tallies, printed, notes, executed })
     }
 
     /// Nothing of the block before is there any more, but in device memory.
@@ -547,6 +552,16 @@ impl<'a> Machine<'a> {
         })
     }
 
+    fn has_noted(&self, kind: NoteKind, pc: usize) -> bool {
+        let place = self.place(pc);
+        self.notes.iter().any(|note| note.kind == kind && note.place == place)
+    }
+
+    fn note(&mut self, kind: NoteKind, pc: usize, what: String) {
+        let place = self.place(pc);
+        add_note(&mut self.notes, Note { kind, what, place });
+    }
+
     fn place(&self, pc: usize) -> Place {
         let code = &self.program.code;
         let instruction = &code[pc.min(code.len() - 1)];
@@ -602,6 +617,15 @@ impl<'a> Machine<'a> {
             block: Some(self.block),
             thread: None,
         })
+    }
+}
+
+/// Adds a note, if it is the first of its kind and line.
+fn add_note(notes: &mut Vec<Note>, note: Note) {
+    let is_known =
+        notes.iter().any(|n| n.kind == note.kind && n.place == note.place);
+    if !is_known {
+        notes.push(note);
     }
 }
 

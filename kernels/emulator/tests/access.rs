@@ -110,3 +110,18 @@ fn known_cases() {
     assert_eq!(load_wavefronts(|_| Some(0), 16).wavefronts, 2);
     assert_eq!(store_wavefronts(|_| Some(0), 16).wavefronts, 4);
 }
+
+#[test]
+fn the_ideal_counts_each_byte_once() {
+    for (bytes, share, ideal) in
+        [(16, 32, 1), (8, 32, 1), (16, 4, 4), (8, 2, 4), (16, 1, 16)]
+    {
+        // So many lanes after each other access the same element.
+        let address = |lane: usize| Some(256 + (lane / share) as u64 * bytes);
+        assert_eq!(sectors(address, bytes).ideal, ideal, "{bytes} bytes by {share}");
+        // Far apart, and the last lanes first.
+        let far = |lane: usize| Some(4096 * (31 - lane / share) as u64);
+        let distinct = 32 / share as u64 * bytes;
+        assert_eq!(sectors(far, bytes).ideal, distinct.div_ceil(32));
+    }
+}

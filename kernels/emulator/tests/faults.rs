@@ -5,7 +5,7 @@
 mod common;
 
 use common::Device;
-use emulator::{Arguments, FaultKind};
+use emulator::{Arguments, FaultKind, NoteKind};
 
 /// Runs a kernel of `faults.cu` on one block and expects it to fail.
 fn fault(
@@ -162,7 +162,12 @@ fn barriers_that_not_all_reach() {
     }
     device.options.checks.barriers = false;
     let arguments = arguments![u64 output, u32 48];
-    device.run("barrier_after_return", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
+    let counts = device
+        .run("barrier_after_return", [1, 1, 1], [64, 1, 1], &arguments)
+        .unwrap();
+    let [note] = &counts.notes[..] else { panic!() };
+    assert_eq!(note.kind, NoteKind::Barrier);
+    assert!(note.to_string().contains("16 of 64 have ended before it"), "{note}");
 }
 
 #[test]

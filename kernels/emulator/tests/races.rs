@@ -182,7 +182,7 @@ fn right_kernels_in_device_memory() {
         ("a_flag_with_a_fence", [4, 128]),
         ("one_block_after_the_other", [8, 32]),
         ("acquire_and_release", [4, 32]),
-        ("a_lock_with_fences", [4, 64]),
+        ("a_lock_with_fences", [3, 32]),
         ("tickets", [3, 64]),
         ("bins_of_a_block", [4, 128]),
         ("neighbouring_bytes", [4, 128]),
@@ -190,4 +190,32 @@ fn right_kernels_in_device_memory() {
     ] {
         assert_eq!(global_outcome(kernel, shape), Ok(()), "{kernel}");
     }
+}
+
+/// The notes of a kernel of `races.cu` or `global-races.cu`.
+fn notes(file: &str, kernel: &str, [blocks, threads]: [u32; 2]) -> Vec<String> {
+    let mut device = Device::tests(file);
+    let input = device.words("in", (0..512).map(word));
+    let output = device.words("out", (0..1024).map(|_| 0));
+    let flag = device.words("flag", (0..8).map(|_| 0));
+    let arguments = arguments![u64 input, u64 output, u64 flag];
+    let ran = device.run(kernel, [blocks, 1, 1], [threads, 1, 1], &arguments);
+    ran.unwrap().notes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn two_writes_of_the_same_value_are_noted() {
+    for (file, line) in [("races", 407), ("global-races", 261)] {
+        for shape in [[1, 32], [1, 128]] {
+            let [note] = &notes(file, "the_same_value", shape)[..] else { panic!() };
+            let expected = format!(
+                " writes the same value at line {line} of {file}.cu, and nothing orders \
+                 the two: that is right only as long as the values are the same, at line \
+                 {line}"
+            );
+            assert!(note.contains(&expected), "{note}");
+        }
+    }
+    assert_eq!(notes("races", "a_barrier", [1, 128]), [""; 0]);
+    assert_eq!(notes("global-races", "each_its_own", [4, 128]), [""; 0]);
 }

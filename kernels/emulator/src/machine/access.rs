@@ -268,6 +268,13 @@ impl Machine<'_> {
             self.race(warp, access, race)?;
             rest &= (u32::MAX << lane) << 1;
         }
+        if let Some((lane, race)) = self.shared.same_value.take() {
+            let address = addresses[lane];
+            let access = LaneAccess { lane, address, bytes, direction };
+            self.note_same_value(warp, |machine| {
+                machine.parties(access, race, "writes the same value")
+            });
+        }
         let stage = &mut self.stage;
         match direction.writes() {
             true => self.shared.write_lanes(addresses, *lanes, bytes, stage),

@@ -2,6 +2,7 @@
 
 use crate::WARP;
 use crate::access::active;
+use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::warp::{Reason, Warp};
 use crate::machine::{Machine, Result, list};
@@ -146,20 +147,18 @@ impl Machine<'_> {
 
     /// Did all threads come, and the lanes of a warp to the same barrier?
     fn check_barrier(
-        &self,
+        &mut self,
         warps: &[Warp],
         number: u32,
         everyone: bool,
     ) -> Result<()> {
-        if !self.options.checks.barriers {
-            return Ok(());
-        }
         let waiting = warps
             .iter()
             .find_map(|warp| Some((warp, warp.at_barrier(number).next()?.group)));
         let Some((waiting_warp, group)) = waiting else { return Ok(()) };
         let threads = self.launch.block.iter().product::<u32>();
         let live = warps.iter().map(|warp| warp.live.count_ones()).sum::<u32>();
+        let checked = self.options.checks.barriers;
         let mut what = None;
         if everyone && live < threads {
             let missing = (0..threads)
@@ -176,6 +175,12 @@ impl Machine<'_> {
                  before it, thread ({x}, {y}, {z}) first",
                 threads - live
             ));
+        }
+        if !checked {
+            if let Some(what) = what {
+                self.note(NoteKind::Barrier, group.pc, what);
+            }
+            return Ok(());
         }
         for warp in warps {
             let mut groups = warp.at_barrier(number).map(|waiting| waiting.group);

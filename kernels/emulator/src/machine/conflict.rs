@@ -2,6 +2,7 @@
 
 use crate::WARP;
 use crate::access::active;
+use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::global::Spot;
@@ -81,6 +82,10 @@ impl Machine<'_> {
         {
             let order = &self.shared.order;
             found = self.global.touch(order, spot, bytes, touch, true);
+            self.note_same_value(warp, |machine| {
+                let does = "writes the same value";
+                machine.parties_in_global(access, race, time, does)
+            });
         }
         match found {
             Some((race, time)) => self.global_race(warp, access, race, time),
@@ -139,31 +144,60 @@ impl Machine<'_> {
         race: Race,
         time: u32,
     ) -> Box<Fault> {
-        let LaneAccess { lane, address, bytes, direction } = access;
+        let does = if race.wrote { "writes" } else { "reads" };
+        let parties = self.parties_in_global(access, race, time, does);
+        let what = if time >= self.shared.order.block {
+            let remedy = self.remedy(warp, access, race);
+            format!("{parties}, with no barrier between ({remedy})")
+        } else {
+            let remedy = self.remedy_between_blocks(warp, access, race);
+            format!("{parties}, and blocks run in any order ({remedy})")
+        };
+        self.fault(warp, FaultKind::Race, access.lane, what)
+    }
+
+    /// "writes 4 bytes at …, which thread (1, 2, 3) of block (4, 5, 6) reads at line 7".
+    fn parties_in_global(
+        &self,
+        access: LaneAccess,
+        race: Race,
+        time: u32,
+        does: &str,
+    ) -> String {
+        let LaneAccess { address, bytes, direction, .. } = access;
         let verb = direction.verb();
         let buffer = self.memory.buffer(address);
         let buffer = buffer.map_or(String::new(), |buffer| {
             format!(", {} bytes into {}", address - buffer.address, buffer.name)
         });
-        let does = if race.wrote { "writes" } else { "reads" };
-        let line = self.program.places.get(usize::from(race.line));
-        let line = line.map_or(String::new(), |line| format!(" at {line}"));
+        let line = self.line_of(race);
         let [x, y, z] = self.thread_at(race.thread.into());
-        let other = format!("thread ({x}, {y}, {z})");
-        let rest = if time >= self.shared.order.block {
-            let remedy = self.remedy(warp, access, race);
-            format!("{other} {does}{line}, with no barrier between ({remedy})")
-        } else {
+        let mut block = String::new();
+        if time < self.shared.order.block {
             let [x, y, z] = self.block_at(self.global.block_at(time));
-            let remedy = self.remedy_between_blocks(warp, access, race);
-            format!(
-                "{other} of block ({x}, {y}, {z}) {does}{line}, and blocks run in any \
-                 order ({remedy})"
-            )
-        };
-        let what =
-            format!("{verb} {bytes} bytes at {address:#x}{buffer}, which {rest}");
-        self.fault(warp, FaultKind::Race, lane, what)
+            block = format!(" of block ({x}, {y}, {z})");
+        }
+        format!(
+            "{verb} {bytes} bytes at {address:#x}{buffer}, \
+             which thread ({x}, {y}, {z}){block} {does}{line}"
+        )
+    }
+
+    /// Notes that two threads write the same value.
+    pub(super) fn note_same_value(
+        &mut self,
+        warp: &Warp,
+        parties: impl Fn(&Self) -> String,
+    ) {
+        if self.has_noted(NoteKind::SameValue, warp.pc) {
+            return;
+        }
+        let what = format!(
+            "{}, and nothing orders the two: that is right only as long as the \
+             values are the same",
+            parties(self)
+        );
+        self.note(NoteKind::SameValue, warp.pc, what);
     }
 
     /// What would order two accesses of different blocks.

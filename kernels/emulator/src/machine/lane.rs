@@ -264,26 +264,45 @@ impl Machine<'_> {
     /// Two accesses, and what would order them.
     fn describe(&self, warp: &Warp, access: LaneAccess, race: Race) -> Box<Fault> {
         let LaneAccess { lane, address, bytes, direction } = access;
-        let verb = direction.verb();
-        let [x, y, z] = self.thread_at(race.thread.into());
-        let line = self.program.places.get(usize::from(race.line));
-        let line = line.map_or(String::new(), |line| format!(" at {line}"));
-        let place = format!("{verb} {bytes} bytes at {address:#x} of shared memory");
-        let other = format!("thread ({x}, {y}, {z})");
         let what = if race.in_flight {
+            let verb = direction.verb();
+            let [x, y, z] = self.thread_at(race.thread.into());
+            let line = self.line_of(race);
             format!(
-                "{place}, which an asynchronous copy of {other}{line} has yet to write: \
+                "{verb} {bytes} bytes at {address:#x} of shared memory, which an \
+                 asynchronous copy of thread ({x}, {y}, {z}){line} has yet to write: \
                  that thread must wait for its copies, and then all at a barrier"
             )
         } else {
             let does = if race.wrote { "writes" } else { "reads" };
+            let parties = self.parties(access, race, does);
             let remedy = self.remedy(warp, access, race);
-            format!(
-                "{place}, which {other} {does}{line}, with no barrier between \
-                 ({remedy})"
-            )
+            format!("{parties}, with no barrier between ({remedy})")
         };
         self.fault(warp, FaultKind::Race, lane, what)
+    }
+
+    /// "writes 4 bytes at … of shared memory, which thread (1, 2, 3) reads at line 7".
+    pub(super) fn parties(
+        &self,
+        access: LaneAccess,
+        race: Race,
+        does: &str,
+    ) -> String {
+        let LaneAccess { address, bytes, direction, .. } = access;
+        let verb = direction.verb();
+        let [x, y, z] = self.thread_at(race.thread.into());
+        let line = self.line_of(race);
+        format!(
+            "{verb} {bytes} bytes at {address:#x} of shared memory, \
+             which thread ({x}, {y}, {z}) {does}{line}"
+        )
+    }
+
+    /// " at line 7": where the other thread was.
+    pub(super) fn line_of(&self, race: Race) -> String {
+        let line = self.program.places.get(usize::from(race.line));
+        line.map_or(String::new(), |line| format!(" at {line}"))
     }
 
     /// What would order two accesses.

@@ -16,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) order: Order,
     traces: Vec<Trace>,
     is_traced: bool,
+    /// Of lanes that wrote what was there already the last, and who wrote that.
+    pub(crate) same_value: Option<(usize, Race)>,
     /// Bytes that are traced together: 2 to the power of this.
     granule_bits: u32,
 }
@@ -30,6 +32,7 @@ impl Shared {
             order: Order::new(threads),
             traces: vec![UNTOUCHED; traced],
             is_traced: granule.is_some(),
+            same_value: None,
             granule_bits: granule.map_or(2, u32::trailing_zeros),
         }
     }
@@ -130,11 +133,16 @@ impl Shared {
             let is_here = other < lane
                 && lanes >> other & 1 == 1
                 && addresses[other] == address;
-            let value = &from[lane * bytes..][..bytes];
-            let is_right = race.wrote
-                && !race.in_flight
-                && (is_here || value == self.value(address, bytes));
-            match is_right {
+            let value = |lane: usize| &from[lane * bytes..][..bytes];
+            let is_same = match is_here {
+                true => value(lane) == value(other),
+                false => value(lane) == self.value(address, bytes),
+            };
+            let is_write = race.wrote && !race.in_flight;
+            if is_write && is_same {
+                self.same_value = Some((lane, race));
+            }
+            match is_write && (is_here || is_same) {
                 true => Some((lane, self.touch_again(address, bytes, touch)?)),
                 false => Some((lane, race)),
             }
