@@ -31,7 +31,7 @@ pub enum FaultKind {
     UseAfterFree,
     /// An address that is no multiple of the access's width.
     Misaligned,
-    /// A read of bytes that nobody wrote.
+    /// A use of bytes that nobody wrote.
     Uninitialised,
     /// Two threads access the same bytes of shared or device memory, one of them writing, and
     /// nothing orders the two.

@@ -107,7 +107,9 @@ impl Default for Options {
 /// always found. All is on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
-    /// Reads of device or shared memory that nobody wrote.
+    /// Uses of values in device, shared or local memory that nobody wrote: to compute with
+    /// them what is stored, to decide where to go, or as an address. To copy padding of a
+    /// struct along, or to read and forget, is none.
     pub initialised: bool,
     /// Accesses of two threads to the same bytes of shared or device memory, one of them
     /// writing, that nothing orders: no barrier of the block, of some of its threads or of a
@@ -117,7 +119,8 @@ pub struct Checks {
     pub races: bool,
     /// Barriers that some threads of the block do not reach.
     pub barriers: bool,
-    /// Shuffles from lanes that take no part.
+    /// Uses of what a shuffle gets from a lane that takes no part, and masks that differ
+    /// among lanes that name each other.
     pub shuffles: bool,
 }
 

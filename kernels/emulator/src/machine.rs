@@ -11,6 +11,7 @@ use crate::launch::{Launch, Options};
 use crate::machine::global::Global;
 use crate::machine::print::Printed;
 use crate::machine::shared::Shared;
+use crate::machine::taint::Unwritten;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::View;
 use crate::module::Kernel;
@@ -29,6 +30,7 @@ mod lane;
 mod order;
 mod print;
 mod shared;
+mod taint;
 mod team;
 mod trace;
 mod warp;
@@ -90,6 +92,8 @@ struct Machine<'a> {
     pending: Option<Box<Fault>>,
     /// Lanes that arrived at a barrier without waiting there.
     arrivals: [u32; 16],
+    /// What the last access of lanes has read of what nobody has written.
+    unwritten: Vec<Unwritten>,
     /// What an instruction moves, lane after lane.
     stage: Vec<u8>,
     executed: u64,
@@ -223,6 +227,7 @@ impl<'a> Machine<'a> {
             has_copies: program.code.iter().any(copies),
             pending: None,
             arrivals: [0; 16],
+            unwritten: Vec::new(),
             stage: vec![0; STAGE_BYTES],
             executed: done.executed,
             before: 0,
@@ -369,6 +374,9 @@ impl<'a> Machine<'a> {
             // Counting bits takes long where there is no instruction for it.
             let active = if lanes == u32::MAX { 32 } else { lanes.count_ones() };
             tally.thread_instructions += u64::from(instruction.weight * active);
+            if warp.taint.is_some() {
+                self.check_taint(warp, instruction, lanes)?;
+            }
             if let Op::Compute(operation, operands) = &instruction.operation {
                 if lanes != 0 {
                     (operation.compute)(&mut warp.registers, operands, lanes);

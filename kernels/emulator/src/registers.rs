@@ -46,6 +46,17 @@ pub(crate) struct Operation {
     pub(crate) compute: Compute,
     pub(crate) result: Class,
     pub(crate) sources: &'static [Class],
+    pub(crate) role: Role,
+}
+
+/// What the value of a result has to do with those of the operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Computes,
+    /// It is the operand.
+    Moves,
+    /// It is the first or the second, as the third says.
+    Chooses,
 }
 
 impl Registers {
@@ -218,6 +229,7 @@ macro_rules! operation {
             compute,
             result: <$result as $crate::registers::Value>::CLASS,
             sources: &[$(<$type as $crate::registers::Value>::CLASS),*],
+            role: $crate::registers::Role::Computes,
         }
     }};
 }

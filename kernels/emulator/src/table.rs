@@ -1,7 +1,7 @@
 //! What operations do in one lane: a table by base, modifiers and type. Operations that
 //! concern memory, other lanes or the order of execution are not here.
 
-use crate::registers::Operation;
+use crate::registers::{Operation, Role};
 
 /// An operation for each of several types, which it calls by the name that is given:
 /// `by_type!(kind, T, ["u32" u32, "u64" u64], operation!(|a: T| -> T { !a }))`.
@@ -81,7 +81,12 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         | ("min" | "max", _) => integer::lookup(form),
         _ => bits::lookup(form),
     }?;
-    form.modifiers.is_empty().then_some(operation)
+    let role = match form.base {
+        "mov" => Role::Moves,
+        "selp" => Role::Chooses,
+        _ => Role::Computes,
+    };
+    form.modifiers.is_empty().then_some(Operation { role, ..operation })
 }
 
 #[cfg(test)]

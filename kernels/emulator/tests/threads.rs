@@ -177,7 +177,8 @@ fn the_first_wrong_block_is_told_of() {
         @%p1 bra read;
         st.global.u32 [%rd2], %r1;
         ret;
-        read: ld.global.u32 %r5, [%rd2+128];";
+        read: ld.global.u32 %r5, [%rd2+128];
+        st.global.u32 [%rd1], %r5;";
     assert!(same(unwritten, 32).0.unwrap_err().contains("Uninitialised"));
     let written = unwritten.replace("+128", "+-128");
     same(&written, 32).0.unwrap();
@@ -198,8 +199,19 @@ fn registers_and_memory_that_nobody_wrote_are_the_same_for_each_block() {
         skip: ld.local.u32 %r7, [own];
         add.s32 %r8, %r8, %r7;
         st.global.u32 [%rd1], %r8;";
-    let (ran, content) = same(body, 32);
-    ran.unwrap();
+    let why = same(body, 32).0.unwrap_err();
+    assert!(why.contains("of local memory, where the thread has written"), "{why}");
+    let content = [1, 2, 3, 7].map(|threads| {
+        let checks = Checks { initialised: false, ..Checks::default() };
+        let options = Options { threads, checks, stretch: 1, ..Options::default() };
+        let mut device = device(body, options);
+        let data = device.words("data", (0..32 * BLOCKS).map(|_| 1));
+        let arguments = arguments![u64 data, u64 data];
+        device.run("kernel", [BLOCKS, 1, 1], [32, 1, 1], &arguments).unwrap();
+        device.content()
+    });
+    assert!(content.iter().all(|same| *same == content[0]));
+    let content = &content[0];
     assert_eq!(content[0].0[..4], 154u32.to_le_bytes());
     assert!(content[0].0[128..].iter().all(|byte| *byte == 0));
 }

@@ -55,6 +55,7 @@ impl Machine<'_> {
         self.each_space(space, &mut addresses, lanes, |machine, part| {
             machine.move_lanes(warp, &part, bytes, direction)
         })?;
+        self.mark_loaded(warp, access, lanes);
         for (number, slot) in access.registers.iter().enumerate() {
             let Some(slot) = *slot else { continue };
             let count = access.registers.len();
@@ -121,7 +122,9 @@ impl Machine<'_> {
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
-            machine.move_lanes(warp, &part, bytes, direction)
+            machine.move_lanes(warp, &part, bytes, direction)?;
+            machine.forget_copied(warp, access, &part);
+            Ok(())
         })
     }
 
@@ -333,11 +336,15 @@ impl Machine<'_> {
                 true => self.memory.write(hint, offset, stage),
                 false => {
                     let unwritten = self.memory.read(hint, offset, stage);
-                    if let Some(unwritten) = unwritten.filter(|_| check) {
-                        let lane = (unwritten - offset) as usize / bytes;
-                        let address = addresses[lane];
-                        let access = LaneAccess { lane, address, bytes, direction };
-                        return Err(self.unwritten(warp, access));
+                    if check && unwritten.is_some() {
+                        for (lane, address) in addresses.iter().enumerate() {
+                            let address = *address;
+                            let access =
+                                LaneAccess { lane, address, bytes, direction };
+                            let space = Space::Global;
+                            let place = address - first + offset;
+                            self.note_unwritten(warp, space, (hint, place), access);
+                        }
                     }
                 }
             }
@@ -368,7 +375,12 @@ impl Machine<'_> {
                 false => {
                     let unwritten = self.memory.read(at, offset, place);
                     if check && unwritten.is_some() {
-                        return Err(self.unwritten(warp, access));
+                        self.note_unwritten(
+                            warp,
+                            Space::Global,
+                            (at, offset),
+                            access,
+                        );
                     }
                 }
             }

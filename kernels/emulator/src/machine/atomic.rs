@@ -34,6 +34,10 @@ impl Machine<'_> {
             let mut bytes = [0; 8];
             let bytes = &mut bytes[..atomic.bytes];
             self.read_lane(warp, space, lane, address, bytes, direction)?;
+            // What an exchange finds may be of no interest.
+            if atomic.kind != AtomicKind::Exchange {
+                self.use_unwritten(warp)?;
+            }
             let old = super::extended(bytes, false);
             let operand = warp.registers.get(atomic.operand, lane);
             let swapped = old == truncated(operand, atomic.bytes);
@@ -65,6 +69,7 @@ impl Machine<'_> {
                 warp.registers.set(result, lane, old);
             }
         }
+        self.mark_exchanged(warp, atomic.result);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::access::active;
 use crate::fault::FaultKind;
 use crate::machine::atomic::combine;
 use crate::machine::warp::{Group, Reason, Waiting, Warp};
-use crate::machine::{Machine, Result, list};
+use crate::machine::{Machine, Result};
 use crate::program::{Match, Op, Reduce, Shuffle, ShuffleKind, Vote, VoteKind};
 use crate::registers::Slot;
 
@@ -14,6 +14,7 @@ impl Machine<'_> {
     pub(super) fn meet(&mut self, warp: &mut Warp, members: Slot) -> Result<bool> {
         self.check_membership(warp, members)?;
         if warp.is_whole() {
+            self.check_masks(warp, members)?;
             return Ok(true);
         }
         let (pc, came) = (warp.pc, warp.lanes);
@@ -39,7 +40,33 @@ impl Machine<'_> {
             warp.waiting.push(Waiting { group, reason: Reason::Lanes });
         }
         warp.lanes = ready;
+        self.check_masks(warp, members)?;
         Ok(true)
+    }
+
+    /// Lanes that name each other must all give the same mask.
+    fn check_masks(&self, warp: &Warp, members: Slot) -> Result<()> {
+        let mask = |lane: usize| warp.registers.get(members, lane) as u32;
+        let mut lanes = active(warp.lanes);
+        let first = lanes.next().map_or(0, mask);
+        if !self.options.checks.shuffles
+            || lanes.clone().all(|lane| mask(lane) == first)
+        {
+            return Ok(());
+        }
+        for lane in active(warp.lanes) {
+            let named = mask(lane);
+            let mut others = active(named & warp.lanes);
+            if let Some(other) = others.find(|other| mask(*other) != named) {
+                let what = format!(
+                    "lane {lane} names lane {other}, which names another mask: {named:#010x} \
+                     and {:#010x}; all lanes of a mask must give the same",
+                    mask(other)
+                );
+                return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
+            }
+        }
+        Ok(())
     }
 
     /// Lets lanes go on that wait for lanes that have ended since. False, if there are
@@ -110,7 +137,8 @@ impl Machine<'_> {
         shuffle: &Shuffle,
     ) -> Result<()> {
         let mut values = [0; crate::WARP];
-        let mut found = 0;
+        let mut sources = [0; crate::WARP];
+        let (mut found, mut strays, mut all_there) = (0, 0, 0);
         for lane in active(warp.lanes) {
             let distance = warp.registers.get(shuffle.lane, lane) as usize & 31;
             let clamp = warp.registers.get(shuffle.clamp, lane) as usize;
@@ -136,18 +164,19 @@ impl Machine<'_> {
             let source = if in_range { source as usize & 31 } else { lane };
             let members = warp.registers.get(shuffle.members, lane) as u32;
             let there = warp.lanes & members;
-            if self.options.checks.shuffles && there >> source & 1 == 0 {
-                let what = format!(
-                    "lane {lane} shuffles from lane {source}, which takes no part: the \
-                     active lanes are {}",
-                    list(there)
-                );
-                return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
-            }
+            sources[lane] = source;
             // Of a lane that takes no part there is no telling what is in its registers.
-            let source = if there >> source & 1 == 1 { source } else { lane };
+            let is_there = there >> source & 1 == 1;
+            if !is_there && self.options.checks.shuffles {
+                (strays, all_there) = (strays | 1 << lane, there);
+            }
+            let source = if is_there { source } else { lane };
             values[lane] = warp.registers.get(shuffle.value, source);
             found |= u32::from(in_range) << lane;
+        }
+        if let Some(result) = shuffle.result {
+            let strays = [strays, all_there];
+            self.mark_shuffled(warp, shuffle.value, result, &sources, strays);
         }
         for lane in active(warp.lanes) {
             if let Some(result) = shuffle.result {

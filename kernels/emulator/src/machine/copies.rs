@@ -136,6 +136,7 @@ impl Machine<'_> {
                     (copy.from + offset as u64, std::slice::from_mut(byte));
                 let read = Direction::READ;
                 self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;
+                self.use_unwritten(warp)?;
             }
             let bytes = &bytes[..copy.bytes];
             self.shared.land(copy.to, copy.bytes);

@@ -11,7 +11,7 @@ use crate::space::Space;
 
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Direction {
+pub(crate) struct Direction {
     reads: bool,
     writes: bool,
     strength: Strength,
@@ -68,8 +68,8 @@ impl Direction {
 }
 
 /// One lane's access.
-#[derive(Clone, Copy)]
-pub(super) struct LaneAccess {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneAccess {
     pub(super) lane: usize,
     pub(super) address: u64,
     pub(super) bytes: usize,
@@ -101,6 +101,11 @@ impl Machine<'_> {
             Space::Local => {
                 let start = self.local(warp, access)?;
                 into.copy_from_slice(&warp.local[start..start + bytes]);
+                let written = &warp.local_written;
+                let unset = written.first_unset(start as u64, bytes as u64);
+                if self.options.checks.initialised && unset.is_some() {
+                    self.note_unwritten(warp, space, (0, start as u64), access);
+                }
             }
             Space::Parameter => {
                 let arguments = self.launch.arguments;
@@ -127,7 +132,7 @@ impl Machine<'_> {
                 let offset = address - self.memory.store(at).address;
                 let unwritten = self.memory.read(at, offset, into);
                 if self.options.checks.initialised && unwritten.is_some() {
-                    return Err(self.unwritten(warp, access));
+                    self.note_unwritten(warp, space, (at, offset), access);
                 }
             }
         }
@@ -156,6 +161,7 @@ impl Machine<'_> {
             Space::Local => {
                 let start = self.local(warp, access)?;
                 warp.local[start..start + bytes].copy_from_slice(from);
+                warp.local_written.set(start as u64, bytes as u64);
             }
             Space::Parameter => {
                 let what = "writes to a parameter of the kernel".to_owned();
@@ -221,15 +227,7 @@ impl Machine<'_> {
             && direction.reads()
             && self.shared.written.first_unset(address, bytes as u64).is_some()
         {
-            let what = format!(
-                "reads {bytes} bytes at {address:#x} of shared memory, where the block \
-                 has written nothing"
-            );
-            let fault = self.fault(warp, FaultKind::Uninitialised, lane, what);
-            if !self.shared.is_traced() {
-                return Err(fault);
-            }
-            self.pending.get_or_insert(fault);
+            self.note_unwritten(warp, Space::Shared, (0, address), access);
         }
         Ok(())
     }
@@ -374,15 +372,30 @@ impl Machine<'_> {
         Err(self.fault(warp, kind, lane, what))
     }
 
-    pub(super) fn unwritten(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
-        let LaneAccess { lane, address, bytes, .. } = access;
+    /// What is wrong with a read of what nobody has written.
+    pub(super) fn unwritten(&self, space: Space, access: LaneAccess) -> String {
+        let LaneAccess { address, bytes, .. } = access;
+        let reads = format!("reads {bytes} bytes at {address:#x}");
+        match space {
+            Space::Shared => {
+                let nothing =
+                    "of shared memory, where the block has written nothing";
+                return format!("{reads} {nothing}");
+            }
+            Space::Local => {
+                return format!(
+                    "{reads} of local memory, where the thread has written nothing: set \
+                     each element of a local array before it is read"
+                );
+            }
+            _ => {}
+        }
         let buffer = self.memory.buffer(address);
         let place = buffer.map_or(String::new(), |buffer| {
             let offset = address - buffer.address;
             format!(": {offset} bytes into {} nothing was written", buffer.name)
         });
-        let what = format!("reads {bytes} bytes at {address:#x}{place}");
-        self.fault(warp, FaultKind::Uninitialised, lane, what)
+        format!("{reads}{place}")
     }
 }
 

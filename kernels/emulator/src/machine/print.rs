@@ -131,6 +131,7 @@ impl Machine<'_> {
         let mut number = [0; 8];
         let into = &mut number[..bytes];
         self.read_lane(warp, Space::Local, lane, place, into, Direction::READ)?;
+        self.use_unwritten(warp)?;
         Ok(u64::from_le_bytes(number))
     }
 
@@ -140,6 +141,7 @@ impl Machine<'_> {
             let (space, at) = Space::of(address + text.len() as u64);
             let mut byte = [0];
             self.read_lane(warp, space, lane, at, &mut byte, Direction::READ)?;
+            self.use_unwritten(warp)?;
             if byte[0] == 0 {
                 break;
             }

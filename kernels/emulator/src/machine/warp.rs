@@ -8,6 +8,8 @@
 
 use crate::WARP;
 use crate::machine::copies::Copies;
+use crate::machine::taint::Taint;
+use crate::memory::Bits;
 use crate::registers::Registers;
 
 /// Jumps back of a group, while others could run, before one of those gets its turn.
@@ -43,6 +45,9 @@ pub(crate) struct Warp {
     pub(crate) registers: Registers,
     /// Local memory, lane after lane.
     pub(crate) local: Vec<u8>,
+    pub(crate) local_written: Bits,
+    /// Registers whose values mean nothing, if there are any.
+    pub(crate) taint: Option<Box<Taint>>,
     pub(crate) copies: Copies,
     /// Lanes that have not ended.
     pub(crate) live: u32,
@@ -71,6 +76,8 @@ impl Warp {
             index: 0,
             registers,
             local: vec![0; local_bytes * WARP],
+            local_written: Bits::new((local_bytes * WARP) as u64),
+            taint: None,
             copies: Copies::default(),
             live: 0,
             all: 0,
@@ -90,6 +97,8 @@ impl Warp {
     pub(crate) fn restart(&mut self, index: usize, lanes: u32) {
         if self.all != 0 {
             self.local.fill(0); // a new one has zeros
+            self.local_written.clear_all(self.local.len() as u64);
+            self.taint = None;
         }
         (self.index, self.live, self.all) = (index, lanes, lanes);
         (self.pc, self.lanes, self.limit) = (0, lanes, usize::MAX);

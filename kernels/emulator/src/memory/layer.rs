@@ -22,7 +22,8 @@ pub(crate) struct Layer {
     pages: Vec<Page>,
     /// One more after each time that it was cleared.
     round: u16,
-    /// Memory of the host was accessed, which no layer can stand for.
+    /// Memory of the host was accessed, or something is to count as not written: no layer can
+    /// stand for that.
     is_void: bool,
     /// What the launch asks for: which bytes were accessed.
     pub(super) notes: Option<Notes>,
@@ -83,6 +84,11 @@ impl Layer {
             self.sheets.iter_mut().for_each(|sheet| sheet.read.fill(0));
             1
         });
+    }
+
+    /// What is done from now on is in vain.
+    pub(crate) fn give_up(&mut self) {
+        self.is_void = true;
     }
 
     pub(crate) fn is_void(&self) -> bool {

@@ -69,6 +69,14 @@ impl View<'_> {
         }
     }
 
+    /// Takes a byte of the buffer with this number for not written.
+    pub(crate) fn forget(&mut self, number: usize, offset: u64) {
+        match self {
+            Self::Whole(memory) => memory.store_mut(number).forget(offset, 1),
+            Self::Layered(_, layer) => layer.give_up(),
+        }
+    }
+
     /// [`Store::move_lanes`](super::Store::move_lanes) of the buffer with this number, if there
     /// is one.
     pub(crate) fn move_lanes(

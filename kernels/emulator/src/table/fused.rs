@@ -2,7 +2,7 @@
 //! kernels do. Processors that are not known to have it need a function call for each.
 
 use crate::WARP;
-use crate::registers::{Class, Operands, Operation, Registers, Value};
+use crate::registers::{Class, Operands, Operation, Registers, Role, Value};
 
 /// The bits of a double that a float has no room for, and the pattern that stands half way
 /// between two floats. Both are in the lower half.
@@ -17,6 +17,7 @@ pub(crate) const MULTIPLY_ADD: Operation = Operation {
     compute: multiply_add,
     result: Class::Narrow,
     sources: &[Class::Narrow, Class::Narrow, Class::Narrow],
+    role: Role::Computes,
 };
 
 /// In double precision the product is exact and the sum nearly so. Rounding the sum to
