@@ -38,7 +38,7 @@ pub enum FaultKind {
     Race,
     /// A barrier that not all threads reach.
     Barrier,
-    /// A shuffle that reads from a lane that takes no part.
+    /// A shuffle that reads from a lane that takes no part, or masks of lanes that differ.
     InactiveLane,
     /// No thread gets anywhere.
     NoProgress,

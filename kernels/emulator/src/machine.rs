@@ -254,7 +254,9 @@ impl<'a> Machine<'a> {
 
     /// Nothing of the block before is there any more, but in device memory.
     fn begin_block(&mut self, number: u64) {
-        self.shared.begin_block(self.global.now, self.has_copies);
+        if self.shared.begin_block(self.global.now, self.has_copies) {
+            self.global.clear();
+        }
         self.global.begin_block(self.shared.order.now, number);
         self.arrivals = [0; 16];
         (self.before, self.stalled) = (self.executed, 0);

@@ -18,7 +18,7 @@ use crate::program::Strength;
 /// tile.
 const LINE: usize = 16;
 /// Lines of a page. There are only those pages that something was accessed of.
-const PAGE: usize = 16;
+const PAGE: usize = 4;
 
 /// Accesses to a granule: those that a [`Trace`] knows, a read by another block before them,
 /// and the last plain write if atomic ones have followed.
@@ -76,8 +76,11 @@ pub(crate) struct Global {
     own: Vec<[Cell; LINE]>,
     /// Bytes of a granule: 2 to the power of this. None, if nothing is looked for.
     granule_bits: Option<u32>,
-    /// When each block began, and its number.
+    /// When a block began, and its number: of each that did not begin as much later than the
+    /// one before in this list as its number is greater.
     blocks: Vec<(u32, u64)>,
+    /// The number of the last block.
+    last: u64,
     /// When the last one ended.
     pub(crate) now: u32,
 }
@@ -98,6 +101,7 @@ impl Global {
             own: Vec::new(),
             granule_bits: granule.map(u32::trailing_zeros),
             blocks: Vec::new(),
+            last: 0,
             now: 1,
         }
     }
@@ -124,7 +128,13 @@ impl Global {
 
     /// A block begins.
     pub(crate) fn begin_block(&mut self, time: u32, number: u64) {
-        if self.is_traced() {
+        if !self.is_traced() {
+            return;
+        }
+        self.last = number;
+        let goes_on =
+            |(start, first): &(u32, u64)| u64::from(time - start) == number - first;
+        if !self.blocks.last().is_some_and(goes_on) {
             self.blocks.push((time, number));
         }
     }
@@ -132,7 +142,10 @@ impl Global {
     /// The number of the block that ran at a time.
     pub(crate) fn block_at(&self, time: u32) -> u64 {
         let after = self.blocks.partition_point(|(start, _)| *start <= time);
-        after.checked_sub(1).map_or(0, |at| self.blocks[at].1)
+        let Some(at) = after.checked_sub(1) else { return 0 };
+        let (start, first) = self.blocks[at];
+        let last = self.blocks.get(after).map_or(self.last, |(_, next)| next - 1);
+        last.min(first + u64::from(time - start))
     }
 
     /// Notes that a warp, whose first thread is given, accesses one element after the other.
@@ -289,6 +302,7 @@ impl Global {
         }
         let blocks = other.blocks.iter();
         self.blocks.extend(blocks.map(|(time, number)| (time + after, *number)));
+        self.last = other.last;
         self.now += other.now;
     }
 }
@@ -517,5 +531,127 @@ impl Cell {
         if self.earlier == NEVER {
             self.earlier = read;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Scope;
+    use proptest::prelude::*;
+
+    const LINES: usize = 20;
+
+    /// An access of a warp to one element after the other, or of one thread.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Row { warp: u16, from: usize, bytes: usize, writes: bool },
+        One { thread: u16, place: usize, bytes: usize, writes: bool },
+        Barrier,
+        Block,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let bytes = || prop_oneof![Just(4usize), Just(8), Just(16)];
+        let row = (0..3u16, 0..4usize, bytes(), any::<bool>()).prop_map(
+            |(warp, from, bytes, writes)| {
+                let from = if from == 3 { 1 } else { 16 * from };
+                Step::Row { warp, from, bytes, writes }
+            },
+        );
+        let one = (0..96u16, 0..80usize, bytes(), any::<bool>()).prop_map(
+            |(thread, place, bytes, writes)| Step::One {
+                thread,
+                place,
+                bytes,
+                writes,
+            },
+        );
+        // A column: a step of several threads from one place to the next.
+        let column =
+            (0..20u16, 0..3u16, any::<bool>()).prop_map(|(place, t, writes)| {
+                let (thread, place) = (4 * place + t, usize::from(place));
+                Step::One { thread, place, bytes: 4, writes }
+            });
+        let order = prop_oneof![Just(Step::Barrier), Just(Step::Block)];
+        let step = prop_oneof![3 => row, 2 => one, 3 => column, 2 => order];
+        prop::collection::vec(step, 1..40)
+    }
+
+    /// Does a step race?
+    fn does_race(
+        global: &mut Global,
+        order: &Order,
+        step: Step,
+        rows: bool,
+    ) -> bool {
+        let touch = |thread, writes| Touch {
+            thread,
+            line: 7,
+            writes,
+            strength: Strength::Weak,
+            scope: Scope::Grid,
+            in_flight: false,
+        };
+        let spot = |offset: usize| Spot { store: 0, offset: offset as u64 };
+        match step {
+            Step::Row { warp, from, bytes, writes } => {
+                let first = touch(32 * warp, writes);
+                let start = from * bytes;
+                let rest = match rows {
+                    true => global.touch_row(order, spot(start), bytes, first),
+                    false => u32::MAX,
+                };
+                let races = active(rest).map(|lane| {
+                    let touch = touch(first.thread + lane as u16, writes);
+                    let spot = spot(start + lane * bytes);
+                    global.touch(order, spot, bytes, touch, false).is_some()
+                });
+                races.fold(false, |any, races| any | races)
+            }
+            Step::One { thread, place, bytes, writes } => {
+                let spot = spot(place * 4 / bytes * bytes);
+                global
+                    .touch(order, spot, bytes, touch(thread, writes), false)
+                    .is_some()
+            }
+            Step::Barrier | Step::Block => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_are_as_good_as_cells(steps in steps()) {
+            let (mut some, mut all) = (Global::new(Some(4)), Global::new(Some(4)));
+            for line in 0..LINES {
+                let page = all.page(0, line / PAGE);
+                divide(&mut all.pages[page].lines[line % PAGE], &mut all.own);
+            }
+            let mut order = Order::new(96);
+            order.begin_block(0);
+            for step in steps {
+                match step {
+                    Step::Barrier => order.meet_all(),
+                    Step::Block => order.begin_block(0),
+                    _ => {}
+                }
+                let race = does_race(&mut all, &order, step, false);
+                prop_assert_eq!(does_race(&mut some, &order, step, true), race);
+                if race {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_known_by_their_times() {
+        let mut global = Global::new(Some(4));
+        for (time, number) in [(2, 0), (3, 1), (7, 2), (8, 3), (9, 9)] {
+            global.begin_block(time, number);
+        }
+        let blocks = [2, 3, 6, 7, 8, 9, 20].map(|time| global.block_at(time));
+        assert_eq!(blocks, [0, 1, 1, 2, 3, 9, 9]);
+        assert_eq!(global.blocks.len(), 3);
     }
 }

@@ -38,19 +38,24 @@ impl Shared {
     }
 
     /// For the next block, which begins not before this time. `had_copies`: the last one may
-    /// have left some in flight.
-    pub(crate) fn begin_block(&mut self, time: u32, had_copies: bool) {
+    /// have left some in flight. True, if time begins anew.
+    pub(crate) fn begin_block(&mut self, time: u32, had_copies: bool) -> bool {
         self.bytes.fill(0);
         self.written.clear_all(self.bytes.len() as u64);
         self.order.begin_block(time);
         if had_copies {
             self.traces.fill(UNTOUCHED);
         }
+        self.begin_anew_if_late()
     }
 
     /// What came before has happened for all that comes now. True, if time begins anew.
     pub(crate) fn pass_barrier(&mut self) -> bool {
         self.order.meet_all();
+        self.begin_anew_if_late()
+    }
+
+    fn begin_anew_if_late(&mut self) -> bool {
         let is_late = self.order.is_late();
         if is_late {
             self.order = Order::new(self.order.threads());
