@@ -38,7 +38,8 @@ type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
 /// race, which may be looked for or not.
 fn outcome(body: &str, threads: usize, block: u32, races: bool) -> Outcome {
     let checks = Checks { races, ..Checks::default() };
-    let options = Options { threads, checks, stretch: 1, touched: true, ..Options::default() };
+    let options =
+        Options { threads, checks, stretch: 1, touched: true, ..Options::default() };
     let mut device = device(body, options);
     let words = (BLOCKS * block) as usize;
     let data = device.words("data", (0..words).map(word));
