@@ -13,10 +13,12 @@ use std::sync::Arc;
 pub use anyhow::{Result, anyhow, ensure};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut,
-    LaunchConfig, PushKernelArg,
+    LaunchConfig, PushKernelArg, sys,
 };
 use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
+pub use lab::memory::{Mapped, Registration, mapped, pinned};
+pub use ledger::{Kind, Ledger};
 
 /// One trial of a learner's code.
 pub struct Trial {
@@ -81,11 +83,12 @@ impl Trial {
         Ok(Kernels {
             scale: module.load_function("scale")?,
             add: module.load_function("add")?,
+            total: module.load_function("total")?,
         })
     }
 
-    /// Calls the learner's code with a new ledger, and waits for all that it has queued: only then
-    /// is it known what kernels touched.
+    /// Calls the learner's code, with the ledger open: it keeps what the last such call did. What
+    /// is in flight afterwards is waited for.
     pub fn watch<T>(
         &mut self,
         title: &str,
@@ -94,12 +97,17 @@ impl Trial {
         self.tell("run", title);
         self.emulator.start_ledger();
         let done = code();
-        let waited =
-            self.contexts.iter().try_for_each(|context| context.synchronize());
         self.ledger = self.emulator.ledger();
-        let done = done?;
-        waited?;
+        let idle =
+            self.contexts.iter().try_for_each(|context| context.synchronize());
+        let done = done?; // what the code says comes first
+        idle?;
         Ok(done)
+    }
+
+    /// What the code asked for that was watched last.
+    pub fn ledger(&self) -> Result<Ledger> {
+        Ok(self.ledger.parse()?)
     }
 
     /// Calls device memory by a name, in what is said of it.
@@ -111,6 +119,11 @@ impl Trial {
     ) {
         use cudarc::driver::DevicePtr;
         self.emulator.name(memory.device_ptr(stream).0, name);
+    }
+
+    /// The same for pinned memory of the host's.
+    pub fn name_host<T>(&self, memory: &[T], name: &str) {
+        self.emulator.name(memory.as_ptr() as u64, name);
     }
 
     /// Compares what the learner's code made; the first difference is told.
@@ -154,11 +167,35 @@ pub fn numbers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7 + seed * 31) % 2039) as f32 / 8.0 + 1.0).collect()
 }
 
+/// The most bytes that were allocated in the order of streams at a time, and not yet freed, as
+/// the program asked for it.
+pub fn most_bytes(ledger: &Ledger) -> usize {
+    let (mut bytes, mut most) = (0, 0);
+    for operation in &ledger.operations {
+        match operation.kind {
+            Kind::Allocate => bytes += operation.bytes,
+            // What was made before the ledger began may be freed in it.
+            Kind::Free => bytes -= operation.bytes.min(bytes),
+            _ => {}
+        }
+        most = most.max(bytes);
+    }
+    most as usize
+}
+
+/// Bytes of uploads from memory that the driver knows: pinned or registered.
+pub fn pinned_upload_bytes(ledger: &Ledger) -> usize {
+    let uploads = ledger.operations.iter().filter(|o| o.kind == Kind::Upload);
+    let read = uploads.flat_map(|upload| &upload.read);
+    read.map(|range| range.bytes as usize).sum()
+}
+
 /// Kernels that exercises launch.
 #[derive(Clone, Debug)]
 pub struct Kernels {
     scale: CudaFunction,
     add: CudaFunction,
+    total: CudaFunction,
 }
 
 impl Kernels {
@@ -192,5 +229,34 @@ impl Kernels {
         // SAFETY: as `add` of exercises.cu asks: three arrays of `count` numbers.
         unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
         Ok(())
+    }
+
+    /// Writes the total of all numbers to one number: in a GPU's memory, or mapped memory.
+    ///
+    /// # Safety
+    ///
+    /// A number can be written at `total`, until the stream has done it.
+    pub unsafe fn total(
+        &self,
+        stream: &Arc<CudaStream>,
+        data: &CudaView<'_, f32>,
+        total: sys::CUdeviceptr,
+    ) -> Result<()> {
+        let count = data.len() as i32;
+        let mut launch = stream.launch_builder(&self.total);
+        launch.arg(data).arg(&total).arg(&count);
+        let block = LaunchConfig {
+            grid_dim: (1, 1, 1),
+            block_dim: (256, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: as `total` of exercises.cu asks, and as the caller promises.
+        unsafe { launch.launch(block)? };
+        Ok(())
+    }
+
+    /// The kernel that [`Kernels::add`] launches, for those who launch it themselves.
+    pub fn add_function(&self) -> &CudaFunction {
+        &self.add
     }
 }
