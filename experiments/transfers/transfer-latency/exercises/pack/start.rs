@@ -5,7 +5,10 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream};
 use trial::Result;
 
-pub fn upload(stream: &Arc<CudaStream>, pieces: &[Vec<f32>]) -> Result<CudaSlice<f32>> {
+pub fn upload(
+    stream: &Arc<CudaStream>,
+    pieces: &[Vec<f32>],
+) -> Result<CudaSlice<f32>> {
     let count = pieces.iter().map(|piece| piece.len()).sum();
     let mut all = stream.alloc_zeros(count)?;
 

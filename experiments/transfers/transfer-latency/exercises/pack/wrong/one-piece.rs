@@ -5,7 +5,10 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream};
 use trial::Result;
 
-pub fn upload(stream: &Arc<CudaStream>, pieces: &[Vec<f32>]) -> Result<CudaSlice<f32>> {
+pub fn upload(
+    stream: &Arc<CudaStream>,
+    pieces: &[Vec<f32>],
+) -> Result<CudaSlice<f32>> {
     // The host's memory is fast: packing costs far less than the copies that it saves.
     let packed = pieces[0].clone();
     Ok(stream.clone_htod(&packed)?)
