@@ -1,0 +1,28 @@
+// Sends an array to the GPU after each step of a simulation, which changes the array in place.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use trial::{Registration, Result};
+
+pub fn run(
+    stream: &Arc<CudaStream>,
+    array: &mut [f32],
+    step: impl Fn(&mut [f32]),
+    targets: &mut [CudaSlice<f32>],
+) -> Result<()> {
+    // SAFETY: the array stays where it is, and all copies are done before the pages are unpinned.
+    let pinned = unsafe {
+        {
+            let half = array.len() / 2;
+            Registration::new(&mut array[..half])
+        }
+    }?;
+    for target in targets {
+        step(array);
+        stream.memcpy_htod(array, target)?;
+        stream.synchronize()?; // before the next step writes
+    }
+    drop(pinned);
+    Ok(())
+}
