@@ -1,0 +1,25 @@
+// Scales the array by each factor in turn, and returns its total after each step.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use trial::{Kernels, Result, mapped};
+
+pub fn totals(
+    stream: &Arc<CudaStream>,
+    kernels: &Kernels,
+    array: &mut CudaSlice<f32>,
+    factors: &[f32],
+) -> Result<Vec<f32>> {
+    let mut seen = vec![];
+    let totals = mapped(stream.context(), 1, 0, |_| 0.0f32)?;
+    for factor in factors {
+        kernels.scale(stream, &mut array.as_view_mut(), *factor)?;
+        let address = totals.device;
+        // SAFETY: a number of the mapped memory is there, until all is done.
+        unsafe { kernels.total(stream, &array.as_view(), address) }?;
+        seen.push(totals.host.as_slice()?[0]);
+    }
+    stream.synchronize()?; // now the host may look
+    Ok(seen)
+}
