@@ -32,3 +32,11 @@ extern "C" __global__ void total(const float *data, float *total, int count)
     if (threadIdx.x == 0)
         *total = parts[0];
 }
+
+// sum[i] += data[i]
+extern "C" __global__ void accumulate(const float *data, float *sum, int count)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        sum[i] += data[i];
+}

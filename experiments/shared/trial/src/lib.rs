@@ -18,7 +18,9 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
 pub use lab::memory::{Mapped, Registration, mapped, pinned};
+pub use ledger;
 pub use ledger::{Kind, Ledger};
+pub use peer_access;
 
 /// One trial of a learner's code.
 pub struct Trial {
@@ -84,7 +86,17 @@ impl Trial {
             scale: module.load_function("scale")?,
             add: module.load_function("add")?,
             total: module.load_function("total")?,
+            accumulate: module.load_function("accumulate")?,
         })
+    }
+
+    /// All GPUs, each with a stream and the kernels.
+    pub fn gpus(&self) -> Result<Vec<Gpu>> {
+        let gpu = |context: &Arc<CudaContext>| {
+            let (context, kernels) = (context.clone(), self.kernels(context)?);
+            Ok(Gpu { stream: context.new_stream()?, context, kernels })
+        };
+        self.contexts.iter().map(gpu).collect()
     }
 
     /// Calls the learner's code, with the ledger open: it keeps what the last such call did. What
@@ -97,11 +109,16 @@ impl Trial {
         self.tell("run", title);
         self.emulator.start_ledger();
         let done = code();
-        self.ledger = self.emulator.ledger();
-        let idle =
-            self.contexts.iter().try_for_each(|context| context.synchronize());
+        let calls = self.emulator.ledger();
+        let ended = self.contexts.iter().try_for_each(|gpu| gpu.synchronize());
+        // What kernels touched is known now; these last calls are not the learner's.
+        let is_call = |line: &&str| line.starts_with("call ");
+        let all = self.emulator.ledger();
+        let others = all.lines().filter(|line| !is_call(line));
+        let lines = calls.lines().filter(is_call).chain(others);
+        self.ledger = lines.map(|line| format!("{line}\n")).collect();
         let done = done?; // what the code says comes first
-        idle?;
+        ended?;
         Ok(done)
     }
 
@@ -190,12 +207,24 @@ pub fn pinned_upload_bytes(ledger: &Ledger) -> usize {
     read.map(|range| range.bytes as usize).sum()
 }
 
+/// A GPU that shares the work.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    /// Its context.
+    pub context: Arc<CudaContext>,
+    /// A stream of its own.
+    pub stream: Arc<CudaStream>,
+    /// The kernels, on this GPU.
+    pub kernels: Kernels,
+}
+
 /// Kernels that exercises launch.
 #[derive(Clone, Debug)]
 pub struct Kernels {
     scale: CudaFunction,
     add: CudaFunction,
     total: CudaFunction,
+    accumulate: CudaFunction,
 }
 
 impl Kernels {
@@ -258,5 +287,21 @@ impl Kernels {
     /// The kernel that [`Kernels::add`] launches, for those who launch it themselves.
     pub fn add_function(&self) -> &CudaFunction {
         &self.add
+    }
+
+    /// Adds an array's numbers to those of a sum of the same length.
+    pub fn accumulate(
+        &self,
+        stream: &Arc<CudaStream>,
+        data: &CudaView<'_, f32>,
+        sum: &mut CudaViewMut<'_, f32>,
+    ) -> Result<()> {
+        let count = sum.len() as i32;
+        ensure!(data.len() == sum.len(), "other lengths");
+        let mut launch = stream.launch_builder(&self.accumulate);
+        launch.arg(data).arg(sum).arg(&count);
+        // SAFETY: as `accumulate` of exercises.cu asks: two arrays of `count` numbers.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
+        Ok(())
     }
 }
