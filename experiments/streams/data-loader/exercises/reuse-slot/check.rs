@@ -1,0 +1,56 @@
+use trial::ledger::{Costs, Kind, Ledger, schedule};
+use trial::{Result, Trial, numbers, pinned};
+
+pub fn check(trial: &mut Trial) -> Result<()> {
+    let context = trial.context().clone();
+    let kernels = trial.kernels(&context)?;
+    let (copies, compute) = (context.new_stream()?, context.new_stream()?);
+    let marks = context.new_stream()?;
+    for (count, length) in [(1, 1), (3, 33), (8, 4000)] {
+        let mut memory = pinned(&context, 2 * length, |_| 0.0)?;
+        let (one, other) = memory.as_mut_slice()?.split_at_mut(length);
+        let mut slots = [one, other];
+        let mut halves =
+            [compute.alloc_zeros(length)?, compute.alloc_zeros(length)?];
+        let mut sum = compute.alloc_zeros(length)?;
+        trial.name(&halves[0], &compute, "half 0");
+        trial.name(&halves[1], &compute, "half 1");
+        trial.name(&sum, &compute, "sum");
+        compute.synchronize()?;
+        let make = |turn: usize, slot: &mut [f32]| {
+            let _ = marks.record_event(None); // for the ledger
+            slot.copy_from_slice(&numbers(length, turn));
+        };
+        trial.watch(&format!("{count} batches"), || {
+            marks.record_event(None)?;
+            let (slots, halves) = (&mut slots, &mut halves);
+            mine::feed(
+                &copies, &compute, &kernels, count, &make, slots, halves, &mut sum,
+            )
+        })?;
+        let column =
+            |i: usize| (0..count).map(|turn| numbers(length, turn)[i]).sum::<f32>();
+        let wanted: Vec<f32> = (0..length).map(column).collect();
+        trial.equal("sum", &compute.clone_dtoh(&sum)?, &wanted);
+        trial.size("batches", count);
+        trial.size("beside", beside(&trial.ledger()?));
+    }
+    Ok(())
+}
+
+/// How many batches were made while the copy of the one before was in flight. The marks, the
+/// first operation's stream, begin when the host has come so far: the first with nothing made,
+/// and then one for each batch.
+fn beside(ledger: &Ledger) -> usize {
+    // Only copies take time.
+    let (upload, download, peer, memory, launch) =
+        (1.0, 1.0, 1.0, f64::INFINITY, 0.0);
+    let costs = Costs { upload, download, peer, memory, launch, kernels: [].into() };
+    let runs = schedule(ledger, &costs).runs;
+    let all = || ledger.operations.iter().zip(&runs);
+    let stream = ledger.operations[0].stream;
+    let marks = all().filter(|(operation, _)| operation.stream == stream);
+    let uploads = all().filter(|(operation, _)| operation.kind == Kind::Upload);
+    let pairs = marks.skip(2).zip(uploads);
+    pairs.filter(|((_, mark), (_, upload))| mark.start < upload.end).count()
+}
