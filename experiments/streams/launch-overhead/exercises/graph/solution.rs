@@ -1,0 +1,31 @@
+// Sends batches through layers: each layer adds its weights to `x`.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, sys};
+use trial::{Kernels, Result, anyhow};
+
+pub fn run(
+    stream: &Arc<CudaStream>,
+    kernels: &Kernels,
+    layers: &[CudaSlice<f32>],
+    batches: &[CudaSlice<f32>],
+    x: &mut CudaSlice<f32>,
+    results: &mut [CudaSlice<f32>],
+) -> Result<()> {
+    stream.begin_capture(
+        sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+    )?;
+    for weights in layers {
+        kernels.accumulate(stream, &weights.as_view(), &mut x.as_view_mut())?;
+    }
+    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
+    let graph = graph.ok_or_else(|| anyhow!("nothing was recorded"))?;
+    // What differs from batch to batch stays outside.
+    for (batch, result) in batches.iter().zip(results) {
+        stream.memcpy_dtod(batch, x)?;
+        graph.launch()?;
+        stream.memcpy_dtod(x, result)?;
+    }
+    Ok(())
+}
