@@ -1,0 +1,22 @@
+// Adds to each number its right neighbour, `steps` times. Begins and ends in `now`.
+
+use cudarc::driver::CudaSlice;
+use trial::{Gpu, Result};
+
+pub fn smooth(
+    gpus: &[Gpu],
+    now: &mut [CudaSlice<f32>], // on each GPU its piece, and the edge behind it:
+    next: &mut [CudaSlice<f32>], // the first number of the next piece, or 0 at the end
+    steps: usize,
+) -> Result<()> {
+    for _ in 0..steps {
+        for (rank, gpu) in gpus.iter().enumerate() {
+            let count = now[rank].len() - 1;
+            let (here, right) = (now[rank].slice(..count), now[rank].slice(1..));
+            let mut sums = next[rank].slice_mut(..count);
+            gpu.kernels.add(&gpu.stream, &here, &right, &mut sums)?;
+        }
+        now.swap_with_slice(next);
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+// Adds to each number its right neighbour, `steps` times. Begins and ends in `now`.
+
+use cudarc::driver::CudaSlice;
+use trial::{Gpu, Result};
+
+pub fn smooth(
+    gpus: &[Gpu],
+    now: &mut [CudaSlice<f32>], // on each GPU its piece, and the edge behind it:
+    next: &mut [CudaSlice<f32>], // the first number of the next piece, or 0 at the end
+    steps: usize,
+) -> Result<()> {
+    for _ in 0..steps {
+        for (rank, gpu) in gpus.iter().enumerate().rev() {
+            let count = now[rank].len() - 1;
+            let (here, right) = (now[rank].slice(..count), now[rank].slice(1..));
+            let mut sums = next[rank].slice_mut(..count);
+            if let Some(after) = gpus.get(rank + 1) {
+                gpu.stream.join(&after.stream)?;
+            }
+            gpu.kernels.add(&gpu.stream, &here, &right, &mut sums)?;
+            if rank + 1 < gpus.len() {
+                let (left, own) = next.split_at_mut(rank + 1);
+                let left = &mut left[rank];
+                let behind = left.len() - 1;
+                gpu.stream.memcpy_dtod(
+                    &own[0].slice(..1),
+                    &mut left.slice_mut(behind..),
+                )?;
+                gpus[rank + 1].stream.join(&gpu.stream)?;
+            }
+        }
+        now.swap_with_slice(next);
+    }
+    Ok(())
+}

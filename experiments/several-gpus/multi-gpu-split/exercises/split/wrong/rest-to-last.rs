@@ -1,0 +1,19 @@
+// Doubles all numbers, which are in pinned memory, on all GPUs.
+
+use trial::{Gpu, Result};
+
+pub fn double(gpus: &[Gpu], numbers: &mut [f32]) -> Result<()> {
+    let length = numbers.len() / gpus.len();
+    for (rank, gpu) in gpus.iter().enumerate() {
+        let end =
+            if rank + 1 == gpus.len() { numbers.len() } else { (rank + 1) * length };
+        let piece = &mut numbers[rank * length..end];
+        let mut memory = gpu.stream.clone_htod(piece)?;
+        gpu.kernels.scale(&gpu.stream, &mut memory.as_view_mut(), 2.0)?;
+        gpu.stream.memcpy_dtoh(&memory, piece)?;
+    }
+    for gpu in gpus {
+        gpu.stream.synchronize()?;
+    }
+    Ok(())
+}
