@@ -1,0 +1,22 @@
+// Adds all GPUs' parts to `sum`, which is on the first GPU.
+
+use cudarc::driver::CudaSlice;
+use trial::{Gpu, Result};
+
+pub fn add_up(
+    gpus: &[Gpu],
+    parts: &[CudaSlice<f32>], // one on each GPU, made in its stream
+    sum: &mut CudaSlice<f32>,
+) -> Result<()> {
+    let first = &gpus[0];
+    for (gpu, part) in gpus.iter().zip(parts) {
+        let numbers = gpu.stream.clone_dtoh(part)?;
+        let part = first.stream.clone_htod(&numbers)?;
+        first.kernels.accumulate(
+            &first.stream,
+            &part.as_view(),
+            &mut sum.as_view_mut(),
+        )?;
+    }
+    Ok(())
+}
