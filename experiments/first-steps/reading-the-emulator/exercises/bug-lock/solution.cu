@@ -1,6 +1,7 @@
 // best[0] = the greatest element, best[1] = its place. No two elements are the same.
 //
-// A thread for each element, in blocks of 32. `lock` and `best` are 0 at first.
+// A thread for each element, in blocks of 32. `lock` and `best` are 0 at first. (`volatile`: it is
+// read from memory each time.)
 
 extern "C" __global__ void find_best(
     const unsigned int *in, volatile unsigned int *best, unsigned int *lock,
@@ -15,6 +16,6 @@ extern "C" __global__ void find_best(
         best[0] = in[i];
         best[1] = i;
     }
-    __threadfence();
-    atomicExch(lock, 0); // whoever took the lock gives it back
+    __threadfence();     // whoever takes the lock next sees this best
+    atomicExch(lock, 0); // and whoever took it gives it back
 }

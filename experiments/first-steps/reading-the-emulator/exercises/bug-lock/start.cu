@@ -1,6 +1,7 @@
 // best[0] = the greatest element, best[1] = its place. No two elements are the same.
 //
-// A thread for each element, in blocks of 32. `lock` and `best` are 0 at first.
+// A thread for each element, in blocks of 32. `lock` and `best` are 0 at first. (`volatile`: it is
+// read from memory each time.)
 
 extern "C" __global__ void find_best(
     const unsigned int *in, volatile unsigned int *best, unsigned int *lock,
@@ -14,7 +15,7 @@ extern "C" __global__ void find_best(
     if (in[i] > best[0]) {
         best[0] = in[i];
         best[1] = i;
-        __threadfence();
+        __threadfence(); // whoever takes the lock next sees this best
         atomicExch(lock, 0);
     }
 }
