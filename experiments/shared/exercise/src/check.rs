@@ -94,7 +94,7 @@ pub struct Costs {
 
 impl Default for Host {
     fn default() -> Host {
-        Host { gpus: vec![1], schedules: 8, costs: Costs::default() }
+        Host { gpus: vec![1], schedules: 4, costs: Costs::default() }
     }
 }
 

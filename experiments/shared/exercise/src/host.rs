@@ -1,9 +1,11 @@
 //! Host code is compiled, run on emulated GPUs, and judged by the ledger of what it did.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -14,7 +16,9 @@ use crate::check::{COMPILES, Costs, ORDER, RESULT};
 use crate::outcome::{Line, Outcome, State};
 
 /// How long a trial may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What the emulated driver puts before what it says.
+const DRIVER: &str = "emulated driver: ";
 /// Characters of a line of the picture.
 const WIDTH: usize = 90;
 
@@ -44,8 +48,21 @@ pub struct Judge<'e> {
     exercise: &'e Exercise,
     /// The workbook's folder.
     root: PathBuf,
-    /// What the learner's code reports to.
-    report: PathBuf,
+    /// Files that are compiled together, and the program.
+    together: RefCell<Option<(Vec<PathBuf>, PathBuf)>>,
+}
+
+/// A program, and which of its files is to be checked.
+struct Program {
+    path: PathBuf,
+    number: usize,
+}
+
+/// What is tried: a number of GPUs, and which schedule. 0 is the one in which nothing overtakes.
+#[derive(Clone, Copy)]
+struct Attempt {
+    gpus: u32,
+    schedule: u32,
 }
 
 /// What a trial told.
@@ -56,16 +73,25 @@ struct Report {
     /// The first thing that is wrong.
     wrong: Option<String>,
     sizes: BTreeMap<String, f64>,
-    ledger: String,
+    /// One for each run.
+    ledgers: Vec<String>,
     printed: String,
 }
 
 impl<'e> Judge<'e> {
     /// For the workbook in `root`.
     pub fn new(exercise: &'e Exercise, root: &Path) -> Judge<'e> {
-        let report = format!("workbook-trial-{}", std::process::id());
-        let report = std::env::temp_dir().join(report);
-        Judge { exercise, root: root.to_owned(), report }
+        let together = RefCell::default();
+        Judge { exercise, root: root.to_owned(), together }
+    }
+
+    /// Compiles files together: quicker than one by one, if they will all be checked.
+    pub fn compile_together(&self, paths: &[PathBuf]) -> Result<()> {
+        // Where one does not compile, each is compiled on its own and says why.
+        if let Ok(program) = self.build(paths)? {
+            *self.together.borrow_mut() = Some((paths.to_vec(), program));
+        }
+        Ok(())
     }
 
     /// What is right and wrong with the source in `path`, of which messages speak as of `file`.
@@ -83,26 +109,25 @@ impl<'e> Judge<'e> {
         let source =
             std::fs::read_to_string(path).with_context(|| file.to_owned())?;
         let host = &self.exercise.check.host;
+        let attempts = host.gpus.iter().flat_map(|gpus| {
+            (0..=host.schedules).map(|schedule| Attempt { gpus: *gpus, schedule })
+        });
+        let attempts: Vec<_> = attempts.collect();
+        let mut orders = vec![];
         let mut last = Report::default();
-        for gpus in &host.gpus {
-            for schedule in 0..=host.schedules {
-                let report = self.run(&program, *gpus, schedule)?;
-                if let Some(wrong) = &report.wrong {
-                    let wrong = wrong.replace(&*path.to_string_lossy(), file);
-                    self.fail(
-                        &mut outcome,
-                        file,
-                        &source,
-                        &report,
-                        &wrong,
-                        schedule,
-                    )?;
-                    return Ok(outcome);
-                }
-                // What is counted is what happens when nothing overtakes.
-                if schedule == 0 {
-                    last = report;
-                }
+        for (attempt, report) in
+            attempts.iter().zip(self.run_all(&program, &attempts)?)
+        {
+            if let Some(wrong) = &report.wrong {
+                let wrong = wrong.replace(&*path.to_string_lossy(), file);
+                let schedule = attempt.schedule;
+                self.fail(&mut outcome, file, &source, &report, &wrong, schedule)?;
+                return Ok(outcome);
+            }
+            // What is counted is what happens when nothing overtakes.
+            if attempt.schedule == 0 {
+                orders.extend(report.ledgers.iter().cloned());
+                last = report;
             }
         }
         let mut tried = last.runs.join(", ");
@@ -111,23 +136,34 @@ impl<'e> Judge<'e> {
         }
         outcome.row(RESULT, State::Good, tried);
         outcome.printed.clone_from(&last.printed);
-        let ledger: Ledger = last.ledger.parse()?;
-        match ledger::unordered(&ledger).first() {
-            Some(conflict) => outcome.bad(ORDER, conflict.to_string(), None),
+        match conflict(&orders)? {
+            Some(conflict) => outcome.bad(ORDER, conflict, None),
             None => outcome.row(ORDER, State::Good, ""),
         }
+        let ledger = last.ledgers.last().map_or("", String::as_str).parse()?;
         self.judge(&mut outcome, &ledger, &last)?;
         Ok(outcome)
     }
 
-    /// Compiles the learner's code with the check. The inner error is the compiler's.
-    fn compile(&self, path: &Path) -> Result<Result<PathBuf, String>> {
+    /// A program with this file in it. The inner error is the compiler's.
+    fn compile(&self, path: &Path) -> Result<Result<Program, String>> {
+        if let Some((files, program)) = &*self.together.borrow()
+            && let Some(number) = files.iter().position(|file| file == path)
+        {
+            return Ok(Ok(Program { path: program.clone(), number }));
+        }
+        let built = self.build(&[path.to_owned()])?;
+        Ok(built.map(|path| Program { path, number: 0 }))
+    }
+
+    /// Compiles files with the exercise's check.
+    fn build(&self, files: &[PathBuf]) -> Result<Result<PathBuf, String>> {
         let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
         let built = Command::new(cargo)
             .args(["build", "--quiet", "--package", "trial", "--bin", "trial"])
             .args(["--profile", lab::workspace::profile()])
             .args(["--message-format", "json-render-diagnostics"])
-            .env("TRIAL_MINE", path)
+            .env("TRIAL_MINE", std::env::join_paths(files)?)
             .env("TRIAL_CHECK", self.exercise.folder.join("check.rs"))
             .current_dir(&self.root)
             .output()
@@ -148,32 +184,38 @@ impl<'e> Judge<'e> {
         Ok(Ok(program.context("cargo names the program that it made")?))
     }
 
-    fn run(&self, program: &Path, gpus: u32, schedule: u32) -> Result<Report> {
-        let mut command = Command::new(program);
-        command
-            .arg(lab::emulator::OPTION)
-            .arg(&self.report)
-            .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
-            .env_remove("WORKBOOK_EMULATED_SCHEDULE")
-            .env_remove("CUDA_VISIBLE_DEVICES")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        if schedule > 0 {
-            command.env("WORKBOOK_EMULATED_SCHEDULE", schedule.to_string());
-        }
-        let (ended, out, err) = finish(command.spawn()?)?;
-        let told = std::fs::read_to_string(&self.report).unwrap_or_default();
-        let _ = std::fs::remove_file(&self.report); // nobody reads it again
-        let mut report = Report::read(&told);
-        report.printed = out;
-        if !ended && report.wrong.is_none() {
-            let said = match err.trim() {
-                "" => "it does not end",
-                said => said,
-            };
-            report.wrong = Some(said.to_owned());
-        }
-        Ok(report)
+    /// All attempts, as many at a time as there are cores; their reports in the same order.
+    fn run_all(
+        &self,
+        program: &Program,
+        attempts: &[Attempt],
+    ) -> Result<Vec<Report>> {
+        let folder = tempfile::tempdir().context("for the reports")?;
+        let next = AtomicUsize::new(0);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let work = || {
+            let mut done = vec![];
+            loop {
+                let number = next.fetch_add(1, Relaxed);
+                let Some(attempt) = attempts.get(number) else { return Ok(done) };
+                let file = folder.path().join(number.to_string());
+                done.push((number, run(program, *attempt, &file)?));
+            }
+        };
+        let mut all: Vec<(usize, Report)> = vec![];
+        std::thread::scope(|scope| -> Result<()> {
+            let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+            for thread in threads {
+                let done: Result<Vec<_>> = match thread.join() {
+                    Ok(done) => done,
+                    Err(_) => bail!("an attempt has panicked"),
+                };
+                all.extend(done?);
+            }
+            Ok(())
+        })?;
+        all.sort_by_key(|(number, _)| *number);
+        Ok(all.into_iter().map(|(_, report)| report).collect())
     }
 
     fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
@@ -203,9 +245,8 @@ impl<'e> Judge<'e> {
             panicked_at(file, wrong).and_then(|number| Line::of(source, number));
         outcome.bad(RESULT, format!("{wrong}{late}"), line);
         outcome.printed.clone_from(&report.printed);
-        let ledger: Ledger = report.ledger.parse()?;
-        match ledger::unordered(&ledger).first() {
-            Some(conflict) => outcome.bad(ORDER, conflict.to_string(), None),
+        match conflict(&report.ledgers)? {
+            Some(conflict) => outcome.bad(ORDER, conflict, None),
             None => outcome.row(ORDER, State::Open, ""),
         }
         self.leave_open(outcome, &[]);
@@ -236,6 +277,52 @@ impl<'e> Judge<'e> {
     }
 }
 
+/// Runs the program, which reports to `file`.
+fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
+    let Attempt { gpus, schedule } = attempt;
+    let mut command = Command::new(&program.path);
+    command
+        .arg(lab::emulator::OPTION)
+        .arg(program.number.to_string())
+        .arg(file)
+        .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
+        .env_remove("WORKBOOK_EMULATED_SCHEDULE")
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if schedule > 0 {
+        command.env("WORKBOOK_EMULATED_SCHEDULE", schedule.to_string());
+    }
+    let (ended, out, err) = finish(command.spawn()?)?;
+    let told = std::fs::read_to_string(file).unwrap_or_default();
+    let mut report = Report::read(&told);
+    report.printed = out;
+    // What the driver noticed, though no call has failed, comes first.
+    let noticed = err.lines().find_map(|line| line.strip_prefix(DRIVER));
+    let wrong = match (report.wrong.take(), noticed) {
+        (Some(wrong), Some(noticed)) => Some(format!("{wrong}\n{noticed}")),
+        (None, Some(noticed)) => Some(noticed.to_owned()),
+        (None, None) if !ended && err.trim().is_empty() => {
+            Some("it does not end".to_owned())
+        }
+        (None, None) if !ended => Some(err.trim().to_owned()),
+        (wrong, _) => wrong,
+    };
+    report.wrong = wrong;
+    Ok(report)
+}
+
+/// The first pair of operations that nothing orders, in any of these ledgers.
+fn conflict(ledgers: &[String]) -> Result<Option<String>> {
+    for text in ledgers {
+        let ledger: Ledger = text.parse()?;
+        if let Some(conflict) = ledger::unordered(&ledger).first() {
+            return Ok(Some(conflict.to_string()));
+        }
+    }
+    Ok(None)
+}
+
 impl Report {
     /// Reads what the trial's program has written: `run TITLE`, `size NAME NUMBER`, `wrong TEXT`
     /// and `failed TEXT`; all else is the ledger.
@@ -244,7 +331,10 @@ impl Report {
         for line in text.lines() {
             let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
             match kind {
-                "run" => report.runs.push(rest.to_owned()),
+                "run" => {
+                    report.runs.push(rest.to_owned());
+                    report.ledgers.push(String::new());
+                }
                 "size" => {
                     let number = rest.rsplit_once(' ');
                     let number =
@@ -261,7 +351,11 @@ impl Report {
                     };
                     report.wrong.get_or_insert(said);
                 }
-                _ => report.ledger += &format!("{line}\n"),
+                _ => {
+                    if let Some(ledger) = report.ledgers.last_mut() {
+                        *ledger += &format!("{line}\n");
+                    }
+                }
             }
         }
         report

@@ -17,12 +17,15 @@ pub fn verify(exercise: &Exercise, root: &Path) -> Result<Vec<String>> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         judge.check(&file, &path)
     };
+    let stems = exercise.check.fails.keys().map(|name| stem(name));
+    let stems: Vec<_> = stems.chain(["solution".to_owned()]).collect();
+    if let Judge::Host(host) = &judge {
+        let paths: Vec<_> = stems.iter().map(|stem| exercise.file(stem)).collect();
+        host.compile_together(&paths)?;
+    }
     let mut problems = vec![];
     for (name, reason) in &exercise.check.fails {
-        let outcome = match name.as_str() {
-            "start" => check(name)?,
-            _ => check(&format!("wrong/{name}"))?,
-        };
+        let outcome = check(&stem(name))?;
         if !is_reason(reason, &outcome) {
             let found = said(&outcome);
             problems.push(format!("{name} has to fail with `{reason}`: {found}"));
@@ -33,6 +36,11 @@ pub fn verify(exercise: &Exercise, root: &Path) -> Result<Vec<String>> {
         problems.push(format!("solution: {}", said(&outcome)));
     }
     Ok(problems)
+}
+
+/// A start or a mistake's file, without its extension.
+fn stem(name: &str) -> String {
+    if name == "start" { name.to_owned() } else { format!("wrong/{name}") }
 }
 
 /// Whether the first bad row is the one that `ROW: TEXT` names, with this text in it.

@@ -26,13 +26,18 @@ pub use peer_access;
 pub struct Trial {
     contexts: Vec<Arc<CudaContext>>,
     emulator: Emulator,
-    /// What was compared, and what of it is wrong; then the ledger.
+    /// What was run and compared, with what is wrong; and the ledger of each run.
     report: String,
+    /// That of the last run.
     ledger: String,
 }
 
-/// Runs a check, and reports to the file that the last argument names. A learner's error is in the report, not in the exit code.
-pub fn main(check: impl FnOnce(&mut Trial) -> Result<()>) -> ExitCode {
+/// What an exercise's `check.rs` is.
+pub type Check = fn(&mut Trial) -> Result<()>;
+
+/// Runs one of the program's checks, and reports: the last two arguments are its number and the
+/// report's file. A learner's error is in the report, not in the exit code.
+pub fn main(check: impl FnOnce(usize) -> Option<Check>) -> ExitCode {
     match run(check) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
@@ -42,9 +47,13 @@ pub fn main(check: impl FnOnce(&mut Trial) -> Result<()>) -> ExitCode {
     }
 }
 
-fn run(check: impl FnOnce(&mut Trial) -> Result<()>) -> Result<()> {
-    let report = std::env::args_os().next_back().map(PathBuf::from);
+fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
+    let mut arguments = std::env::args_os().rev();
+    let report = arguments.next().map(PathBuf::from);
     let report = report.ok_or_else(|| anyhow!("no file is named for the report"))?;
+    let number = arguments.next().and_then(|number| number.to_str()?.parse().ok());
+    let check = number.and_then(check);
+    let check = check.ok_or_else(|| anyhow!("there is no check of this number"))?;
     emulator::load_if_needed();
     let count = CudaContext::device_count()?;
     let contexts = (0..count as usize).map(CudaContext::new);
@@ -63,7 +72,7 @@ fn run(check: impl FnOnce(&mut Trial) -> Result<()>) -> Result<()> {
             if why.is_empty() { String::new() } else { format!("\n{}", why.trim()) };
         trial.tell("failed", &format!("{e:#}{why}"));
     }
-    Ok(std::fs::write(report, trial.report + &trial.ledger)?)
+    Ok(std::fs::write(report, trial.report)?)
 }
 
 impl Trial {
@@ -109,14 +118,11 @@ impl Trial {
         self.tell("run", title);
         self.emulator.start_ledger();
         let done = code();
-        let calls = self.emulator.ledger();
+        let before = self.emulator.ledger();
         let ended = self.contexts.iter().try_for_each(|gpu| gpu.synchronize());
-        // What kernels touched is known now; these last calls are not the learner's.
-        let is_call = |line: &&str| line.starts_with("call ");
-        let all = self.emulator.ledger();
-        let others = all.lines().filter(|line| !is_call(line));
-        let lines = calls.lines().filter(is_call).chain(others);
-        self.ledger = lines.map(|line| format!("{line}\n")).collect();
+        let after = self.emulator.ledger();
+        self.ledger = without_the_end(&before, &after);
+        self.report += &self.ledger;
         let done = done?; // what the code says comes first
         ended?;
         Ok(done)
@@ -177,6 +183,21 @@ impl Trial {
         let text = text.replace('\\', "\\\\").replace('\n', "\\n");
         let _ = writeln!(self.report, "{kind} {text}");
     }
+}
+
+/// A ledger with all that is known after the last work has ended, but with the calls and waits
+/// only that there were before: those of the end are not the learner's.
+fn without_the_end(before: &str, after: &str) -> String {
+    let is = |word: &'static str| move |line: &&str| line.starts_with(word);
+    let mut waits = before.lines().filter(is("waited ")).count();
+    let calls = before.lines().filter(is("call "));
+    let others = after.lines().filter(|line| {
+        let is_wait = line.starts_with("waited ");
+        let kept = !is_wait || waits > 0;
+        waits -= usize::from(is_wait && kept);
+        kept && !line.starts_with("call ")
+    });
+    calls.chain(others).map(|line| format!("{line}\n")).collect()
 }
 
 /// Numbers that differ from each other, of which thousands have an exact sum.

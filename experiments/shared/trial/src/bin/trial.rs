@@ -1,22 +1,23 @@
 //! A learner's host code with the check of its exercise: `cargo workbook exercise` names the
-//! two files when it compiles this program.
+//! two files when it compiles this program. Verifying an exercise names all of its files, and
+//! says by number which one is to be checked.
 
 use std::process::ExitCode;
 
-/// The learner's file.
-#[allow(dead_code, unreachable_pub)]
-mod mine {
-    include!(env!("TRIAL_MINE"));
-}
+use trial::Check;
 
-/// The exercise's `check.rs`.
-#[allow(unreachable_pub)]
-mod check {
-    #[allow(unused_imports)]
-    use crate::mine;
-    include!(env!("TRIAL_CHECK"));
+#[allow(dead_code, unreachable_pub)]
+mod files {
+    use trial::Check;
+
+    include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+    /// The check of the learner's file with this number.
+    pub fn check(number: usize) -> Option<Check> {
+        CHECKS.get(number).copied()
+    }
 }
 
 fn main() -> ExitCode {
-    trial::main(check::check)
+    trial::main(files::check)
 }
