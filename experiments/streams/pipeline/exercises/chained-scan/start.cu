@@ -1,4 +1,4 @@
-// out[i] = in[0] + … + in[i].
+// out[i] = in[0] + … + in[i]. No sum is too large for 32 bits.
 //
 // A block of 256 threads for each tile of 1024 words; the last tile is not full. Before the launch
 // *ticket and all of `through` are 0. After it, *ticket is the number of tiles, and through[t] is
