@@ -1,4 +1,4 @@
-// slot[i] = a slot that no other thread has. Each thread trusts that its neighbours count as it does.
+// slot[i] = a slot that no other thread has, if all neighbours count as this thread does.
 
 extern "C" __global__ void take(unsigned int *taken, unsigned int *slot, unsigned int words)
 {
