@@ -28,19 +28,22 @@ pub(crate) struct Arguments {
     /// The exercise; without it, how far you are. `list` lists all
     name: Option<String>,
     /// Check again whenever the file is saved, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["hint", "solution", "reset"])]
+    #[arg(long, conflicts_with_all = ["hint", "solution", "reset"], requires = "name")]
     watch: bool,
+    /// Show the task once more
+    #[arg(long, requires = "name", conflicts_with_all = ["watch", "hint", "solution", "measure", "reset"])]
+    task: bool,
     /// Show the next hint, after those shown before
-    #[arg(long, conflicts_with_all = ["solution", "reset"])]
+    #[arg(long, conflicts_with_all = ["solution", "reset"], requires = "name")]
     hint: bool,
     /// Show the solution, once the exercise is solved or the last hint shown
-    #[arg(long, conflicts_with = "reset")]
+    #[arg(long, conflicts_with = "reset", requires = "name")]
     solution: bool,
     /// Once it is solved: time it on the GPU, beside our solution and a copy of as many bytes
-    #[arg(long, conflicts_with_all = ["hint", "solution", "reset", "watch"])]
+    #[arg(long, conflicts_with_all = ["hint", "solution", "reset", "watch"], requires = "name")]
     measure: bool,
     /// Begin anew; your file stays beside the new one, under another name
-    #[arg(long)]
+    #[arg(long, requires = "name")]
     reset: bool,
     /// For authors: whether start, mistakes and solution do what check.toml says; of all
     /// exercises, without a name
@@ -81,7 +84,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     };
     let exercise = find(&all, name)?;
     let mut learner = Learner { root, all: &all, exercise, progress };
-    if arguments.reset {
+    if arguments.task {
+        show::task(exercise);
+        say!("\nIts page: book/src/{}", exercise.lesson.page());
+    } else if arguments.reset {
         learner.reset()?;
     } else if arguments.hint {
         learner.hint()?;

@@ -13,11 +13,12 @@ use record::units;
 
 use crate::terminal::say;
 
-/// Times the learner's solution, ours, and a copy of as many bytes: a row each.
+/// Times the learner's solution, ours, the start if it is right, and a copy of as many bytes: a row
+/// each.
 pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()> {
     if exercise.check.measure.is_empty() {
         bail!(
-            "the time of `{}` would say nothing, so there is no size for it",
+            "`{}` is not timed: it is about counts, or too small for a time",
             exercise.name
         );
     }
@@ -27,7 +28,12 @@ pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()
     let stream = CudaContext::new(0)?.new_stream()?;
     let solution = exercise.file("solution");
     let mut bytes = 0;
-    for (file, path) in [(file, path), ("our solution", &solution)] {
+    let start = exercise.file("start");
+    let mut rows = vec![(file, path), ("our solution", solution.as_path())];
+    if exercise.starts_right() {
+        rows.push(("the start", start.as_path()));
+    }
+    for (file, path) in rows {
         let source =
             std::fs::read_to_string(path).with_context(|| file.to_owned())?;
         let shape = &exercise.check.measure;

@@ -288,28 +288,45 @@ impl Demand {
             words.push(format!("{word} {}", short(bound)));
         }
         let (found, words) = (short(found), words.join(" and "));
-        let unit = match self.unit.split_once("s ") {
-            Some((one, rest)) if found == "1" => format!("{one} {rest}"),
+        let unit = match found.as_str() {
+            "1" => singular(&self.unit),
             _ => self.unit.clone(),
         };
         Ok((is_met, format!("{found} {unit}, {words}")))
     }
 }
 
-/// A count with its thousands apart, anything else with two decimals.
-fn short(value: f64) -> String {
-    if value.fract() != 0.0 {
-        return format!("{value:.2}");
-    }
-    let digits = format!("{value}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
+/// `copies per step` for one: `copy per step`.
+fn singular(unit: &str) -> String {
+    let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
+    let one = match first {
+        word if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
+        word if word.ends_with("ches") || word.ends_with("sses") => {
+            word[..word.len() - 2].to_owned()
         }
-        text.push(digit);
+        word => word.strip_suffix('s').unwrap_or(word).to_owned(),
+    };
+    one + rest
+}
+
+/// A number with its thousands apart, and as many decimals as one can use.
+fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        _ if value.fract() == 0.0 => 0,
+        100.0.. => 1,
+        _ => 2,
+    };
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
     }
-    text
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{grouped}{fraction}")
 }
 
 impl Expression {

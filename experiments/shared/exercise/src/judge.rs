@@ -32,8 +32,8 @@ impl<'e> Judge<'e> {
     pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
         match self {
             Judge::Kernel(judge) => {
-                let source = std::fs::read_to_string(path);
-                judge.check(file, &source.with_context(|| file.to_owned())?)
+                let source = std::fs::read(path).with_context(|| file.to_owned())?;
+                judge.check(file, &String::from_utf8_lossy(&source))
             }
             Judge::Host(judge) => judge.check(file, path),
         }

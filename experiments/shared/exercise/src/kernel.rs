@@ -45,7 +45,8 @@ pub const COUNTS: [&str; 12] = [
 /// Judges solutions of one exercise.
 pub struct Judge<'e> {
     exercise: &'e Exercise,
-    expected: Module,
+    /// PTX of what results have to be.
+    expected: String,
 }
 
 /// What the launches of one shape did.
@@ -64,8 +65,7 @@ impl<'e> Judge<'e> {
         let path = exercise.file("expected");
         let file = path.display().to_string();
         let source = std::fs::read_to_string(&path).with_context(|| file.clone())?;
-        let ptx = kernel::compile_file(&file, &source, compute)?;
-        let expected = Module::parse(&ptx).context(file)?;
+        let expected = kernel::compile_file(&file, &source, compute)?;
         Ok(Judge { exercise, expected })
     }
 
@@ -74,13 +74,12 @@ impl<'e> Judge<'e> {
     pub fn check(&self, file: &str, source: &str) -> Result<Outcome> {
         let check = &self.exercise.check;
         let mut outcome = Outcome::default();
-        let module = match kernel::compile_file(file, source, &check.compute) {
+        // Some editors put a mark in front, which is no CUDA C.
+        let source = source.trim_start_matches('\u{feff}');
+        let mut module = match kernel::compile_file(file, source, &check.compute) {
             Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
             Err(error) => {
-                let text = error.to_string();
-                let line = compiler_line(file, &text);
-                let line = line.and_then(|number| Line::of(source, number));
-                outcome.bad(COMPILES, text, line);
+                outcome.bad(COMPILES, compiler_text(&error.to_string()), None);
                 self.leave_open(&mut outcome, &[RESULT, RACES]);
                 return Ok(outcome);
             }
@@ -89,10 +88,11 @@ impl<'e> Judge<'e> {
         let mut last = None;
         for shape in &check.shapes {
             let title = title(check, shape)?;
-            let ran = match run(&module, &check.launches, check, shape)? {
+            let sizes = sizes(shape);
+            let ran = match run(&mut module, &check.launches, check, shape)? {
                 Ok(ran) => ran,
                 Err(fault) => {
-                    self.failed(&mut outcome, source, &title, &fault);
+                    self.failed(&mut outcome, file, source, &sizes, &fault);
                     return Ok(outcome);
                 }
             };
@@ -108,7 +108,7 @@ impl<'e> Judge<'e> {
                     .collect();
             }
             if let Some(wrong) = ran.wrong {
-                outcome.bad(RESULT, format!("{title}: {wrong}"), None);
+                outcome.bad(RESULT, format!("with {sizes}: {wrong}"), None);
                 self.leave_open(&mut outcome, &[RACES]);
                 return Ok(outcome);
             }
@@ -137,11 +137,18 @@ impl<'e> Judge<'e> {
     fn failed(
         &self,
         outcome: &mut Outcome,
+        file: &str,
         source: &str,
-        title: &str,
+        sizes: &str,
         fault: &Fault,
     ) {
-        let mut text = format!("{title}: {}", fault.what);
+        // Another line is one of the same file.
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let what = fault.what.replace(&format!(" of {name}"), "");
+        let mut text = match fault.kind {
+            FaultKind::BadLaunch => what, // whatever the sizes
+            _ => format!("with {sizes}: {what}"),
+        };
         for (what, at) in [("block", fault.block), ("thread", fault.thread)] {
             if let Some([x, y, z]) = at {
                 text += &format!(", {what} ({x}, {y}, {z})");
@@ -163,6 +170,8 @@ impl<'e> Judge<'e> {
     fn expect(&self, shape: &Shape) -> Result<(Memory, Buffers<'e>)> {
         let check = &self.exercise.check;
         let mut memory = Memory::new(MEMORY_BYTES);
+        let mut module = Module::parse(&self.expected).context("expected.cu")?;
+        module.place(&mut memory)?;
         let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
         for Expected { result, kernel, arguments } in &check.expected {
             let elements = buffers.get(result).map_or(0, |buffer| buffer.elements());
@@ -170,8 +179,7 @@ impl<'e> Judge<'e> {
                 continue;
             }
             let launch = of_elements(kernel, elements, arguments);
-            let ran =
-                launch_on(&self.expected, &launch, shape, &buffers, &mut memory)?;
+            let ran = launch_on(&module, &launch, shape, &buffers, &mut memory)?;
             ran.map_err(|fault| anyhow::anyhow!("expected.cu: {fault}"))?;
         }
         Ok((memory, buffers))
@@ -197,12 +205,13 @@ type Finished<'c> = (Ran, (Memory, Buffers<'c>));
 
 /// Runs all launches of a shape on fresh memory.
 fn run<'c>(
-    module: &Module,
+    module: &mut Module,
     launches: &[Launch],
     check: &'c Check,
     shape: &Shape,
 ) -> Result<Result<Finished<'c>, Box<Fault>>> {
     let mut memory = Memory::new(MEMORY_BYTES);
+    module.place(&mut memory)?; // its variables, and the texts that it prints
     let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
     let mut ran = Ran { counts: vec![], shared_bytes: 0, wrong: None };
     for launch in launches {
@@ -237,10 +246,7 @@ impl Form {
     ) -> Result<Result<Form, String>> {
         let name = &launch.kernel;
         let Some(kernel) = module.kernel(name) else {
-            return Ok(Err(format!(
-                "there is no kernel `{name}`: the check launches \
-                 `extern \"C\" __global__ void {name}(…)`"
-            )));
+            return Ok(Err(missing(name, module)));
         };
         if kernel.parameters.len() != launch.arguments.len() {
             return Ok(Err(format!(
@@ -297,6 +303,24 @@ fn launch_on(
     Ok(ran.map(|counts| (counts, shared_bytes)))
 }
 
+/// Why a module has no kernel of this name.
+fn missing(name: &str, module: &Module) -> String {
+    let found: Vec<_> = module.kernels().iter().map(|k| k.name.as_str()).collect();
+    // C++ puts the types into the name: `_Z3addPfi`.
+    let mangled = format!("_Z{}{name}", name.len());
+    let why = match found.as_slice() {
+        all if all.iter().any(|other| other.starts_with(&mangled)) => {
+            "`extern \"C\"` is missing in front of it".to_owned()
+        }
+        [] => "the file has no kernel at all".to_owned(),
+        all => format!("the file has `{}`", all.join("`, `")),
+    };
+    format!(
+        "there is no kernel `{name}`: {why}; the check launches \
+         `extern \"C\" __global__ void {name}(…)`"
+    )
+}
+
 /// An argument's bytes.
 fn argument(
     text: &str,
@@ -335,6 +359,12 @@ fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
         *place = expression.count(shape)?.try_into()?;
     }
     Ok(three)
+}
+
+/// A shape's sizes by their names: `columns = 65, rows = 33`.
+fn sizes(shape: &Shape) -> String {
+    let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
+    sizes.collect::<Vec<_>>().join(", ")
 }
 
 /// What a shape is called.
@@ -439,8 +469,14 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
     Some((number, 0))
 }
 
-/// The line of the first error of a compiler that writes `FILE(LINE): error`.
-fn compiler_line(file: &str, text: &str) -> Option<u32> {
-    let (_, rest) = text.split_once(&format!("{file}("))?;
-    rest.split_once(')')?.0.parse().ok()
+/// What a compiler says, without advice on how to silence it.
+fn compiler_text(text: &str) -> String {
+    let lines = text.lines().filter(|line| {
+        !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty()
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    match text.contains("could not open source file") {
+        true => text + "\nThere are no header files here: leave the `#include` out.",
+        false => text,
+    }
 }

@@ -46,7 +46,8 @@ impl Progress {
         };
         serde_json::from_str(&text).with_context(|| {
             format!(
-                "{} is not as this program writes it; mend it, or move it away to begin anew",
+                "{} cannot be read; your solutions are untouched. Move it away: then \
+                 nothing counts as solved until it is checked again",
                 path.display()
             )
         })

@@ -7,7 +7,8 @@ extern "C" __global__ void take(unsigned int *taken, unsigned int *slot, unsigne
     unsigned int word = i / 8;
     if (word >= words)
         return;
-    unsigned int before = taken[word], bit;
+    // volatile, because others change the word meanwhile
+    unsigned int before = *(volatile unsigned int *)&taken[word], bit;
     do {
         bit = __ffs(~before) - 1; // the first that is 0, as far as we know
         before = atomicOr(&taken[word], 1u << bit);

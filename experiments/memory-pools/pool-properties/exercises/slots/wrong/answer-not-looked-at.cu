@@ -7,7 +7,7 @@ extern "C" __global__ void take(unsigned int *taken, unsigned int *slot, unsigne
     unsigned int word = i / 8;
     if (word >= words)
         return;
-    unsigned int bit = __ffs(~taken[word]) - 1;
+    unsigned int bit = __ffs(~*(volatile unsigned int *)&taken[word]) - 1;
     atomicOr(&taken[word], 1u << bit);
     slot[i] = word * 32 + bit;
 }

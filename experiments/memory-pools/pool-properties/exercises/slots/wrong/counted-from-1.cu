@@ -7,7 +7,7 @@ extern "C" __global__ void take(unsigned int *taken, unsigned int *slot, unsigne
     unsigned int word = i / 8;
     if (word >= words)
         return;
-    unsigned int before = taken[word], bit;
+    unsigned int before = *(volatile unsigned int *)&taken[word], bit;
     do {
         bit = __ffs(~before);
         before = atomicOr(&taken[word], 1u << bit);
