@@ -13,6 +13,8 @@ pub struct Counts {
     pub kernel: String,
     /// One entry for each line of PTX that holds an instruction, in their order.
     pub lines: Vec<Line>,
+    /// PTX instructions of the warp that executed most of them.
+    pub longest_warp: u64,
     /// What the kernel's `printf` calls printed: the end of it, as much as
     /// [`Options::print_bytes`](crate::Options::print_bytes) has room for.
     pub printed: String,

@@ -72,6 +72,9 @@ pub struct Options {
     /// An atomic operation counts as 4 for each thread and a `printf` as 128: they take as
     /// long.
     pub budget: u64,
+    /// Whether the last block comes first, and of each block the last warp. A GPU promises no
+    /// order; so a kernel that needs one shows.
+    pub backwards: bool,
     /// Bytes of text that a launch may print. What was printed first is lost if it prints
     /// more.
     pub print_bytes: usize,
@@ -98,8 +101,17 @@ impl Default for Options {
         let (checks, threads) = (Checks::default(), *CORES);
         let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
         let print_bytes = 1 << 20;
-        let touched = false;
-        Self { checks, patience, budget, print_bytes, threads, stretch, touched }
+        let (backwards, touched) = (false, false);
+        Self {
+            checks,
+            patience,
+            budget,
+            backwards,
+            print_bytes,
+            threads,
+            stretch,
+            touched,
+        }
     }
 }
 

@@ -52,7 +52,7 @@
 //!
 //! # What it does not do
 //!
-//! Blocks run in their order, or as if they did: several threads run some ahead, and what
+//! Blocks run in their order (or [backwards](Options::backwards)), or as if they did: several threads run some ahead, and what
 //! those read too early is run anew. There are no caches, no clusters, no tensor
 //! cores, no textures, and no copies by the unit for bulk copies. A kernel that uses one of
 //! these, or calls itself or through a pointer, [says so](Kernel::unsupported) and does not

@@ -61,6 +61,8 @@ struct Done {
     notes: Vec<Note>,
     /// Instructions.
     executed: u64,
+    /// Instructions of the warp that executed most.
+    longest: u64,
 }
 
 /// What runs blocks of a launch.
@@ -97,6 +99,8 @@ struct Machine<'a> {
     /// What an instruction moves, lane after lane.
     stage: Vec<u8>,
     executed: u64,
+    /// Of the warp that executed most, over all blocks.
+    longest: u64,
     /// How many of them before this block.
     before: u64,
     /// Instructions since a thread last got somewhere.
@@ -107,7 +111,7 @@ impl Done {
     fn new(task: &Task<'_>) -> Self {
         let tallies = vec![Tally::default(); task.kernel.program.code.len()];
         let printed = Printed::new(task.options.print_bytes);
-        Self { tallies, printed, notes: Vec::new(), executed: 0 }
+        Self { tallies, printed, notes: Vec::new(), executed: 0, longest: 0 }
     }
 
     fn counts(self, kernel: &Kernel) -> Counts {
@@ -131,7 +135,8 @@ impl Done {
         });
         let (printed, printed_before) = self.printed.last();
         let (kernel, notes) = (kernel.name.clone(), self.notes);
-        Counts { kernel, lines, printed, printed_before, notes }
+        let longest_warp = self.longest;
+        Counts { kernel, lines, printed, printed_before, notes, longest_warp }
     }
 }
 
@@ -143,6 +148,7 @@ impl AddAssign for Done {
         self.printed += other.printed;
         other.notes.into_iter().for_each(|note| add_note(&mut self.notes, note));
         self.executed += other.executed;
+        self.longest = self.longest.max(other.longest);
     }
 }
 
@@ -230,6 +236,7 @@ impl<'a> Machine<'a> {
             unwritten: Vec::new(),
             stage: vec![0; STAGE_BYTES],
             executed: done.executed,
+            longest: done.longest,
             before: 0,
             stalled: 0,
         })
@@ -248,8 +255,8 @@ impl<'a> Machine<'a> {
             }
         }
         self.global.now = self.shared.order.now;
-        let Self { tallies, printed, notes, executed, .. } = self;
-        Ok(Done { tallies, printed, notes, executed })
+        let Self { tallies, printed, notes, executed, longest, .. } = self;
+        Ok(Done { tallies, printed, notes, executed, longest })
     }
 
     /// Nothing of the block before is there any more, but in device memory.
@@ -266,12 +273,16 @@ impl<'a> Machine<'a> {
     fn run_block(&mut self, idle: &mut Vec<Warp>) -> Result<()> {
         let threads = self.launch.block.iter().product::<u32>() as usize;
         let mut waiting = Vec::new();
-        for index in 0..threads.div_ceil(WARP) {
+        let warps = threads.div_ceil(WARP);
+        for place in 0..warps {
+            let index =
+                if self.options.backwards { warps - 1 - place } else { place };
             let mut warp = idle.pop().unwrap_or_else(|| self.new_warp());
             let lanes = (threads - index * WARP).min(WARP);
             self.start(&mut warp, index, u32::MAX >> (WARP - lanes));
             self.run_warp(&mut warp)?;
             if warp.live == 0 {
+                self.longest = self.longest.max(warp.since_start());
                 idle.push(warp);
             } else {
                 waiting.push(warp);
@@ -287,6 +298,9 @@ impl<'a> Machine<'a> {
                     self.run_warp(warp)?;
                 }
             }
+        }
+        for warp in &waiting {
+            self.longest = self.longest.max(warp.since_start());
         }
         idle.append(&mut waiting);
         Ok(())
@@ -321,7 +335,11 @@ impl<'a> Machine<'a> {
 
     /// The place of the block with this number.
     fn block_at(&self, number: u64) -> [u32; 3] {
-        let [width, height, _] = self.launch.grid.map(u64::from);
+        let [width, height, depth] = self.launch.grid.map(u64::from);
+        let number = match self.options.backwards {
+            true => width * height * depth - 1 - number,
+            false => number,
+        };
         let place =
             [number % width, number / width % height, number / width / height];
         place.map(|place| place as u32)

@@ -9,13 +9,15 @@ use report::expression::{self, Operand};
 use serde::Deserialize;
 
 /// Rows of checks, besides their demands.
-const ROWS: [&str; 4] = [RESULT, RACES, ORDER, COMPILES];
+const ROWS: [&str; 5] = [RESULT, RACES, ORDER, SHARING, COMPILES];
 /// Results, compared under all shapes or schedules.
 pub(crate) const RESULT: &str = "result";
 /// Accesses of threads that nothing orders.
 pub(crate) const RACES: &str = "races";
 /// Operations that nothing orders.
 pub(crate) const ORDER: &str = "order";
+/// How the work is shared among warps; shown only if it is not.
+pub(crate) const SHARING: &str = "sharing";
 /// A source that does not compile.
 pub(crate) const COMPILES: &str = "compiles";
 
@@ -52,6 +54,10 @@ pub struct Check {
     /// Sizes to try, each a number for each name; the last one is the one that is counted.
     #[serde(default)]
     pub shapes: Vec<BTreeMap<String, u64>>,
+    /// Whether one warp may do many times as much as others, as where warps take work when they
+    /// come.
+    #[serde(default)]
+    pub uneven: bool,
     /// A shape that is large enough to be timed on a GPU; without it, nothing is timed.
     #[serde(default)]
     pub measure: BTreeMap<String, u64>,

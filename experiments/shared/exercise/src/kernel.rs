@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use emulator::{
     Counts, Fault, FaultKind, Memory, Module, Options, Parameter, Sectors, Tally,
-    Wavefronts,
+    WARP, Wavefronts,
 };
 use lab::kernel;
 
 use crate::catalogue::Exercise;
 use crate::check::{
-    COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT,
+    COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING,
 };
 use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
@@ -21,13 +21,18 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// Instructions that a block's warps may execute: more than any solution needs a hundred times,
 /// and few enough that a loop without an end is found in a second.
 const BUDGET: u64 = 1 << 24;
+/// Of so few warps, one may well do most of the work.
+const FEW_WARPS: u64 = 16;
+/// How many times the mean one warp may execute at most.
+const MOST_TIMES: f64 = 8.0;
 /// Threads of a block that computes what results have to be.
 const EXPECTED_BLOCK: u64 = 256;
 
 /// Counts that a demand may name, besides the sizes of the shape. `requests`, `sectors` and `ideal`
 /// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
-/// `shared_stores`. `shared_bytes` are those of a block.
-pub const COUNTS: [&str; 12] = [
+/// `shared_stores`. `shared_bytes` are those of a block, and
+/// `longest_warp` the instructions of the warp that executes most.
+pub const COUNTS: [&str; 13] = [
     "loads.…",
     "stores.…",
     "async.…",
@@ -38,6 +43,7 @@ pub const COUNTS: [&str; 12] = [
     "divergent_branches",
     "instructions",
     "thread_instructions",
+    "longest_warp",
     "shared_bytes",
     "launches",
 ];
@@ -53,8 +59,29 @@ pub struct Judge<'e> {
 struct Ran {
     counts: Vec<Counts>,
     shared_bytes: u64,
-    /// What is wrong with the results.
-    wrong: Option<String>,
+    /// That were launched.
+    warps: u64,
+}
+
+/// What is tried.
+struct Attempt<'a> {
+    file: &'a str,
+    source: &'a str,
+    shape: &'a Shape,
+    /// The last block and warp come first.
+    backwards: bool,
+}
+
+impl Attempt<'_> {
+    /// `with columns = 65, rows = 33`.
+    fn conditions(&self) -> String {
+        let sizes = self.shape.iter().map(|(name, size)| format!("{name} = {size}"));
+        let sizes = sizes.collect::<Vec<_>>().join(", ");
+        match self.backwards {
+            true => format!("with {sizes}, and the last block first, as may be"),
+            false => format!("with {sizes}"),
+        }
+    }
 }
 
 impl<'e> Judge<'e> {
@@ -84,35 +111,19 @@ impl<'e> Judge<'e> {
                 return Ok(outcome);
             }
         };
-        let mut shapes = vec![];
-        let mut last = None;
-        for shape in &check.shapes {
-            let title = title(check, shape)?;
-            let sizes = sizes(shape);
-            let ran = match run(&mut module, &check.launches, check, shape)? {
-                Ok(ran) => ran,
-                Err(fault) => {
-                    self.failed(&mut outcome, file, source, &sizes, &fault);
-                    return Ok(outcome);
-                }
+        let (mut shapes, mut last) = (vec![], None);
+        for (place, shape) in check.shapes.iter().enumerate() {
+            shapes.push(title(check, shape)?);
+            let mut attempt = |backwards| {
+                let attempt = Attempt { file, source, shape, backwards };
+                self.attempt(&mut module, &attempt, &mut outcome)
             };
-            let (memory, buffers) = ran.1;
-            let mut ran = ran.0;
-            let (wanted, expected) = self.expect(shape)?;
-            ran.wrong = buffers.compare(&memory, &expected, &wanted)?;
-            if outcome.printed.is_empty() || ran.wrong.is_some() {
-                outcome.printed = ran
-                    .counts
-                    .iter()
-                    .map(|counts| counts.printed.as_str())
-                    .collect();
-            }
-            if let Some(wrong) = ran.wrong {
-                outcome.bad(RESULT, format!("with {sizes}: {wrong}"), None);
-                self.leave_open(&mut outcome, &[RACES]);
+            let Some(ran) = attempt(false)? else { return Ok(outcome) };
+            // The last one is large, and another order has shown on the others.
+            let is_last = place + 1 == check.shapes.len();
+            if !is_last && attempt(true)?.is_none() {
                 return Ok(outcome);
             }
-            shapes.push(title);
             last = Some((shape, ran));
         }
         outcome.row(RESULT, State::Good, shapes.join(", "));
@@ -121,7 +132,39 @@ impl<'e> Judge<'e> {
         for demand in &check.demands {
             judge(&mut outcome, demand, shape, &ran, source)?;
         }
+        let unfair = unfair(&ran).filter(|_| !check.uneven);
+        if let Some(unfair) = unfair {
+            outcome.bad(SHARING, unfair, None);
+        }
         Ok(outcome)
+    }
+
+    /// Runs one shape, and compares: what it did, or else `outcome` says what is wrong.
+    fn attempt(
+        &self,
+        module: &mut Module,
+        attempt: &Attempt<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Ran>> {
+        let Attempt { shape, backwards, .. } = *attempt;
+        let check = &self.exercise.check;
+        let (ran, memory, buffers) = match run(module, check, shape, backwards)? {
+            Ok(finished) => finished,
+            Err(fault) => {
+                self.failed(outcome, attempt, &fault);
+                return Ok(None);
+            }
+        };
+        let (wanted, expected) = self.expect(shape)?;
+        let wrong = buffers.compare(&memory, &expected, &wanted)?;
+        if outcome.printed.is_empty() || wrong.is_some() {
+            let printed = ran.counts.iter().map(|counts| counts.printed.as_str());
+            outcome.printed = printed.collect();
+        }
+        let Some(wrong) = wrong else { return Ok(Some(ran)) };
+        outcome.bad(RESULT, format!("{}: {wrong}", attempt.conditions()), None);
+        self.leave_open(outcome, &[RACES]);
+        Ok(None)
     }
 
     /// Rows that cannot be looked at.
@@ -134,20 +177,14 @@ impl<'e> Judge<'e> {
         }
     }
 
-    fn failed(
-        &self,
-        outcome: &mut Outcome,
-        file: &str,
-        source: &str,
-        sizes: &str,
-        fault: &Fault,
-    ) {
+    fn failed(&self, outcome: &mut Outcome, attempt: &Attempt<'_>, fault: &Fault) {
+        let Attempt { file, source, .. } = attempt;
         // Another line is one of the same file.
         let name = file.rsplit('/').next().unwrap_or(file);
         let what = fault.what.replace(&format!(" of {name}"), "");
         let mut text = match fault.kind {
             FaultKind::BadLaunch => what, // whatever the sizes
-            _ => format!("with {sizes}: {what}"),
+            _ => format!("{}: {what}", attempt.conditions()),
         };
         for (what, at) in [("block", fault.block), ("thread", fault.thread)] {
             if let Some([x, y, z]) = at {
@@ -179,7 +216,14 @@ impl<'e> Judge<'e> {
                 continue;
             }
             let launch = of_elements(kernel, elements, arguments);
-            let ran = launch_on(&module, &launch, shape, &buffers, &mut memory)?;
+            let ran = launch_on(
+                &module,
+                &launch,
+                shape,
+                &buffers,
+                &mut memory,
+                &Options::default(),
+            )?;
             ran.map_err(|fault| anyhow::anyhow!("expected.cu: {fault}"))?;
         }
         Ok((memory, buffers))
@@ -201,29 +245,31 @@ pub(crate) fn of_elements(
     }
 }
 
-type Finished<'c> = (Ran, (Memory, Buffers<'c>));
+type Finished<'c> = (Ran, Memory, Buffers<'c>);
 
-/// Runs all launches of a shape on fresh memory.
+/// Runs all launches of a shape on fresh memory. The inner error is a kernel's.
 fn run<'c>(
     module: &mut Module,
-    launches: &[Launch],
     check: &'c Check,
     shape: &Shape,
+    backwards: bool,
 ) -> Result<Result<Finished<'c>, Box<Fault>>> {
     let mut memory = Memory::new(MEMORY_BYTES);
     module.place(&mut memory)?; // its variables, and the texts that it prints
     let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
-    let mut ran = Ran { counts: vec![], shared_bytes: 0, wrong: None };
-    for launch in launches {
-        match launch_on(module, launch, shape, &buffers, &mut memory)? {
-            Ok((counts, shared_bytes)) => {
+    let mut ran = Ran { counts: vec![], shared_bytes: 0, warps: 0 };
+    let options = Options { budget: BUDGET, backwards, ..Options::default() };
+    for launch in &check.launches {
+        match launch_on(module, launch, shape, &buffers, &mut memory, &options)? {
+            Ok((counts, shared_bytes, warps)) => {
                 ran.counts.push(counts);
+                ran.warps += warps;
                 ran.shared_bytes = ran.shared_bytes.max(shared_bytes);
             }
             Err(fault) => return Ok(Err(fault)),
         }
     }
-    Ok(Ok((ran, (memory, buffers))))
+    Ok(Ok((ran, memory, buffers)))
 }
 
 /// A launch with its numbers.
@@ -271,7 +317,7 @@ impl Form {
     }
 }
 
-/// Launches a kernel: its counts, and the bytes of shared memory of its blocks. The inner error
+/// Launches a kernel: its counts, the bytes of shared memory of a block, and all its warps. The inner error
 /// is the kernel's.
 fn launch_on(
     module: &Module,
@@ -279,7 +325,8 @@ fn launch_on(
     shape: &Shape,
     buffers: &Buffers<'_>,
     memory: &mut Memory,
-) -> Result<Result<(Counts, u64), Box<Fault>>> {
+    options: &Options,
+) -> Result<Result<(Counts, u64, u64), Box<Fault>>> {
     let form = match Form::of(module, launch, shape, buffers)? {
         Ok(form) => form,
         Err(what) => {
@@ -297,10 +344,11 @@ fn launch_on(
     }
     let Form { grid, block, shared_bytes, .. } = form;
     let all = emulator::Launch { grid, block, shared_bytes, arguments: &arguments };
-    let options = Options { budget: BUDGET, ..Options::default() };
     let shared_bytes = u64::from(shared_bytes) + u64::from(kernel.shared_bytes);
-    let ran = emulator::run(module, &launch.kernel, &all, memory, &options);
-    Ok(ran.map(|counts| (counts, shared_bytes)))
+    let ran = emulator::run(module, &launch.kernel, &all, memory, options);
+    let warps = block.map(u64::from).iter().product::<u64>().div_ceil(WARP as u64)
+        * grid.map(u64::from).iter().product::<u64>();
+    Ok(ran.map(|counts| (counts, shared_bytes, warps)))
 }
 
 /// Why a module has no kernel of this name.
@@ -361,12 +409,6 @@ fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
     Ok(three)
 }
 
-/// A shape's sizes by their names: `columns = 65, rows = 33`.
-fn sizes(shape: &Shape) -> String {
-    let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
-    sizes.collect::<Vec<_>>().join(", ")
-}
-
 /// What a shape is called.
 fn title(check: &Check, shape: &Shape) -> Result<String> {
     let mut arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
@@ -378,6 +420,22 @@ fn title(check: &Check, shape: &Shape) -> Result<String> {
     };
     let sizes = sizes.iter().map(|size| Ok(size.count(shape)?.to_string()));
     Ok(sizes.collect::<Result<Vec<_>>>()?.join("×"))
+}
+
+/// What to say if one warp does the others' work. Of a kernel that shares it, none does several
+/// times as much as the mean.
+fn unfair(ran: &Ran) -> Option<String> {
+    let all: u64 = ran.counts.iter().map(|counts| counts.total().instructions).sum();
+    let longest = ran.counts.iter().map(|counts| counts.longest_warp).max()?;
+    let times = longest as f64 * ran.warps as f64 / all.max(1) as f64;
+    let is_unfair = ran.warps >= FEW_WARPS && times > MOST_TIMES;
+    is_unfair.then(|| {
+        format!(
+            "one warp executes {longest} instructions, {times:.0} times as many as the mean \
+             of all {}: share the work among the threads that are launched",
+            ran.warps
+        )
+    })
 }
 
 /// Adds a demand's row.
@@ -395,6 +453,10 @@ fn judge(
     let of = |name: &str| match (name, shape.get(name)) {
         (_, Some(size)) => Some(*size as f64),
         ("shared_bytes", _) => Some(ran.shared_bytes as f64),
+        ("longest_warp", _) => {
+            let longest = ran.counts.iter().map(|counts| counts.longest_warp);
+            Some(longest.max().unwrap_or(0) as f64)
+        }
         ("launches", _) => Some(ran.counts.len() as f64),
         _ => Some(count(&total, name)?.0 as f64),
     };

@@ -64,6 +64,8 @@ pub(crate) struct Warp {
     pub(crate) waiting: Vec<Waiting>,
     /// Instructions that it has executed: its clock.
     pub(crate) executed: u64,
+    /// What that was at its start.
+    before: u64,
     jumps_back: u32,
     turn: usize,
     /// Whether the running group runs although it is not the lowest.
@@ -87,10 +89,16 @@ impl Warp {
             others: Vec::new(),
             waiting: Vec::new(),
             executed: 0,
+            before: 0,
             jumps_back: 0,
             turn: 0,
             favoured: false,
         }
+    }
+
+    /// Instructions that it has executed since it started.
+    pub(crate) fn since_start(&self) -> u64 {
+        self.executed - self.before
     }
 
     /// Goes back to the start, with other lanes.
@@ -102,6 +110,7 @@ impl Warp {
         }
         (self.index, self.live, self.all) = (index, lanes, lanes);
         (self.pc, self.lanes, self.limit) = (0, lanes, usize::MAX);
+        self.before = self.executed;
         self.others.clear();
         self.waiting.clear();
         self.copies.clear();

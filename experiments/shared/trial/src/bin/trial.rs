@@ -4,8 +4,6 @@
 
 use std::process::ExitCode;
 
-use trial::Check;
-
 #[allow(dead_code, unreachable_pub)]
 mod files {
     use trial::Check;
