@@ -113,13 +113,13 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
     let mut quantities = Quantities::of("");
     let times = format!("start = \"{start}\"\nsolution = \"{solution}\"\n");
     let gain = format!("gain = \"[{start}] / [{solution}] | ×\"\n");
-    let said = " On a GPU, the start takes {{start}} and our solution {{solution}}: it is \
+    let said = " Timed on a GPU, the start takes {{start}} and our solution {{solution}}: it is \
                 {{gain}} as fast.";
     for (toml, said) in [
         (times + &gain, said),
         (
             format!("solution = \"{solution}\"\n"),
-            " On a GPU, our solution takes {{solution}}.",
+            " Timed on a GPU, our solution takes {{solution}}.",
         ),
     ] {
         quantities.add(&toml).ok()?;
