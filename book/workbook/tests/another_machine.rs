@@ -15,10 +15,14 @@ use checkout::Checkout;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-/// The runs of the reference machine whose records the others are made from: the counters, and the
-/// newest last.
-const RUNS: [&str; 3] =
-    ["results/h200", "results/h200/host-b", "results/h200/host-c"];
+/// The runs of the reference machine whose records the others are made from: the counters, the
+/// experiments with the newest last, and the exercises.
+const RUNS: [&str; 4] = [
+    "results/h200",
+    "results/h200/host-b",
+    "results/h200/host-c",
+    "results/h200/host-e",
+];
 
 /// The reference's records as of a machine with half the memory bandwidth and a link of PCI
 /// Express 4.0 in place of 5.0. `more` says how many times as long a case takes besides; it gets the
