@@ -159,7 +159,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     checkout.write("my/progress.json", "{");
     checkout
         .run("exercise transpose")
-        .refuses(&["my/progress.json", "move it away"]);
+        .refuses(&["my/progress.json", "Move it away"]);
     assert_eq!(checkout.read("my/progress.json"), "{");
 }
 

@@ -224,8 +224,9 @@ fn content(
     elements: u64,
     shape: &Shape,
 ) -> Result<Vec<u8>> {
-    let seed =
-        name.bytes().fold(0x9E37_79B9, |seed, byte| seed * 31 + u64::from(byte));
+    let seed = name.bytes().fold(0x9E37_79B9_u64, |seed, byte| {
+        seed.wrapping_mul(31).wrapping_add(u64::from(byte))
+    });
     let mut random = Random(seed);
     let is_float = matches!(element, Element::F32 | Element::F64);
     let numbers: Vec<f64> = match fill {
