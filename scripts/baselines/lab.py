@@ -371,6 +371,7 @@ class Lab:
         writes: int = 0,
         ceiling: str = "none",
         cache: str = "not_applicable",
+        computes: int = 0,
         checked: int = 0,
     ) -> None:
         """Takes a finished case into the record and prints its row."""
@@ -383,6 +384,7 @@ class Lab:
                 "ceiling": ceiling,
                 "bytes_read": reads,
                 "bytes_written": writes,
+                **({"arithmetic_operations": computes} if computes else {}),
                 "elements_checked": checked,
                 "operations_per_sample": samples.operations,
                 "seconds": samples.seconds,

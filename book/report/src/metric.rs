@@ -16,6 +16,8 @@ pub enum Metric {
     Time,
     /// Effective bandwidth.
     Bandwidth,
+    /// Additions and multiplications per second.
+    Arithmetic,
     /// Effective bandwidth over the theoretical peak.
     ShareOfPeak,
     /// Median absolute deviation over the median.
@@ -68,9 +70,10 @@ fn memory(text: &str) -> Option<Metric> {
     OF_A_SERIES.contains(&what).then(memory)
 }
 
-const PLAIN: [(&str, Metric); 8] = [
+const PLAIN: [(&str, Metric); 9] = [
     ("time", Metric::Time),
     ("bandwidth", Metric::Bandwidth),
+    ("arithmetic", Metric::Arithmetic),
     ("share_of_peak", Metric::ShareOfPeak),
     ("spread", Metric::Spread),
     ("samples", Metric::Samples),
@@ -111,6 +114,7 @@ impl Metric {
         match self {
             Metric::Time => Unit::Time,
             Metric::Bandwidth | Metric::Peak => Unit::Bandwidth,
+            Metric::Arithmetic => Unit::Arithmetic,
             Metric::ShareOfPeak | Metric::Spread => Unit::Share,
             Metric::Samples | Metric::Checked => Unit::Number,
             Metric::Bytes => Unit::Bytes,
@@ -124,7 +128,8 @@ impl Metric {
 
     /// Whether it was timed, so that it has a spread.
     pub fn is_timed(&self) -> bool {
-        matches!(self, Metric::Time | Metric::Bandwidth | Metric::ShareOfPeak)
+        use Metric::{Arithmetic, Bandwidth, ShareOfPeak, Time};
+        matches!(self, Time | Bandwidth | Arithmetic | ShareOfPeak)
     }
 
     /// The number over all runs that measured it, with its interval.
@@ -154,10 +159,15 @@ impl Metric {
         };
         let statistics = m.statistics();
         let bytes = (m.bytes() > 0).then(|| m.bytes() as f64);
+        let arithmetic = m.arithmetic_operations;
+        let arithmetic = (arithmetic > 0).then_some(arithmetic as f64);
         let peak = record.peak_bytes_per_second(m.ceiling);
         let found = match self {
             Metric::Time => statistics.map(|s| (s.median, s.low, s.high)),
             Metric::Bandwidth => statistics.zip(bytes).map(|(s, n)| per_time(s, n)),
+            Metric::Arithmetic => {
+                statistics.zip(arithmetic).map(|(s, n)| per_time(s, n))
+            }
             Metric::ShareOfPeak => statistics
                 .zip(bytes)
                 .zip(peak)

@@ -14,6 +14,8 @@ pub enum Unit {
     Share,
     /// Bytes per second: `55.2 GB/s`.
     Bandwidth,
+    /// Additions and multiplications per second: `51.2 TFLOP/s`.
+    Arithmetic,
     /// Seconds: `1.23 µs`.
     Time,
     /// Bytes: `4 KiB`.
@@ -23,13 +25,14 @@ pub enum Unit {
 }
 
 /// Units that a number is entered in but never kept in, and what is kept instead.
-const SCALED: [(&str, f64, Unit); 12] = [
+const SCALED: [(&str, f64, Unit); 13] = [
     ("ms", 1e-3, Unit::Time),
     ("µs", 1e-6, Unit::Time),
     ("us", 1e-6, Unit::Time),
     ("ns", 1e-9, Unit::Time),
     ("B/s", 1.0, Unit::Bandwidth),
     ("MB/s", 1e6, Unit::Bandwidth),
+    ("GFLOP/s", 1e9, Unit::Arithmetic),
     ("B", 1.0, Unit::Bytes),
     ("KiB", 1024.0, Unit::Bytes),
     ("MiB", 1048576.0, Unit::Bytes),
@@ -46,6 +49,7 @@ impl Unit {
             "×" => Unit::Ratio,
             "%" => Unit::Share,
             "GB/s" => Unit::Bandwidth,
+            "TFLOP/s" => Unit::Arithmetic,
             "s" => Unit::Time,
             "bytes" => Unit::Bytes,
             text => {
@@ -69,6 +73,7 @@ impl Unit {
             Unit::Ratio => "×",
             Unit::Share => "%",
             Unit::Bandwidth => "GB/s",
+            Unit::Arithmetic => "TFLOP/s",
             Unit::Time => "s",
             Unit::Bytes => "bytes",
             Unit::Things(name) => name,
@@ -82,6 +87,7 @@ impl Unit {
             Unit::Ratio => units::ratio(value),
             Unit::Share => units::percent(value),
             Unit::Bandwidth => units::bandwidth(value),
+            Unit::Arithmetic => units::arithmetic_rate(value),
             Unit::Time => units::time(value),
             // Sizes can be the result of an expression; only whole ones read as a size.
             Unit::Bytes if value >= 0.0 && value < u64::MAX as f64 => {
@@ -111,6 +117,7 @@ impl Unit {
             return Some(match self {
                 Unit::Share => 0.01,
                 Unit::Bandwidth => 1e9,
+                Unit::Arithmetic => 1e12,
                 _ => 1.0,
             });
         }

@@ -85,6 +85,8 @@ impl Span {
             Unit::Share => (100.0, ""),
             Unit::Bandwidth if max < 0.1e9 => (1e-6, "MB/s"),
             Unit::Bandwidth => (1e-9, "GB/s"),
+            Unit::Arithmetic if max < 0.1e12 => (1e-9, "GFLOP/s"),
+            Unit::Arithmetic => (1e-12, "TFLOP/s"),
             Unit::Time | Unit::Bytes if scale != Scale::Linear => (1.0, ""),
             Unit::Time if max < 1e-6 => (1e9, "ns"),
             Unit::Time if max < 1e-3 => (1e6, "µs"),

@@ -124,6 +124,7 @@ fn in_unit(label: &str, unit: &Unit) -> String {
         Unit::Number | Unit::Ratio => return text(label),
         Unit::Share => "of 1",
         Unit::Bandwidth => "bytes/s",
+        Unit::Arithmetic => "operations/s",
         Unit::Time => "s",
         Unit::Bytes => "bytes",
         Unit::Things(things) => things,

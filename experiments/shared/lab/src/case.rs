@@ -28,6 +28,7 @@ impl Case {
             ceiling: Ceiling::None,
             bytes_read: 0,
             bytes_written: 0,
+            arithmetic_operations: 0,
             elements_checked: 0,
             operations_per_sample: 1,
             seconds: vec![],
@@ -62,6 +63,12 @@ impl Case {
     /// Bytes that one operation asks to write, seen from the GPU.
     pub fn writes(mut self, bytes: usize) -> Case {
         self.measurement.bytes_written = bytes as u64;
+        self
+    }
+
+    /// Additions and multiplications that one operation asks for.
+    pub fn computes(mut self, operations: usize) -> Case {
+        self.measurement.arithmetic_operations = operations as u64;
         self
     }
 

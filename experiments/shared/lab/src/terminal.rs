@@ -106,6 +106,9 @@ impl Table {
         if let Some(bandwidth) = m.bandwidth_bytes_per_second() {
             cells.push(self.figure(BANDWIDTH, units::bandwidth(bandwidth), PLAIN));
         }
+        if let Some(rate) = m.arithmetic_per_second() {
+            cells.push(self.figure(ARITHMETIC, units::arithmetic_rate(rate), PLAIN));
+        }
         let share = record.share_of_peak(m);
         if let Some(share) = share {
             cells.push(self.figure(SHARE, units::percent(share), PLAIN));
@@ -284,8 +287,14 @@ const BANDWIDTH: Figure = Figure {
     room: 10,
     meaning: "bandwidth: bytes that the operation asks to read and write, over that time",
 };
-const SHARE: Figure = Figure {
+const ARITHMETIC: Figure = Figure {
     rank: 3,
+    heading: "arithmetic",
+    room: 12,
+    meaning: "arithmetic: additions and multiplications that the operation asks for, over that time",
+};
+const SHARE: Figure = Figure {
+    rank: 4,
     heading: "of peak",
     room: 7,
     meaning: "of peak: relative to the theoretical peak of the path",

@@ -494,6 +494,8 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
     {
         rule(bytes <= MAX_BYTES, field, format!("more than {MAX_BYTES} bytes"))?;
     }
+    let few = m.arithmetic_operations as f64 <= MAX_MODEL;
+    rule(few, "arithmetic_operations", format!("more than {MAX_MODEL}"))?;
     limit("seconds", m.seconds.len(), MAX_SAMPLES, " samples")?;
     if let Some(k) = m.seconds.iter().position(|s| !SECONDS.contains(s)) {
         let problem =

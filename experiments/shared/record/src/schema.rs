@@ -169,6 +169,10 @@ pub struct Measurement {
     pub bytes_read: u64,
     /// Bytes the algorithm asks to write in one operation, seen from the GPU.
     pub bytes_written: u64,
+    /// Additions and multiplications that the algorithm asks for in one operation, where its
+    /// rate is of interest.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arithmetic_operations: u64,
     /// Output elements compared with the expected result after timing.
     pub elements_checked: u64,
     /// Operations timed together for one sample; the sample is their mean.
@@ -351,6 +355,17 @@ impl Measurement {
             .then(|| bytes as f64 / self.median_seconds().unwrap_or(f64::NAN))
             .filter(|b| b.is_finite())
     }
+
+    /// Additions and multiplications over the median time. `None` without either.
+    pub fn arithmetic_per_second(&self) -> Option<f64> {
+        let operations = self.arithmetic_operations as f64;
+        let rate = self.median_seconds().map(|seconds| operations / seconds)?;
+        (rate > 0.0 && rate.is_finite()).then_some(rate)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Parameter {

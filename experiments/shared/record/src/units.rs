@@ -21,6 +21,15 @@ pub fn bandwidth(bytes_per_second: f64) -> String {
     }
 }
 
+/// `51.2 TFLOP/s`, or GFLOP/s below a tenth of one.
+pub fn arithmetic_rate(operations_per_second: f64) -> String {
+    if operations_per_second.abs() < 0.1e12 {
+        format!("{} GFLOP/s", number(operations_per_second / 1e9))
+    } else {
+        format!("{} TFLOP/s", number(operations_per_second / 1e12))
+    }
+}
+
 /// `4 KiB`, `1 GiB`, `2.5 MiB`, `17 B`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
