@@ -41,7 +41,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         let name = stem(&source_path);
         let source = read(&source_path)?;
         let own = kernel::compute(&source);
-        for compute in arguments.compute.iter().filter(|c| kernel::runs_on(own, c)) {
+        // What only one generation has is compiled for that one, below.
+        let wanted = |c: &&String| !own.ends_with('a') && kernel::runs_on(own, c);
+        for compute in arguments.compute.iter().filter(wanted) {
             kernel::compile(&name, &source, compute)
                 .with_context(|| format!("for compute capability {compute}"))?;
         }

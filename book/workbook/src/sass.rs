@@ -94,10 +94,19 @@ fn compare(compiler: &Compiler, path: &Path, text: &str) -> Result<Vec<Differenc
         compute.as_ref().is_none_or(|own| kernel::runs_on(own, &gpu))
     });
     let targets = targets.collect::<Vec<_>>();
+    // Code for 9.0a is compiled for sm_90a.
+    let only = if compute.as_ref().is_some_and(|own| own.ends_with('a')) {
+        "a"
+    } else {
+        ""
+    };
     // Side by side, because nvdisasm takes a third of a second.
     let codes = std::thread::scope(|scope| {
-        let disassemble =
-            |target| scope.spawn(move || compiler.disassemble(path, target));
+        let disassemble = |target| {
+            scope.spawn(move || {
+                compiler.disassemble(path, &format!("{target}{only}"))
+            })
+        };
         let threads =
             targets.iter().map(|target| disassemble(*target)).collect::<Vec<_>>();
         let codes = threads

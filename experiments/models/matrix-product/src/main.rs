@@ -1,61 +1,169 @@
-//! # Does twice as much take twice as long?
+//! # What makes a matrix product fast?
 //!
 //! Page: `book/src/models/matrix-product.md`. Its sections show each file, or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | do two sizes take as long as their ratio says? |
+//! | `main.rs` | Measured | the ladder of kernels for floats, by the size of the matrices |
+//! | [`matrix`] | | what is in the matrices, and what the product must be |
+//! | [`ceiling`] | Measured | how fast can the GPU multiply at all? |
+//! | [`tensor`] | Tensor cores | the same product of BF16, in tensor cores |
+//! | [`library`] | Measured, Tensor cores | how fast is cuBLAS, in each precision? |
+//! | [`host`] | On the CPU | how long does the host take? |
+//! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
-//! TODO(author): your question, in the title above, and here what a reader has to know to
-//! understand it. This one copies an array on the GPU, and another that is twice as
-//! large. Both are too large for the L2 cache.
+//! A product of two matrices of n × n uses each element n times. A kernel that fetches an
+//! element for each use is bounded by memory; so the ladder is one of reuse, in shared
+//! memory and then in registers:
 //!
-//! **Prediction:** twice the elements take 2.0 times as long.
+//! ```text
+//! naive       a thread for each element of the product; each operand comes from memory
+//! tiled       32 × 32 threads share two tiles in shared memory
+//! registers   a thread computes 8 × 8 elements from what it has in registers
+//! pipelined   16 × 8, and the next tiles are copied meanwhile
+//! cublas      NVIDIA's library
+//! ```
+//!
+//! **Prediction:** a tile of 32 × 32 fetches each element 32 times less often. If memory
+//! were all, `tiled` would be 32 times as fast as `naive`. The chapter says 5 to 15 times.
+
+mod ceiling;
+mod data;
+mod host;
+mod library;
+mod matrix;
+mod tensor;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use cudarc::driver::CudaSlice;
-use lab::check::value;
-use lab::launch::threads;
-use lab::{Case, Ceiling, Lab, Result};
+use cudarc::driver::{
+    CudaSlice, CudaStream, DeviceRepr, LaunchConfig, ValidAsZeroBits,
+};
+use lab::launch::{blocks, tiles};
+use lab::memory::power_of_two_within;
+use lab::{Case, Lab, Result, check};
 
-// SAFETY: threads at or past `count` do nothing; others use element i of both, which have
-// at least that many.
+use matrix::{Element, Product, Way};
+
+// SAFETY: every kernel stays within three matrices of n * n elements; `multiply_add` writes
+// a float for each thread.
 lab::kernels! { unsafe "matrix-product" {
-    fn copy(input: &CudaSlice<u32>, output: &mut CudaSlice<u32>, count: usize);
+    fn product["naive", "tiled", "registers"](
+        a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32,
+    );
+    fn multiply_add(out: &mut CudaSlice<f32>, steps: u32, factor: f32, addend: f32);
 } }
 
+/// Sides of the matrices.
+const SIDES: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
+/// From here on, kernels that take too long are left out.
+const LARGE: usize = 8192;
+
 fn main() -> ExitCode {
-    let question = "Does twice as much take twice as long?";
+    let question = "What makes a matrix product fast?";
     lab::run("matrix-product", question, Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. Stream and kernel.
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
 
-    // 2. Input: elements of 4 bytes, all different; once is four times the L2 cache.
-    let once = lab.l2_bytes();
-    let input: Vec<u32> = (0..2 * once).map(value).collect();
-    let input = stream.clone_htod(&input)?;
-    let mut output = stream.alloc_zeros::<u32>(2 * once)?;
+    // 1. How many threads each kernel takes, and how many elements its blocks compute.
+    let way = |name: &'static str, config: fn(usize) -> LaunchConfig| {
+        let (kernels, stream) = (kernels.clone(), stream.clone());
+        let multiply = move |a: &_, b: &_, c: &mut _, n: usize| {
+            kernels.product(name, &stream, config(n), a, b, c, n as u32)
+        };
+        Way {
+            name,
+            multiple_of: 1,
+            largest: LARGE / 2,
+            multiply: Box::new(multiply),
+        }
+    };
+    let mut floats = vec![
+        way("naive", |n| tiles((n, n), (32, 8))),
+        way("tiled", |n| tiles((n, n), (32, 32))),
+        way("registers", |n| {
+            let tile = n.div_ceil(128) as u32;
+            LaunchConfig { grid_dim: (tile, tile, 1), ..blocks(1, 256) }
+        }),
+    ];
 
-    // 3. The sweep, with a size that no block divides.
-    let counts = [("once", once), ("twice", 2 * once), ("ragged", once - 1)];
-    for (case, count) in counts {
-        // 4. Clear what the kernel writes; time it, compare every element, record.
-        stream.memset_zeros(&mut output)?;
-        let bytes = count * size_of::<u32>();
-        Case::new(case)
-            .with("elements", count)
-            .reads(bytes)
+    // 2. What newer GPUs can do besides, and the library.
+    let tensor = tensor::ways(lab, &stream)?;
+    floats.extend(tensor.floats);
+    let library = library::ways(lab, &stream)?;
+    floats.extend(library.floats);
+    let halves: Vec<_> = tensor.halves.into_iter().chain(library.halves).collect();
+
+    // 3. Sides that no tile divides: the second only where rows need not be aligned.
+    for n in [200, 131] {
+        let product = Product::new(n);
+        ragged(&stream, &product, &floats)?;
+        ragged(&stream, &product, &halves)?;
+    }
+
+    // 4. All sizes; a GPU with fewer multiprocessors gets smaller matrices.
+    let largest = power_of_two_within(64 * lab.multiprocessors() - 1);
+    let largest = largest.min(if lab.quick() { 2048 } else { LARGE });
+    for n in SIDES.into_iter().filter(|n| *n <= largest) {
+        let product = Product::new(n);
+        measure(lab, &stream, &product, &floats)?;
+        measure(lab, &stream, &product, &halves)?;
+    }
+    ceiling::measure(lab, &stream, &kernels)?;
+    data::measure(lab, &stream, &halves, largest)?;
+    host::measure(lab, largest.min(1024))
+}
+
+/// Every way that takes matrices of this size, compared in each element.
+fn ragged<T>(
+    stream: &Arc<CudaStream>,
+    product: &Product,
+    ways: &[Way<T>],
+) -> Result<()>
+where
+    T: Element + DeviceRepr + ValidAsZeroBits,
+{
+    let n = product.side();
+    let (a, b) = (stream.clone_htod(&product.left::<T>())?, product.right::<T>());
+    let (b, expected) = (stream.clone_htod(&b)?, product.expected::<T>());
+    for way in ways.iter().filter(|way| way.takes(n)) {
+        let mut c = stream.alloc_zeros(n * n + check::GUARD)?;
+        (way.multiply)(&a, &b, &mut c, n)?;
+        check::output(way.name, stream, &c, n * n, |i| expected[i])?;
+    }
+    Ok(())
+}
+
+/// Times every way to multiply matrices of this size.
+fn measure<T>(
+    lab: &mut Lab,
+    stream: &Arc<CudaStream>,
+    product: &Product,
+    ways: &[Way<T>],
+) -> Result<()>
+where
+    T: Element + DeviceRepr + ValidAsZeroBits,
+{
+    let n = product.side();
+    let (a, b) = (stream.clone_htod(&product.left::<T>())?, product.right::<T>());
+    let (b, expected) = (stream.clone_htod(&b)?, product.expected::<T>());
+    let bytes = n * n * size_of::<T>();
+    for way in ways.iter().filter(|way| way.takes(n) && n <= way.largest) {
+        let mut c = stream.alloc_zeros::<T>(n * n)?;
+        (way.multiply)(&a, &b, &mut c, n)?; // cuBLAS may load a kernel when it needs it
+        stream.memset_zeros(&mut c)?;
+        Case::new(way.name)
+            .with("side", n)
+            .with("element", T::NAME)
+            .reads(2 * bytes)
             .writes(bytes)
-            .ceiling(Ceiling::DeviceMemory)
-            .footprint(2 * bytes, lab.l2_bytes())
-            .time_on_gpu(lab, &stream, |_| {
-                kernels.copy(&stream, threads(count), &input, &mut output, count)
-            })?
-            .check_device(&stream, &output.slice(..count), value)?
+            .computes(2 * n * n * n)
+            .footprint(3 * bytes, lab.l2_bytes())
+            .time_on_gpu(lab, stream, |_| (way.multiply)(&a, &b, &mut c, n))?
+            .check_device(stream, &c, |i| expected[i])?
             .record(lab)?;
     }
     Ok(())

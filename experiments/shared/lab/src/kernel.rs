@@ -255,8 +255,12 @@ pub fn compute(source: &str) -> &str {
 }
 
 /// Whether code for compute capability `code` runs on a GPU that has `gpu`, both such as
-/// `9.0`: newer GPUs run what older ones do.
+/// `9.0`: newer GPUs run what older ones do. Code for `9.0a` uses what only the GPUs of 9.0
+/// have.
 pub fn runs_on(code: &str, gpu: &str) -> bool {
+    if let Some(only) = code.strip_suffix('a') {
+        return only == gpu;
+    }
     let version = |text: &str| -> Option<(u32, u32)> {
         let (major, minor) = text.split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
@@ -395,6 +399,7 @@ mod tests {
         assert_eq!(stamp("// source\n// compute: 9.0").compute, COMMITTED_COMPUTE);
         assert!(runs_on("9.0", "9.0") && runs_on("9.0", "10.0"));
         assert!(!runs_on("9.0", "8.9"));
+        assert!(runs_on("9.0a", "9.0") && !runs_on("9.0a", "10.0"));
     }
 
     #[test]

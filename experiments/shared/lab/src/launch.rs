@@ -125,6 +125,23 @@ pub fn function(
     Ok(function)
 }
 
+/// Shared memory that a block may ask for at its launch without being allowed to first.
+const SHARED_BYTES: u32 = 48 << 10;
+
+/// Allows the launches of `function` the shared memory that `config` asks for, if that is
+/// more than any kernel may.
+pub fn allow_shared(function: &CudaFunction, config: &LaunchConfig) -> Result<()> {
+    let bytes = config.shared_mem_bytes;
+    if bytes > SHARED_BYTES {
+        use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        function.set_attribute(most, bytes as i32).with_context(|| {
+            format!("a block cannot have {bytes} bytes of shared memory")
+        })?;
+    }
+    Ok(())
+}
+
 /// Declares the kernels of one `kernels/<name>.cu`; see the [module](crate::launch).
 #[macro_export]
 macro_rules! kernels {
@@ -214,6 +231,7 @@ macro_rules! kernels {
     };
     (@queue $function:ident, $stream:ident, $config:ident, $($argument:ident),*) => {{
         use cudarc::driver::PushKernelArg as _;
+        $crate::launch::allow_shared($function, &$config)?;
         $(let $argument = $crate::launch::Argument::raw($argument, $stream);)*
         let mut launch = $stream.launch_builder($function);
         $(launch.arg(&$argument);)*

@@ -1,0 +1,127 @@
+//! What is in the matrices, what their product must be, and what a way to multiply is.
+
+use cudarc::driver::CudaSlice;
+use lab::{Result, check};
+
+/// A number format of matrices.
+pub(crate) trait Element:
+    PartialEq + std::fmt::Display + Copy + Default
+{
+    /// As in the record.
+    const NAME: &'static str;
+    /// The nearest number of the format; ties go to the even one.
+    fn nearest(number: f32) -> Self;
+}
+
+impl Element for f32 {
+    const NAME: &'static str = "f32";
+    fn nearest(number: f32) -> f32 {
+        number
+    }
+}
+
+/// The bits of a BF16: the upper half of a float.
+impl Element for u16 {
+    const NAME: &'static str = "bf16";
+    fn nearest(number: f32) -> u16 {
+        let bits = number.to_bits();
+        ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16
+    }
+}
+
+/// Two matrices of n × n whose product is known without multiplying them. Each is the sum of
+/// two columns times rows of small whole numbers, so the product needs few operations, and every
+/// sum on the way to it is a whole number that a float holds exactly.
+pub(crate) struct Product {
+    left: [[Vec<i32>; 2]; 2],
+    right: [[Vec<i32>; 2]; 2],
+}
+
+impl Product {
+    /// Matrices of this side.
+    pub(crate) fn new(side: usize) -> Product {
+        // -1 to 2, without a pattern.
+        let small = |which: usize| -> Vec<i32> {
+            (0..side)
+                .map(|i| (check::value(8 * i + which) >> 30) as i32 - 1)
+                .collect()
+        };
+        let pair = |which| [small(which), small(which + 1)];
+        Product { left: [pair(0), pair(2)], right: [pair(4), pair(6)] }
+    }
+
+    pub(crate) fn side(&self) -> usize {
+        self.left[0][0].len()
+    }
+
+    /// The left matrix, row by row.
+    pub(crate) fn left<T: Element>(&self) -> Vec<T> {
+        sum(&self.left)
+    }
+
+    /// The right matrix, row by row.
+    pub(crate) fn right<T: Element>(&self) -> Vec<T> {
+        sum(&self.right)
+    }
+
+    /// Their product, row by row, rounded once.
+    pub(crate) fn expected<T: Element>(&self) -> Vec<T> {
+        let dot =
+            |a: &[i32], b: &[i32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i32>();
+        let side = self.side();
+        let mut rows = [vec![0; side], vec![0; side]];
+        for (row, [_, across]) in rows.iter_mut().zip(&self.left) {
+            for [down, right] in &self.right {
+                let factor = dot(across, down);
+                row.iter_mut().zip(right).for_each(|(x, y)| *x += factor * y);
+            }
+        }
+        let [first, second] = &self.left;
+        let element = |i: usize, j: usize| {
+            first[0][i] * rows[0][j] + second[0][i] * rows[1][j]
+        };
+        (0..side * side)
+            .map(|at| T::nearest(element(at / side, at % side) as f32))
+            .collect()
+    }
+}
+
+/// The sum of two columns times rows.
+fn sum<T: Element>(of: &[[Vec<i32>; 2]; 2]) -> Vec<T> {
+    let side = of[0][0].len();
+    let element = |i: usize, j: usize| {
+        of.iter().map(|[down, across]| down[i] * across[j]).sum::<i32>()
+    };
+    (0..side * side)
+        .map(|at| T::nearest(element(at / side, at % side) as f32))
+        .collect()
+}
+
+/// c = a · b for matrices of n × n: (a, b, c, n).
+pub(crate) type Multiply<T> = Box<
+    dyn Fn(&CudaSlice<T>, &CudaSlice<T>, &mut CudaSlice<T>, usize) -> Result<()>,
+>;
+
+/// A way to multiply.
+pub(crate) struct Way<T> {
+    /// As in the record.
+    pub(crate) name: &'static str,
+    /// The side has to be a multiple of this.
+    pub(crate) multiple_of: usize,
+    /// Larger ones take too long to be measured.
+    pub(crate) largest: usize,
+    pub(crate) multiply: Multiply<T>,
+}
+
+impl<T> Way<T> {
+    pub(crate) fn takes(&self, n: usize) -> bool {
+        n.is_multiple_of(self.multiple_of)
+    }
+}
+
+/// Ways for floats, and ways for BF16.
+#[derive(Default)]
+pub(crate) struct Ways {
+    pub(crate) floats: Vec<Way<f32>>,
+    pub(crate) halves: Vec<Way<u16>>,
+}

@@ -1,0 +1,137 @@
+//! What newer GPUs can do besides: asynchronous copies to shared memory, and tensor cores.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, LaunchConfig, sys};
+use lab::launch::blocks;
+use lab::{Case, Lab, Result};
+
+use crate::LARGE;
+use crate::matrix::{Way, Ways};
+
+mod copies {
+    use cudarc::driver::CudaSlice;
+
+    // SAFETY: all stay within three matrices of n * n elements, if rows begin at multiples of
+    // 16 bytes; `pipelined`, if n is a multiple of 256.
+    lab::kernels! { unsafe "matrix-product-tensor" {
+        fn product["pipelined", "pipelined_edges"](
+            a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32,
+        );
+        fn tensor(a: &CudaSlice<u16>, b: &CudaSlice<u16>, c: &mut CudaSlice<u16>, n: u32);
+    } }
+}
+
+mod hopper {
+    use cudarc::driver::CudaSlice;
+
+    // SAFETY: the copy unit stays within the matrices that the two maps describe, and threads
+    // within the n * n elements of c.
+    lab::kernels! { unsafe "matrix-product-hopper" {
+        fn warpgroups(a: [u64; 16], b: [u64; 16], c: &mut CudaSlice<u16>, n: u32);
+    } }
+}
+
+/// Bytes of shared memory of `pipelined`: four tiles of each matrix, a's with 4 floats after each
+/// row.
+const PIPELINED_BYTES: u32 = 4 * 8 * (128 + 4 + 256) * 4;
+/// Bytes of shared memory of `warpgroups`: three tiles of each matrix, from a multiple of 1,024
+/// bytes on.
+const TILES_BYTES: u32 = 3 * (128 * 64 + 64 * 256) * 2 + 1024;
+
+/// The ways that this GPU has; the others are skipped.
+pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
+    let mut ways = Ways::default();
+    let config = |n: usize, tile: (usize, usize), threads: usize| LaunchConfig {
+        grid_dim: (n.div_ceil(tile.0) as u32, n.div_ceil(tile.1) as u32, 1),
+        ..blocks(1, threads)
+    };
+    match lab.load(copies::KERNEL)? {
+        Some(module) => {
+            let kernels = copies::Kernels::of(&module)?;
+            let (queue, ours) = (stream.clone(), kernels.clone());
+            let pipelined = move |a: &_, b: &_, c: &mut _, n: usize| {
+                let whole = n.is_multiple_of(256);
+                let name = if whole { "pipelined" } else { "pipelined_edges" };
+                let mut config = config(n, (256, 128), 256);
+                config.shared_mem_bytes = PIPELINED_BYTES;
+                ours.product(name, &queue, config, a, b, c, n as u32)
+            };
+            let queue = stream.clone();
+            let tensor = move |a: &_, b: &_, c: &mut _, n: usize| {
+                kernels.tensor(&queue, config(n, (128, 128), 128), a, b, c, n as u32)
+            };
+            ways.floats.push(Way {
+                name: "pipelined",
+                multiple_of: 4,
+                largest: LARGE,
+                multiply: Box::new(pipelined),
+            });
+            ways.halves.push(Way {
+                name: "tensor",
+                multiple_of: 8,
+                largest: LARGE,
+                multiply: Box::new(tensor),
+            });
+        }
+        None => {
+            let why = "asynchronous copies need a GPU of compute capability 8.0";
+            lab.skip(Case::new("pipelined"), why);
+            lab.skip(Case::new("tensor"), "so do tensor cores that multiply BF16");
+        }
+    }
+    match lab.load(hopper::KERNEL)? {
+        Some(module) => {
+            let (kernels, queue) = (hopper::Kernels::of(&module)?, stream.clone());
+            let warpgroups = move |a: &_, b: &_, c: &mut _, n: usize| {
+                let mut config = config(n, (256, 128), 256);
+                config.shared_mem_bytes = TILES_BYTES;
+                let (a, b) =
+                    (tensor_map(&queue, a, n, 128)?, tensor_map(&queue, b, n, 64)?);
+                kernels.warpgroups(&queue, config, a, b, c, n as u32)
+            };
+            ways.halves.push(Way {
+                name: "warpgroups",
+                multiple_of: 8,
+                largest: LARGE,
+                multiply: Box::new(warpgroups),
+            });
+        }
+        None => {
+            let why = "its instructions are those of compute capability 9.0 alone";
+            lab.skip(Case::new("warpgroups"), why);
+        }
+    }
+    Ok(ways)
+}
+
+/// What the copy unit has to know of a matrix of n × n: where it is, and that it is copied in
+/// pieces of 64 columns and `rows` rows, whose 128 bytes are swizzled.
+fn tensor_map(
+    stream: &Arc<CudaStream>,
+    matrix: &CudaSlice<u16>,
+    n: usize,
+    rows: u32,
+) -> Result<[u64; 16]> {
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    // SAFETY: writes the map; the arrays have as many entries as there are dimensions,
+    // and of the distances between neighbours the first is not given.
+    unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &raw mut map,
+            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            2,
+            matrix.device_ptr(stream).0 as *mut _,
+            [n as u64; 2].as_ptr(),
+            [n as u64 * 2].as_ptr(),
+            [64, rows].as_ptr(),
+            [1, 1].as_ptr(),
+            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    }
+    .result()?;
+    Ok(map.opaque)
+}
