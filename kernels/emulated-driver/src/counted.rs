@@ -73,6 +73,9 @@ fn write_tally(text: &mut String, tally: &Tally) {
     ] {
         let _ = writeln!(text, "{name} {number}");
     }
+    if tally.matrix_operations > 0 {
+        let _ = writeln!(text, "matrix_operations {}", tally.matrix_operations);
+    }
 }
 
 /// From now on an elapsed time is not-a-number instead of an error: for a program that

@@ -43,8 +43,9 @@ pub(crate) const BLOCK_SHARED_BYTES_OPT_IN: u32 = 64 << 10;
 /// Largest block and grid in each dimension.
 pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];
 pub(crate) const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Compute capability: that of the workbook's PTX.
-pub(crate) const COMPUTE: (u32, u32) = (7, 5);
+/// Compute capability: the newest without clusters and the copies of tensors, which are not
+/// emulated.
+pub(crate) const COMPUTE: (u32, u32) = (8, 9);
 /// Priorities of streams: from the least to the greatest.
 pub(crate) const PRIORITIES: (i32, i32) = (0, -5);
 const L2_BYTES: u32 = 64 << 10;

@@ -83,6 +83,8 @@ pub struct Tally {
     pub shared_stores: Wavefronts,
     /// Atomic operations, on global and shared memory: requests of warps.
     pub atomics: u64,
+    /// Products of matrices: `mma` and `wmma.mma`.
+    pub matrix_operations: u64,
     /// Arrivals of warps at a barrier of their block.
     pub barriers: u64,
     /// Branches that some lanes of a warp took and others did not.
@@ -144,7 +146,7 @@ macro_rules! add_assign {
 }
 add_assign!(
     Tally: instructions, thread_instructions, global_loads, global_stores, async_copies,
-    shared_loads, shared_stores, atomics, barriers, divergent_branches
+    shared_loads, shared_stores, atomics, matrix_operations, barriers, divergent_branches
 );
 add_assign!(Sectors: requests, sectors, ideal);
 add_assign!(Wavefronts: requests, wavefronts, ideal);

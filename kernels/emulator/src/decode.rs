@@ -15,6 +15,7 @@ use crate::table;
 mod carry;
 mod entry;
 mod flags;
+mod matrix;
 mod memory;
 mod operands;
 mod order;
@@ -421,6 +422,9 @@ impl<'a> Decoder<'a> {
             "vote" => self.vote(name, operands),
             "match" => self.matching(name, operands),
             "redux" => self.reduce(name, operands),
+            "mma" => self.multiply(name, operands),
+            "ldmatrix" => self.load_matrices(name, operands),
+            "wmma" => self.fragment(name, operands),
             "activemask" => {
                 let [result] = self.exactly(name, operands)?;
                 let result = self.result(result, Class::Narrow)?;

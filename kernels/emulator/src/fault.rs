@@ -38,7 +38,8 @@ pub enum FaultKind {
     Race,
     /// A barrier that not all threads reach.
     Barrier,
-    /// A shuffle that reads from a lane that takes no part, or masks of lanes that differ.
+    /// A shuffle that reads from a lane that takes no part, masks of lanes that differ, or a
+    /// product of matrices without some of its lanes.
     InactiveLane,
     /// No thread gets anywhere.
     NoProgress,

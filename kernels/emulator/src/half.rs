@@ -1,4 +1,7 @@
-//! Numbers of 16 bits: `f16`, and `bf16`, which is the upper half of an `f32`.
+//! Numbers of 16 and of 8 bits: `f16`; `bf16`, which is the upper half of an `f32`; `e4m3` and
+//! `e5m2`, which have their bits of exponent and of fraction in their names.
+
+use crate::rounding::{Towards, directed};
 
 /// An `f16`: 1 bit of sign, 5 of exponent, 10 of fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -8,48 +11,52 @@ pub(crate) struct F16(pub(crate) u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Bf16(pub(crate) u16);
 
+/// An `e4m3`, which has no infinity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct E4m3(pub(crate) u8);
+
+/// An `e5m2`: the upper half of an `f16`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct E5m2(pub(crate) u8);
+
+/// A number that a pair in a register of 32 bits is made of.
+pub(crate) trait Half: Copy {
+    fn of_bits(bits: u16) -> Self;
+    fn bits(self) -> u16;
+    fn value(self) -> f64;
+    /// The nearest; of two that are equally near, the even one.
+    fn nearest(value: f64) -> Self;
+}
+
 impl F16 {
     pub(crate) fn to_f64(self) -> f64 {
-        let sign = if self.0 >> 15 == 1 { -1.0 } else { 1.0 };
-        let (exponent, fraction) = (self.0 >> 10 & 31, f64::from(self.0 & 1023));
-        sign * match exponent {
-            0 => fraction * 2f64.powi(-24),
-            31 if fraction == 0.0 => f64::INFINITY,
-            31 => f64::NAN,
-            _ => (1.0 + fraction / 1024.0) * 2f64.powi(i32::from(exponent) - 15),
-        }
+        let size = u32::from(self.0 & 0x7fff) << 13;
+        let size = match self.0 & 0x7c00 {
+            0x7c00 => f32::from_bits(0x7f80_0000 | size),
+            // Its exponent counts from -15, that of an `f32` from -127.
+            _ => f32::from_bits(size) * 2f32.powi(112),
+        };
+        f64::from(if self.0 >> 15 == 1 { -size } else { size })
     }
 
     /// The nearest; of two that are equally near, the even one.
     pub(crate) fn from_f64(value: f64) -> Self {
-        Self::scaled(value, f64::round_ties_even)
+        Self::rounded(value, f64::round_ties_even)
     }
 
     /// The nearest that is not further from zero.
     pub(crate) fn truncated(value: f64) -> Self {
-        Self::scaled(value, f64::trunc)
+        Self::rounded(value, f64::trunc)
     }
 
-    fn scaled(value: f64, round: fn(f64) -> f64) -> Self {
+    fn rounded(value: f64, round: fn(f64) -> f64) -> Self {
         let sign = if value.is_sign_negative() { 1 << 15 } else { 0 };
-        let size = value.abs();
         if value.is_nan() {
             return Self(0x7fff);
         }
-        // One unit in the last place is 2^(exponent - 10), and 2^-24 at least.
-        let exponent = (size.to_bits() >> 52) as i32 - 1023;
-        let unit = 2f64.powi((exponent - 10).max(-24));
-        let rounded = round(size / unit) * unit;
-        if rounded > 65504.0 {
-            let largest = size.is_finite() && round(0.9) == 0.0;
-            return Self(sign | if largest { 0x7bff } else { 0x7c00 });
-        }
-        if rounded < 2f64.powi(-14) {
-            return Self(sign | (rounded * 2f64.powi(24)) as u16);
-        }
-        let exponent = (rounded.to_bits() >> 52) as i32 - 1023;
-        let fraction = (rounded / 2f64.powi(exponent) - 1.0) * 1024.0;
-        Self(sign | ((exponent + 15) as u16) << 10 | fraction as u16)
+        let code = code(value.abs(), 10, 15, round);
+        let largest = value.is_finite() && round(0.9) == 0.0;
+        Self(sign | code.min(if largest { 0x7bff } else { 0x7c00 }) as u16)
     }
 }
 
@@ -67,16 +74,108 @@ impl Bf16 {
         let up = 0x7fff + (bits >> 16 & 1);
         Self((bits.wrapping_add(up) >> 16) as u16)
     }
+
+    /// The nearest that is not further from zero.
+    pub(crate) fn truncated(value: f32) -> Self {
+        match value.is_nan() {
+            true => Self(0x7fff),
+            false => Self((value.to_bits() >> 16) as u16),
+        }
+    }
+}
+
+impl Half for F16 {
+    fn of_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    fn bits(self) -> u16 {
+        self.0
+    }
+
+    fn value(self) -> f64 {
+        self.to_f64()
+    }
+
+    fn nearest(value: f64) -> Self {
+        Self::from_f64(value)
+    }
+}
+
+impl Half for Bf16 {
+    fn of_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    fn bits(self) -> u16 {
+        self.0
+    }
+
+    fn value(self) -> f64 {
+        self.to_f32().into()
+    }
+
+    fn nearest(value: f64) -> Self {
+        // A last bit that is set says that something is below it.
+        let near = directed(value, 0.0, Towards::Zero);
+        let rest = u32::from(f64::from(near) != value && !value.is_nan());
+        Self::from_f32(f32::from_bits(near.to_bits() | rest))
+    }
+}
+
+impl E4m3 {
+    pub(crate) fn to_f64(self) -> f64 {
+        let size = match self.0 & 0x7f {
+            0x7f => f32::NAN,
+            bits => f32::from_bits(u32::from(bits) << 20) * 2f32.powi(120),
+        };
+        f64::from(if self.0 >> 7 == 1 { -size } else { size })
+    }
+
+    /// The nearest, and the largest for what is larger.
+    pub(crate) fn from_f64(value: f64) -> Self {
+        Self(of_8_bits(value, 3, 7, 0x7e))
+    }
+}
+
+impl E5m2 {
+    pub(crate) fn to_f64(self) -> f64 {
+        F16(u16::from(self.0) << 8).to_f64()
+    }
+
+    /// The nearest, and the largest for what is larger.
+    pub(crate) fn from_f64(value: f64) -> Self {
+        Self(of_8_bits(value, 2, 15, 0x7b))
+    }
+}
+
+fn of_8_bits(value: f64, fraction: i32, bias: i32, largest: u64) -> u8 {
+    let sign = if value.is_sign_negative() { 1 << 7 } else { 0 };
+    if value.is_nan() {
+        return 0x7f;
+    }
+    let code = code(value.abs(), fraction, bias, f64::round_ties_even);
+    sign | code.min(largest) as u8
+}
+
+/// The exponent and the fraction of a number that is not negative, as bits: of so many bits of
+/// fraction, and an exponent that counts from `-bias`.
+fn code(size: f64, fraction: i32, bias: i32, round: fn(f64) -> f64) -> u64 {
+    let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+    // In units of the last place. The first bit of it counts as one of the exponent.
+    let units = round(size / 2f64.powi(exponent - fraction)) as u64;
+    (((exponent + bias - 1) as u64) << fraction).saturating_add(units)
 }
 
 /// Computes in double precision with both halves of registers of 32 bits.
-pub(crate) fn each_half<const COUNT: usize>(
+pub(crate) fn each_half<H: Half, const COUNT: usize>(
     operands: [u32; COUNT],
     operation: fn([f64; COUNT]) -> f64,
 ) -> u32 {
     let at = |shift: u32| {
-        let numbers = operands.map(|bits| F16((bits >> shift) as u16).to_f64());
-        u32::from(F16::from_f64(operation(numbers)).0)
+        let numbers =
+            operands.map(|bits| H::of_bits((bits >> shift) as u16).value());
+        u32::from(H::nearest(operation(numbers)).bits())
     };
     at(0) | at(16) << 16
 }
@@ -100,11 +199,16 @@ mod tests {
 
     #[test]
     fn f16_rounds_to_the_nearest_and_to_even() {
+        assert_eq!(F16(0x3c01).to_f64(), 1.0 + 2f64.powi(-10));
+        assert_eq!(F16(0x8001).to_f64(), -(2f64.powi(-24)));
+        assert_eq!(F16(0xfc00).to_f64(), f64::NEG_INFINITY);
         assert_eq!(F16::from_f64(1.0 + 2f64.powi(-11)).0, 0x3c00);
         assert_eq!(F16::from_f64(1.0 + 3.0 * 2f64.powi(-11)).0, 0x3c02);
         assert_eq!(F16::from_f64(65519.9).0, 0x7bff);
         assert_eq!(F16::from_f64(65520.0).0, 0x7c00);
+        assert_eq!(F16::from_f64(f64::INFINITY).0, 0x7c00);
         assert_eq!(F16::truncated(1e9).0, 0x7bff);
+        assert_eq!(F16::truncated(f64::NEG_INFINITY).0, 0xfc00);
         assert_eq!(F16::from_f64(2f64.powi(-25)).0, 0);
         assert_eq!(F16::from_f64(-1e-9).0, 0x8000);
     }
@@ -115,5 +219,33 @@ mod tests {
         assert_eq!(Bf16::from_f32(1.0 + 2f32.powi(-8)).0, 0x3f80);
         assert_eq!(Bf16::from_f32(1.0 + 3.0 * 2f32.powi(-8)).0, 0x3f82);
         assert_eq!(Bf16::from_f32(f32::INFINITY).to_f32(), f32::INFINITY);
+        // Rounded once: a little more than half way between two.
+        let half_way = 1.0 + 2f64.powi(-8);
+        assert_eq!(Bf16::nearest(half_way).0, 0x3f80);
+        assert_eq!(Bf16::nearest(half_way + 2f64.powi(-40)).0, 0x3f81);
+        assert_eq!(Bf16::nearest(-1e300).to_f32(), f32::NEG_INFINITY);
+        assert_eq!(Bf16::truncated(1.9999).to_f32(), 1.9921875);
+    }
+
+    #[test]
+    fn numbers_of_8_bits() {
+        for bits in 0..=u8::MAX {
+            let (small, wide) = (E4m3(bits).to_f64(), E5m2(bits).to_f64());
+            if small.is_finite() {
+                assert_eq!(E4m3::from_f64(small).0, bits);
+            }
+            if wide.is_finite() {
+                assert_eq!(E5m2::from_f64(wide).0, bits);
+            }
+        }
+        assert_eq!(E4m3(0x7e).to_f64(), 448.0);
+        assert_eq!(E4m3(0x01).to_f64(), 2f64.powi(-9));
+        assert_eq!(E4m3::from_f64(1e9).to_f64(), 448.0);
+        assert_eq!(E4m3::from_f64(f64::NEG_INFINITY).to_f64(), -448.0);
+        assert_eq!(E4m3::from_f64(f64::NAN).0, 0x7f);
+        assert_eq!(E4m3::from_f64(17.0).to_f64(), 16.0);
+        assert_eq!(E4m3::from_f64(19.0).to_f64(), 20.0);
+        assert_eq!(E5m2::from_f64(1e9).to_f64(), 57344.0);
+        assert!(E5m2(0x7f).to_f64().is_nan());
     }
 }

@@ -53,11 +53,14 @@
 //! # What it does not do
 //!
 //! Blocks run in their order (or [backwards](Options::backwards)), or as if they did: several threads run some ahead, and what
-//! those read too early is run anew. There are no caches, no clusters, no tensor
-//! cores, no textures, and no copies by the unit for bulk copies. A kernel that uses one of
-//! these, or calls itself or through a pointer, [says so](Kernel::unsupported) and does not
-//! run. Operations that PTX calls approximate are rounded once from double precision. What
-//! PTX leaves open has a fixed value: an integer divided by zero is all ones.
+//! those read too early is run anew. There are no caches, no clusters, no products of
+//! matrices by a group of warps (`wgmma`, `tcgen05`), no textures, and no copies by the unit
+//! for bulk copies. A kernel that uses one of these, or calls itself or through a pointer,
+//! [says so](Kernel::unsupported) and does not run. Operations that PTX calls approximate are
+//! rounded once from double precision. So are products of matrices: exact products are summed
+//! in double precision, from C on and then along k; hardware rounds otherwise, so that last
+//! bits may differ. What PTX leaves open has a fixed value: an integer divided by zero is all
+//! ones.
 #![forbid(unsafe_code)]
 
 pub mod access;
@@ -67,6 +70,7 @@ mod fault;
 mod half;
 mod launch;
 mod machine;
+mod matrix;
 mod memory;
 mod module;
 mod program;

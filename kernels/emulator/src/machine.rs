@@ -27,6 +27,7 @@ mod copies;
 mod flags;
 mod global;
 mod lane;
+mod matrix;
 mod order;
 mod print;
 mod shared;
@@ -475,6 +476,12 @@ impl<'a> Machine<'a> {
             Op::Vote(vote) => self.vote(warp, vote),
             Op::Match(matching) => self.matching(warp, matching),
             Op::Reduce(reduce) => self.reduce(warp, reduce),
+            Op::Aligned(name) => self.check_aligned(warp, name, lanes)?,
+            Op::LoadMatrices(load) => self.load_matrices(warp, load)?,
+            Op::Multiply(multiply) => {
+                self.tallies[warp.pc].matrix_operations += 1;
+                matrix::multiply(&mut warp.registers, multiply);
+            }
             Op::ActiveMask(result) => {
                 for lane in active(lanes) {
                     warp.registers.set(*result, lane, lanes.into());

@@ -2,6 +2,7 @@
 //! registers.
 
 use crate::fault::Place;
+use crate::matrix::Fragment;
 use crate::registers::{Operands, Operation, Slot};
 use crate::space::Space;
 
@@ -104,6 +105,10 @@ pub(crate) enum Op {
     Vote(Box<Vote>),
     Match(Box<Match>),
     Reduce(Box<Reduce>),
+    /// All lanes of the warp must be here: of an instruction with this name.
+    Aligned(Box<str>),
+    LoadMatrices(Box<LoadMatrices>),
+    Multiply(Box<Multiply>),
     ActiveMask(Slot),
     Clock(Slot),
     Print(Box<Print>),
@@ -288,6 +293,34 @@ pub(crate) struct Reduce {
     pub(crate) result: Slot,
     pub(crate) value: Slot,
     pub(crate) members: Slot,
+}
+
+/// `ldmatrix`: matrices of 8 by 8 elements of 16 bits, a register for each.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadMatrices {
+    /// Of a row: eight lanes have those of one matrix.
+    pub(crate) address: Address,
+    pub(crate) transposed: bool,
+    pub(crate) results: Box<[Slot]>,
+}
+
+/// A matrix in registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Matrix {
+    pub(crate) fragment: Fragment,
+    pub(crate) registers: Box<[Slot]>,
+}
+
+/// `mma`, `wmma.mma`: D = A B + C.
+#[derive(Clone, Debug)]
+pub(crate) struct Multiply {
+    pub(crate) shape: [usize; 3],
+    pub(crate) a: Matrix,
+    pub(crate) b: Matrix,
+    pub(crate) c: Matrix,
+    pub(crate) d: Matrix,
+    /// An integer that is too large becomes the largest.
+    pub(crate) saturates: bool,
 }
 
 /// `vprintf`: places in local memory of its two arguments, and of its result.

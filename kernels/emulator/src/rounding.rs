@@ -1,6 +1,8 @@
 //! Rounding in a direction, flushing and saturating of numbers: what Rust's arithmetic,
 //! which always rounds to the nearest, does not do.
 
+use std::cmp::Ordering;
+
 /// Where a number between two floats goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Towards {
@@ -67,6 +69,23 @@ pub(crate) fn square_root(a: f32, towards: Towards) -> f32 {
     directed(root, (-root).mul_add(root, a), towards)
 }
 
+/// `a + b` with a last bit that is set if the sum lost something, so that rounding it to fewer
+/// bits is right.
+pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
+    let (sum, rest) = two_sum(a, b);
+    let is_even = sum.to_bits() & 1 == 0;
+    match rest.partial_cmp(&0.0) {
+        Some(Ordering::Greater) if is_even => sum.next_up(),
+        Some(Ordering::Less) if is_even => sum.next_down(),
+        _ => sum,
+    }
+}
+
+/// Nothing below zero: `.relu`.
+pub(crate) fn relu(value: f64) -> f64 {
+    if value <= 0.0 { 0.0 } else { value }
+}
+
 /// The float for an integer.
 pub(crate) fn from_integer(value: i128, towards: Towards) -> f32 {
     let near = value as f64;
@@ -101,6 +120,17 @@ mod tests {
         assert_eq!(square_root(4.0, Towards::Up), 2.0);
         assert_eq!(from_integer(16_777_217, Towards::Up), 16_777_218.0);
         assert_eq!(from_integer(i128::from(u64::MAX), Towards::Zero), 1.8446743e19);
+    }
+
+    #[test]
+    fn sums_that_are_rounded_again() {
+        let tiny = 2f64.powi(-90);
+        assert!(add_to_odd(1.0, tiny) > 1.0);
+        assert!(add_to_odd(1.0, -tiny) < 1.0);
+        assert_eq!(add_to_odd(1.5, 2.5), 4.0);
+        assert_eq!(add_to_odd(f64::INFINITY, 1.0), f64::INFINITY);
+        assert_eq!(relu(-3.0).to_bits(), 0);
+        assert!(relu(f64::NAN).is_nan());
     }
 
     #[test]

@@ -112,9 +112,9 @@ pub(crate) fn parse(text: &str) -> Result<File, ParseError> {
 /// The size of a type such as `.u32`, given without the dot.
 pub(crate) fn size_of(kind: &str) -> Option<u64> {
     Some(match kind {
-        "b8" | "u8" | "s8" => 1,
-        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
+        "b8" | "u8" | "s8" | "e4m3" | "e5m2" => 1,
+        "b16" | "u16" | "s16" | "f16" | "bf16" | "e4m3x2" | "e5m2x2" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" | "tf32" => 4,
         "b64" | "u64" | "s64" | "f64" => 8,
         "b128" => 16,
         _ => return None,

@@ -76,7 +76,9 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         ("slct", _) => bits::choose(form),
         ("dp4a" | "dp2a", _) => integer::dot(form),
         ("mov" | "selp", _) => bits::lookup(form),
-        (_, ["f16" | "f16x2" | "f32" | "f64"]) => float::lookup(form),
+        (_, ["f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"]) => {
+            float::lookup(form)
+        }
         ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _)
         | ("min" | "max", _) => integer::lookup(form),
         _ => bits::lookup(form),

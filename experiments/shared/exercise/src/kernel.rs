@@ -32,13 +32,14 @@ const EXPECTED_BLOCK: u64 = 256;
 /// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
 /// `shared_stores`. `shared_bytes` are those of a block, and
 /// `longest_warp` the instructions of the warp that executes most.
-pub const COUNTS: [&str; 13] = [
+pub const COUNTS: [&str; 14] = [
     "loads.…",
     "stores.…",
     "async.…",
     "shared_loads.…",
     "shared_stores.…",
     "atomics",
+    "matrix_operations",
     "barriers",
     "divergent_branches",
     "instructions",
@@ -522,6 +523,7 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
     }
     let number = match name {
         "atomics" => tally.atomics,
+        "matrix_operations" => tally.matrix_operations,
         "barriers" => tally.barriers,
         "divergent_branches" => tally.divergent_branches,
         "instructions" => tally.instructions,

@@ -102,7 +102,7 @@ impl Decoder<'_> {
     }
 
     /// An access to this space of this width may be to shared or device memory.
-    fn note_width(&mut self, space: Space, bytes: usize) {
+    pub(super) fn note_width(&mut self, space: Space, bytes: usize) {
         let Program { granule, global_granule, .. } = &mut self.program;
         if matches!(space, Space::Shared | Space::Generic) {
             *granule = (*granule).min(bytes as u32);
@@ -112,7 +112,11 @@ impl Decoder<'_> {
         }
     }
 
-    fn address(&mut self, operand: &Operand, space: Space) -> Result<Address> {
+    pub(super) fn address(
+        &mut self,
+        operand: &Operand,
+        space: Space,
+    ) -> Result<Address> {
         // A second part in the brackets would be a cache policy or coordinates.
         let Operand::Memory(base, offset, rest) = operand else {
             return Err(self.error("the operand is not an address"));

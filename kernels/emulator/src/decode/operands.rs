@@ -252,7 +252,7 @@ impl Decoder<'_> {
             _ => return Err(self.wrong_operands(name)),
         };
         let (to, from) = (*to, *from);
-        let pairs = from == "f16x2";
+        let pairs = matches!(from, "f16x2" | "bf16x2");
         let number = match (to, pairs) {
             ("u32" | "s32", false) => {
                 operation!(|yes: bool| -> u32 { if yes { !0 } else { 0 } })

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::decode::order::block_starts;
-use crate::program::{Op, Program};
+use crate::program::{Multiply, Op, Program};
 use crate::registers::{Class, Slot};
 
 /// Where a register is used.
@@ -168,7 +168,19 @@ pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, boo
             visit(&mut reduce.members, false);
             visit(&mut reduce.result, true);
         }
+        Op::LoadMatrices(load) => {
+            visit(&mut load.address.base, false);
+            load.results.iter_mut().for_each(|slot| visit(slot, true));
+        }
+        Op::Multiply(multiply) => {
+            let Multiply { a, b, c, d, .. } = &mut **multiply;
+            for matrix in [a, b, c] {
+                matrix.registers.iter_mut().for_each(|slot| visit(slot, false));
+            }
+            d.registers.iter_mut().for_each(|slot| visit(slot, true));
+        }
         Op::CommitCopies
+        | Op::Aligned(_)
         | Op::Fence(_)
         | Op::WaitForCopies(_)
         | Op::Branch(_)

@@ -11,7 +11,7 @@ use crate::syntax::Operand;
 use crate::table::Form;
 
 impl Decoder<'_> {
-    fn narrow(&mut self, operand: &Operand) -> Result<Slot> {
+    pub(super) fn narrow(&mut self, operand: &Operand) -> Result<Slot> {
         self.source(operand, Class::Narrow)
     }
 

@@ -196,14 +196,28 @@ impl Machine<'_> {
                     false => tally.shared_loads += wavefronts,
                     true => tally.shared_stores += wavefronts,
                 }
-                let check = self.options.checks.initialised && direction.reads();
-                if self.shared.is_fine(addresses, *lanes, bytes, check) {
-                    self.move_shared(warp, part, bytes, direction)?;
-                    self.synchronise(warp, part, direction);
-                    return Ok(());
-                }
             }
             _ => {}
+        }
+        self.move_counted(warp, part, bytes, direction)
+    }
+
+    /// Moves bytes between the stage and memory other than that of the device.
+    pub(super) fn move_counted(
+        &mut self,
+        warp: &mut Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<()> {
+        let Part { space, addresses, lanes } = part;
+        let check = self.options.checks.initialised && direction.reads();
+        if *space == Space::Shared
+            && self.shared.is_fine(addresses, *lanes, bytes, check)
+        {
+            self.move_shared(warp, part, bytes, direction)?;
+            self.synchronise(warp, part, direction);
+            return Ok(());
         }
         let mut stage = std::mem::take(&mut self.stage);
         let mut result = Ok(());
@@ -286,7 +300,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn check_alignment(
+    pub(super) fn check_alignment(
         &self,
         warp: &Warp,
         part: &Part<'_>,

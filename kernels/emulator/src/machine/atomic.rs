@@ -96,7 +96,8 @@ pub(super) fn combine(
     match (kind, number) {
         (AtomicKind::Add, Number::Float) => add(bytes, old, operand),
         (AtomicKind::Add, Number::Pair) => {
-            each_half([old as u32, operand as u32], |[a, b]| a + b).into()
+            let pair = [old as u32, operand as u32];
+            each_half::<F16, 2>(pair, |[a, b]| a + b).into()
         }
         (AtomicKind::Add, _) => old.wrapping_add(operand),
         (AtomicKind::Min, Number::Signed) => {

@@ -7,10 +7,12 @@ use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::lane::LaneAccess;
+use crate::machine::matrix::loaded_place;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, list};
+use crate::matrix::MOST_ELEMENTS;
 use crate::memory::Bits;
-use crate::program::{Access, Instruction, Op};
+use crate::program::{Access, Instruction, LoadMatrices, Matrix, Multiply, Op};
 use crate::registers::{Class, Operands, Operation, Role, Slot};
 use crate::space::Space;
 
@@ -126,6 +128,50 @@ impl Taint {
         }
     }
 
+    /// What becomes of marks in a product of matrices: an element of it has those of its row
+    /// of A, of its column of B, and of its own in C.
+    fn multiply(&mut self, multiply: &Multiply) {
+        let [rows, columns, depth] = multiply.shape;
+        let mut of_rows = [0; MOST_ELEMENTS];
+        let mut of_columns = [0; MOST_ELEMENTS];
+        let mut of_sums = [0; MOST_ELEMENTS];
+        self.each_mark(&multiply.a, |place, mark| {
+            first_of(&mut of_rows[place / depth], mark);
+        });
+        self.each_mark(&multiply.b, |place, mark| {
+            first_of(&mut of_columns[place % columns], mark);
+        });
+        self.each_mark(&multiply.c, |place, mark| of_sums[place] = mark);
+        for row in 0..rows {
+            for column in 0..columns {
+                let sum = &mut of_sums[row * columns + column];
+                first_of(sum, of_rows[row]);
+                first_of(sum, of_columns[column]);
+            }
+        }
+        let Matrix { fragment, registers } = &multiply.d;
+        registers.iter().for_each(|slot| self.clear(*slot, u32::MAX));
+        let each = fragment.element.in_register();
+        for copy in registers.chunks(fragment.registers()) {
+            fragment.each(|lane, number, place| {
+                let mark = &mut self.row_mut(copy[number / each])[lane];
+                first_of(mark, of_sums[place]);
+            });
+        }
+    }
+
+    /// Visits the marks of a matrix's elements that have some.
+    fn each_mark(&self, matrix: &Matrix, mut visit: impl FnMut(usize, u32)) {
+        let Matrix { fragment, registers } = matrix;
+        let each = fragment.element.in_register();
+        fragment.each(|lane, number, place| {
+            match self.row(registers[number / each])[lane] {
+                0 => {}
+                mark => visit(place, mark | BAD),
+            }
+        });
+    }
+
     fn clear(&mut self, slot: Slot, lanes: u32) {
         let row = self.row_mut(slot);
         active(lanes).for_each(|lane| row[lane] = 0);
@@ -204,6 +250,15 @@ impl Machine<'_> {
                 };
                 self.used(warp, value, lanes, true)?;
                 clear(warp, Some(result), lanes);
+                Ok(())
+            }
+            Op::LoadMatrices(load) => {
+                self.used(warp, load.address.base, lanes, true)
+            }
+            Op::Multiply(multiply) => {
+                if let Some(taint) = &mut warp.taint {
+                    taint.multiply(multiply);
+                }
                 Ok(())
             }
             Op::ActiveMask(result) | Op::Clock(result) => {
@@ -298,6 +353,25 @@ impl Machine<'_> {
                 if let (Some(slot), true) = (slot, part != 0) {
                     taint.row_mut(*slot)[lane] = mark | bad | part;
                 }
+            }
+        }
+    }
+
+    /// Marks what `ldmatrix` has loaded: rows of lanes become elements of others.
+    pub(super) fn mark_matrices(&mut self, warp: &mut Warp, load: &LoadMatrices) {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        if unwritten.is_empty() && warp.taint.is_none() {
+            return;
+        }
+        let pc = warp.pc;
+        let taint = Taint::of(warp);
+        load.results.iter().for_each(|slot| taint.clear(*slot, u32::MAX));
+        for Unwritten { space, access, bytes, .. } in unwritten {
+            let (lane, what) = (access.lane, What::Read(space, access));
+            let mark = taint.mark(Source { pc, lane, what }) | BAD;
+            for byte in active(bytes) {
+                let (to, place) = loaded_place(lane % 8, byte, load.transposed);
+                taint.row_mut(load.results[lane / 8])[to] = mark | 1 << place;
             }
         }
     }
@@ -442,6 +516,13 @@ impl Machine<'_> {
                 taint.row_mut(slot)[lane] = mark;
             }
         }
+    }
+}
+
+/// Keeps the mark of what came first, which tells most.
+fn first_of(mark: &mut u32, other: u32) {
+    if other != 0 && (*mark == 0 || other < *mark) {
+        *mark = other;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
-use crate::half::F16;
+use crate::half::{Bf16, F16};
 use crate::registers::{Operation, operation};
 use crate::rounding::flush;
 use crate::table::Form;
@@ -76,6 +76,13 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         "f16x2" if form.take("lower") => {
             form.take("ftz");
             of_floats!(how, |x: u32| F16(x as u16).to_f64())
+        }
+        "bf16" => of_floats!(how, |x: Bf16| x.to_f32()),
+        "bf16x2" if form.take("upper") => {
+            of_floats!(how, |x: u32| Bf16((x >> 16) as u16).to_f32())
+        }
+        "bf16x2" if form.take("lower") => {
+            of_floats!(how, |x: u32| Bf16(x as u16).to_f32())
         }
         "f32" if form.take("ftz") => of_floats!(how, |x: f32| flush(x)),
         "f32" => of_floats!(how, |x: f32| x),

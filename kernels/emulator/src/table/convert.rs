@@ -1,8 +1,10 @@
 //! Conversions.
 
-use crate::half::{Bf16, F16};
+use std::convert::identity;
+
+use crate::half::{Bf16, E4m3, E5m2, F16, Half};
 use crate::registers::{Operation, operation};
-use crate::rounding::{Towards, directed, flush, from_integer, saturate};
+use crate::rounding::{Towards, directed, flush, from_integer, relu, saturate};
 use crate::table::Form;
 
 /// An operation for each integer type, which it calls by the name that is given.
@@ -19,6 +21,13 @@ macro_rules! of_integer {
 
 pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let [to, from] = form.types[..] else { return None };
+    let is_small = |kind: &str| matches!(kind, "e4m3x2" | "e5m2x2");
+    if is_small(to) || is_small(from) {
+        return of_8_bits(form, to, from);
+    }
+    if from == "f32" && matches!(to, "f16" | "bf16" | "f16x2" | "bf16x2" | "tf32") {
+        return narrowed(form, to);
+    }
     let is_float = |kind: &str| kind.contains('f');
     match (is_float(to), is_float(from)) {
         (false, false) if form.take("sat") => Some(
@@ -131,26 +140,103 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         ("f32", "f64", Some("rp")) => {
             operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Up) })
         }
-        ("f16", "f32", Some("rn")) => {
-            operation!(|a: f32| -> F16 { F16::from_f64(a.into()) })
-        }
-        ("f16", "f32", Some("rz")) => {
-            operation!(|a: f32| -> F16 { F16::truncated(a.into()) })
-        }
         ("f16", "f64", Some("rn")) => {
             operation!(|a: f64| -> F16 { F16::from_f64(a) })
         }
-        ("bf16", "f32", Some("rn")) => {
-            operation!(|a: f32| -> Bf16 { Bf16::from_f32(a) })
-        }
-        // The first operand becomes the upper half.
-        ("f16x2", "f32", Some("rn")) => operation!(|a: f32, b: f32| -> u32 {
-            u32::from(F16::from_f64(a.into()).0) << 16
-                | u32::from(F16::from_f64(b.into()).0)
-        }),
-        ("bf16x2", "f32", Some("rn")) => operation!(|a: f32, b: f32| -> u32 {
-            u32::from(Bf16::from_f32(a).0) << 16 | u32::from(Bf16::from_f32(b).0)
-        }),
         _ => return None,
+    })
+}
+
+/// From `f32` to fewer bits. Of pairs the first operand becomes the upper half.
+fn narrowed(form: &mut Form<'_>, to: &str) -> Option<Operation> {
+    macro_rules! made {
+        ($convert:expr) => {
+            if to.ends_with("x2") {
+                operation!(|a: f32, b: f32| -> u32 {
+                    u32::from($convert(a)) << 16 | u32::from($convert(b))
+                })
+            } else {
+                operation!(|a: f32| -> u16 { $convert(a) })
+            }
+        };
+    }
+    let is_f16 = matches!(to, "f16" | "f16x2");
+    let rounding = form.take_one_of(&["rn", "rz", "rna"])?;
+    Some(match (rounding, form.take("relu")) {
+        _ if to == "tf32" => return to_tf32(form, rounding),
+        ("rn", false) if is_f16 => made!(|a: f32| F16::from_f64(a.into()).0),
+        ("rn", true) if is_f16 => made!(|a: f32| F16::from_f64(relu(a.into())).0),
+        ("rz", false) if is_f16 => made!(|a: f32| F16::truncated(a.into()).0),
+        ("rn", false) => made!(|a: f32| Bf16::from_f32(a).0),
+        ("rn", true) => made!(|a: f32| Bf16::nearest(relu(a.into())).0),
+        ("rz", false) => made!(|a: f32| Bf16::truncated(a).0),
+        _ => return None,
+    })
+}
+
+/// `tf32`: the upper 19 bits of an `f32`.
+fn to_tf32(form: &mut Form<'_>, rounding: &str) -> Option<Operation> {
+    form.take("satfinite");
+    Some(match rounding {
+        "rna" => operation!(|a: f32| -> u32 { tf32(a, HALF_OF_TF32) }),
+        "rn" => operation!(|a: f32| -> u32 {
+            tf32(a, HALF_OF_TF32 - 1 + (a.to_bits() >> 13 & 1))
+        }),
+        _ => operation!(|a: f32| -> u32 { tf32(a, 0) }),
+    })
+}
+
+/// Half of what the last bit of a `tf32` counts.
+const HALF_OF_TF32: u32 = 1 << 12;
+
+fn tf32(a: f32, up: u32) -> u32 {
+    let up = if a.is_finite() { up } else { 0 };
+    (a.to_bits() + up) & !(2 * HALF_OF_TF32 - 1)
+}
+
+/// Pairs of 8 bits each.
+fn of_8_bits(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
+    if !form.take("rn") {
+        return None;
+    }
+    let (saturates, relus) = (form.take("satfinite"), form.take("relu"));
+    let (small, is_result) = match from {
+        "f32" | "f16x2" => (to, true),
+        _ => (from, false),
+    };
+    if saturates != is_result || !is_result && to != "f16x2" {
+        return None;
+    }
+    macro_rules! made {
+        ($type:ident, $change:expr) => {
+            match from {
+                "f32" => operation!(|a: f32, b: f32| -> u16 {
+                    u16::from_be_bytes([
+                        $type::from_f64($change(a.into())).0,
+                        $type::from_f64($change(b.into())).0,
+                    ])
+                }),
+                "f16x2" => operation!(|a: u32| -> u16 {
+                    u16::from_be_bytes([
+                        $type::from_f64($change(F16((a >> 16) as u16).to_f64())).0,
+                        $type::from_f64($change(F16(a as u16).to_f64())).0,
+                    ])
+                }),
+                _ => operation!(|a: u16| -> u32 {
+                    u32::from(
+                        F16::from_f64($change($type((a >> 8) as u8).to_f64())).0,
+                    ) << 16
+                        | u32::from(
+                            F16::from_f64($change($type(a as u8).to_f64())).0,
+                        )
+                }),
+            }
+        };
+    }
+    Some(match (small, relus) {
+        ("e4m3x2", false) => made!(E4m3, identity),
+        ("e4m3x2", true) => made!(E4m3, relu),
+        (_, false) => made!(E5m2, identity),
+        (_, true) => made!(E5m2, relu),
     })
 }

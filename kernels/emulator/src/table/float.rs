@@ -1,7 +1,7 @@
 //! Arithmetic of floating-point numbers. Rounding to the nearest is Rust's own; what PTX
 //! only promises approximately is computed in double precision and rounded once.
 
-use crate::half::{F16, each_half};
+use crate::half::{Bf16, F16, Half, each_half};
 use crate::registers::{Operation, operation};
 use crate::rounding::{self, Towards, flush, saturate};
 use crate::table::{Form, fused};
@@ -55,7 +55,7 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     match form.only_type()? {
         "f32" => of_32(form),
         "f64" => of_64(form),
-        kind => of_16(form, kind == "f16x2"),
+        kind => of_16(form, kind),
     }
 }
 
@@ -141,35 +141,60 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
     })
 }
 
-/// Operations on `f16`, and on pairs of them, in double precision: its 53 bits hold every
-/// exact result, or enough of it to round it right.
-fn of_16(form: &mut Form<'_>, pairs: bool) -> Option<Operation> {
+/// Operations on `f16` and `bf16`, and on pairs of them, in double precision: its 53 bits hold
+/// every exact result, or enough of it to round it right.
+fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
     form.take("rn");
     let approximate = form.take("approx");
+    if approximate && kind.starts_with("bf16") {
+        form.take("ftz");
+    }
+    let (relu, saturate) = (form.take("relu"), form.take("sat"));
+    let nan = form.take("NaN");
+    macro_rules! of_kind {
+        (|$($name:ident),*| $body:expr) => {
+            match kind {
+                "f16" => of_kind!(F16, |$($name),*| $body),
+                "bf16" => of_kind!(Bf16, |$($name),*| $body),
+                "f16x2" => operation!(|$($name: u32),*| -> u32 {
+                    each_half::<F16, _>([$($name),*], |[$($name),*]| $body)
+                }),
+                _ => operation!(|$($name: u32),*| -> u32 {
+                    each_half::<Bf16, _>([$($name),*], |[$($name),*]| $body)
+                }),
+            }
+        };
+        ($type:ident, |$($name:ident),*| $body:expr) => {
+            operation!(|$($name: $type),*| -> $type {{
+                $(let $name = $name.value();)*
+                $type::nearest($body)
+            }})
+        };
+    }
     macro_rules! in_double {
         (|$($name:ident),*| $body:expr) => {
-            if pairs {
-                operation!(|$($name: u32),*| -> u32 {
-                    each_half([$($name),*], |[$($name),*]| $body)
-                })
-            } else {
-                operation!(|$($name: F16),*| -> F16 {{
-                    $(let $name = $name.to_f64();)*
-                    F16::from_f64($body)
-                }})
+            match (relu, saturate) {
+                (false, false) => of_kind!(|$($name),*| $body),
+                (true, false) => of_kind!(|$($name),*| rounding::relu($body)),
+                (false, true) => of_kind!(|$($name),*| $body.maximum_number(0.0).min(1.0)),
+                _ => return None,
             }
         };
     }
+    let pairs = kind.ends_with("x2");
     Some(match form.base {
         "ex2" if approximate => in_double!(|a| a.exp2()),
         "tanh" if approximate => in_double!(|a| a.tanh()),
         _ if approximate => return None,
-        "add" => in_double!(|a, b| a + b),
-        "sub" => in_double!(|a, b| a - b),
+        "add" => in_double!(|a, b| rounding::add_to_odd(a, b)),
+        "sub" => in_double!(|a, b| rounding::add_to_odd(a, -b)),
         "mul" => in_double!(|a, b| a * b),
-        "fma" => in_double!(|a, b, c| a * b + c),
+        "fma" => in_double!(|a, b, c| rounding::add_to_odd(a * b, c)),
+        "min" if nan => in_double!(|a, b| a.minimum_or_nan(b)),
+        "max" if nan => in_double!(|a, b| a.maximum_or_nan(b)),
         "min" => in_double!(|a, b| a.minimum_number(b)),
         "max" => in_double!(|a, b| a.maximum_number(b)),
+        _ if relu || saturate || nan => return None,
         "neg" if pairs => operation!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
         "abs" if pairs => operation!(|a: u32| -> u32 { a & 0x7fff_7fff }),
         "neg" => operation!(|a: u16| -> u16 { a ^ 0x8000 }),

@@ -30,7 +30,8 @@ def check(status, program=None):
 
 def compile(path):
     source = path.read_text(encoding="utf-8")
-    compute = "80" if source.startswith("// compute: 8.0") else "75"
+    asked = re.match(r"// compute: (\d+)\.(\d+)", source)
+    compute = "".join(asked.groups()) if asked else "75"
     program = ctypes.c_void_p()
     name = path.name.encode()
     check(nvrtc.nvrtcCreateProgram(
