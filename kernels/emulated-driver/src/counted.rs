@@ -65,7 +65,7 @@ fn write_tally(text: &mut String, tally: &Tally) {
         let _ = writeln!(text, "{kind}_{unit}_ideal {ideal}");
     }
     for (name, number) in [
-        ("atomic_requests", tally.atomics),
+        ("atomic_requests", tally.atomics()),
         ("barriers", tally.barriers),
         ("divergent_branches", tally.divergent_branches),
         ("ptx_instructions", tally.instructions),
@@ -73,8 +73,16 @@ fn write_tally(text: &mut String, tally: &Tally) {
     ] {
         let _ = writeln!(text, "{name} {number}");
     }
-    if tally.matrix_operations > 0 {
-        let _ = writeln!(text, "matrix_operations {}", tally.matrix_operations);
+    // What few kernels have.
+    let global = tally.global_atomics.requests + tally.global_reductions.requests;
+    for (name, number) in [
+        ("global_atomic_requests", global),
+        ("shared_atomic_requests", tally.shared_atomics.requests),
+        ("matrix_operations", tally.matrix_operations),
+    ] {
+        if number > 0 {
+            let _ = writeln!(text, "{name} {number}");
+        }
     }
 }
 

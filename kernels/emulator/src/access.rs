@@ -219,6 +219,33 @@ pub(crate) fn wavefronts_of(
     Wavefronts { requests: 1, wavefronts, ideal: words.div_ceil(BANKS as u64) }
 }
 
+/// The wavefronts of one atomic operation on shared memory, which changes the words of one bank
+/// one after the other, also those of lanes that share their word. `together`: these are
+/// changed at once.
+pub(crate) fn atomic_wavefronts_of(
+    addresses: &[u64; WARP],
+    mask: u32,
+    bytes: u64,
+    together: bool,
+) -> Wavefronts {
+    if together {
+        return wavefronts_of(addresses, mask, bytes, true);
+    }
+    let words = bytes.div_ceil(WORD_BYTES);
+    let lanes_each = WARP / words as usize;
+    let mut wavefronts = 0;
+    for group in 0..words as usize {
+        let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
+        let mut in_bank = [0; BANKS];
+        for lane in active(mask & lanes) {
+            in_bank[(addresses[lane] / WORD_BYTES) as usize % BANKS] += 1;
+        }
+        wavefronts += in_bank.iter().max().copied().unwrap_or(0);
+    }
+    let used = u64::from(mask.count_ones()) * words;
+    Wavefronts { requests: 1, wavefronts, ideal: used.div_ceil(BANKS as u64) }
+}
+
 /// The wavefronts of lanes of which each has words and banks for itself, but that a group
 /// may have the banks of another one.
 fn without_conflict(

@@ -81,8 +81,14 @@ pub struct Tally {
     pub shared_loads: Wavefronts,
     /// Stores to shared memory.
     pub shared_stores: Wavefronts,
-    /// Atomic operations, on global and shared memory: requests of warps.
-    pub atomics: u64,
+    /// Atomic operations on global memory that give back the old value: `atom`. Their sectors,
+    /// as those of reductions, are counted by the rule of stores.
+    pub global_atomics: Sectors,
+    /// Atomic operations on global memory that give back nothing: `red`.
+    pub global_reductions: Sectors,
+    /// Atomic operations on shared memory. What hardware does not have, such as a sum of floats,
+    /// is a loop there and one request here.
+    pub shared_atomics: Wavefronts,
     /// Products of matrices: `mma` and `wmma.mma`.
     pub matrix_operations: u64,
     /// Arrivals of warps at a barrier of their block.
@@ -135,6 +141,15 @@ impl Counts {
     }
 }
 
+impl Tally {
+    /// Atomic operations of warps, on global and on shared memory.
+    pub fn atomics(&self) -> u64 {
+        self.global_atomics.requests
+            + self.global_reductions.requests
+            + self.shared_atomics.requests
+    }
+}
+
 macro_rules! add_assign {
     ($type:ident: $($field:ident),*) => {
         impl AddAssign for $type {
@@ -146,7 +161,8 @@ macro_rules! add_assign {
 }
 add_assign!(
     Tally: instructions, thread_instructions, global_loads, global_stores, async_copies,
-    shared_loads, shared_stores, atomics, matrix_operations, barriers, divergent_branches
+    shared_loads, shared_stores, global_atomics, global_reductions, shared_atomics,
+    matrix_operations, barriers, divergent_branches
 );
 add_assign!(Sectors: requests, sectors, ideal);
 add_assign!(Wavefronts: requests, wavefronts, ideal);

@@ -206,6 +206,10 @@ pub(crate) struct Atomic {
     pub(crate) scope: Scope,
     /// As of an [access](Access::releases).
     pub(crate) releases: bool,
+    /// `red`: nobody can ask for the old value.
+    pub(crate) is_reduction: bool,
+    /// Adds 1 to a word, which shared memory does for all lanes of one address at once.
+    pub(crate) counts: bool,
     /// Where the old value goes, unless nobody wants it.
     pub(crate) result: Option<Slot>,
     pub(crate) operand: Slot,

@@ -77,11 +77,11 @@ fn argument(device: &mut Device, arguments: Arguments, text: &str) -> Arguments 
 fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
     let [ptx, kernel, grid, block, rest @ ..] = launch else { panic!() };
     let mut device = match *ptx {
-        "patterns" => Device::tests(ptx),
+        "patterns" | "atomics" | "matrices" => Device::tests(ptx),
         _ => Device::workbook(ptx),
     };
     // The patterns are about addresses, and some threads write to the same.
-    let races = *ptx != "patterns";
+    let races = !matches!(*ptx, "patterns" | "atomics");
     let checks = Checks { races, ..options.checks };
     device.options = Options { checks, ..options };
     let arguments = rest.iter().fold(Arguments::new(), |arguments, text| {
@@ -126,6 +126,33 @@ fn counts_are_those_of_the_hardware() {
                 assert!(same, "{launch}: {kind}: {ours}, not {hardware}");
             }
         }
+    }
+}
+
+/// Requests and sectors of atomic operations on and of reductions in global memory, and requests
+/// and wavefronts of atomic operations on shared memory.
+#[test]
+fn atomics_are_those_of_the_hardware() {
+    let launches = lines(include_str!("goldens/launches.txt"));
+    let launches = launches.filter(|launch| launch[0] == "atomics");
+    for (launch, measured) in
+        launches.zip(lines(include_str!("goldens/atomics.txt")))
+    {
+        assert_eq!(launch[1], measured[0], "the kernels of both lines");
+        // What is a loop on hardware: with loads, and as often as lanes collide.
+        let is_loop = matches!(launch[1], "shared_float" | "shared_wide");
+        let tally = run(&launch);
+        let sectors = |count: Sectors| [count.requests, count.sectors];
+        let wavefronts = |count: Wavefronts| [count.requests, count.wavefronts];
+        let ours = [
+            sectors(tally.global_atomics),
+            sectors(tally.global_reductions),
+            wavefronts(tally.shared_atomics),
+        ];
+        let hardware = measured[1..].iter().map(|n| n.parse::<u64>().unwrap());
+        let hardware = hardware.collect::<Vec<_>>();
+        let same = ours.concat() == hardware || is_loop && ours[2][0] <= hardware[4];
+        assert!(same, "{}: {ours:?}, not {hardware:?}", launch.join(" "));
     }
 }
 

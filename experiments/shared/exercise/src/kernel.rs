@@ -32,13 +32,15 @@ const EXPECTED_BLOCK: u64 = 256;
 /// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
 /// `shared_stores`. `shared_bytes` are those of a block, and
 /// `longest_warp` the instructions of the warp that executes most.
-pub const COUNTS: [&str; 14] = [
+pub const COUNTS: [&str; 16] = [
     "loads.…",
     "stores.…",
     "async.…",
     "shared_loads.…",
     "shared_stores.…",
     "atomics",
+    "global_atomics",
+    "shared_atomics",
     "matrix_operations",
     "barriers",
     "divergent_branches",
@@ -522,7 +524,11 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
         };
     }
     let number = match name {
-        "atomics" => tally.atomics,
+        "atomics" => tally.atomics(),
+        "global_atomics" => {
+            tally.global_atomics.requests + tally.global_reductions.requests
+        }
+        "shared_atomics" => tally.shared_atomics.requests,
         "matrix_operations" => tally.matrix_operations,
         "barriers" => tally.barriers,
         "divergent_branches" => tally.divergent_branches,

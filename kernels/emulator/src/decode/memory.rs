@@ -298,6 +298,9 @@ impl Decoder<'_> {
             return Err(self.error(format!("{name}: operands are missing")));
         };
         let address = self.address(address, named.space)?;
+        let counts = kind == AtomicKind::Add
+            && class == Class::Narrow
+            && *operand == Operand::Bits(1);
         let operand = self.source(operand, class)?;
         let swap = match (is_swap, rest.next()) {
             (true, Some(swap)) => Some(self.source(swap, class)?),
@@ -312,6 +315,8 @@ impl Decoder<'_> {
             bytes: named.bytes,
             scope: named.scope,
             releases: named.releases,
+            is_reduction: name.starts_with("red"),
+            counts,
             result,
             operand,
             swap,

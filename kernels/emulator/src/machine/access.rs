@@ -129,7 +129,7 @@ impl Machine<'_> {
     }
 
     /// Divides an access to generic addresses by the spaces that they lie in.
-    fn each_space(
+    pub(super) fn each_space(
         &mut self,
         space: Space,
         addresses: &mut [u64; WARP],

@@ -1,8 +1,9 @@
 //! Atomic operations. The lanes of a warp do theirs one after the other.
 
 use crate::WARP;
-use crate::access::active;
+use crate::access::{active, atomic_wavefronts_of, sectors_of};
 use crate::half::{F16, each_half};
+use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
@@ -19,13 +20,42 @@ impl Machine<'_> {
         atomic: &Atomic,
         lanes: u32,
     ) -> Result<()> {
-        self.tallies[warp.pc].atomics += 1;
+        let mut places = self.addresses(warp, &atomic.address);
+        let addresses = places;
+        self.each_space(
+            atomic.address.space,
+            &mut places,
+            lanes,
+            |machine, part| {
+                let tally = &mut machine.tallies[warp.pc];
+                let bytes = atomic.bytes as u64;
+                let Part { space, addresses, lanes } = part;
+                match (space, atomic.is_reduction) {
+                    (Space::Shared, _) => {
+                        tally.shared_atomics += atomic_wavefronts_of(
+                            addresses,
+                            lanes,
+                            bytes,
+                            atomic.counts,
+                        );
+                    }
+                    (_, false) => {
+                        tally.global_atomics += sectors_of(addresses, lanes, bytes);
+                    }
+                    (_, true) => {
+                        tally.global_reductions +=
+                            sectors_of(addresses, lanes, bytes);
+                    }
+                }
+                Ok(())
+            },
+        )?;
         self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
         if atomic.releases {
             self.fence(warp, lanes, atomic.scope);
         }
         for lane in active(lanes) {
-            let address = self.address(warp, &atomic.address, lane);
+            let address = addresses[lane];
             let (space, address) = match atomic.address.space {
                 Space::Generic => Space::of(address),
                 space => (space, address),
