@@ -15,7 +15,7 @@ use crate::machine::taint::Unwritten;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::View;
 use crate::module::Kernel;
-use crate::program::{Instruction, Op, Preset, Program, Special};
+use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
 
 mod access;
@@ -43,6 +43,8 @@ pub(crate) use crate::machine::team::Task;
 const SLICE: u32 = 1 << 16;
 /// Instructions for which a group runs that is not the lowest of its warp.
 const TURN: u32 = 1 << 12;
+/// Instructions of a loop that waits for a flag or a lock, at most.
+const LOOP: u64 = 64;
 /// What the clock advances by with each instruction of a warp. It goes forward, and says
 /// nothing about time.
 const TICKS: u64 = 16;
@@ -106,6 +108,9 @@ struct Machine<'a> {
     before: u64,
     /// Instructions since a thread last got somewhere.
     stalled: u64,
+    /// Accesses to flags and locks since then, and how many instructions there had been.
+    polls: u64,
+    waiting_from: u64,
 }
 
 impl Done {
@@ -240,6 +245,8 @@ impl<'a> Machine<'a> {
             longest: done.longest,
             before: 0,
             stalled: 0,
+            polls: 0,
+            waiting_from: 0,
         })
     }
 
@@ -268,6 +275,7 @@ impl<'a> Machine<'a> {
         self.global.begin_block(self.shared.order.now, number);
         self.arrivals = [0; 16];
         (self.before, self.stalled) = (self.executed, 0);
+        (self.polls, self.waiting_from) = (0, self.executed);
     }
 
     /// Runs a block. Warps that have ended are kept for the next one.
@@ -358,29 +366,25 @@ impl<'a> Machine<'a> {
     /// Runs a warp until it waits for others, or for a while.
     fn run_warp(&mut self, warp: &mut Warp) -> Result<()> {
         let program = self.program;
-        let mut fuel = SLICE;
+        let mut fuel = if warp.favoured { TURN } else { SLICE };
         let mut spent = 0;
         while warp.can_run() || self.wake(warp) {
             if warp.pc >= warp.limit {
                 warp.choose();
             }
-            if fuel == 0 {
+            if spent == SLICE {
                 if warp.favoured {
                     warp.choose();
-                    fuel = SLICE;
-                } else {
-                    break;
                 }
+                break; // if this never ends, `check_end` tells it, of all warps
+            }
+            if fuel == 0 {
+                warp.choose();
+                fuel = SLICE;
             }
             fuel -= 1;
             spent += 1;
             warp.executed += 1;
-            if spent == SLICE {
-                self.account(&mut spent, warp)?;
-                if self.is_stuck() || self.is_endless() {
-                    return Ok(()); // `check_end` tells it, of all warps
-                }
-            }
             let pc = warp.pc;
             let instruction = &program.code[pc];
             let lanes = match instruction.guard {
@@ -422,11 +426,21 @@ impl<'a> Machine<'a> {
                 Op::Load(access) => {
                     self.load(warp, access, lanes)?;
                     warp.pc += 1;
+                    if access.strength == Strength::Atomic && self.polled(warp) {
+                        break;
+                    }
                 }
                 Op::Store(access) => {
                     self.store(warp, access, lanes)?;
                     self.stalled = 0;
                     warp.pc += 1;
+                }
+                Op::Atomic(atomic) => {
+                    let changed = self.atomic(warp, atomic, lanes)?;
+                    warp.pc += 1;
+                    if !changed && self.polled(warp) {
+                        break;
+                    }
                 }
                 Op::Exit => {
                     self.stalled = 0;
@@ -457,7 +471,6 @@ impl<'a> Machine<'a> {
             self.shared.order.tell_lanes(warp.index, warp.lanes);
         }
         match operation {
-            Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
             Op::CopyAsync(copy) => self.start_copy(warp, copy, lanes)?,
             Op::CommitCopies => warp.copies.commit(lanes),
             Op::Fence(scope) => self.fence(warp, lanes, *scope),
@@ -502,6 +515,7 @@ impl<'a> Machine<'a> {
             | Op::Branch(_)
             | Op::Load(_)
             | Op::Store(_)
+            | Op::Atomic(_)
             | Op::Exit => unreachable!("the caller does these"),
         }
         warp.pc += 1;
@@ -534,6 +548,15 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// A group has looked at a flag or a lock. True, if other warps should get their turn.
+    fn polled(&mut self, warp: &mut Warp) -> bool {
+        if self.stalled == 0 {
+            (self.polls, self.waiting_from) = (0, self.executed);
+        }
+        self.polls += 1;
+        warp.poll()
+    }
+
     fn account(&mut self, spent: &mut u32, warp: &Warp) -> Result<()> {
         let now = u64::from(std::mem::take(spent));
         self.executed += now;
@@ -553,9 +576,17 @@ impl<'a> Machine<'a> {
         self.executed - self.before > self.options.budget
     }
 
+    /// Do threads do little but look at flags and locks?
+    fn waits(&self) -> bool {
+        self.stalled > 0 && self.polls * LOOP > self.stalled
+    }
+
     /// Ends a block that would go on for ever.
     fn check_end(&self, warps: &[Warp]) -> Result<()> {
-        if self.is_stuck() {
+        let waited = self.executed - self.waiting_from;
+        if self.is_stuck()
+            || self.is_endless() && self.waits() && waited > self.options.budget / 2
+        {
             return Err(self.no_progress(warps));
         }
         if self.is_endless() {
@@ -604,8 +635,12 @@ impl<'a> Machine<'a> {
     }
 
     fn no_progress(&self, warps: &[Warp]) -> Box<Fault> {
-        let what = "no thread gets anywhere".to_owned();
-        self.everywhere(FaultKind::NoProgress, what, warps)
+        let nobody_runs = !warps.iter().any(Warp::can_run);
+        let what = match nobody_runs || self.waits() {
+            true => "a deadlock: all threads wait, and no thread gets anywhere",
+            false => "no thread gets anywhere",
+        };
+        self.everywhere(FaultKind::NoProgress, what.to_owned(), warps)
     }
 
     /// A fault of the whole block. Says which lanes are where.
@@ -622,8 +657,10 @@ impl<'a> Machine<'a> {
             for group in warp.runnable() {
                 pc = group.pc;
                 let (lanes, place) = (list(group.lanes), place(pc));
-                sentences
-                    .push(format!("{lanes} of warp {} run at {place}", warp.index));
+                let verb =
+                    if group.lanes.count_ones() == 1 { "runs" } else { "run" };
+                let index = warp.index;
+                sentences.push(format!("{lanes} of warp {index} {verb} at {place}"));
             }
             for waiting in &warp.waiting {
                 pc = waiting.group.pc;
@@ -633,9 +670,11 @@ impl<'a> Machine<'a> {
                     Reason::Lanes | Reason::WarpBarrier => "other lanes",
                 };
                 let index = warp.index;
-                let sentence =
-                    format!("{lanes} of warp {index} wait for {thing} at {place}");
-                sentences.push(sentence);
+                let one = waiting.group.lanes.count_ones() == 1;
+                let verb = if one { "waits" } else { "wait" };
+                sentences.push(format!(
+                    "{lanes} of warp {index} {verb} for {thing} at {place}"
+                ));
             }
         }
         let more = sentences.len().saturating_sub(4);

@@ -43,7 +43,7 @@ fn a_loop_in_which_something_happens_ends() {
             24..25,
             fault("atomics", 64, counter),
         ),
-        ("prints", "lane 0 of warp 0 run", 30..32, {
+        ("prints", "lane 0 of warp 0 runs", 30..32, {
             fault("prints", 1, |_| arguments![u32 0])
         }),
     ] {

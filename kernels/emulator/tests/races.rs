@@ -37,7 +37,8 @@ fn global_outcome(kernel: &str, [blocks, threads]: [u32; 2]) -> Result<(), Strin
 
 const BLOCK: &str = ", with no barrier between (__syncthreads() orders them)";
 const WARP: &str = ", with no barrier between (lanes of a warp are not in step: \
-                    __syncwarp() orders them)";
+                    __syncwarp() orders them; or pass the value by __shfl_sync(), or give \
+                    each lane its own element)";
 const FENCE: &str = ", with no barrier between (__syncthreads() orders them, or a flag or \
                      lock with __threadfence_block() before it is set)";
 const ATOMIC: &str = ", with no barrier between (__syncthreads() orders them, or one atomic \

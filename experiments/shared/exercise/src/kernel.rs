@@ -467,16 +467,27 @@ fn judge(
     match is_met {
         true => outcome.row(&demand.name, State::Good, text),
         false => {
-            let line = worst_line(&demand.value, ran, source);
+            // Would it do without what is in excess? Then that is to blame.
+            let ideally = |name: &str| match count(&total, name) {
+                Some((_, ideal)) if ideal > 0 => Some(ideal as f64),
+                _ => of(name),
+            };
+            let by_excess = demand.judge(ideally)?.0;
+            let line = worst_line(&demand.value, ran, source, by_excess);
             outcome.bad(&demand.name, text, line);
         }
     }
     Ok(())
 }
 
-/// The line that does most of what the first count of an expression counts in excess, or, where
-/// there is no excess, most of it at all.
-fn worst_line(value: &Expression, ran: &Ran, source: &str) -> Option<Line> {
+/// The line that does most of what the first count of an expression counts: of what is in excess,
+/// or of it all.
+fn worst_line(
+    value: &Expression,
+    ran: &Ran,
+    source: &str,
+    by_excess: bool,
+) -> Option<Line> {
     let Expression::Text(text) = value else { return None };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let words = text.split(|c| !is_word(c));
@@ -490,10 +501,10 @@ fn worst_line(value: &Expression, ran: &Ran, source: &str) -> Option<Line> {
     }
     let weight = |tally: &Tally| {
         let (all, ideal) = count(tally, name).unwrap_or_default();
-        (all.saturating_sub(ideal), all)
+        if by_excess { all.saturating_sub(ideal) } else { all }
     };
     let (line, tally) = lines.iter().max_by_key(|(_, tally)| weight(tally))?;
-    if weight(tally).1 == 0 {
+    if weight(tally) == 0 {
         return None;
     }
     Line::of(source, *line)

@@ -14,12 +14,14 @@ use crate::space::Space;
 const ATOMIC_COST: u64 = 4;
 
 impl Machine<'_> {
+    /// True, if memory is another afterwards.
     pub(super) fn atomic(
         &mut self,
         warp: &mut Warp,
         atomic: &Atomic,
         lanes: u32,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let mut changed = false;
         let mut places = self.addresses(warp, &atomic.address);
         let addresses = places;
         self.each_space(
@@ -80,7 +82,7 @@ impl Machine<'_> {
             };
             let new = truncated(new, atomic.bytes);
             if new != old {
-                self.stalled = 0;
+                (self.stalled, changed) = (0, true);
             }
             bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
             if space == Space::Global {
@@ -100,7 +102,7 @@ impl Machine<'_> {
             }
         }
         self.mark_exchanged(warp, atomic.result);
-        Ok(())
+        Ok(changed)
     }
 }
 

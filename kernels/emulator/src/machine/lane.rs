@@ -322,7 +322,10 @@ impl Machine<'_> {
             return "one thread should write, or all of them the same".to_owned();
         }
         let barrier = match is_of(&race, warp) {
-            true => "lanes of a warp are not in step: __syncwarp() orders them",
+            true => {
+                "lanes of a warp are not in step: __syncwarp() orders them; or pass the value \
+                 by __shfl_sync(), or give each lane its own element"
+            }
             false => "__syncthreads() orders them",
         };
         let other = match (has_flags, same_line) {

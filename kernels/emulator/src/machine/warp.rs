@@ -14,6 +14,8 @@ use crate::registers::Registers;
 
 /// Jumps back of a group, while others could run, before one of those gets its turn.
 const PATIENCE: u32 = 1024;
+/// Accesses to a flag or a lock that change nothing, before others get their turn.
+const POLLS: u32 = 32;
 
 /// Lanes that are at the same place.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +69,8 @@ pub(crate) struct Warp {
     /// What that was at its start.
     before: u64,
     jumps_back: u32,
+    /// Accesses to flags and locks that have changed nothing since others had their turn.
+    polls: u32,
     turn: usize,
     /// Whether the running group runs although it is not the lowest.
     pub(crate) favoured: bool,
@@ -91,6 +95,7 @@ impl Warp {
             executed: 0,
             before: 0,
             jumps_back: 0,
+            polls: 0,
             turn: 0,
             favoured: false,
         }
@@ -114,7 +119,8 @@ impl Warp {
         self.others.clear();
         self.waiting.clear();
         self.copies.clear();
-        (self.jumps_back, self.turn, self.favoured) = (0, 0, false);
+        (self.jumps_back, self.polls) = (0, 0);
+        (self.turn, self.favoured) = (0, false);
     }
 
     pub(crate) fn can_run(&self) -> bool {
@@ -176,13 +182,34 @@ impl Warp {
         if self.jumps_back < PATIENCE {
             return false;
         }
+        self.favour_next();
+        true
+    }
+
+    /// The running group has looked at a flag or a lock, and changed nothing. True, if it has
+    /// done so often: other groups get their turn, and should other warps.
+    pub(crate) fn poll(&mut self) -> bool {
+        self.polls += 1;
+        if self.polls < POLLS {
+            return false;
+        }
+        self.polls = 0;
+        if self.favoured {
+            self.choose();
+        } else if !self.others.is_empty() {
+            self.favour_next();
+        }
+        true
+    }
+
+    /// Lets another group run for a while that is not the lowest.
+    fn favour_next(&mut self) {
         self.jumps_back = 0;
         let next = self.others.remove(self.turn % self.others.len());
         self.turn = self.turn.wrapping_add(1);
         self.add(self.pc, self.lanes);
         (self.pc, self.lanes) = (next.pc, next.lanes);
         (self.limit, self.favoured) = (usize::MAX, true);
-        true
     }
 
     /// The lanes of the running group that are not in `stay` go on to what follows.
