@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use lab::lessons::{self, Lesson};
 
-use crate::check::Check;
+use crate::check::{Check, Source};
 
 /// An exercise, as its folder describes it.
 #[derive(Clone, Debug)]
@@ -37,21 +37,28 @@ pub enum Language {
 }
 
 impl Exercise {
-    /// One of its files, such as `start`, `solution` and `wrong/edges`.
+    /// One of its files, such as `start` and `solution`.
     pub fn file(&self, stem: &str) -> PathBuf {
         self.folder.join(format!("{stem}.{}", self.extension()))
     }
 
-    /// The names of the mistakes in `wrong/`.
-    pub fn mistakes(&self) -> Result<Vec<String>> {
-        let folder = self.folder.join("wrong");
-        if !folder.is_dir() {
-            return Ok(vec![]);
+    /// One of its sources: the start, the solution, or what has to fail.
+    pub fn source(&self, name: &str) -> Result<String> {
+        if let Some(mistake) = self.check.mistakes.get(name) {
+            let stem = match mistake.of {
+                Source::Start => "start",
+                Source::Solution => "solution",
+            };
+            let source = read(&self.file(stem))?;
+            return mistake.apply(&source).with_context(|| {
+                let check = self.folder.join("check.toml");
+                format!("{}: `mistakes.{name}`", check.display())
+            });
         }
-        let ending = format!(".{}", self.extension());
-        let names = files(&folder)?;
-        let names = names.iter().filter_map(|file| file.strip_suffix(&ending));
-        Ok(names.map(str::to_owned).collect())
+        read(&match name {
+            "start" | "solution" => self.file(name),
+            _ => self.file(&format!("wrong/{name}")),
+        })
     }
 
     /// Whether the start has the right results, and fails for what it moves.
@@ -98,15 +105,18 @@ impl Exercise {
         );
         let exercise =
             Exercise { name, lesson, folder, title, text, language, check };
-        exercise.compare_mistakes()?;
+        exercise.compare_files()?;
         Ok(exercise)
     }
 
-    /// Each mistake has its reason in `check.toml`, and each reason its file.
-    fn compare_mistakes(&self) -> Result<()> {
-        let mut files: BTreeSet<_> = self.mistakes()?.into_iter().collect();
-        files.insert("start".to_owned());
-        let reasons: BTreeSet<_> = self.check.fails.keys().cloned().collect();
+    /// Each file in `wrong/` has its reason in `check.toml`, and each reason its file.
+    fn compare_files(&self) -> Result<()> {
+        let folder = self.folder.join("wrong");
+        let names = if folder.is_dir() { files(&folder)? } else { vec![] };
+        let ending = format!(".{}", self.extension());
+        let names = names.iter().map(|file| file.trim_end_matches(&ending));
+        let files: BTreeSet<_> = names.chain(["start"]).collect();
+        let reasons = self.check.fails.keys().map(String::as_str).collect();
         let different: Vec<_> = files.symmetric_difference(&reasons).collect();
         ensure!(
             different.is_empty(),

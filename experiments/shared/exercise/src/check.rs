@@ -64,8 +64,34 @@ pub struct Check {
     /// What the counts have to be.
     #[serde(default)]
     pub demands: Vec<Demand>,
-    /// Why the start and each mistake in `wrong/` fail: `ROW: what its text contains`.
+    /// Why the start and each file in `wrong/` fail: `ROW: what its text contains`.
     pub fails: BTreeMap<String, String>,
+    /// Mistakes that differ from a source in little, by name.
+    #[serde(default)]
+    pub mistakes: BTreeMap<String, Mistake>,
+}
+
+/// A source with a few changes, which has to fail.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mistake {
+    /// Why, as in [`Check::fails`].
+    pub fails: String,
+    /// What is changed.
+    #[serde(default)]
+    pub of: Source,
+    /// One after the other: a text that occurs exactly once, and what stands there instead.
+    pub changes: Vec<[String; 2]>,
+}
+
+/// A source that a mistake can be made in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the files' names
+pub enum Source {
+    Start,
+    #[default]
+    Solution,
 }
 
 /// How host code is tried.
@@ -257,16 +283,44 @@ impl Check {
                 "demand {name}: it has `at_least`, `at_most` or both, or `exactly`"
             );
         }
-        for (file, reason) in &check.fails {
-            let row =
-                reason.split_once(": ").map_or(reason.as_str(), |(row, _)| row);
+        for (name, reason) in check.reasons() {
+            let (row, _) = reason.split_once(": ").unwrap_or((reason, ""));
             let demands = check.demands.iter().map(|demand| demand.name.as_str());
             ensure!(
                 ROWS.into_iter().chain(demands).any(|name| name == row),
-                "`fails.{file}` names the row `{row}`, which there is not"
+                "{name} fails in the row `{row}`, which there is not"
             );
         }
+        for name in check.mistakes.keys() {
+            let is_file = check.fails.contains_key(name) || name == "solution";
+            ensure!(!is_file, "`mistakes.{name}`: there is a file of this name");
+        }
         Ok(check)
+    }
+
+    /// Why what has to fail does, by name: the start, the files in `wrong/`, and the mistakes.
+    pub fn reasons(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files =
+            self.fails.iter().map(|(name, why)| (name.as_str(), why.as_str()));
+        let mistakes = self.mistakes.iter();
+        files.chain(mistakes.map(|(name, m)| (name.as_str(), m.fails.as_str())))
+    }
+}
+
+impl Mistake {
+    /// The source with it, from the one without.
+    pub fn apply(&self, source: &str) -> Result<String> {
+        let mut changed = source.to_owned();
+        for [old, new] in &self.changes {
+            let times = changed.matches(old).count();
+            ensure!(
+                times == 1,
+                "`{old}` has to occur in the {:?} once, and does {times} times",
+                self.of
+            );
+            changed = changed.replacen(old, new, 1);
+        }
+        Ok(changed)
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `expected.cu` | of a kernel: what the result has to be, one thread for each element |
 //! | `check.rs` | of host code: calls it and compares the results, see the crate `trial` |
 //! | `solution.*` | one that passes |
-//! | `wrong/*` | mistakes that people make; `check.toml` says why each fails |
+//! | `wrong/*` | mistakes that are programs of their own; all others are in `check.toml` |
 //!
 //! | module | what is in it |
 //! |---|---|

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::catalogue::Exercise;
 use crate::judge::Judge;
@@ -12,35 +12,35 @@ use crate::outcome::Outcome;
 /// What of an exercise is not as it declares: nothing, if all is well.
 pub fn verify(exercise: &Exercise, root: &Path) -> Result<Vec<String>> {
     let judge = Judge::new(exercise, root)?;
-    let check = |stem: &str| {
-        let path = exercise.file(stem);
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        judge.check(&file, &path)
+    let folder = tempfile::tempdir().context("for the sources")?;
+    let path = |name: &str| {
+        folder.path().join(format!("{name}.{}", exercise.extension()))
     };
-    let stems = exercise.check.fails.keys().map(|name| stem(name));
-    let stems: Vec<_> = stems.chain(["solution".to_owned()]).collect();
+    let reasons = exercise.check.reasons().map(|(name, why)| (name, Some(why)));
+    let all: Vec<_> = reasons.chain([("solution", None)]).collect();
+    for (name, _) in &all {
+        std::fs::write(path(name), exercise.source(name)?)?;
+    }
     if let Judge::Host(host) = &judge {
-        let paths: Vec<_> = stems.iter().map(|stem| exercise.file(stem)).collect();
+        let paths: Vec<_> = all.iter().map(|(name, _)| path(name)).collect();
         host.compile_together(&paths)?;
     }
     let mut problems = vec![];
-    for (name, reason) in &exercise.check.fails {
-        let outcome = check(&stem(name))?;
-        if !is_reason(reason, &outcome) {
-            let found = said(&outcome);
-            problems.push(format!("{name} has to fail with `{reason}`: {found}"));
+    for (name, reason) in all {
+        let path = path(name);
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let outcome = judge.check(&file, &path)?;
+        match reason {
+            None if outcome.is_solved() => {}
+            None => problems.push(format!("{name}: {}", said(&outcome))),
+            Some(reason) if is_reason(reason, &outcome) => {}
+            Some(reason) => problems.push(format!(
+                "{name} has to fail with `{reason}`: {}",
+                said(&outcome)
+            )),
         }
     }
-    let outcome = check("solution")?;
-    if !outcome.is_solved() {
-        problems.push(format!("solution: {}", said(&outcome)));
-    }
     Ok(problems)
-}
-
-/// A start or a mistake's file, without its extension.
-fn stem(name: &str) -> String {
-    if name == "start" { name.to_owned() } else { format!("wrong/{name}") }
 }
 
 /// Whether the first bad row is the one that `ROW: TEXT` names, with this text in it.

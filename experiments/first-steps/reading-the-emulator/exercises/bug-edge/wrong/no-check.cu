@@ -1,9 +1,0 @@
-// steps[i] = in[i + 1] - in[i]. `in` has `count` elements, `steps` one less.
-//
-// There are `count` threads or somewhat more, in blocks of 256.
-
-extern "C" __global__ void differences(const int *in, int *steps, unsigned int count)
-{
-    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
-    steps[i] = in[i + 1] - in[i];
-}
