@@ -91,6 +91,8 @@ pub struct Tally {
     pub shared_atomics: Wavefronts,
     /// Products of matrices: `mma` and `wmma.mma`.
     pub matrix_operations: u64,
+    /// Loads from and stores to local memory: requests of warps.
+    pub local_accesses: u64,
     /// Arrivals of warps at a barrier of their block.
     pub barriers: u64,
     /// Branches that some lanes of a warp took and others did not.
@@ -162,7 +164,7 @@ macro_rules! add_assign {
 add_assign!(
     Tally: instructions, thread_instructions, global_loads, global_stores, async_copies,
     shared_loads, shared_stores, global_atomics, global_reductions, shared_atomics,
-    matrix_operations, barriers, divergent_branches
+    matrix_operations, local_accesses, barriers, divergent_branches
 );
 add_assign!(Sectors: requests, sectors, ideal);
 add_assign!(Wavefronts: requests, wavefronts, ideal);

@@ -133,7 +133,7 @@ impl fmt::Display for MemoryError {
                 write!(f, "at {address:#x} there is already {name}")
             }
             Self::OutOfBounds { address, bytes, place } => {
-                write!(f, "{bytes} bytes at {address:#x}: {place}")
+                write!(f, "{} at {address:#x}: {place}", in_bytes(*bytes))
             }
             Self::UseAfterFree { address, name } => {
                 write!(f, "{address:#x} was in {name}, which was freed")
@@ -438,9 +438,13 @@ impl Memory {
                 let end = address.saturating_add(bytes);
                 let beyond = end - (before.address + before.bytes);
                 if address == before.address {
-                    format!("{before} is {beyond} bytes too short")
+                    format!("{before} is {} too short", in_bytes(beyond))
                 } else {
-                    format!("the last {beyond} bytes are past the end of {before}")
+                    let last = match beyond {
+                        1 => "byte is".to_owned(),
+                        _ => format!("{beyond} bytes are"),
+                    };
+                    format!("the last {last} past the end of {before}")
                 }
             }
             (Some(before), after)
@@ -448,15 +452,20 @@ impl Memory {
             {
                 match past(before) {
                     0 => format!("right behind the end of {before}"),
-                    past => format!("{past} bytes past the end of {before}"),
+                    past => format!("{} past the end of {before}", in_bytes(past)),
                 }
             }
             (_, Some(after)) => {
-                format!("{} bytes before the start of {after}", ahead(after))
+                format!("{} before the start of {after}", in_bytes(ahead(after)))
             }
             (_, None) => "there are no buffers".to_owned(),
         }
     }
+}
+
+/// A size in words: `1 byte`, `4 bytes`.
+pub(crate) fn in_bytes(size: u64) -> String {
+    format!("{size} byte{}", if size == 1 { "" } else { "s" })
 }
 
 /// Copies a slice to one of the same length; and the words of a warp without a call.

@@ -90,7 +90,10 @@ fn unwritten() {
     let arguments = arguments![u64 input, u64 output];
     let (kind, text) = fault(&mut device, "out_of_bounds", 64, &arguments);
     assert_eq!(kind, FaultKind::Uninitialised);
-    assert!(text.contains("132 bytes into in nothing was written"), "{text}");
+    assert!(
+        text.contains(", 132 bytes into in, where nothing was written"),
+        "{text}"
+    );
     assert!(text.ends_with("thread (33, 0, 0)"), "{text}");
 
     let arguments = arguments![u64 output];

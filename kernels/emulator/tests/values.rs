@@ -22,8 +22,8 @@ fn outcome(kernel: &str) -> Result<(), (FaultKind, String)> {
 
 #[test]
 fn wrong_kernels() {
-    let input = "256 bytes into in nothing was written";
-    let fresh = "0 bytes into fresh nothing was written";
+    let input = ", 256 bytes into in, where nothing was written";
+    let fresh = ", the start of fresh, where nothing was written";
     let local = "of local memory, where the thread has written nothing: set each element of \
                  a local array before it is read";
     let half = "lane 8 shuffles from lane 16, which takes no part: the active lanes are \

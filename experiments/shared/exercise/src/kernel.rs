@@ -30,14 +30,15 @@ const EXPECTED_BLOCK: u64 = 256;
 
 /// Counts that a demand may name, besides the sizes of the shape. `requests`, `sectors` and `ideal`
 /// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
-/// `shared_stores`. `shared_bytes` are those of a block, and
+/// `shared_stores`. `locals` are requests to local memory, `shared_bytes` are those of a block, and
 /// `longest_warp` the instructions of the warp that executes most.
-pub const COUNTS: [&str; 16] = [
+pub const COUNTS: [&str; 17] = [
     "loads.…",
     "stores.…",
     "async.…",
     "shared_loads.…",
     "shared_stores.…",
+    "locals",
     "atomics",
     "global_atomics",
     "shared_atomics",
@@ -541,6 +542,7 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
         }
         "shared_atomics" => tally.shared_atomics.requests,
         "matrix_operations" => tally.matrix_operations,
+        "locals" => tally.local_accesses,
         "barriers" => tally.barriers,
         "divergent_branches" => tally.divergent_branches,
         "instructions" => tally.instructions,

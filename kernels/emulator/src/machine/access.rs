@@ -197,6 +197,7 @@ impl Machine<'_> {
                     true => tally.shared_stores += wavefronts,
                 }
             }
+            Space::Local => self.tallies[pc].local_accesses += 1,
             _ => {}
         }
         self.move_counted(warp, part, bytes, direction)

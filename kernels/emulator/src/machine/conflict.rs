@@ -10,6 +10,7 @@ use crate::machine::lane::{Direction, LaneAccess, is_of};
 use crate::machine::trace::Race;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
+use crate::memory::in_bytes;
 use crate::program::{Op, Scope, Strength};
 
 impl Machine<'_> {
@@ -166,10 +167,8 @@ impl Machine<'_> {
     ) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
         let verb = direction.verb();
-        let buffer = self.memory.buffer(address);
-        let buffer = buffer.map_or(String::new(), |buffer| {
-            format!(", {} bytes into {}", address - buffer.address, buffer.name)
-        });
+        let place = self.place_in_buffer(address);
+        let bytes = in_bytes(bytes as u64);
         let line = self.line_of(race);
         let [x, y, z] = self.thread_at(race.thread.into());
         let mut block = String::new();
@@ -178,7 +177,7 @@ impl Machine<'_> {
             block = format!(" of block ({x}, {y}, {z})");
         }
         format!(
-            "{verb} {bytes} bytes at {address:#x}{buffer}, \
+            "{verb} {bytes} at {address:#x}{place}, \
              which thread ({x}, {y}, {z}){block} {does}{line}"
         )
     }

@@ -5,7 +5,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::machine::trace::{Race, Touch};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
-use crate::memory::MemoryError;
+use crate::memory::{MemoryError, in_bytes};
 use crate::program::{Op, Scope, Strength};
 use crate::space::Space;
 
@@ -116,7 +116,8 @@ impl Machine<'_> {
                 let Some(part) = part else {
                     let size = arguments.len();
                     let what = format!(
-                        "reads {bytes} bytes at {address} of {size} bytes of parameters"
+                        "reads {} at {address} of {size} bytes of parameters",
+                        in_bytes(bytes as u64)
                     );
                     return Err(self.fault(
                         warp,
@@ -184,8 +185,8 @@ impl Machine<'_> {
         if end.is_none_or(|end| end > size as u64) {
             let verb = direction.verb();
             let what = format!(
-                "{verb} {bytes} bytes at {address:#x} of local memory, which has {size} \
-                 bytes"
+                "{verb} {} at {address:#x} of local memory, which has {size} bytes",
+                in_bytes(bytes as u64)
             );
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
@@ -203,10 +204,11 @@ impl Machine<'_> {
         let verb = direction.verb();
         if !self.shared.holds(address, bytes) {
             let size = self.shared.bytes.len();
-            let past = address.saturating_sub(size as u64);
+            let past = in_bytes(address.saturating_sub(size as u64));
+            let bytes = in_bytes(bytes as u64);
             let what = format!(
-                "{verb} {bytes} bytes at {address:#x} of shared memory: {past} bytes past \
-                 the end of the block's {size} bytes"
+                "{verb} {bytes} at {address:#x} of shared memory: {past} past the end of \
+                 the block's {size} bytes"
             );
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
@@ -263,11 +265,11 @@ impl Machine<'_> {
     fn describe(&self, warp: &Warp, access: LaneAccess, race: Race) -> Box<Fault> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let what = if race.in_flight {
-            let verb = direction.verb();
+            let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
             let [x, y, z] = self.thread_at(race.thread.into());
             let line = self.line_of(race);
             format!(
-                "{verb} {bytes} bytes at {address:#x} of shared memory, which an \
+                "{verb} {bytes} at {address:#x} of shared memory, which an \
                  asynchronous copy of thread ({x}, {y}, {z}){line} has yet to write: \
                  that thread must wait for its copies, and then all at a barrier"
             )
@@ -288,11 +290,11 @@ impl Machine<'_> {
         does: &str,
     ) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
-        let verb = direction.verb();
+        let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
         let [x, y, z] = self.thread_at(race.thread.into());
         let line = self.line_of(race);
         format!(
-            "{verb} {bytes} bytes at {address:#x} of shared memory, \
+            "{verb} {bytes} at {address:#x} of shared memory, \
              which thread ({x}, {y}, {z}) {does}{line}"
         )
     }
@@ -365,8 +367,9 @@ impl Machine<'_> {
         let verb = direction.verb();
         let (kind, what) = match self.memory.error(address, bytes as u64) {
             MemoryError::UseAfterFree { name, .. } => {
+                let bytes = in_bytes(bytes as u64);
                 let what = format!(
-                    "{verb} {bytes} bytes at {address:#x}, in {name}, which was freed"
+                    "{verb} {bytes} at {address:#x}, in {name}, which was freed"
                 );
                 (FaultKind::UseAfterFree, what)
             }
@@ -378,7 +381,7 @@ impl Machine<'_> {
     /// What is wrong with a read of what nobody has written.
     pub(super) fn unwritten(&self, space: Space, access: LaneAccess) -> String {
         let LaneAccess { address, bytes, .. } = access;
-        let reads = format!("reads {bytes} bytes at {address:#x}");
+        let reads = format!("reads {} at {address:#x}", in_bytes(bytes as u64));
         match space {
             Space::Shared => {
                 let nothing =
@@ -393,12 +396,19 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let buffer = self.memory.buffer(address);
-        let place = buffer.map_or(String::new(), |buffer| {
-            let offset = address - buffer.address;
-            format!(": {offset} bytes into {} nothing was written", buffer.name)
-        });
-        format!("{reads}{place}")
+        format!(
+            "{reads}{}, where nothing was written",
+            self.place_in_buffer(address)
+        )
+    }
+
+    /// ", 4 bytes into out"; nothing, if it is in no buffer.
+    pub(super) fn place_in_buffer(&self, address: u64) -> String {
+        let Some(buffer) = self.memory.buffer(address) else { return String::new() };
+        match address - buffer.address {
+            0 => format!(", the start of {}", buffer.name),
+            offset => format!(", {} into {}", in_bytes(offset), buffer.name),
+        }
     }
 }
 
