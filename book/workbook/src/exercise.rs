@@ -16,7 +16,7 @@ use exercise::check::HINTS;
 use exercise::{Exercise, Judge, Progress, catalogue};
 use record::file::visible_lines;
 
-use crate::terminal::say;
+use crate::terminal::{complain, say};
 
 mod list;
 mod measure;
@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// exercises, without a name
     #[arg(long, hide = true, conflicts_with_all = ["watch", "hint", "solution", "reset", "json"])]
     verify: bool,
+    /// So many times each, with the same answer every time
+    #[arg(long, hide = true, requires = "verify", default_value_t = 1)]
+    times: u32,
     /// With `list` or without a name: as JSON, for instructors
     #[arg(long, conflicts_with_all = ["watch", "hint", "solution", "reset"])]
     json: bool,
@@ -64,16 +67,16 @@ const UNSOLVED: u8 = 1;
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let all = catalogue::all(root)?;
     if arguments.verify {
-        return verify(root, &all, arguments.name.as_deref());
+        return verify(root, &all, arguments);
     }
-    let progress = Progress::read(root)?;
+    let progress = progress(root)?;
     let name = match arguments.name.as_deref() {
         None | Some("list") if arguments.json => {
             say!("{}", list::json(&all, &progress)?);
             return Ok(ExitCode::SUCCESS);
         }
         None => {
-            list::sections(root, &all, &progress)?;
+            list::parts(&all, &progress);
             return Ok(ExitCode::SUCCESS);
         }
         Some("list") => {
@@ -86,7 +89,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let mut learner = Learner { root, all: &all, exercise, progress };
     if arguments.task {
         show::task(exercise);
-        say!("\nIts page: book/src/{}", exercise.lesson.page());
+        say!("\nIts page: book/src/{}", exercise.page);
     } else if arguments.reset {
         learner.reset()?;
     } else if arguments.hint {
@@ -111,18 +114,46 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
 
 /// What `list --json` prints: the exercises of the workbook in `root`, with what was done of each.
 pub(crate) fn export(root: &Path) -> Result<String> {
-    list::json(&catalogue::all(root)?, &Progress::read(root)?)
+    list::json(&catalogue::all(root)?, &progress(root)?)
+}
+
+/// What was done so far. A file that cannot be understood is set aside: no check fails for it.
+fn progress(root: &Path) -> Result<Progress> {
+    let path = Progress::path(root);
+    match Progress::read(root)? {
+        Ok(progress) => Ok(progress),
+        Err(why) => {
+            let kept = set_aside(&path)?;
+            complain!(
+                "my/progress.json cannot be understood ({why}). It is my/{kept} now, and \
+                 nothing counts as solved until it is checked again; your solutions are \
+                 untouched"
+            );
+            Ok(Progress::default())
+        }
+    }
+}
+
+/// Gives a file another name, which no file has, and tells it: `transpose.1.cu`.
+fn set_aside(path: &Path) -> Result<String> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let kept = (1..)
+        .map(|number| path.with_extension(format!("{number}.{ending}")))
+        .find(|kept| !kept.exists())
+        .context("there is always a further number")?;
+    std::fs::rename(path, &kept).with_context(|| path.display().to_string())?;
+    Ok(kept.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 /// Checks the checks.
-fn verify(root: &Path, all: &[Exercise], name: Option<&str>) -> Result<ExitCode> {
-    let chosen: Vec<_> = match name {
+fn verify(root: &Path, all: &[Exercise], arguments: &Arguments) -> Result<ExitCode> {
+    let chosen: Vec<_> = match arguments.name.as_deref() {
         Some(name) => vec![find(all, name)?],
         None => all.iter().collect(),
     };
     let mut code = ExitCode::SUCCESS;
     for exercise in chosen {
-        let problems = exercise::verify::verify(exercise, root)
+        let problems = exercise::verify::verify(exercise, root, arguments.times)
             .with_context(|| exercise.name.clone())?;
         say!(
             "{}: {}",
@@ -194,19 +225,8 @@ impl Learner<'_> {
     fn reset(&self) -> Result<()> {
         let path = self.path();
         if path.exists() {
-            let kept = (1..)
-                .map(|number| {
-                    path.with_extension(format!(
-                        "{number}.{}",
-                        self.exercise.extension()
-                    ))
-                })
-                .find(|kept| !kept.exists())
-                .context("there is always a further number")?;
-            std::fs::rename(&path, &kept)
-                .with_context(|| path.display().to_string())?;
-            let name = kept.file_name().unwrap_or_default().to_string_lossy();
-            say!("what you had is in my/{name} now");
+            let kept = set_aside(&path)?;
+            say!("what you had is in my/{kept} now");
             self.copy_start()?;
             say!("{} is the start again", self.file());
             return Ok(());

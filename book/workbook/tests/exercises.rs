@@ -100,6 +100,30 @@ fn every_exercise_stands_on_a_page_of_its_section_and_nowhere_else() {
 }
 
 #[test]
+fn exercises_are_listed_in_the_order_in_which_they_stand_in_the_book() {
+    let (mut before, mut pages) = ((String::new(), 0), vec![]);
+    for exercise in all() {
+        let (name, page) = (exercise["name"].as_str(), exercise["page"].as_str());
+        let (name, page) = (name.unwrap(), page.unwrap().to_owned());
+        let text = std::fs::read_to_string(root().join("book/src").join(&page));
+        let at = text.unwrap().find(&format!("{{{{exercise {name}}}}}")).unwrap();
+        if page != before.0 {
+            assert!(
+                !pages.contains(&page),
+                "{name} is not beside others of its page"
+            );
+            pages.push(page.clone());
+        } else {
+            assert!(at > before.1, "{name} is not in the order of its page");
+        }
+        before = (page, at);
+    }
+    let summary =
+        std::fs::read_to_string(root().join("book/src/SUMMARY.md")).unwrap();
+    assert!(pages.is_sorted_by_key(|page| summary.find(&format!("({page})"))));
+}
+
+#[test]
 fn a_learner_goes_from_the_start_to_the_solution() {
     if !has_nvrtc() {
         return;
@@ -157,10 +181,11 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     assert!(broken.stdout.contains("\"integer\" is undefined"), "{broken}");
 
     checkout.write("my/progress.json", "{");
-    checkout
-        .run("exercise transpose")
-        .refuses(&["my/progress.json", "Move it away"]);
-    assert_eq!(checkout.read("my/progress.json"), "{");
+    checkout.write("my/transpose.cu", &solution);
+    let solved = checkout.run("exercise transpose");
+    solved.succeeds();
+    assert!(solved.stderr.contains("It is my/progress.1.json now"), "{solved}");
+    assert_eq!(checkout.read("my/progress.1.json"), "{");
 }
 
 #[test]

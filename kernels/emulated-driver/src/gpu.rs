@@ -21,12 +21,17 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// `none` the GPUs say that they cannot; without it, to all.
 const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 
+/// Environment variable: memory of each, in MiB.
+const MEMORY: &str = "WORKBOOK_EMULATED_MEMORY";
+
 /// The name of each.
 pub(crate) const NAME: &str =
     if cfg!(for_tests) { "NVIDIA Test GPU" } else { "Emulated GPU" };
 /// CUDA version that this driver has a part of.
 pub(crate) const CUDA_VERSION: i32 = 12_080;
-/// Memory of each, unless a test sets it.
+/// Memory that one may have at most, in MiB.
+const MOST_MIB: usize = 1 << 20;
+/// Memory of each, unless somebody sets it.
 pub(crate) const MEMORY_BYTES: usize =
     if cfg!(for_tests) { 32 << 20 } else { 64 << 20 };
 /// Multiprocessors, and what one of them holds.
@@ -119,8 +124,11 @@ pub(crate) fn visible() -> Vec<usize> {
 
 /// Memory of each GPU.
 pub(crate) fn memory_bytes() -> usize {
-    static BYTES: LazyLock<usize> =
-        LazyLock::new(|| for_tests::memory_bytes().unwrap_or(MEMORY_BYTES));
+    static BYTES: LazyLock<usize> = LazyLock::new(|| {
+        let asked = std::env::var(MEMORY).ok().and_then(|mib| mib.parse().ok());
+        let asked = asked.map(|mib: usize| mib.clamp(1, MOST_MIB) << 20);
+        for_tests::memory_bytes().or(asked).unwrap_or(MEMORY_BYTES)
+    });
     *BYTES
 }
 

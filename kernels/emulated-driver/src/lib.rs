@@ -21,7 +21,8 @@
 //! | `ledger` | what the program asked for, in which order, and which memory that touched |
 //! | `for_tests` | what makes another driver of it, which tests take for NVIDIA's |
 //!
-//! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2), and
+//! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2),
+//! `WORKBOOK_EMULATED_MEMORY` the memory of each in MiB (64), and
 //! `WORKBOOK_EMULATED_SCHEDULE` a seed for schedules in which streams overtake each other.
 
 #![cfg_attr(for_tests, allow(dead_code))] // the functions that tell it is emulated

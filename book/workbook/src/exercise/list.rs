@@ -1,11 +1,9 @@
 //! How far the learner is.
 
-use std::path::Path;
-
 use anyhow::Result;
 use exercise::catalogue::Language;
 use exercise::progress::Done;
-use exercise::{Exercise, Progress, catalogue};
+use exercise::{Exercise, Progress};
 use serde_json::json;
 
 use crate::terminal::say;
@@ -13,17 +11,12 @@ use crate::terminal::say;
 /// Signs of a bar.
 const BAR: usize = 10;
 
-/// A line for each section, and which exercise is next.
-pub(super) fn sections(
-    root: &Path,
-    all: &[Exercise],
-    progress: &Progress,
-) -> Result<()> {
-    let mut rows: Vec<(String, usize, usize)> = vec![];
+/// A line for each part of the book, and which exercise is next.
+pub(super) fn parts(all: &[Exercise], progress: &Progress) {
+    let mut rows: Vec<(&str, usize, usize)> = vec![];
     for exercise in all {
-        let section = catalogue::section(root, &exercise.lesson)?;
-        if rows.last().is_none_or(|(last, ..)| *last != section) {
-            rows.push((section, 0, 0));
+        if rows.last().is_none_or(|(last, ..)| *last != exercise.part) {
+            rows.push((&exercise.part, 0, 0));
         }
         if let Some((_, passed, count)) = rows.last_mut() {
             *passed += usize::from(progress.of(&exercise.name).passed);
@@ -49,7 +42,6 @@ pub(super) fn sections(
         }
         None => say!("\nAll {} solved.", all.len()),
     }
-    Ok(())
 }
 
 /// A line for each exercise.
@@ -84,7 +76,7 @@ pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<String> {
                 Language::Host => "rust",
             },
             "section": exercise.lesson.section,
-            "page": exercise.lesson.page(),
+            "page": exercise.page,
             "minutes": exercise.check.minutes,
             "checks": done.checks,
             "hints": done.hints,

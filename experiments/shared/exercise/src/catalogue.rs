@@ -15,6 +15,10 @@ pub struct Exercise {
     pub name: String,
     /// The lesson that it belongs to.
     pub lesson: Lesson,
+    /// The page that it stands on, in `book/src`; its lesson's, if it stands on none yet.
+    pub page: String,
+    /// The part of the book that this page is in.
+    pub part: String,
     /// Its folder.
     pub folder: PathBuf,
     /// The first line of its text, without the `#`.
@@ -93,7 +97,7 @@ impl Exercise {
             bail!("{}: its first line has no title (`# …`)", path.display());
         };
         let (title, text) = (title.trim().to_owned(), text.trim().to_owned());
-        let lesson = lesson.clone();
+        let (lesson, page, part) = (lesson.clone(), lesson.page(), String::new());
         let language = match folder.join("start.rs").is_file() {
             true => Language::Host,
             false => Language::Kernel,
@@ -103,8 +107,17 @@ impl Exercise {
             "{}: there is no shape",
             folder.join("check.toml").display()
         );
-        let exercise =
-            Exercise { name, lesson, folder, title, text, language, check };
+        let exercise = Exercise {
+            name,
+            lesson,
+            page,
+            part,
+            folder,
+            title,
+            text,
+            language,
+            check,
+        };
         exercise.compare_files()?;
         Ok(exercise)
     }
@@ -127,43 +140,61 @@ impl Exercise {
     }
 }
 
-/// All exercises of the workbook in `root`: by the pages of the book, and on a page the quickest
-/// first.
+/// All exercises of the workbook in `root`, in the order in which they stand in the book.
 pub fn all(root: &Path) -> Result<Vec<Exercise>> {
-    let summary = read(&root.join("book/src/SUMMARY.md"))?;
-    let mut found: Vec<Exercise> = vec![];
+    let places = places(root)?;
+    let mut found = vec![];
     for lesson in lessons::all(root)? {
         let folder = root.join(lesson.path()).join("exercises");
         if !folder.is_dir() {
             continue;
         }
         for name in files(&folder)? {
-            found.push(Exercise::load(&lesson, folder.join(&name), name)?);
+            let place = places.iter().position(|place| place.name == name);
+            let mut exercise = Exercise::load(&lesson, folder.join(&name), name)?;
+            if let Some(Place { page, part, .. }) = place.map(|at| &places[at]) {
+                (exercise.page, exercise.part) = (page.clone(), part.clone());
+            }
+            found.push((place.unwrap_or(usize::MAX), exercise));
         }
     }
-    found.sort_by_key(|exercise| {
-        let page = summary.find(&format!("({})", exercise.lesson.page()));
-        (page.unwrap_or(usize::MAX), exercise.check.minutes, exercise.name.clone())
-    });
+    found.sort_by_key(|(place, _)| *place);
     let mut names = BTreeSet::new();
-    for exercise in &found {
-        ensure!(
-            names.insert(&exercise.name),
-            "two exercises are called {}",
-            exercise.name
-        );
+    for (_, exercise) in &found {
+        let name = &exercise.name;
+        ensure!(names.insert(name), "two exercises are called {name}");
     }
-    Ok(found)
+    Ok(found.into_iter().map(|(_, exercise)| exercise).collect())
 }
 
-/// The heading that SUMMARY.md has for the lessons of a folder, such as `8.3 Access patterns`.
-pub fn section(root: &Path, lesson: &Lesson) -> Result<String> {
-    let summary = read(&root.join("book/src/SUMMARY.md"))?;
-    let (before, _) = summary
-        .split_once(&format!("]({}", lesson.folder))
-        .with_context(|| format!("SUMMARY.md has no page in {}", lesson.folder))?;
-    let heading = before.lines().rev().find_map(|line| line.strip_prefix("# "));
-    Ok(heading.unwrap_or(&lesson.folder).to_owned())
+/// Where an exercise stands.
+struct Place {
+    part: String,
+    page: String,
+    name: String,
+}
+
+/// All places, in the order of the book.
+fn places(root: &Path) -> Result<Vec<Place>> {
+    let folder = root.join("book/src");
+    let (mut places, mut part) = (vec![], String::new());
+    for line in read(&folder.join("SUMMARY.md"))?.lines() {
+        if let Some(heading) = line.strip_prefix("# ") {
+            heading.clone_into(&mut part);
+        }
+        let link = line.split_once("](").and_then(|(_, link)| link.split_once(')'));
+        let Some((page, _)) = link.filter(|(page, _)| !page.is_empty()) else {
+            continue;
+        };
+        for line in read(&folder.join(page))?.lines() {
+            let name = line.strip_prefix("{{exercise ");
+            if let Some(name) = name.and_then(|name| name.strip_suffix("}}")) {
+                let (page, name) = (page.to_owned(), name.to_owned());
+                places.push(Place { part: part.clone(), page, name });
+            }
+        }
+    }
+    Ok(places)
 }
 
 /// Names of what is in a folder, sorted.

@@ -100,6 +100,8 @@ pub enum Source {
 pub struct Host {
     /// Numbers of GPUs to try it on; the last one is the one that is counted.
     pub gpus: Vec<u32>,
+    /// Sizes of their memory to try it with, in MiB; the last one is the one that is counted.
+    pub memory_mib: Vec<u32>,
     /// Further schedules to try: streams overtake each other wherever nothing orders them.
     pub schedules: u32,
     /// What the model of time is told, besides [`Costs`] of a usual machine.
@@ -126,7 +128,12 @@ pub struct Costs {
 
 impl Default for Host {
     fn default() -> Host {
-        Host { gpus: vec![1], schedules: 4, costs: Costs::default() }
+        Host {
+            gpus: vec![1],
+            memory_mib: vec![64],
+            schedules: 4,
+            costs: Costs::default(),
+        }
     }
 }
 
@@ -315,8 +322,8 @@ impl Mistake {
             let times = changed.matches(old).count();
             ensure!(
                 times == 1,
-                "`{old}` has to occur in the {:?} once, and does {times} times",
-                self.of
+                "`{}` has to occur exactly once, and does {times} times",
+                old.trim()
             );
             changed = changed.replacen(old, new, 1);
         }

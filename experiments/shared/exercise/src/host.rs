@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use ledger::{Engine, Ledger, Schedule};
 
 use crate::catalogue::Exercise;
-use crate::check::{COMPILES, Costs, ORDER, RESULT};
+use crate::check::{COMPILES, Costs, Host, ORDER, RESULT};
 use crate::outcome::{Line, Outcome, State};
 
 /// How long a trial may take.
@@ -58,11 +58,31 @@ struct Program {
     number: usize,
 }
 
-/// What is tried: a number of GPUs, and which schedule. 0 is the one in which nothing overtakes.
+/// What is tried: a number of GPUs, their memory, and which schedule. 0 is the one in which nothing
+/// overtakes.
 #[derive(Clone, Copy)]
 struct Attempt {
     gpus: u32,
+    memory_mib: u32,
     schedule: u32,
+}
+
+impl Attempt {
+    /// What is tried of an exercise: each number of GPUs with each size of memory, and under other
+    /// schedules with the last one.
+    fn all(host: &Host) -> Vec<Attempt> {
+        let mut all = vec![];
+        for gpus in &host.gpus {
+            for (place, memory_mib) in host.memory_mib.iter().enumerate() {
+                let is_last = place + 1 == host.memory_mib.len();
+                let schedules = if is_last { host.schedules } else { 0 };
+                let (gpus, memory_mib) = (*gpus, *memory_mib);
+                let of = |schedule| Attempt { gpus, memory_mib, schedule };
+                all.extend((0..=schedules).map(of));
+            }
+        }
+        all
+    }
 }
 
 /// What a trial told.
@@ -96,6 +116,11 @@ impl<'e> Judge<'e> {
 
     /// What is right and wrong with the source in `path`, of which messages speak as of `file`.
     pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
+        self.check_on(&self.exercise.check.host, file, path)
+    }
+
+    /// The same on GPUs other than those that `check.toml` asks for.
+    pub fn check_on(&self, host: &Host, file: &str, path: &Path) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let program = match self.compile(path)? {
             Ok(program) => program,
@@ -108,11 +133,7 @@ impl<'e> Judge<'e> {
         };
         let source =
             std::fs::read_to_string(path).with_context(|| file.to_owned())?;
-        let host = &self.exercise.check.host;
-        let attempts = host.gpus.iter().flat_map(|gpus| {
-            (0..=host.schedules).map(|schedule| Attempt { gpus: *gpus, schedule })
-        });
-        let attempts: Vec<_> = attempts.collect();
+        let attempts = Attempt::all(host);
         let mut orders = vec![];
         let mut last = Report::default();
         for (attempt, report) in
@@ -120,8 +141,8 @@ impl<'e> Judge<'e> {
         {
             if let Some(wrong) = &report.wrong {
                 let wrong = wrong.replace(&*path.to_string_lossy(), file);
-                let schedule = attempt.schedule;
-                self.fail(&mut outcome, file, &source, &report, &wrong, schedule)?;
+                let wrong = wrong + &conditions(host, attempt);
+                self.fail(&mut outcome, file, &source, &report, &wrong)?;
                 return Ok(outcome);
             }
             // What is counted is what happens when nothing overtakes.
@@ -131,6 +152,11 @@ impl<'e> Judge<'e> {
             }
         }
         let mut tried = last.runs.join(", ");
+        if host.memory_mib.len() > 1 {
+            let sizes = host.memory_mib.iter().map(|mib| format!("{mib} MiB"));
+            let sizes = sizes.collect::<Vec<_>>().join(", ");
+            tried += &format!("; with memory of {sizes}");
+        }
         if host.schedules > 0 {
             tried += &format!("; the same under {} more schedules", host.schedules);
         }
@@ -235,15 +261,10 @@ impl<'e> Judge<'e> {
         source: &str,
         report: &Report,
         wrong: &str,
-        schedule: u32,
     ) -> Result<()> {
-        let late = match schedule {
-            0 => "",
-            _ => " (when streams overtake each other, as they may)",
-        };
         let line =
             panicked_at(file, wrong).and_then(|number| Line::of(source, number));
-        outcome.bad(RESULT, format!("{wrong}{late}"), line);
+        outcome.bad(RESULT, wrong.to_owned(), line);
         outcome.printed.clone_from(&report.printed);
         match conflict(&report.ledgers)? {
             Some(conflict) => outcome.bad(ORDER, conflict, None),
@@ -277,15 +298,31 @@ impl<'e> Judge<'e> {
     }
 }
 
+/// What is special about an attempt that failed.
+fn conditions(host: &Host, attempt: &Attempt) -> String {
+    let mut conditions = vec![];
+    if attempt.schedule > 0 {
+        conditions.push("when streams overtake each other, as they may".to_owned());
+    }
+    if host.memory_mib.len() > 1 {
+        conditions.push(format!("with {} MiB of memory", attempt.memory_mib));
+    }
+    match conditions.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", conditions.join(", ")),
+    }
+}
+
 /// Runs the program, which reports to `file`.
 fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
-    let Attempt { gpus, schedule } = attempt;
+    let Attempt { gpus, memory_mib, schedule } = attempt;
     let mut command = Command::new(&program.path);
     command
         .arg(lab::emulator::OPTION)
         .arg(program.number.to_string())
         .arg(file)
         .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
+        .env("WORKBOOK_EMULATED_MEMORY", memory_mib.to_string())
         .env_remove("WORKBOOK_EMULATED_SCHEDULE")
         .env_remove("CUDA_VISIBLE_DEVICES")
         .stdout(Stdio::piped())

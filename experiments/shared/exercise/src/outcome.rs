@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What a check found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// In the order in which they are shown.
     pub rows: Vec<Row>,
@@ -14,7 +14,7 @@ pub struct Outcome {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// What was looked at: `result`, `races`, or a demand.
     pub name: String,

@@ -35,22 +35,15 @@ impl Progress {
         root.join("my/progress.json")
     }
 
-    /// What the file says; nothing, if there is none.
-    pub fn read(root: &Path) -> Result<Progress> {
+    /// What the file says; nothing, if there is none. The inner error is that of a file which is
+    /// no such file.
+    pub fn read(root: &Path) -> Result<Result<Progress, serde_json::Error>> {
         let path = Progress::path(root);
-        let text = match std::fs::read_to_string(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Ok(Progress::default());
-            }
-            text => text.with_context(|| path.display().to_string())?,
-        };
-        serde_json::from_str(&text).with_context(|| {
-            format!(
-                "{} cannot be read; your solutions are untouched. Move it away: then \
-                 nothing counts as solved until it is checked again",
-                path.display()
-            )
-        })
+        match std::fs::read(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Ok(Progress::default())),
+            Err(e) => Err(e).with_context(|| path.display().to_string()),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)),
+        }
     }
 
     /// Writes the file as a whole, or not at all.

@@ -33,6 +33,9 @@ pub const VARIABLES: &[Variable] = &[
     variable("WORKBOOK_EMULATED_GPUS", "a number from 0 to 8", |v| {
         number(v).is_some_and(|n| n <= 8)
     }),
+    variable("WORKBOOK_EMULATED_MEMORY", "1 to 1048576 MiB", |v| {
+        number(v).is_some_and(|n| (1..=1 << 20).contains(&n))
+    }),
     variable("WORKBOOK_EMULATED_PEERS", "`none` or a number", |v| {
         v == "none" || number(v).is_some()
     }),
