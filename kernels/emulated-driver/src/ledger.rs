@@ -9,6 +9,7 @@
 //! | `read ADDRESS BYTES OFFSET NAME` | memory that the operation above has read |
 //! | `write ADDRESS BYTES OFFSET NAME` | the same of memory that it has written |
 //! | `waited NUMBER` | the host knows that this operation is done |
+//! | `managed ADDRESS BYTES` | the program has this managed memory from here on |
 //!
 //! Operations come in the order in which they were queued, numbered from 1 on. `STREAM` is 0
 //! for a GPU's legacy default stream, and 1, 2, … for others in the order in which they were
@@ -21,7 +22,7 @@
 //! one here, however many threads it has.)
 //!
 //! `KIND` is `upload`, `download`, `copy` (on a GPU), `peer FROM TO` (between GPUs),
-//! `host-copy`, `fill`, `kernel NAME`, `host-function`, `allocate`, `free` (both in the order
+//! `host-copy`, `prefetch PLACE ADDRESS` (a GPU, or `host`), `fill`, `kernel NAME`, `host-function`, `allocate`, `free` (both in the order
 //! of streams), `record`, `wait`, or `mark`: a place in a stream, such as a graph's begin and
 //! end. `BYTES` is 0 for a kernel.
 //!
@@ -64,6 +65,8 @@ struct Kept {
     numbers: BTreeMap<Ticket, usize>,
     /// What the host has waited for: how many operations there were, and for which one.
     waits: Vec<(usize, usize)>,
+    /// Managed memory: how many operations there were before it, its address and its size.
+    managed: Vec<(usize, u64, u64)>,
     /// Memory of pools, and which operation freed it.
     freed: Vec<(Range<u64>, usize)>,
 }
@@ -129,6 +132,13 @@ impl Ledger {
         }
     }
 
+    /// Notes managed memory.
+    pub(crate) fn managed(&mut self, address: u64, bytes: u64) {
+        if let Some(kept) = &mut self.kept {
+            kept.managed.push((kept.operations.len(), address, bytes));
+        }
+    }
+
     /// Notes a stream, which gets the next number, unless it is known.
     pub(crate) fn stream(&mut self, queue: u32, context: usize, kind: Kind) {
         let Some(kept) = &mut self.kept else { return };
@@ -183,10 +193,16 @@ impl Ledger {
         for (name, count) in &kept.calls {
             let _ = writeln!(text, "call {count} {name}");
         }
+        let mut managed = kept.managed.iter().peekable();
         let mut waits = kept.waits.iter().peekable();
         for issued in 0..=kept.operations.len() {
             while let Some((_, waited)) = waits.next_if(|wait| wait.0 == issued) {
                 let _ = writeln!(text, "waited {waited}");
+            }
+            while let Some((_, address, bytes)) =
+                managed.next_if(|managed| managed.0 == issued)
+            {
+                let _ = writeln!(text, "managed {address} {bytes}");
             }
             if let Some(operation) = kept.operations.get(issued) {
                 self.tell_operation(&mut text, issued + 1, operation);
@@ -356,6 +372,10 @@ impl Driver {
                 written.extend(self.part(*to, from.len() as u64));
                 ("upload".to_owned(), from.len() as u64)
             }
+            Work::Prefetch { address, bytes, to } => {
+                let to = to.map_or("host".to_owned(), |gpu| gpu.to_string());
+                (format!("prefetch {to} {address}"), *bytes)
+            }
             Work::Fill { to, pattern, count } => {
                 let bytes = pattern.len() as u64 * count;
                 written.extend(self.part(*to, bytes));
@@ -422,7 +442,10 @@ impl Driver {
 #[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
 extern "C" fn workbookEmulatorLedgerStart() {
-    Driver::lock().ledger.kept = Some(Kept::default());
+    let mut driver = Driver::lock();
+    let managed = driver.memory.managed();
+    let managed = managed.map(|(address, bytes)| (0, address, bytes)).collect();
+    driver.ledger.kept = Some(Kept { managed, ..Kept::default() });
 }
 
 /// Tells the ledger, as text of at most `room` bytes with a NUL at its end; returns how many

@@ -147,6 +147,12 @@ impl Memory {
         (address - start < holding.bytes).then_some((*start, holding))
     }
 
+    /// Addresses and sizes of managed memory.
+    pub(crate) fn managed(&self) -> impl Iterator<Item = (u64, u64)> {
+        let managed = self.held.iter().filter(|(_, h)| h.kind == Kind::Managed);
+        managed.map(|(address, holding)| (*address, holding.bytes))
+    }
+
     /// The addresses of all holdings of a context.
     pub(crate) fn of_context(&self, context: usize) -> Vec<u64> {
         let own = self.held.iter().filter(|(_, holding)| holding.context == context);

@@ -32,6 +32,8 @@ pub(crate) enum Work {
     Upload { to: u64, from: Arc<Vec<u8>> },
     /// A pattern, again and again.
     Fill { to: u64, pattern: Vec<u8>, count: u64 },
+    /// Managed memory is to be near a GPU, or the host. It is one memory here: nothing moves.
+    Prefetch { address: u64, bytes: u64, to: Option<usize> },
     /// A kernel.
     Launch(Arc<KernelLaunch>),
     /// A function of the program's, which runs on a thread of its own.
@@ -83,7 +85,11 @@ impl Driver {
         work: Work,
     ) -> Result<(), Failure> {
         match self.misdone(work) {
-            Work::Nothing | Work::Record | Work::Wait | Work::Call(_) => Ok(()),
+            Work::Nothing
+            | Work::Record
+            | Work::Wait
+            | Work::Prefetch { .. }
+            | Work::Call(_) => Ok(()),
             Work::Copy { to, from, bytes, noted } => {
                 if noted.is_some_and(|noted| noted.has_changed(self.host_writes)) {
                     let what =

@@ -24,7 +24,7 @@ const WIDTH: usize = 90;
 
 /// Numbers that a demand may name, besides the sizes that `check.rs` tells and `calls.NAME`, how
 /// often the driver's function was called. Times are in microseconds, of the model.
-pub const COUNTS: [&str; 16] = [
+pub const COUNTS: [&str; 19] = [
     "launches",
     "uploads",
     "upload_bytes",
@@ -34,6 +34,9 @@ pub const COUNTS: [&str; 16] = [
     "device_copy_bytes",
     "peer_copies",
     "peer_copy_bytes",
+    "prefetches",
+    "prefetch_bytes",
+    "faults",
     "fills",
     "allocations",
     "makespan",
@@ -420,6 +423,9 @@ fn count(ledger: &Ledger, schedule: &Schedule, name: &str) -> Option<f64> {
         "device_copy_bytes" => totals.device_copies.bytes,
         "peer_copies" => totals.peer_copies.count,
         "peer_copy_bytes" => totals.peer_copies.bytes,
+        "prefetches" => totals.prefetches.count,
+        "prefetch_bytes" => totals.prefetches.bytes,
+        "faults" => ledger::residence(ledger).faults,
         "fills" => totals.fills.count,
         "allocations" => totals.allocations.values().sum(),
         "makespan" => return Some(schedule.makespan()),

@@ -26,8 +26,10 @@
 //! | [`unordered`] | which operations touch the same memory in no order |
 //! | [`schedule()`] | when each would run, on engines with declared speeds |
 //! | [`timeline()`] | the same, drawn |
+//! | [`residence()`] | which pages of managed memory kernels would fault on |
 //! | [`totals()`] | how many launches, copies, bytes, allocations |
 
+mod managed;
 mod order;
 mod parse;
 mod schedule;
@@ -37,6 +39,7 @@ mod totals;
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub use managed::{PAGE_BYTES, Residence, residence};
 pub use order::{Conflict, unordered};
 pub use parse::{Error, Mistake};
 pub use schedule::{Costs, Engine, Run, Schedule, schedule};
@@ -52,6 +55,8 @@ pub struct Ledger {
     pub operations: Vec<Operation>,
     /// What the host waited for, in order.
     pub waits: Vec<Wait>,
+    /// Managed memory, in the order in which the program got it.
+    pub managed: Vec<Managed>,
 }
 
 /// A piece of queued work.
@@ -65,7 +70,7 @@ pub struct Operation {
     pub gpu: usize,
     /// What it does.
     pub kind: Kind,
-    /// Bytes that it copies, fills, allocates or frees; 0 for others.
+    /// Bytes that it copies, prefetches, fills, allocates or frees; 0 for others.
     pub bytes: u64,
     /// Numbers of operations that it directly comes after, all smaller than its own.
     pub after: Vec<usize>,
@@ -93,6 +98,13 @@ pub enum Kind {
     },
     /// Copies from the host to the host.
     HostCopy,
+    /// Brings managed memory to a place before somebody touches it there.
+    Prefetch {
+        /// The GPU; `None` for the host.
+        to: Option<usize>,
+        /// Where the memory starts.
+        address: u64,
+    },
     /// Writes a pattern.
     Fill,
     /// Runs the kernel with this name.
@@ -133,6 +145,17 @@ pub struct Wait {
     pub operation: usize,
 }
 
+/// Managed memory that the program got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Managed {
+    /// How many operations it had queued by then.
+    pub queued: usize,
+    /// Where the memory starts.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
 impl Operation {
     /// Bytes that it read and wrote, in all.
     pub fn touched_bytes(&self) -> u64 {
@@ -163,6 +186,7 @@ impl Kind {
             Kind::Copy => "copy",
             Kind::PeerCopy { .. } => "peer copy",
             Kind::HostCopy => "copy on the host",
+            Kind::Prefetch { .. } => "prefetch",
             Kind::Fill => "fill",
             Kind::Kernel(_) => "kernel",
             Kind::HostFunction => "host function",

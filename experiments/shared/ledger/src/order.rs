@@ -40,10 +40,10 @@ pub fn unordered(ledger: &Ledger) -> Vec<Conflict> {
 
 /// Which operations are done before an operation begins.
 #[derive(Clone, Default)]
-struct Set(Vec<u64>);
+pub(crate) struct Set(Vec<u64>);
 
 impl Set {
-    fn has(&self, place: usize) -> bool {
+    pub(crate) fn has(&self, place: usize) -> bool {
         self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
@@ -61,7 +61,7 @@ impl Set {
 }
 
 /// For each operation all that come before it in any schedule.
-fn before(ledger: &Ledger) -> Vec<Set> {
+pub(crate) fn before(ledger: &Ledger) -> Vec<Set> {
     let mut all: Vec<Set> = Vec::with_capacity(ledger.operations.len());
     let mut waits = ledger.waits.iter().peekable();
     let mut host = Set::default();

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::{Kind, Ledger, Operation, Range, Wait};
+use crate::{Kind, Ledger, Managed, Operation, Range, Wait};
 
 /// A line that is none of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +99,11 @@ impl Ledger {
                 let operation = known(number(&mut rest)?)?;
                 self.waits.push(Wait { queued, operation });
             }
+            "managed" => {
+                let address = number(&mut rest)?;
+                let bytes = number(&mut rest)?;
+                self.managed.push(Managed { queued, address, bytes });
+            }
             _ => return Err(Mistake::Record),
         }
         Ok(())
@@ -135,6 +140,13 @@ fn kind(mut rest: &str) -> Result<Kind, Mistake> {
             Kind::PeerCopy { from: number(&mut rest)?, to: number(&mut rest)? }
         }
         "host-copy" => Kind::HostCopy,
+        "prefetch" => {
+            let to = match word(&mut rest) {
+                "host" => None,
+                gpu => Some(gpu.parse().map_err(|_| Mistake::Word)?),
+            };
+            Kind::Prefetch { to, address: number(&mut rest)? }
+        }
         "fill" => Kind::Fill,
         "kernel" => Kind::Kernel(rest.to_owned()),
         "host-function" => Kind::HostFunction,

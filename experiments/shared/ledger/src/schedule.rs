@@ -103,6 +103,8 @@ fn engine(operation: &Operation) -> Option<Engine> {
         Kind::Upload => Some(Engine::Upload(gpu)),
         Kind::Download => Some(Engine::Download(gpu)),
         Kind::PeerCopy { from, to } => Some(Engine::Link { from, to }),
+        Kind::Prefetch { to: Some(gpu), .. } => Some(Engine::Upload(gpu)),
+        Kind::Prefetch { to: None, .. } => Some(Engine::Download(gpu)),
         Kind::Copy | Kind::Fill | Kind::Kernel(_) => Some(Engine::Compute(gpu)),
         Kind::HostCopy
         | Kind::HostFunction
@@ -119,8 +121,10 @@ impl Costs {
     fn of(&self, operation: &Operation) -> f64 {
         let bytes = operation.bytes as f64;
         match &operation.kind {
-            Kind::Upload => bytes / self.upload,
-            Kind::Download => bytes / self.download,
+            Kind::Upload | Kind::Prefetch { to: Some(_), .. } => bytes / self.upload,
+            Kind::Download | Kind::Prefetch { to: None, .. } => {
+                bytes / self.download
+            }
             Kind::PeerCopy { .. } => bytes / self.peer,
             Kind::Copy => 2.0 * bytes / self.memory,
             Kind::Fill => bytes / self.memory,

@@ -31,6 +31,8 @@ pub struct Totals {
     pub peer_copies: Amount,
     /// Copies from the host to the host.
     pub host_copies: Amount,
+    /// Prefetches, to wherever; bytes as asked for, there already or not.
+    pub prefetches: Amount,
     /// Fills.
     pub fills: Amount,
     /// Calls that make the driver allocate, or pin the program's memory, by name. What a pool
@@ -52,6 +54,7 @@ pub fn totals(ledger: &Ledger) -> Totals {
             Kind::Copy => &mut totals.device_copies,
             Kind::PeerCopy { .. } => &mut totals.peer_copies,
             Kind::HostCopy => &mut totals.host_copies,
+            Kind::Prefetch { .. } => &mut totals.prefetches,
             Kind::Fill => &mut totals.fills,
             _ => continue,
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub use anyhow::{Result, anyhow, ensure};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut,
-    LaunchConfig, PushKernelArg, sys,
+    LaunchConfig, PushKernelArg, UnifiedViewMut, sys,
 };
 use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
@@ -254,6 +254,21 @@ impl Kernels {
         &self,
         stream: &Arc<CudaStream>,
         data: &mut CudaViewMut<'_, f32>,
+        factor: f32,
+    ) -> Result<()> {
+        let count = data.len() as i32;
+        let mut launch = stream.launch_builder(&self.scale);
+        launch.arg(data).arg(&factor).arg(&count);
+        // SAFETY: as `scale` of exercises.cu asks: memory of `count` numbers.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
+        Ok(())
+    }
+
+    /// The same of managed memory.
+    pub fn scale_managed(
+        &self,
+        stream: &Arc<CudaStream>,
+        data: &mut UnifiedViewMut<'_, f32>,
         factor: f32,
     ) -> Result<()> {
         let count = data.len() as i32;

@@ -4,6 +4,7 @@ use std::ffi::c_uint;
 
 use cudarc::driver::sys::CUresult::*;
 
+use super::pool::{ON_DEVICE, ON_HOST};
 use crate::answer::Answer;
 use crate::call::{Location, Out, api};
 use crate::driver::Session;
@@ -12,6 +13,7 @@ use crate::gpu;
 use crate::host::{self, HostRange};
 use crate::memory::{Holding, Kind};
 use crate::queue::Ticket;
+use crate::work::Work;
 
 /// Flags of `cuMemHostAlloc` and `cuMemHostRegister` that mean something here: portable,
 /// mapped, and write-combined or in I/O memory.
@@ -61,6 +63,9 @@ impl Session {
                 .refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, &e.to_string());
         }
         let address = host.start() as u64;
+        if kind == Kind::Managed {
+            self.ledger.managed(address, bytes);
+        }
         let holding = Holding { bytes, kind, gpu, context, name, host: Some(host) };
         self.memory.hold(address, holding);
         Ok(address)
@@ -210,14 +215,19 @@ api! {
         place.set(address)?;
     }
 
-    /// Managed memory is one memory here: nothing moves.
     fn cuMemPrefetchAsync_v2(
-        session, address: u64, bytes: usize, _place: Location,
+        session, address: u64, bytes: usize, place: Location,
         _flags: c_uint, stream: usize,
     ) {
         session.check_managed(address, bytes)?;
+        let to = match place.kind {
+            ON_DEVICE => Some(session.device(place.id)?),
+            kind if ON_HOST.contains(&kind) => None,
+            _ => return Err(CUDA_ERROR_INVALID_VALUE),
+        };
         let queue = session.queue(stream)?;
-        session.enqueue(queue, crate::work::Work::Nothing)?;
+        let bytes = bytes as u64;
+        session.enqueue(queue, Work::Prefetch { address, bytes, to })?;
     }
 
     /// Advice is taken and changes nothing.

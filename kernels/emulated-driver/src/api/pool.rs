@@ -16,8 +16,8 @@ use crate::work::Work;
 
 /// The kind of location that is a GPU, and those that are the host or a part of it; and
 /// the flags of access: none, or to read and write.
-const ON_DEVICE: u32 = 1;
-const ON_HOST: std::ops::RangeInclusive<u32> = 2..=4;
+pub(super) const ON_DEVICE: u32 = 1;
+pub(super) const ON_HOST: std::ops::RangeInclusive<u32> = 2..=4;
 const NO_ACCESS: u32 = 0;
 const READ_AND_WRITE: u32 = 3;
 
