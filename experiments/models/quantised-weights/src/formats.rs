@@ -1,0 +1,108 @@
+//! Rounding: how a row of floats becomes a row of narrower numbers, and what these stand
+//! for. It is done on the host, once; the kernels undo it for each product.
+
+use half::{bf16, f16};
+
+/// What a weight is stored as.
+#[derive(Clone, Copy)]
+pub(crate) enum Format {
+    Fp32,
+    Fp16,
+    Bf16,
+    /// A whole number of so many bits, times the scale of its group.
+    Integer(usize),
+}
+
+impl Format {
+    /// Bits of a weight, without scales.
+    pub(crate) fn bits(self) -> usize {
+        match self {
+            Format::Fp32 => 32,
+            Format::Fp16 | Format::Bf16 => 16,
+            Format::Integer(bits) => bits,
+        }
+    }
+}
+
+/// A format, the kernel that multiplies with it, and how many weights share a scale.
+#[derive(Clone, Copy)]
+pub(crate) struct Scheme {
+    pub(crate) kernel: &'static str,
+    pub(crate) format: Format,
+    pub(crate) unpacking: &'static str,
+    /// 2^`group_bits` neighbours in a row.
+    pub(crate) group_bits: u32,
+}
+
+impl Scheme {
+    pub(crate) fn of(
+        (kernel, format, unpacking): (&'static str, Format, &'static str),
+    ) -> Scheme {
+        Scheme { kernel, format, unpacking, group_bits: crate::GROUP_BITS }
+    }
+}
+
+/// Rows in a format: words that weights are packed into, the first in the lowest bits;
+/// scales, as bits of FP16; and the numbers that these stand for.
+#[derive(Default)]
+pub(crate) struct Packed {
+    pub(crate) words: Vec<u32>,
+    pub(crate) scales: Vec<u16>,
+    pub(crate) values: Vec<f32>,
+}
+
+/// Rounds and packs rows of `columns` weights.
+pub(crate) fn pack(weights: &[f32], columns: usize, scheme: Scheme) -> Packed {
+    let mut packed = Packed::default();
+    let mut stored: Vec<u32> = vec![];
+    for group in
+        weights.chunks(columns).flat_map(|row| row.chunks(1 << scheme.group_bits))
+    {
+        match scheme.format {
+            Format::Fp32 => stored.extend(group.iter().map(|w| w.to_bits())),
+            Format::Fp16 => {
+                stored.extend(
+                    group.iter().map(|w| u32::from(f16::from_f32(*w).to_bits())),
+                );
+            }
+            Format::Bf16 => {
+                stored.extend(
+                    group.iter().map(|w| u32::from(bf16::from_f32(*w).to_bits())),
+                );
+            }
+            Format::Integer(bits) => {
+                let (scale, whole) = quantise(group, bits);
+                packed.scales.push(scale.to_bits());
+                packed
+                    .values
+                    .extend(whole.iter().map(|q| *q as f32 * scale.to_f32()));
+                stored.extend(whole.iter().map(|q| *q as u32 & ((1 << bits) - 1)));
+            }
+        }
+    }
+    packed.values.extend(stored.iter().filter_map(|bits| match scheme.format {
+        Format::Fp32 => Some(f32::from_bits(*bits)),
+        Format::Fp16 => Some(f16::from_bits(*bits as u16).to_f32()),
+        Format::Bf16 => Some(bf16::from_bits(*bits as u16).to_f32()),
+        Format::Integer(_) => None,
+    }));
+    let bits = scheme.format.bits();
+    let word = |some: &[u32]| {
+        some.iter().rev().fold(0u64, |word, w| word << bits | u64::from(*w))
+    };
+    packed.words = stored.chunks(32 / bits).map(|some| word(some) as u32).collect();
+    packed
+}
+
+// ANCHOR: quantise
+/// The nearest whole numbers of so many bits, times one scale: the largest weight of the
+/// group becomes the largest number, 7 with 4 bits. (-8 is not used, so that zero is in
+/// the middle.)
+fn quantise(group: &[f32], bits: usize) -> (f16, Vec<i32>) {
+    let most = (1 << (bits - 1)) - 1;
+    let largest = group.iter().fold(0.0f32, |largest, w| largest.max(w.abs()));
+    let scale = f16::from_f32(largest / most as f32);
+    let nearest = |w: &f32| (w / scale.to_f32()).round() as i32;
+    (scale, group.iter().map(|w| nearest(w).clamp(-most, most)).collect())
+}
+// ANCHOR_END: quantise
