@@ -7,6 +7,7 @@
 //! | `threads` | threads, blocks, from the grid to an address, and from a warp to sectors |
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
 //! | `layouts` | structures in memory |
+//! | `numbers` | formats of numbers |
 //! | `host` | kinds of host memory, and a page fault |
 //! | `streams` | streams and engines, and a pipeline |
 //! | `ring` | an all-reduce, step by step |
@@ -21,6 +22,7 @@ mod facts;
 mod host;
 mod layouts;
 mod machine;
+mod numbers;
 mod pool;
 mod ring;
 mod shared;
@@ -56,7 +58,7 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 17] = [
+pub static ALL: [Drawing; 18] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -74,6 +76,7 @@ pub static ALL: [Drawing; 17] = [
     pool::POOL,
     pool::THRESHOLD,
     emulator::EMULATOR,
+    numbers::FORMATS,
 ];
 
 /// The drawing called `name`; the error names the one that is called most like it.

@@ -83,8 +83,8 @@ macro_rules! numbers {
         }
     )*};
 }
-// An address is a number of 64 bits, too; a list of 8 is a structure; a tensor map has 16.
-numbers!(u8, u32, i32, u64, i64, usize, f32, f64, [u64; 8], [u64; 16]);
+// An address is a number of 64 bits, too; a list of 4 or 8 is a structure; a tensor map has 16.
+numbers!(u8, u32, i32, u64, i64, usize, f32, f64, [u32; 4], [u64; 8], [u64; 16]);
 
 /// A function of a module, whose parameters must have these sizes in bytes.
 pub fn function(

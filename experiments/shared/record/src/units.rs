@@ -65,17 +65,33 @@ pub fn ratio(ratio: f64) -> String {
     format!("{}×", number(ratio))
 }
 
-/// Three significant digits at least, thousands separated, no exponent: `0.0123`,
-/// `1.23`, `123`, `12,345`.
+/// Three significant digits at least, thousands separated: `0.0123`, `1.23`, `123`,
+/// `12,345`. Only numbers that nobody could read so have an exponent: `3.40 × 10³⁸`.
 pub fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".to_owned();
+    }
+    if x != 0.0 && !(1e-6..1e15).contains(&x.abs()) {
+        return scientific(x);
     }
     // Rounding may carry into a new digit (9.996 is 10.0), so round first.
     let digits = |x: f64| if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
     let scale = 10f64.powi(2 - digits(x));
     let places = (2 - digits((x * scale).round() / scale)).clamp(0, 12) as usize;
     grouped(&format!("{x:.places$}"))
+}
+
+/// Three significant digits and a power of ten.
+fn scientific(x: f64) -> String {
+    let text = format!("{x:.2e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => {
+            ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize]
+        }
+        None => '⁻',
+    };
+    format!("{digits} × 10{}", power.chars().map(raised).collect::<String>())
 }
 
 /// A number that was counted, with all its digits: `7`, `12,345`.
@@ -125,6 +141,8 @@ mod tests {
             (number(-1234.5), "-1,234"),
             (number(0.01234), "0.0123"),
             (number(f64::NAN), "–"),
+            (number(f64::from(f32::MAX)), "3.40 × 10³⁸"),
+            (number(-1.401e-45), "-1.40 × 10⁻⁴⁵"),
             (count(7), "7"),
             (count(1_048_576), "1,048,576"),
         ];
