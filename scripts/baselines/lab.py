@@ -281,12 +281,17 @@ class Lab:
         machine = self._record["machine"]
         return machine["gpus"][machine["measured_gpu"]]
 
+    @property
+    def l2_bytes(self) -> int:
+        """Of the measured GPU's L2 cache."""
+        return self._gpu["l2_bytes"]
+
     def pairs(self, side: int) -> int:
         """How many pairs of square matrices it takes in turn until four times the L2
         cache was touched between two uses of one; 0, and skipped, if they do not fit.
         """
         pair = 2 * side * side * 4
-        pairs = -(-4 * self._gpu["l2_bytes"] // pair)
+        pairs = -(-4 * self.l2_bytes // pair)
         needed = (pairs + 1) * pair
         if needed > 0.9 * self._free_bytes:
             reason = f"needs {needed >> 20} MiB of free device memory"

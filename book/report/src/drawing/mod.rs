@@ -8,6 +8,7 @@
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
 //! | `layouts` | structures in memory |
 //! | `numbers` | formats of numbers |
+//! | `kernels` | kernels that follow each other |
 //! | `host` | kinds of host memory, and a page fault |
 //! | `streams` | streams and engines, and a pipeline |
 //! | `ring` | an all-reduce, step by step |
@@ -20,6 +21,7 @@ mod canvas;
 mod emulator;
 mod facts;
 mod host;
+mod kernels;
 mod layouts;
 mod machine;
 mod numbers;
@@ -77,6 +79,7 @@ pub static ALL: [Drawing; 18] = [
     pool::THRESHOLD,
     emulator::EMULATOR,
     numbers::FORMATS,
+    kernels::FUSION,
 ];
 
 /// The drawing called `name`; the error names the one that is called most like it.
