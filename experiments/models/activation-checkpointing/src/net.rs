@@ -1,0 +1,215 @@
+//! Layers y = max(x · w, 0), one after the other, and a step of training that keeps some of
+//! the activations. The loss is half the sum of the outputs' squares, so that its gradient
+//! is the output itself.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream};
+use lab::launch::tiles;
+use lab::measure::Timed;
+use lab::{Case, Lab, MemoryReading, Result, check};
+
+use crate::memory::Memory;
+
+// SAFETY: blocks have 16 × 16 threads. Threads past an edge neither load nor store; others
+// use element (row, column) of matrices that have `samples`, `inputs` and `outputs` rows and
+// columns, as `Net` allocates them.
+lab::kernels! { unsafe "activation-checkpointing" {
+    fn forward(
+        x: &CudaSlice<f32>, w: &CudaSlice<f32>, y: &mut CudaSlice<f32>,
+        samples: i32, inputs: i32, outputs: i32,
+    );
+    fn weights_back(
+        x: &CudaSlice<f32>, dz: &CudaSlice<f32>, dw: &mut CudaSlice<f32>,
+        samples: i32, inputs: i32, outputs: i32,
+    );
+    fn inputs_back(
+        x: &CudaSlice<f32>, dz: &CudaSlice<f32>, w: &CudaSlice<f32>,
+        before: &mut CudaSlice<f32>, samples: i32, inputs: i32, outputs: i32,
+    );
+} }
+
+const TILE: usize = 16;
+
+pub(crate) struct Net {
+    stream: Arc<CudaStream>,
+    kernels: Kernels,
+    samples: usize,
+    /// Of the input, and of each layer's output.
+    widths: Vec<usize>,
+    input: CudaSlice<f32>,
+    weights: Vec<CudaSlice<f32>>,
+    gradients: Vec<CudaSlice<f32>>,
+    memory: Memory,
+}
+
+impl Net {
+    /// Layers between these widths. Their inputs and weights are random numbers, the same
+    /// in each run, and such that activations neither grow nor vanish.
+    pub(crate) fn new(lab: &Lab, samples: usize, widths: Vec<usize>) -> Result<Net> {
+        let stream = lab.context().new_stream()?;
+        let layers = || widths.windows(2).map(|pair| (pair[0], pair[1]));
+        let weights = layers().enumerate().map(|(layer, (inputs, outputs))| {
+            Ok(stream.clone_htod(&weights(layer, inputs, outputs))?)
+        });
+        let gradients = layers()
+            .map(|(inputs, outputs)| Ok(stream.alloc_zeros(inputs * outputs)?));
+        Ok(Net {
+            kernels: Kernels::load(lab)?,
+            samples,
+            input: stream.clone_htod(&input(samples * widths[0]))?,
+            weights: weights.collect::<Result<_>>()?,
+            gradients: gradients.collect::<Result<_>>()?,
+            memory: Memory::new(lab)?,
+            widths: widths.clone(),
+            stream,
+        })
+    }
+
+    // ANCHOR: step
+    /// A step that keeps the activations that go into the layers `starts`, the first of
+    /// which is 0. Behind each begins a segment; its other activations are computed when the
+    /// way back has come to it. Each is freed when it is dropped.
+    pub(crate) fn step(&mut self, starts: &[usize]) -> Result<()> {
+        // Forward, up to the last segment.
+        let mut kept: Vec<CudaSlice<f32>> = vec![];
+        for segment in starts.windows(2) {
+            let mut x: Option<CudaSlice<f32>> = None;
+            for layer in segment[0]..segment[1] {
+                x = Some(self.forward(layer, x.as_ref().or(kept.last()))?);
+            }
+            kept.extend(x);
+        }
+
+        // Back, from the last segment to the first.
+        let mut end = self.weights.len();
+        let mut gradient: Option<CudaSlice<f32>> = None;
+        for start in starts.iter().copied().rev() {
+            let first = if start == 0 { None } else { kept.pop() };
+            let mut inside = vec![];
+            // Only of the last segment is the output needed, too.
+            let until = if gradient.is_none() { end } else { end - 1 };
+            for layer in start..until {
+                inside.push(self.forward(layer, inside.last().or(first.as_ref()))?);
+            }
+            let mut dz = match gradient.take() {
+                Some(dz) => dz,
+                None => inside.pop().expect("a segment has a layer"),
+            };
+            for layer in (start..end).rev() {
+                dz = self.back(layer, inside.last().or(first.as_ref()), dz)?;
+                inside.pop();
+            }
+            gradient = Some(dz);
+            end = start;
+        }
+        Ok(())
+    }
+    // ANCHOR_END: step
+
+    /// A layer's output for `x`, or for the net's input.
+    fn forward(
+        &self,
+        layer: usize,
+        x: Option<&CudaSlice<f32>>,
+    ) -> Result<CudaSlice<f32>> {
+        let (samples, inputs, outputs) = self.sides(layer);
+        let (x, w) = (x.unwrap_or(&self.input), &self.weights[layer]);
+        let mut y = self.memory.activation(&self.stream, samples * outputs)?;
+        let grid = tiles((outputs, samples), (TILE, TILE));
+        self.kernels.forward(
+            &self.stream,
+            grid,
+            x,
+            w,
+            &mut y,
+            samples as i32,
+            inputs as i32,
+            outputs as i32,
+        )?;
+        Ok(y)
+    }
+
+    /// Computes the gradient of a layer's weights, and gives that of what went into it.
+    fn back(
+        &mut self,
+        layer: usize,
+        x: Option<&CudaSlice<f32>>,
+        dz: CudaSlice<f32>,
+    ) -> Result<CudaSlice<f32>> {
+        let (samples, inputs, outputs) = self.sides(layer);
+        let (x, stream) = (x.unwrap_or(&self.input), &self.stream);
+        let (m, i, o) = (samples as i32, inputs as i32, outputs as i32);
+        let grid = tiles((outputs, inputs), (TILE, TILE));
+        let dw = &mut self.gradients[layer];
+        self.kernels.weights_back(stream, grid, x, &dz, dw, m, i, o)?;
+        if layer == 0 {
+            return Ok(dz); // nobody wants the input's gradient
+        }
+        let mut before = self.memory.activation(stream, samples * inputs)?;
+        let grid = tiles((inputs, samples), (TILE, TILE));
+        let w = &self.weights[layer];
+        self.kernels.inputs_back(stream, grid, x, &dz, w, &mut before, m, i, o)?;
+        Ok(before)
+    }
+
+    /// Samples, inputs and outputs of a layer.
+    fn sides(&self, layer: usize) -> (usize, usize, usize) {
+        (self.samples, self.widths[layer], self.widths[layer + 1])
+    }
+
+    /// Times a step, and takes another one with a look at the memory, which is kept.
+    pub(crate) fn time(
+        &mut self,
+        lab: &Lab,
+        case: Case,
+        starts: &[usize],
+    ) -> Result<Timed<Vec<MemoryReading>>> {
+        let stream = self.stream.clone();
+        for gradient in &mut self.gradients {
+            stream.memset_zeros(gradient)?;
+        }
+        // By the host's clock: a step queues more than a stream may hold while it waits.
+        let samples = lab.time_on_host(|| {
+            self.step(starts)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.memory.watch(&stream)?;
+        self.step(starts)?;
+        let readings = self.memory.end(&stream)?;
+        let weights: usize = self.weights.iter().map(CudaSlice::num_bytes).sum();
+        let case = case.model("weights_and_gradients_bytes", 2.0 * weights as f64);
+        Ok(case.timed(samples, readings))
+    }
+
+    /// Of the activation that goes into the net.
+    pub(crate) fn activation_bytes(&self) -> usize {
+        self.input.num_bytes()
+    }
+
+    /// All layers' gradients, one behind the other.
+    pub(crate) fn gradients(&self) -> Result<Vec<f32>> {
+        let mut all = vec![];
+        for gradient in &self.gradients {
+            all.extend(self.stream.clone_dtoh(gradient)?);
+        }
+        self.stream.synchronize()?;
+        Ok(all)
+    }
+}
+
+/// Numbers from -1 to 1 that look random.
+fn random(i: usize) -> f32 {
+    let bits = check::value(i + 1) ^ (check::value(i + 1) >> 15);
+    check::value(bits as usize) as f32 / 2f32.powi(31) - 1.0
+}
+
+pub(crate) fn input(numbers: usize) -> Vec<f32> {
+    (0..numbers).map(random).collect()
+}
+
+/// A layer's weights: their variance is 2 over the inputs, because half of what goes in is 0.
+pub(crate) fn weights(layer: usize, inputs: usize, outputs: usize) -> Vec<f32> {
+    let (first, bound) = ((layer + 1) << 24, (6.0 / inputs as f32).sqrt());
+    (0..inputs * outputs).map(|i| bound * random(first + i)).collect()
+}
