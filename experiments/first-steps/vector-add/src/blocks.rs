@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaStream, DriverError, sys};
 use lab::check::every_element;
 use lab::{Case, Ceiling, Lab, Result, launch};
 
@@ -48,7 +48,7 @@ pub(crate) fn show_who(
 }
 
 /// The guide's million elements, in blocks of every size that has only full warps: on a
-/// GPU the times tell which sizes matter.
+/// GPU the times tell which sizes matter. Then one block, as large as the GPU takes it.
 pub(crate) fn measure(
     lab: &mut Lab,
     stream: &Arc<CudaStream>,
@@ -78,5 +78,26 @@ pub(crate) fn measure(
             .check_device(stream, &sum, |i| 11.0 * i as f32)?
             .record(lab)?;
     }
-    Ok(())
+
+    // The largest block: the driver refuses larger ones when they are launched.
+    let mut threads = 2048;
+    let mut start = |threads| {
+        kernels.add(stream, launch::blocks(1, threads), &a, &b, &mut sum, threads)
+    };
+    let refusal = DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE);
+    while let Err(error) = start(threads) {
+        if error.downcast_ref() != Some(&refusal) {
+            return Err(error);
+        }
+        threads -= 1;
+    }
+    stream.memset_zeros(&mut sum)?;
+    Case::new("largest_block")
+        .with("threads", threads)
+        .time_on_gpu(lab, stream, |_| {
+            let config = launch::blocks(1, threads);
+            kernels.add(stream, config, &a, &b, &mut sum, threads)
+        })?
+        .check_device(stream, &sum.slice(..threads), |i| 11.0 * i as f32)?
+        .record(lab)
 }
