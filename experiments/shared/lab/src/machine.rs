@@ -135,7 +135,7 @@ impl Monitor {
 
     /// The NVML device of a CUDA ordinal. They are matched by PCI address, because the
     /// two number GPUs differently (CUDA_VISIBLE_DEVICES).
-    fn device(&self, ordinal: i32) -> Option<Device<'_>> {
+    pub fn device(&self, ordinal: i32) -> Option<Device<'_>> {
         self.nvml.as_ref()?.device_by_pci_bus_id(pci_address(ordinal)?).ok()
     }
 }
