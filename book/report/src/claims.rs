@@ -361,8 +361,9 @@ impl Claims {
                 }
             }
             let page = claim.page.as_ref().and_then(|stem| find(pages, stem));
+            let pending = page.is_some_and(|page| page.unrecorded);
             let mut compared = vec![];
-            for test in &claim.tests {
+            for test in claim.tests.iter().filter(|_| !pending) {
                 let Some(page) = page else { continue }; // its lack is reported
                 let quantity = page.quantities.in_unit(&test.quantity, &test.unit);
                 let found = quantity.and_then(|(measured, _)| {
@@ -426,7 +427,8 @@ impl Claim {
         if self.erratum.is_some() {
             return Both::anywhere(Verdict::Erratum);
         }
-        if !self.tests.is_empty() {
+        // Those of a page that waits for its record are not compared.
+        if !compared.is_empty() {
             // The worst verdict of each reading's tests, and of those that have none.
             let (mut of_all, mut readings) = (None, BTreeMap::new());
             for (test, compared) in self.tests.iter().zip(compared) {
@@ -451,6 +453,7 @@ impl Claim {
         Both::anywhere(if self.outside.is_some() {
             Verdict::Outside
         } else if self.awaits.is_none()
+            && self.tests.is_empty()
             && arithmetic.any(|(r, v)| r.agrees(*v) == Some(true))
         {
             Verdict::Reproduced

@@ -81,6 +81,7 @@ pub fn read(
         goals: vec![],
         exercises: vec![],
         predictions: vec![],
+        unrecorded: false,
     };
     let mut directives = vec![];
     let mut first = None; // the first block of quantities
@@ -116,6 +117,7 @@ pub fn read(
     let unrecorded = draft
         && page.quantities.experiment.as_deref() == Some(own)
         && records.both(own, None, |_, _| Ok(())).is_err();
+    page.unrecorded = unrecorded;
     let found =
         if unrecorded { page.quantities.unreadable() } else { without_value };
     for problem in found {

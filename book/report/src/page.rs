@@ -30,6 +30,8 @@ pub struct Page {
     pub exercises: Vec<String>,
     /// What it asks its reader.
     pub predictions: Vec<prediction::Block>,
+    /// It is a draft whose experiment has no record yet.
+    pub unrecorded: bool,
 }
 
 impl Page {

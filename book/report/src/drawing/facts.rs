@@ -31,6 +31,11 @@ pub(super) struct Facts {
     pub(super) memory_peak: Option<String>,
     /// One way, in theory.
     pub(super) nvlink_peak: Option<String>,
+    /// Operations of one multiprocessor in a cycle, measured: in single and double
+    /// precision, and of tensor cores.
+    pub(super) fp32: Option<String>,
+    pub(super) fp64: Option<String>,
+    pub(super) tensor: Option<String>,
 }
 
 impl Of {
@@ -53,10 +58,12 @@ impl Facts {
     pub(super) fn of(machine: &Machine) -> Facts {
         let fact = |name| fact(machine, name);
         let text = |name| fact(name).map(|(_, text)| text);
-        let rate = |query| number(machine, query).map(|(_, text)| text);
+        let rate = |query: &str| number(machine, query).map(|(_, text)| text);
         let host = machine.experiments().next().and_then(|experiment| {
             Some(machine.record(experiment).ok()?.machine.host_memory_bytes)
         });
+        let a_cycle =
+            |case: &str| rate(&format!("{case} : model.operations_per_cycle"));
         Facts {
             gpus: fact("gpus").map_or(0, |(gpus, _)| gpus as usize),
             host_memory: host.map(record::units::bytes),
@@ -69,6 +76,9 @@ impl Facts {
             memory: text("memory_bytes"),
             memory_peak: text("memory_peak"),
             nvlink_peak: text("nvlink_peak"),
+            fp32: a_cycle("device-report rate operation=fma4"),
+            fp64: a_cycle("device-report rate operation=fma_f64"),
+            tensor: a_cycle("max device-report tensor"),
         }
     }
 }

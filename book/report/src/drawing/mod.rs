@@ -4,6 +4,7 @@
 //! | module | drawings |
 //! |---|---|
 //! | `machine` | what a machine is made of, and how its GPUs are joined |
+//! | `multiprocessor` | what a multiprocessor is made of |
 //! | `threads` | threads, blocks, from the grid to an address, and from a warp to sectors |
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
 //! | `layouts` | structures in memory |
@@ -25,6 +26,7 @@ mod kernels;
 mod layouts;
 mod machine;
 mod numbers;
+mod multiprocessor;
 mod pool;
 mod ring;
 mod shared;
@@ -80,6 +82,7 @@ pub static ALL: [Drawing; 18] = [
     emulator::EMULATOR,
     numbers::FORMATS,
     kernels::FUSION,
+    multiprocessor::MULTIPROCESSOR,
 ];
 
 /// The drawing called `name`; the error names the one that is called most like it.

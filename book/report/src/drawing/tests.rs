@@ -18,6 +18,9 @@ fn facts() -> [Facts; 2] {
         memory: bytes(),
         memory_peak: rate(),
         nvlink_peak: rate(),
+        fp32: count(),
+        fp64: count(),
+        tensor: count(),
     };
     [Facts::default(), most]
 }
