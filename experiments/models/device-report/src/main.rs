@@ -1,0 +1,105 @@
+//! # What does a GPU say of itself, and what of that can be measured?
+//!
+//! Page: `book/src/models/device-report.md`. Its sections show each file,
+//! or what it measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The experiment | what does the driver tell? |
+//! | [`rates`] | Measured | how many operations of each kind in a cycle? |
+//! | [`tensor`] | Tensor cores | how many multiplications of bfloat16? |
+//! | [`chains`] | Why | how much independent work does it take? |
+//! | [`brochure`] | What the brochure leaves out | what does NVIDIA say of it? |
+//! | [`bench`] | | the kernels, what they must compute, how many cycles they take |
+//!
+//! A specification table says how many *CUDA cores* a GPU has. A core is no processor: it is
+//! a place where, in a cycle, one thread of a warp can have one multiplication with an
+//! addition done. So the table can be checked: let every multiprocessor do nothing but
+//! that, and divide by its own count of cycles.
+//!
+//! ```text
+//! scheduler   each cycle, one instruction of one warp, for 32 threads
+//! FP32 units  32 for each scheduler: an instruction occupies them for one cycle
+//! INT32 units 16: for two cycles
+//! ```
+//!
+//! **Prediction:** a Hopper multiprocessor, which has four schedulers, does 128 operations
+//! in single precision in a cycle, and 64 in double precision, or of integers of any kind.
+
+mod bench;
+mod brochure;
+mod chains;
+mod rates;
+mod tensor;
+
+use std::process::ExitCode;
+
+use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
+use lab::machine::Monitor;
+use lab::{Case, Lab, Result};
+
+use bench::{Bench, KERNEL};
+
+// ANCHOR: facts
+/// What the driver tells of a multiprocessor, a block and the memory.
+const FACTS: [(&str, Attribute); 9] = [
+    ("multiprocessors", Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+    ("threads", Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+    ("registers", Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+    (
+        "shared_bytes",
+        Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+    ),
+    (
+        "block_shared_bytes",
+        Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    ),
+    ("l2_bytes", Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+    ("bus_bits", Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+    ("memory_clock_khz", Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+    ("sm_clock_khz", Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+];
+
+/// Asks for all of them.
+fn ask(lab: &Lab) -> Result<Vec<(&'static str, f64)>> {
+    let ask =
+        |(name, attribute)| Ok((name, lab.context().attribute(attribute)?.into()));
+    FACTS.into_iter().map(ask).collect()
+}
+// ANCHOR_END: facts
+
+fn main() -> ExitCode {
+    let question =
+        "What does a GPU say of itself, and what of that can be measured?";
+    lab::run("device-report", question, Some(KERNEL), experiment)
+}
+
+fn experiment(lab: &mut Lab) -> Result<()> {
+    // 1. What the driver tells, and how much memory is gone before the first allocation.
+    let (free, total) = lab.context().mem_get_info()?;
+    let mut facts = ask(lab)?;
+    facts.push(("memory_bytes", total as f64));
+    facts.push(("taken_bytes", (total - free) as f64));
+    let monitor = Monitor::new();
+    let nvml = monitor.device(lab.context().ordinal() as i32);
+    let limit = nvml.and_then(|device| device.power_management_limit().ok());
+    facts.extend(
+        limit.map(|milliwatts| ("power_limit_watts", f64::from(milliwatts) / 1e3)),
+    );
+    lab.print("");
+    for (name, value) in &facts {
+        lab.print(&format!("{name:20}{value:>16}"));
+    }
+    let case = facts
+        .into_iter()
+        .fold(Case::new("facts"), |case, (name, value)| case.model(name, value));
+    case.time_on_host(lab, || ask(lab))?.record(lab)?;
+    brochure::note(lab)?;
+
+    // 2. What can be measured.
+    let turns = if lab.quick() { 2 } else { 1000 };
+    let mut bench = Bench::new(lab)?;
+    rates::measure(lab, &mut bench, turns)?;
+    chains::measure(lab, &mut bench, turns)?;
+    tensor::measure(lab, turns)
+}
