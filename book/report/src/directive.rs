@@ -41,6 +41,8 @@ pub enum Directive {
     Exercises,
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
+    /// `{{budget}}`: the calculator of models' memory.
+    Budget,
     /// `{{errata}}`: every erratum.
     Errata,
     /// `{{drawing NAME}}`.
@@ -102,6 +104,7 @@ impl Directive {
             ["scorecard"] => Directive::Overview,
             ["predictions"] => Directive::Predictions,
             ["exercises"] => Directive::Exercises,
+            ["budget"] => Directive::Budget,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),

@@ -13,7 +13,9 @@ use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Here, Records};
 use crate::this_machine::{self, Account};
-use crate::{condition, html, includes, minutes, prediction, provenance, scorecard};
+use crate::{
+    condition, html, includes, minutes, model, prediction, provenance, scorecard,
+};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -233,6 +235,7 @@ impl Text {
             Directive::ThisMachine => {
                 this_machine::html(*account, ledger, records, &root)?
             }
+            Directive::Budget => model::calculator()?,
             Directive::Errata => scorecard::errata(ledger, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
             Directive::Provenance => self.provenance(page, records)?,

@@ -40,6 +40,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Metrics", listed(Metric::parse(""), "there are "), vec![]),
         ("Fits", listed(query("fit a : b"), "there are "), vec![]),
         ("Machines", listed(query("machine a : b"), "there are "), vec![]),
+        ("Budgets", listed(query("budget llama-2-7b : b"), "there are "), vec![]),
         ("Every chart", keys::<Common>(), forms),
         ("Lines", keys::<lines::Block>(), vec![]),
         ("Bars", keys::<bars::Block>(), vec![]),

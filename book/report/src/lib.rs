@@ -75,6 +75,7 @@ pub mod includes;
 pub mod links;
 pub mod metric;
 pub mod minutes;
+pub mod model;
 pub mod names;
 pub mod output;
 pub mod page;

@@ -261,7 +261,7 @@ impl Quantities {
 
     fn measured(&self, text: &str, machines: &[&Machine]) -> Result<Value, String> {
         let (runs, machine) = self.query(text)?.value(machines)?;
-        Ok((runs, records::from(machine)))
+        Ok((runs, machine.map(records::from).unwrap_or_default()))
     }
 
     /// Whether the page has a line for the number `name`.

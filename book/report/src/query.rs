@@ -7,6 +7,7 @@
 //! machine : memory_peak                                    of the machine itself
 //! host-memory copy bytes=1GiB on h200-x2 : bandwidth       of one reference machine
 //! copies kind=pinned : bandwidth                           with the words of a family
+//! budget llama-2-7b task=training : total                  of a model's formulas, no machine's
 //! ```
 //!
 //! Without `on`, it is of the first reference machine that has a record of the experiment,
@@ -18,6 +19,7 @@ use record::{Gpu, Measurement, Record};
 use crate::estimate::{Estimate, Runs};
 use crate::fit::Fit;
 use crate::metric::Metric;
+use crate::model;
 use crate::records::{self, Machine, Recorded};
 use crate::select::{CASE, Filter, value};
 use crate::unit::Unit;
@@ -42,6 +44,8 @@ enum Wanted {
     Fit(&'static OfAFit),
     /// A fact about the machine.
     Machine(&'static OfAMachine),
+    /// What a formula gives, on any machine.
+    Anywhere(f64, Unit),
 }
 
 /// A number that needs no metric: its name, its unit, and how it is found.
@@ -50,7 +54,7 @@ type OfAFit = Named<fn(&Fit) -> f64>;
 type OfAMachine = Named<fn(&Record) -> Option<f64>>;
 
 /// What may stand before a selector, so that nothing else is called that.
-pub const KINDS: [&str; 4] = ["fit", "max", "min", "machine"];
+pub const KINDS: [&str; 5] = ["budget", "fit", "max", "min", "machine"];
 
 static OF_A_FIT: [OfAFit; 3] = [
     ("latency", Unit::Time, |fit| fit.latency),
@@ -117,6 +121,16 @@ impl Query {
             Some(_) => return Err("`on` which machine?".to_owned()),
             None => None,
         };
+        if kind == Some("budget") {
+            let (value, unit) = model::number(&words, number)?;
+            let wanted = Wanted::Anywhere(value, unit);
+            return Ok(Query {
+                experiment: String::new(),
+                filter: Filter::default(),
+                on,
+                wanted,
+            });
+        }
         let mut words = words.into_iter();
         let wanted = match kind {
             Some("max") => Wanted::Extreme(Metric::parse(number)?, f64::max),
@@ -153,6 +167,7 @@ impl Query {
             Wanted::Fit((_, unit, _)) | Wanted::Machine((_, unit, _)) => {
                 unit.clone()
             }
+            Wanted::Anywhere(_, unit) => unit.clone(),
         }
     }
 
@@ -161,11 +176,15 @@ impl Query {
         self.on.as_deref()
     }
 
-    /// Its value in each run, which is finite, and on which of `machines`.
+    /// Its value in each run, which is finite, and on which of `machines`; on none if it is
+    /// a formula's.
     pub fn value<'m>(
         &self,
         machines: &[&'m Machine],
-    ) -> Result<(Runs, &'m Machine), String> {
+    ) -> Result<(Runs, Option<&'m Machine>), String> {
+        if let Wanted::Anywhere(value, _) = self.wanted {
+            return Ok((Runs::constant(value), None));
+        }
         let (machine, record) =
             records::recorded(machines, &self.experiment, self.on())?;
         let value = match &self.wanted {
@@ -196,10 +215,11 @@ impl Query {
                     })?,
                 )
             }
+            Wanted::Anywhere(value, _) => Runs::constant(*value),
         };
         let Estimate { value: middle, low, high, .. } = value.estimate();
         match [middle, low, high].into_iter().all(f64::is_finite) {
-            true => Ok((value, machine)),
+            true => Ok((value, Some(machine))),
             false => Err("is not a finite number".to_owned()),
         }
     }
