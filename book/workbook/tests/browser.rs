@@ -219,6 +219,91 @@ fn a_charts_values_show_where_it_is_pointed_at_or_tapped() {
     }
 }
 
+/// Every setting with each model, a few numbers with each.
+fn budgets() -> Vec<serde_json::Value> {
+    use budget::{Attention, Budget, Offload, Optimiser, Plan, Precision};
+    use budget::{Quantised, Sharding, Task};
+    let mut plans = vec![Plan::default()];
+    let mut each = |change: &dyn Fn(&mut Plan, usize), count: usize| {
+        let changed = |plan: &Plan| {
+            let plan = plan.clone();
+            (0..count).map(move |which| {
+                let mut plan = plan.clone();
+                change(&mut plan, which);
+                plan
+            })
+        };
+        plans = plans.iter().flat_map(changed).collect();
+    };
+    each(&|plan, n| plan.task = Task::ALL[n].1, Task::ALL.len());
+    each(&|plan, n| plan.precision = Precision::ALL[n].1, Precision::ALL.len());
+    each(&|plan, n| plan.quantised = Quantised::ALL[n].1, Quantised::ALL.len());
+    each(&|plan, n| plan.sharding = Sharding::ALL[n].1, Sharding::ALL.len());
+    each(&|plan, n| plan.offload = Offload::ALL[n].1, Offload::ALL.len());
+    each(&|plan, n| plan.attention = Attention::ALL[n].1, Attention::ALL.len());
+    each(&|plan, n| plan.checkpointing = n == 1, 2);
+    each(&|plan, n| plan.lora_rank = [0.0, 16.0][n], 2);
+    let mut numbers = (0..).map(|n: usize| {
+        let [batch, tokens, gpus] = [n % 5, n % 7, n % 4].map(|n| 1_u32 << n);
+        (f64::from(batch), 128.0 * f64::from(tokens), f64::from(gpus))
+    });
+    let mut all = vec![];
+    for (number, mut plan) in plans.into_iter().enumerate() {
+        // Adapters are of training; the page asks for none elsewhere.
+        if plan.task == Task::Inference {
+            plan.lora_rank = 0.0;
+        }
+        (plan.batch, plan.tokens, plan.gpus) = numbers.next().expect("endless");
+        plan.optimiser = Optimiser::ALL[number % Optimiser::ALL.len()].1;
+        let model = &budget::models()[number % budget::models().len()];
+        let found = match Budget::of(model, &plan) {
+            Ok(budget) => json!(budget),
+            Err(problem) => json!(problem.to_string()),
+        };
+        all.push(json!([model, plan, found]));
+    }
+    all
+}
+
+#[test]
+fn the_calculators_script_computes_what_the_library_does() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("class=\"budget\"")[0]);
+    let budgets = budgets();
+    assert!(budgets.iter().any(|b| b[2].is_object()), "no plan is sound");
+    let wrong = page.texts(&format!(
+        "{}.filter(([model, plan, wanted]) => {{
+             const found = document.querySelector('section.budget').budgetOf(model, plan);
+             const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.abs(b);
+             return typeof wanted === 'string' || typeof found === 'string'
+                 ? found !== wanted
+                 : Object.keys(wanted).some(part => !near(found[part], wanted[part]));
+         }}).map(each => JSON.stringify(each))",
+        json!(budgets)
+    ));
+    assert!(wrong.is_empty(), "{} of {}: {}", wrong.len(), budgets.len(), wrong[0]);
+}
+
+#[test]
+fn the_calculator_needs_only_the_keyboard() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("class=\"budget\"")[0]);
+    let address = page.text("location.href");
+    let said = "document.querySelector('.budget .fits').textContent";
+    let before = page.text(said);
+    page.tab_to(".budget input[name=tokens]");
+    page.press(Key::ArrowRight);
+    assert_ne!(page.text(said), before);
+    assert_eq!(
+        page.text("document.activeElement.getAttribute('aria-valuetext')"),
+        "4,096"
+    );
+    assert_eq!(page.text("location.href"), address, "the key turned the page");
+    assert_eq!(page.problems(), [""; 0]);
+}
+
 #[test]
 fn the_keyboard_skips_the_table_of_contents() {
     let Some(browser) = Browser::get() else { return };
