@@ -243,7 +243,10 @@ impl Plan {
                     .to_owned(),
             );
         }
-        if self.offload == Offload::Everything && self.sharding != Sharding::Zero3 {
+        if trains
+            && self.offload == Offload::Everything
+            && self.sharding != Sharding::Zero3
+        {
             return Err(
                 "offload: weights are moved out only where they are divided: \
                         add zero3"
