@@ -157,7 +157,7 @@ fn show(model: &Model, plan: &Plan, budget: &Budget, reserve: f64) -> String {
         model.parameters() / 1e9
     );
     let mut row = |name: &str, bytes: f64, bar: String| {
-        text += &format!("{name:<18}{:>10} {bar}", gigabytes(bytes)).trim_end();
+        text += format!("{name:<18}{:>10} {bar}", gigabytes(bytes)).trim_end();
         text.push('\n');
     };
     for (name, bytes) in budget.parts() {
