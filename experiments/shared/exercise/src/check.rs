@@ -364,7 +364,7 @@ impl Demand {
 }
 
 /// `copies per step` for one: `copy per step`.
-fn singular(unit: &str) -> String {
+pub(crate) fn singular(unit: &str) -> String {
     let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
     let one = match first {
         word if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use ledger::{Engine, Ledger, Schedule};
 
 use crate::catalogue::Exercise;
-use crate::check::{COMPILES, Costs, Host, ORDER, RESULT};
+use crate::check::{COMPILES, Costs, Host, ORDER, RESULT, singular};
 use crate::outcome::{Line, Outcome, State};
 
 /// How long a trial may take.
@@ -154,7 +154,11 @@ impl<'e> Judge<'e> {
                 last = report;
             }
         }
-        let mut tried = last.runs.join(", ");
+        let titles = last.runs.iter().map(|title| match title.strip_prefix("1 ") {
+            Some(unit) => format!("1 {}", singular(unit)),
+            None => title.clone(),
+        });
+        let mut tried = titles.collect::<Vec<_>>().join(", ");
         if host.memory_mib.len() > 1 {
             let sizes = host.memory_mib.iter().map(|mib| format!("{mib} MiB"));
             let sizes = sizes.collect::<Vec<_>>().join(", ");

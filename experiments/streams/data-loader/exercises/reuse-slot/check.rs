@@ -28,9 +28,11 @@ pub fn check(trial: &mut Trial) -> Result<()> {
                 &copies, &compute, &kernels, count, &make, slots, halves, &mut sum,
             )
         })?;
-        let column =
-            |i: usize| (0..count).map(|turn| numbers(length, turn)[i]).sum::<f32>();
-        let wanted: Vec<f32> = (0..length).map(column).collect();
+        let mut wanted = vec![0.0; length];
+        for turn in 0..count {
+            let batch = numbers(length, turn);
+            wanted.iter_mut().zip(batch).for_each(|(sum, number)| *sum += number);
+        }
         trial.equal("sum", &compute.clone_dtoh(&sum)?, &wanted);
         trial.size("batches", count);
         trial.size("beside", beside(&trial.ledger()?));
