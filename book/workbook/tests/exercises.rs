@@ -183,7 +183,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     checkout.write("my/progress.json", "{");
     checkout.write("my/transpose.cu", &solution);
     let solved = checkout.run("exercise transpose");
-    solved.succeeds();
+    assert_eq!(solved.code, Some(0), "{solved}");
     assert!(solved.stderr.contains("It is my/progress.1.json now"), "{solved}");
     assert_eq!(checkout.read("my/progress.1.json"), "{");
 }
