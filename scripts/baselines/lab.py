@@ -37,6 +37,7 @@ from typing import Any
 KINDS = ("pageable", "pinned")
 SIZES = (64 << 10, 1 << 20, 64 << 20, 1 << 30)
 SIDES = (4096, 8192, 16384)
+TOKENS = (512, 1024, 2048, 4096, 8192, 16384)
 ALLOCATIONS = (4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 4 << 30)
 
 Parameters = dict[str, int | str]
@@ -271,6 +272,7 @@ class Lab:
         self.words = self.sizes[-1] // 4
         """Elements of 4 bytes in the largest copy."""
         self.sides = SIDES[:1] if self.quick else SIDES
+        self.tokens = TOKENS[:2] if self.quick else TOKENS
         most = 16 << 20 if self.quick else free_bytes // 4
         self.allocations = [size for size in ALLOCATIONS if size <= most]
         self._free_bytes = free_bytes
@@ -293,11 +295,15 @@ class Lab:
         pair = 2 * side * side * 4
         pairs = -(-4 * self.l2_bytes // pair)
         needed = (pairs + 1) * pair
+        return pairs if self.fits("transpose", {"side": side}, needed) else 0
+
+    def fits(self, case: str, parameters: Parameters, needed: int) -> bool:
+        """Whether a case can have so many bytes of device memory; if not, it is skipped."""
         if needed > 0.9 * self._free_bytes:
             reason = f"needs {needed >> 20} MiB of free device memory"
-            self._skip("transpose", {"side": side}, reason)
-            return 0
-        return pairs
+            self._skip(case, parameters, reason)
+            return False
+        return True
 
     def time_on_host(
         self,

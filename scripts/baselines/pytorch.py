@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
 
 from baselines.lab import KINDS, CannotRun, Lab
 
@@ -25,6 +27,7 @@ def experiment(lab: Lab) -> None:
         counters(lab)
         pointers(lab)
         overlap(lab)
+        attention(lab)
 
 
 def copies(lab: Lab) -> None:
@@ -291,6 +294,104 @@ def overlap(lab: Lab) -> None:
                 samples,
                 checked=side * side + lab.words,
             )
+
+
+# ANCHOR: attention
+def listing(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The guide's `standard_attention`."""
+    scores = torch.matmul(q, k.transpose(-2, -1)) / (q.size(-1) ** 0.5)
+    attn = torch.softmax(scores, dim=-1)
+    return torch.matmul(attn, v)
+
+
+# ANCHOR_END: attention
+
+BACKENDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+}
+
+
+def attention(lab: Lab) -> None:
+    """The guide's attention in BF16, by its listing and by PyTorch's kernels: the cases
+    `tensor` of `attention-memory`. The listing comments its dimensions as (batch, tokens,
+    heads, head), for which it multiplies the wrong ones: that is `as_printed`.
+    """
+    stream = torch.cuda.current_stream().cuda_stream
+    batch, heads, head = 4, 32, 128
+    for tokens in lab.tokens:
+        elements = batch * heads * tokens * head
+        scores = 2 * batch * heads * tokens**2  # bytes
+        torch.manual_seed(1)
+        shape = (batch, heads, tokens, head)
+        inputs = [
+            (2 * torch.rand(shape, device="cuda") - 1).bfloat16() for _ in range(3)
+        ]
+        kinds = [("as_printed", False), ("listing", False)]
+        kinds += [(name, causal) for name in BACKENDS for causal in (False, True)]
+        for kind, causal in kinds:
+            parameters = {
+                "kind": kind,
+                "tokens": tokens,
+                "causal": "yes" if causal else "no",
+            }
+            # With room for the FP32 scores of a head, and for masks of it.
+            needed = 20 * elements + 12 * tokens**2
+            needed += 3 * scores if kind == "listing" else 0
+            if not lab.fits("attention", parameters, needed):
+                continue
+            q, k, v = inputs
+            if kind == "as_printed":
+                q, k, v = (x.transpose(1, 2).contiguous() for x in inputs)
+
+            def attend(_: int) -> torch.Tensor:
+                if kind not in BACKENDS:
+                    return listing(q, k, v)
+                with sdpa_kernel(BACKENDS[kind]):
+                    return scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            output = attend(0)
+            peak = torch.cuda.max_memory_allocated() - before
+            if kind == "as_printed":
+                output = output.transpose(1, 2)
+            right = is_attention(inputs, output, causal)
+            lab.check(f"{kind}, {tokens} tokens", right == (kind != "as_printed"))
+            del output
+            samples = lab.time_on_gpu(stream, attend)
+            pairs = tokens * (tokens + 1) // 2 if causal else tokens**2
+            lab.record(
+                "attention",
+                {**parameters, "allocated_bytes": peak},
+                samples,
+                computes=4 * batch * heads * pairs * head,
+                checked=elements,
+            )
+            del q, k, v
+
+
+def is_attention(inputs: list[torch.Tensor], output: torch.Tensor, causal: bool) -> bool:
+    """Compares every element with the definition in FP32, a head at a time. An element is
+    a mean of as many numbers as its row sees keys.
+    """
+    tokens, head = output.shape[-2:]
+    keys = torch.full((tokens, 1), float(tokens), device="cuda")
+    if causal:
+        keys = torch.arange(1.0, tokens + 1, device="cuda")[:, None]
+    heads = [x.reshape(-1, tokens, head) for x in [*inputs, output]]
+    for q, k, v, got in zip(*heads, strict=True):
+        scores = q.float() @ k.float().T / head**0.5
+        if causal:
+            hidden = torch.ones_like(scores, dtype=torch.bool).triu_(1)
+            scores.masked_fill_(hidden, float("-inf"))
+        expected = scores.softmax(-1) @ v.float()
+        wrong = (got.float() - expected).abs() > 0.03 / keys.sqrt()
+        if wrong.any() or not got.isfinite().all():
+            return False
+    return True
 
 
 def clear_pool(shape: tuple[int, ...], count: int) -> None:

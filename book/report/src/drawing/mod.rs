@@ -15,9 +15,11 @@
 //! | `ring` | an all-reduce, step by step |
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
+//! | `attention` | the matrix of scores that never exists |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `facts` | what a machine's records say |
 
+mod attention;
 mod canvas;
 mod emulator;
 mod facts;
@@ -62,7 +64,8 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 18] = [
+pub static ALL: [Drawing; 20] = [
+pub static ALL: [Drawing; 21] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -83,6 +86,7 @@ pub static ALL: [Drawing; 18] = [
     numbers::FORMATS,
     kernels::FUSION,
     multiprocessor::MULTIPROCESSOR,
+    attention::SCORES,
 ];
 
 /// The drawing called `name`; the error names the one that is called most like it.

@@ -1,0 +1,61 @@
+//! What has to come out: the definition, in double precision, on the host.
+
+use anyhow::ensure;
+use lab::Result;
+
+use crate::attention::{Attention, BOUND, Shape, Way};
+
+/// Runs one way, and compares every element with the definition.
+pub(crate) fn compare(attention: &Attention, shape: &Shape, way: Way) -> Result<()> {
+    let stream = &attention.stream;
+    let inputs = attention.inputs(shape)?;
+    let mut scores = attention.scores(shape, way)?;
+    let mut out = stream.alloc_zeros(shape.elements())?;
+    attention.run(shape, way, &inputs, &mut scores, &mut out)?;
+
+    let got = stream.clone_dtoh(&out)?;
+    let [q, k, v] = inputs.map(|input| stream.clone_dtoh(&input));
+    let (q, k, v) = (q?, k?, v?);
+    let part = shape.tokens * shape.head;
+    for first in (0..shape.elements()).step_by(part) {
+        let head = first..first + part;
+        let [q, k, v] = [&q, &k, &v].map(|input| &input[head.clone()]);
+        for (token, got) in got[head.clone()].chunks(shape.head).enumerate() {
+            let keys = if shape.causal { token + 1 } else { shape.tokens };
+            let query = &q[token * shape.head..][..shape.head];
+            let expected = row(shape, query, &k[..keys * shape.head], v);
+            let bound = f64::from(BOUND) / (keys as f64).sqrt();
+            for (got, expected) in got.iter().zip(expected) {
+                ensure!(
+                    (f64::from(*got) - expected).abs() <= bound,
+                    "{}, {} tokens: token {token} is {got} and should be {expected}. \
+                     Nothing was recorded",
+                    way.name(),
+                    shape.tokens,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One token's output, of the keys that it sees.
+fn row(shape: &Shape, query: &[f32], keys: &[f32], values: &[f32]) -> Vec<f64> {
+    let dot = |key: &[f32]| -> f64 {
+        key.iter().zip(query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    let scale = f64::from(shape.scale());
+    let scores: Vec<f64> =
+        keys.chunks(shape.head).map(|key| scale * dot(key)).collect();
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> =
+        scores.iter().map(|score| (score - most).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let mut out = vec![0.0; shape.head];
+    for (weight, value) in weights.iter().zip(values.chunks(shape.head)) {
+        for (out, value) in out.iter_mut().zip(value) {
+            *out += weight / sum * f64::from(*value);
+        }
+    }
+    out
+}

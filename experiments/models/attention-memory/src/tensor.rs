@@ -1,0 +1,150 @@
+//! Tensor cores: `flash` in BF16, with heads of 128 numbers, with and without a mask.
+
+use cudarc::driver::{CudaSlice, LaunchConfig};
+use lab::launch::threads;
+use lab::{Case, Lab, MemoryReading, Result};
+
+use crate::attention::{Attention, Inputs, Shape, Way};
+
+// SAFETY: `narrow` and `widen` use `count` elements. `flash` stays within `n` rows of 128
+// elements for each head; it is launched with as much shared memory as its tiles take.
+lab::kernels! { unsafe "attention-tensor" {
+    fn narrow(from: &CudaSlice<f32>, to: &mut CudaSlice<u16>, count: usize);
+    fn widen(from: &CudaSlice<u16>, to: &mut CudaSlice<f32>, count: usize);
+    fn flash(
+        q: &CudaSlice<u16>, k: &CudaSlice<u16>, v: &CudaSlice<u16>,
+        out: &mut CudaSlice<u16>, n: u32, scale: f32, causal: u32,
+    );
+} }
+
+/// HEAD, QUERIES, KEYS and THREADS in the kernel file.
+const HEAD: usize = 128;
+const QUERIES: usize = 128;
+const KEYS: usize = 64;
+const THREADS: u32 = 128;
+/// Those of the guide: 4 sequences, 32 heads each.
+const HEADS: usize = 128;
+/// How far a result may be from that in FP32, relative to 1 / √(keys that the row sees):
+/// some roundings to 8 bits, of elements that are seldom larger than 5 times that.
+const BOUND: f32 = 0.03;
+
+/// All lengths without a mask, and the `masked` one with it, too.
+pub(crate) fn experiment(
+    lab: &mut Lab,
+    attention: &Attention,
+    lengths: impl Iterator<Item = usize>,
+    masked: usize,
+) -> Result<()> {
+    let Some(module) = lab.load(KERNEL)? else {
+        let reason = "BF16 needs tensor cores of compute capability 8.0";
+        lab.skip(Case::new("tensor"), reason);
+        return Ok(());
+    };
+    let kernels = Kernels::of(&module)?;
+    let heads = if lab.quick() { 2 } else { HEADS };
+
+    // Sizes that no tile divides come first.
+    let small = |tokens, causal| Shape { tokens, heads: 2, head: HEAD, causal };
+    for shape in [small(1, false), small(133, false), small(133, true)] {
+        let mut run = Run::new(attention, &kernels, &shape)?;
+        run.flash()?;
+        run.check()?;
+    }
+    for tokens in lengths {
+        for causal in [false, true] {
+            let shape = Shape { tokens, heads, head: HEAD, causal };
+            if !causal || tokens == masked {
+                measure(lab, attention, &kernels, &shape)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    lab: &mut Lab,
+    attention: &Attention,
+    kernels: &Kernels,
+    shape: &Shape,
+) -> Result<()> {
+    let case = shape.case("tensor");
+    // The arrays in BF16, and those in FP32 that the result is compared with.
+    let needed = 2 * shape.bytes() + shape.bytes() + Way::HeadByHead.bytes(shape);
+    if needed > lab.free_bytes()? / 10 * 9 {
+        let reason = format!("needs {} MiB of free device memory", needed >> 20);
+        lab.skip(case, reason);
+        return Ok(());
+    }
+    let mut run = Run::new(attention, kernels, shape)?;
+    let allocated = vec![MemoryReading { seconds: 0.0, bytes: run.bytes }];
+    case.memory("allocated", allocated)
+        .time_on_gpu(lab, &attention.stream, |_| run.flash())?
+        .checked(run.check()?)
+        .record(lab)
+}
+
+/// Inputs and output in BF16.
+struct Run<'a> {
+    attention: &'a Attention,
+    kernels: &'a Kernels,
+    shape: &'a Shape,
+    inputs: [CudaSlice<u16>; 3],
+    out: CudaSlice<u16>,
+    /// Bytes that were allocated for them.
+    bytes: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        attention: &'a Attention,
+        kernels: &'a Kernels,
+        shape: &'a Shape,
+    ) -> Result<Run<'a>> {
+        let (stream, count) = (&attention.stream, shape.elements());
+        let exact = attention.inputs(shape)?;
+        let before = attention.used_bytes()?;
+        let room = || stream.alloc_zeros(count);
+        let (mut inputs, out) = ([room()?, room()?, room()?], room()?);
+        let bytes = attention.used_bytes()? - before;
+        for (exact, input) in exact.iter().zip(&mut inputs) {
+            kernels.narrow(stream, threads(count), exact, input, count)?;
+        }
+        Ok(Run { attention, kernels, shape, inputs, out, bytes })
+    }
+
+    fn flash(&mut self) -> Result<()> {
+        let Shape { tokens, heads, causal, .. } = *self.shape;
+        let config = LaunchConfig {
+            grid_dim: (tokens.div_ceil(QUERIES) as u32, heads as u32, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: ((QUERIES + 2 * KEYS) * HEAD * size_of::<u16>())
+                as u32,
+        };
+        let (stream, [q, k, v]) = (&self.attention.stream, &self.inputs);
+        let (n, scale, out) = (tokens as u32, self.shape.scale(), &mut self.out);
+        self.kernels.flash(stream, config, q, k, v, out, n, scale, causal.into())
+    }
+
+    /// Compares every element with what the naive kernels make of the same inputs in FP32.
+    fn check(&self) -> Result<u64> {
+        let (attention, shape) = (self.attention, self.shape);
+        let (stream, count) = (&attention.stream, shape.elements());
+        let widened = |narrow: &CudaSlice<u16>| {
+            let mut wide = stream.alloc_zeros(count)?;
+            self.kernels.widen(stream, threads(count), narrow, &mut wide, count)?;
+            Ok::<_, anyhow::Error>(wide)
+        };
+        let [q, k, v] = &self.inputs;
+        let inputs: Inputs = [widened(q)?, widened(k)?, widened(v)?];
+        let mut expected = stream.alloc_zeros(count)?;
+        let mut scores = attention.scores(shape, Way::HeadByHead)?;
+        attention.run(
+            shape,
+            Way::HeadByHead,
+            &inputs,
+            &mut scores,
+            &mut expected,
+        )?;
+        attention.compare(shape, &widened(&self.out)?, &expected, BOUND)
+    }
+}
