@@ -27,8 +27,8 @@ mod host;
 mod kernels;
 mod layouts;
 mod machine;
-mod numbers;
 mod multiprocessor;
+mod numbers;
 mod pool;
 mod ring;
 mod shared;
@@ -64,7 +64,6 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 20] = [
 pub static ALL: [Drawing; 21] = [
     threads::THREADS,
     threads::BLOCKS,
