@@ -14,6 +14,8 @@ from torch.nn.functional import gelu, relu, scaled_dot_product_attention
 
 from baselines.lab import CannotRun, Lab
 
+# Those that never have the whole matrix of scores.
+BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
 PHASES = ("init", "forward", "backward", "step")
 # Where most is allocated, and where all but the activations is.
 TELLING = ("forward", "step")
@@ -135,13 +137,14 @@ class Trainer:
         self.loss: Tensor | None = None
 
     def forward(self) -> None:
-        backends = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
         casts = torch.autocast("cuda", torch.bfloat16) if self.autocasts else nullcontext()
-        with sdpa_kernel(backends), casts:
+        with sdpa_kernel(BACKENDS), casts:
             self.loss = self.model(self.input).sum()
 
     def backward(self) -> None:
-        self.loss.backward()
+        # Checkpointed blocks are computed again here, and in the same way.
+        with sdpa_kernel(BACKENDS):
+            self.loss.backward()
         self.loss = None
 
     def step(self) -> None:
