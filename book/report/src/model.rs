@@ -19,8 +19,12 @@ use toml::{Table, Value};
 use crate::html::escape;
 use crate::unit::Unit;
 
+/// Numbers of a budget and of a model, by the names that pages ask for.
+type Part = (&'static str, fn(&Budget) -> f64);
+type Count = (&'static str, fn(&Model, &Plan) -> f64);
+
 /// What may be asked for: the bytes of the parts, which are printed in GB of 10^9, and counts.
-const BYTES: [(&str, fn(&Budget) -> f64); 8] = [
+const BYTES: [Part; 8] = [
     ("weights", |of| of.weights),
     ("gradients", |of| of.gradients),
     ("optimiser", |of| of.optimiser),
@@ -30,7 +34,7 @@ const BYTES: [(&str, fn(&Budget) -> f64); 8] = [
     ("host", |of| of.host),
     ("total", Budget::total),
 ];
-const COUNTS: [(&str, fn(&Model, &Plan) -> f64); 4] = [
+const COUNTS: [Count; 4] = [
     ("parameters", |model, _| model.parameters()),
     ("linear_parameters", |model, _| model.linear_parameters()),
     ("layer_parameters", |model, _| model.layer_parameters()),

@@ -170,6 +170,7 @@ impl Ended {
     }
 
     /// A run that failed with exit code 1, and said all of this on standard error.
+    #[allow(dead_code)] // not of all tests
     #[track_caller]
     pub(crate) fn refuses(&self, texts: &[&str]) {
         let error = self.fails(1);

@@ -7,6 +7,9 @@ use rayon::prelude::*;
 
 use crate::matrix::Product;
 
+/// Fills the product.
+type Multiply<'a> = &'a dyn Fn(&mut [f32]);
+
 pub(crate) fn measure(lab: &mut Lab, n: usize) -> Result<()> {
     let product = Product::new(n);
     let (a, b) = (product.left::<f32>(), product.right::<f32>());
@@ -34,7 +37,7 @@ pub(crate) fn measure(lab: &mut Lab, n: usize) -> Result<()> {
             );
         }
     };
-    let ways: [(&str, &dyn Fn(&mut [f32])); 3] =
+    let ways: [(&str, Multiply); 3] =
         [("one_thread", &one), ("all_threads", &all), ("library", &library)];
     for (name, multiply) in ways {
         let mut c = vec![0.0; n * n];
