@@ -18,7 +18,8 @@ pub struct Lesson {
     pub shown_by: String,
     /// The section's folder in `experiments` and in `book/src`, such as `streams`.
     pub folder: String,
-    /// Section of the chapter, such as `8.4`, or part of the book before it: `0`.
+    /// Section of the chapter, such as `8.4`, or part of the book before it, `0`, or after
+    /// it, `9`.
     pub section: String,
     /// GPUs that it needs at least.
     pub gpus: u32,
