@@ -1067,7 +1067,7 @@ fn queries_that_mean_nothing_or_too_much() {
     let cases = r#"
         [host-memory copy] | => `host-memory copy` has no ` : metric`
         : time => `: time` names no experiment
-        host-memory copy : speed => no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
+        host-memory copy : speed => no metric `speed`: there are time, bandwidth, arithmetic, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
         copies copy : time => `h200` has no measured record of `copies`
         host-memory move : time => matches none on `h200`: `case` is `copy`
         host-memory copy size=1 : time => matches none on `h200`: there is no parameter `size`
@@ -1191,7 +1191,7 @@ fn charts_that_cannot_be_drawn() {
         title => titel => missing field `title`
         series = => bar = => unknown field `bar`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
         series = => machines = "h200"\nseries = => unknown field `machines`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
-        of = "bandwidth" => of = "speed" => no metric `speed`: there are time, bandwidth, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
+        of = "bandwidth" => of = "speed" => no metric `speed`: there are time, bandwidth, arithmetic, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
         title = => experiment = "transpose"\ntitle = => `h200` has no measured record of `transpose`
         case = "copy" => case = "move" => matches none on `h200`: `case` is `copy`
         of = "bytes" => of = "kind" => x: a measurement has no number `kind`

@@ -87,6 +87,7 @@ mod tests {
             ("UNGATED", "1", "0"),
             ("OVERSUBSCRIBE", "yes", "no"),
             ("EMULATED_GPUS", "8", "9"),
+            ("EMULATED_MEMORY", "256", "0"),
             ("EMULATED_PEERS", "none", "-1"),
             ("EMULATED_SCHEDULE", "18446744073709551615", "one"),
             ("REVISION", "1ee1bb9", "\u{1b}[31m"),
@@ -97,7 +98,7 @@ mod tests {
             assert!((variable.is_right)(right.as_ref()), "{name}={right}");
             assert!(!(variable.is_right)(wrong.as_ref()), "{name}={wrong}");
         }
-        assert_eq!(VARIABLES.len(), 10, "the others have no test");
+        assert_eq!(VARIABLES.len(), 11, "the others have no test");
     }
 
     #[test]
