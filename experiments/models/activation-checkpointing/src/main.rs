@@ -9,7 +9,7 @@
 //! | [`net`] | The experiment | the layers, and a step of training |
 //! | [`mod@memory`] | The experiment | how much memory is in use? |
 //! | [`blocks`] | The listing keeps every block | what if layers are of unequal width? |
-//! | [`reference`] | | are the gradients right? |
+//! | [`mod@reference`] | | are the gradients right? |
 //!
 //! A layer's way back needs what went into the layer, so a step of training keeps the
 //! *activations* of all layers until it comes back. *Checkpointing* keeps only some, and

@@ -6,8 +6,8 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | three ways: bytes and time over the number of tokens |
-//! | [`attention`] | | the arrays, the three ways, the check |
-//! | [`reference`](mod@reference) | | what has to come out, in double precision |
+//! | [`attention`] | The experiment | the arrays, the three ways, the check |
+//! | [`mod@reference`] | | what has to come out, in double precision |
 //! | [`tensor`] | Tensor cores | how fast is it in BF16; what does a causal mask change? |
 //!
 //! Attention lets each of N tokens look at all N: its *query* is multiplied with every

@@ -22,11 +22,11 @@ struct Brochure {
 /// Takes the row of this GPU into the record, if there is one.
 pub(crate) fn note(lab: &mut Lab) -> Result<()> {
     let brochures: BTreeMap<String, Brochure> =
-        toml::from_str(include_str!("brochures.toml"))
+        toml::from_str(include_str!("../brochures.toml"))
             .context("brochures.toml cannot be read")?;
     let (name, case) = (lab.context().name()?, Case::new("brochure"));
     let Some(brochure) = brochures.get(&name) else {
-        lab.skip(case, format!("src/brochures.toml does not know `{name}`"));
+        lab.skip(case, format!("brochures.toml does not know `{name}`"));
         return Ok(());
     };
     lab.print(&format!("\nNVIDIA's figures for this GPU: {}", brochure.source));

@@ -4,8 +4,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment; Where it ends | 1 to 256 steps, a kernel for each or one for all |
-//! | [`chain`] | | the arrays, both ways, the check, the model |
+//! | `main.rs` | The experiment | 1 to 256 steps, a kernel for each or one for all |
+//! | [`chain`] | The experiment; Bytes, until the arithmetic takes longer | the arrays, both ways, the check, the model |
 //! | [`sizes`] | When the L2 cache holds what lies between | what if the arrays are small? |
 //! | [`layer`] | As a framework does it | four operations of a model |
 //! | [`softmax`] | Rows | three walks along a row, or one |

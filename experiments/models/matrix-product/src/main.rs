@@ -8,7 +8,7 @@
 //! | [`matrix`] | | what is in the matrices, and what the product must be |
 //! | [`ceiling`] | Measured | how fast can the GPU multiply at all? |
 //! | [`tensor`] | Tensor cores | the same product of BF16, in tensor cores |
-//! | [`library`] | Measured, Tensor cores | how fast is cuBLAS, in each precision? |
+//! | [`library`] | Measured; Tensor cores | how fast is cuBLAS, in each precision? |
 //! | [`host`] | On the CPU | how long does the host take? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!

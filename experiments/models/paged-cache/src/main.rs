@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | contiguous, and pages of 1 to 256 tokens |
 //! | [`lengths`] | What pages save | how much memory do requests of unknown length take? |
-//! | [`cache`] | | the cache, its table, the kernels, the check |
+//! | [`cache`] | The experiment | the cache, its table, the kernels, the check |
 //!
 //! A language model keeps a *key* and a *value* of each token that it has read or written,
 //! in each layer and head: the KV cache. It reads a request's part of the cache for every

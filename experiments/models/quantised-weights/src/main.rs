@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the same product, with weights of 32 to 4 bits |
-//! | [`formats`] | Rounding | how is a row made of 4-bit numbers, and what is lost? |
+//! | [`formats`] | How many weights share a scale? | how is a row made of 4-bit numbers, and what is lost? |
 //! | [`products`] | | the weights on the GPU, the kernels, the check |
 //! | [`groups`] | How many weights share a scale? | what do smaller groups save and cost? |
 //!
