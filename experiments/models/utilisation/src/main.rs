@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | five loads, one after the other, and what NVML says of each |
 //! | [`loads`] | The experiment | a warp that waits, multiplications, a copy |
-//! | [`watch`] | The experiment | reading NVML while a load runs |
+//! | [`mod@watch`] | The experiment | reading NVML while a load runs |
 //!
 //! `nvidia-smi` shows *GPU-Util*: the share of the last moments in which a kernel ran. It does
 //! not say how large the kernel was, or what it did.
