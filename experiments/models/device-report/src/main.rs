@@ -10,7 +10,7 @@
 //! | [`tensor`] | Tensor cores | how many multiplications of bfloat16? |
 //! | [`chains`] | Why | how much independent work does it take? |
 //! | [`brochure`] | What the brochure leaves out | what does NVIDIA say of it? |
-//! | [`bench`] | | the kernels, what they must compute, how many cycles they take |
+//! | [`mod@bench`] | | the kernels, what they must compute, how many cycles they take |
 //!
 //! A specification table says how many *CUDA cores* a GPU has. A core is no processor: it is
 //! a place where, in a cycle, one thread of a warp can have one multiplication with an

@@ -98,7 +98,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let halves: Vec<_> = tensor.halves.into_iter().chain(library.halves).collect();
 
     // 3. Sides that no tile divides: the second only where rows need not be aligned.
-    for n in [200, 147] {
+    for n in [200, 251] {
         let product = Product::new(n);
         ragged(&stream, &product, &floats)?;
         ragged(&stream, &product, &halves)?;
