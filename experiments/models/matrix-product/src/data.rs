@@ -52,7 +52,7 @@ pub(crate) fn measure(
 /// Compares the sum of each row of the product: the left matrix times the sums of the right
 /// one's rows. Each element may be off by its rounding to BF16, 2⁻⁹ of it, and by that of the sums.
 fn rows([a, b]: &[Vec<u16>; 2], c: &[u16], n: usize) -> Result<u64> {
-    let number = |bits: &u16| f64::from(f32::from_bits(u32::from(*bits) << 16));
+    let number = |bits: &u16| f64::from(half::bf16::from_bits(*bits));
     let sums: Vec<f64> =
         b.chunks_exact(n).map(|row| row.iter().map(number).sum()).collect();
     for (i, (of_a, of_c)) in a.chunks_exact(n).zip(c.chunks_exact(n)).enumerate() {

@@ -20,12 +20,11 @@ impl Element for f32 {
     }
 }
 
-/// The bits of a BF16: the upper half of a float.
+/// The bits of a BF16.
 impl Element for u16 {
     const NAME: &'static str = "bf16";
     fn nearest(number: f32) -> u16 {
-        let bits = number.to_bits();
-        ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) as u16
+        half::bf16::from_f32(number).to_bits()
     }
 }
 
