@@ -84,7 +84,12 @@ impl Case {
         call: impl FnMut() -> Result<()>,
         settle: impl FnMut() -> Result<()>,
     ) -> Result<Timed> {
-        let samples = timing::by_calls(lab.sampling(), operations, call, settle)?;
+        let samples = timing::by_calls(
+            lab.sampling(),
+            lab.calls_in_a_sample(operations),
+            call,
+            settle,
+        )?;
         Ok(self.timed(lab.observed(samples), ()))
     }
 

@@ -342,6 +342,12 @@ impl Lab {
         self.record.machine.measured_gpu().expect("described at the start")
     }
 
+    /// Of calls that are timed together to be worth a clock's resolution, an emulated GPU,
+    /// which has no clock, needs a few.
+    pub(crate) fn calls_in_a_sample(&self, operations: u32) -> u32 {
+        if self.emulator.is_some() { operations.min(10) } else { operations }
+    }
+
     pub(crate) fn sampling(&self) -> Sampling {
         match self.options.samples {
             _ if self.emulator.is_some() => Sampling::UNTIMED,
