@@ -1,11 +1,11 @@
-//! What the brochure leaves out: what NVIDIA says of this GPU, beside what it says of itself.
+//! What the data sheet promises, to stand beside what the driver reports and what was measured.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context;
 use lab::{Case, Lab, Result};
 
-/// What a brochure says.
+/// What a data sheet says.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Brochure {

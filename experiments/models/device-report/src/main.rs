@@ -1,20 +1,20 @@
-//! # What does a GPU say of itself, and what of that can be measured?
+//! # How much of what a data sheet promises can a kernel get?
 //!
 //! Page: `book/src/models/device-report.md`. Its sections show each file,
 //! or what it measures:
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | what does the driver tell? |
+//! | `main.rs` | From the data sheet to the kernel | what does the driver report? |
 //! | [`rates`] | Measured | how many operations of each kind in a cycle? |
+//! | [`chains`] | Independent work | how much of it does a multiprocessor need? |
 //! | [`tensor`] | Tensor cores | how many multiplications of bfloat16? |
-//! | [`chains`] | Why | how much independent work does it take? |
-//! | [`brochure`] | What the brochure leaves out | what does NVIDIA say of it? |
+//! | [`brochure`] | From the data sheet to the kernel | what does NVIDIA promise? |
 //! | [`mod@bench`] | | the kernels, what they must compute, how many cycles they take |
 //!
-//! A specification table says how many *CUDA cores* a GPU has. A core is no processor: it is
+//! A data sheet says how many *CUDA cores* a GPU has. A core is not a processor: it is
 //! a place where, in a cycle, one thread of a warp can have one multiplication with an
-//! addition done. So the table can be checked: let every multiprocessor do nothing but
+//! addition done. So the sheet can be checked: let every multiprocessor do nothing but
 //! that, and divide by its own count of cycles.
 //!
 //! ```text
@@ -40,8 +40,7 @@ use lab::{Case, Lab, Result};
 
 use bench::{Bench, KERNEL};
 
-// ANCHOR: facts
-/// What the driver tells of a multiprocessor, a block and the memory.
+/// What the driver reports of a multiprocessor, a block and the memory.
 const FACTS: [(&str, Attribute); 9] = [
     ("multiprocessors", Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
     ("threads", Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
@@ -66,16 +65,14 @@ fn ask(lab: &Lab) -> Result<Vec<(&'static str, f64)>> {
         |(name, attribute)| Ok((name, lab.context().attribute(attribute)?.into()));
     FACTS.into_iter().map(ask).collect()
 }
-// ANCHOR_END: facts
 
 fn main() -> ExitCode {
-    let question =
-        "What does a GPU say of itself, and what of that can be measured?";
+    let question = "How much of what a data sheet promises can a kernel get?";
     lab::run("device-report", question, Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
-    // 1. What the driver tells, and how much memory is gone before the first allocation.
+    // 1. What the driver reports, and how much memory is gone before the first allocation.
     let (free, total) = lab.context().mem_get_info()?;
     let mut facts = ask(lab)?;
     facts.push(("memory_bytes", total as f64));
