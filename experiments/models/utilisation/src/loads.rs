@@ -119,9 +119,7 @@ impl Loads {
         let Loads { stream, kernels, passed, out, from, to, .. } = self;
         match kind {
             Kind::Idle => Ok(()),
-            // ANCHOR: one_warp
             Kind::Spin => kernels.spin(stream, blocks(1, 32), passed, self.cycles),
-            // ANCHOR_END: one_warp
             Kind::Multiply | Kind::HalfTheTime => {
                 kernels.multiply(stream, grid, out, self.steps, 1.0, 1.0)
             }

@@ -29,7 +29,6 @@ struct Reading {
     megahertz: f64,
 }
 
-// ANCHOR: read
 fn read(device: &Device<'_>) -> Result<Reading> {
     let utilisation = device.utilization_rates()?; // what nvidia-smi shows
     Ok(Reading {
@@ -39,7 +38,6 @@ fn read(device: &Device<'_>) -> Result<Reading> {
         megahertz: f64::from(device.clock_info(Clock::SM)?),
     })
 }
-// ANCHOR_END: read
 
 /// Repeats `turn` for some time, and then again while another thread reads. Gives the
 /// seconds of each turn of that second part, and `case` with the means of the readings.
