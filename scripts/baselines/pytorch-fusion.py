@@ -34,12 +34,8 @@ def ways(run: Callable) -> list[tuple[str, Callable]]:
     return [("eager", run), ("compiled", torch.compile(run))]
 
 
-# ANCHOR: layer
 def layer(x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
     return functional.gelu(x * SCALE + BIAS, approximate="tanh") + residual
-
-
-# ANCHOR_END: layer
 
 
 def layers(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-//! A chain of steps in two ways, and how long each should take.
+//! A chain of steps in two ways: the arrays, the launches and the check.
 
 use std::sync::Arc;
 
@@ -79,18 +79,18 @@ impl Way {
 /// What was timed.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    way: Way,
-    quads: usize,
-    steps: u32,
+    pub(crate) way: Way,
+    pub(crate) quads: usize,
+    pub(crate) steps: u32,
 }
 
 impl Shape {
-    fn launches(&self) -> usize {
+    pub(crate) fn launches(&self) -> usize {
         if self.way == Way::Fused { 1 } else { self.steps as usize }
     }
 
     /// Bytes that the kernels ask to read, and as many to write.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.launches() * self.quads * QUAD_BYTES
     }
 }
@@ -194,45 +194,3 @@ impl Chain {
 fn expected(steps: u32) -> impl Fn(usize) -> f32 {
     table(move |x| (0..steps).fold(x, |x, _| (-1.9f32).mul_add(x.abs(), 1.0)))
 }
-
-// ANCHOR: model
-/// Three rates, from which every chain's time follows.
-pub(crate) struct Model {
-    launch_seconds: f64,
-    bytes_per_second: f64,
-    /// Quads that take a step.
-    steps_per_second: f64,
-}
-
-impl Model {
-    /// From one step, and from the chain with the most steps in one kernel.
-    pub(crate) fn of(launch_seconds: f64, chains: &[Timed<Shape>]) -> Model {
-        let seconds = |chain: &Timed<_>| chain.samples.median() - launch_seconds;
-        let fused = || chains.iter().filter(|chain| chain.last.way == Way::Fused);
-        let rate = |of: fn(&Shape) -> f64| {
-            move |chain: &Timed<Shape>| of(&chain.last) / seconds(chain)
-        };
-        let bytes = rate(|shape| 2.0 * shape.bytes() as f64);
-        let steps = rate(|shape| shape.quads as f64 * f64::from(shape.steps));
-        Model {
-            launch_seconds,
-            bytes_per_second: fused().next().map_or(f64::NAN, bytes),
-            steps_per_second: fused().next_back().map_or(f64::NAN, steps),
-        }
-    }
-
-    /// A kernel's bytes move while it computes, and kernels follow each other.
-    fn seconds(&self, shape: &Shape) -> f64 {
-        let launches = shape.launches() as f64;
-        let bytes = 2.0 * shape.bytes() as f64 / launches;
-        let steps = shape.quads as f64 * f64::from(shape.steps) / launches;
-        let moving = bytes / self.bytes_per_second;
-        let computing = steps / self.steps_per_second;
-        launches * (self.launch_seconds + moving.max(computing))
-    }
-
-    pub(crate) fn describe(&self, case: Case, shape: &Shape) -> Case {
-        case.model("time_seconds", self.seconds(shape))
-    }
-}
-// ANCHOR_END: model

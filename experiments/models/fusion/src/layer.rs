@@ -1,4 +1,4 @@
-//! As a framework does it: y = gelu(x · scale + bias) + residual, an operation at a time or
+//! What torch.compile gains: y = gelu(x · scale + bias) + residual, an operation at a time or
 //! all in one kernel. `scripts/baselines` has the same for PyTorch.
 
 use std::sync::Arc;

@@ -5,10 +5,11 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | 1 to 256 steps, a kernel for each or one for all |
-//! | [`chain`] | The experiment; Bytes, until the arithmetic takes longer | the arrays, both ways, the check, the model |
-//! | [`sizes`] | When the L2 cache holds what lies between | what if the arrays are small? |
-//! | [`layer`] | As a framework does it | four operations of a model |
-//! | [`softmax`] | Rows | three walks along a row, or one |
+//! | [`chain`] | The experiment | the arrays, both ways to launch, the check |
+//! | [`model`] | Bytes, until the arithmetic takes longer | how long should a chain take? |
+//! | [`sizes`] | When the L2 cache holds the intermediates | what if the arrays are small? |
+//! | [`softmax`] | A softmax needs its whole row | three walks along a row, or one |
+//! | [`layer`] | What torch.compile gains | four operations of a neural network |
 //!
 //! A step reads an array, computes a little and writes an array. The next step reads it
 //! again. *Fusing* steps puts them into one kernel, which keeps in registers what lies
@@ -26,6 +27,7 @@
 
 mod chain;
 mod layer;
+mod model;
 mod sizes;
 mod softmax;
 
@@ -33,7 +35,8 @@ use std::process::ExitCode;
 
 use lab::{Lab, Result};
 
-use chain::{Chain, Model, Way};
+use chain::{Chain, Way};
+use model::Model;
 
 /// Steps of a chain.
 const STEPS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];

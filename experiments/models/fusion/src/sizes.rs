@@ -3,7 +3,8 @@
 
 use lab::{Lab, Result};
 
-use crate::chain::{Chain, Model, Way};
+use crate::chain::{Chain, Way};
+use crate::model::Model;
 
 const STEPS: u32 = 8;
 
