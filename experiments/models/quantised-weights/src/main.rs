@@ -10,7 +10,7 @@
 //! | [`products`] | | the weights on the GPU, the kernels, the check |
 //! | [`groups`] | How many weights share a scale? | what do smaller groups save and cost? |
 //!
-//! A language model that writes one word multiplies one vector with each of its matrices:
+//! A language model that generates one token multiplies one vector by each of its matrices:
 //! y = W x. Each weight is read once, multiplied once and added once. So a product takes as
 //! long as reading its weights does, and there are two ways to make that shorter: a faster
 //! memory, or fewer bytes. But what is stored in 4 bits has to become a float before it can be
