@@ -37,9 +37,9 @@ extern "C" __global__ void tiled(const float *a, const float *b, float *c, unsig
 // ANCHOR_END: tiled
 
 // ANCHOR: registers
-// A block of 256 threads computes 128 × 128 elements, and each thread 8 × 8 of them: what it
-// reads from shared memory, 8 + 8 numbers, serves 64 multiplications. Its rows and columns
-// are 16 apart, so that the threads of a warp read neighbours.
+// A block of 256 threads computes 128 × 128 elements, and each thread 8 × 8 of them: it loads
+// 8 + 8 numbers from shared memory for 64 multiplications. Its rows and columns have a stride
+// of 16, so that the threads of a warp load neighbours.
 extern "C" __global__ __launch_bounds__(256) void registers(const float *a, const float *b,
                                                            float *c, unsigned int n)
 {
@@ -48,7 +48,7 @@ extern "C" __global__ __launch_bounds__(256) void registers(const float *a, cons
     unsigned int first_x = blockIdx.x * 128, first_y = blockIdx.y * 128;
     float sum[8][8] = {};
     for (unsigned int left = 0; left < n; left += 8) {
-        // Four elements of each tile for each thread; a's comes out turned on its side.
+        // Four elements of each tile for each thread; that of a is transposed.
         for (unsigned int e = t; e < 8 * 128; e += 256) {
             unsigned int k = e % 8, y = e / 8;
             bool inside = first_y + y < n && left + k < n;
@@ -60,6 +60,7 @@ extern "C" __global__ __launch_bounds__(256) void registers(const float *a, cons
             tile_b[k][x] = inside ? b[(size_t)(left + k) * n + first_x + x] : 0;
         }
         __syncthreads();
+// ANCHOR: outer
 #pragma unroll
         for (int k = 0; k < 8; k++) {
             float of_a[8], of_b[8];
@@ -74,6 +75,7 @@ extern "C" __global__ __launch_bounds__(256) void registers(const float *a, cons
                 for (int q = 0; q < 8; q++)
                     sum[p][q] += of_a[p] * of_b[q];
         }
+// ANCHOR_END: outer
         __syncthreads();
     }
 #pragma unroll

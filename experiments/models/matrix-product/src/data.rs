@@ -1,6 +1,6 @@
 //! Does the time of a product depend on what is in the matrices?
 //!
-//! The instructions are the same. But a transistor that does not switch takes no power, and at
+//! The instructions are the same. But a circuit that does not switch takes less power, and at
 //! the power limit a GPU lowers its clock.
 
 use std::sync::Arc;

@@ -4,17 +4,16 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | the ladder of kernels for floats, by the size of the matrices |
+//! | `main.rs` | Measured | the four kernels for floats, by the size of the matrices |
 //! | [`matrix`] | | what is in the matrices, and what the product must be |
 //! | [`ceiling`] | Measured | how fast can the GPU multiply at all? |
 //! | [`tensor`] | Tensor cores | the same product of BF16, in tensor cores |
 //! | [`library`] | Measured; Tensor cores | how fast is cuBLAS, in each precision? |
-//! | [`host`] | On the CPU | how long does the host take? |
+//! | [`host`] | Tensor cores | how long does the host take? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
-//! A product of two matrices of n × n uses each element n times. A kernel that fetches an
-//! element for each use is bounded by memory; so the ladder is one of reuse, in shared
-//! memory and then in registers:
+//! A product of two matrices of n × n uses each element n times. So what counts is where a
+//! kernel keeps an element for its next use: nowhere, in shared memory, or in registers.
 //!
 //! ```text
 //! naive       a thread for each element of the product; each operand comes from memory
