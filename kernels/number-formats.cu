@@ -8,8 +8,8 @@ struct Format {
 };
 
 // ANCHOR: rounded
-// Drops so many low bits: to nearest, and to even where two are equally near. What is
-// added is half of what is dropped, less one; the last bit that stays tips the balance.
+// Drops so many low bits, and rounds to the nearest. It adds one less than half of what is
+// dropped, and the last bit that stays: so on a tie an odd number goes up, an even one down.
 __device__ __forceinline__ unsigned rounded(unsigned x, unsigned dropped)
 {
     return (x + (1u << (dropped - 1)) - 1 + (x >> dropped & 1)) >> dropped;
@@ -95,7 +95,7 @@ extern "C" __global__ void wide(const float *numbers, float *sums, unsigned thre
     sums[t] = kept(sum, f);
 }
 
-// What each addition lost is subtracted from the next number (Kahan, 1965).
+// Subtracts from the next number what each sum has too much (Kahan, 1965).
 extern "C" __global__ void kahan(const float *numbers, float *sums, unsigned threads,
                                  unsigned terms, Format f)
 {

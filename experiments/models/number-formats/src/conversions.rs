@@ -1,5 +1,5 @@
-//! Bytes, not bits: how long does a conversion take, by integer arithmetic and by the
-//! instructions of newer GPUs? And every number that comes out is compared.
+//! Is the rounding right? Every converted number is compared, by integer arithmetic and by the
+//! instructions of newer GPUs. And how long does a conversion take?
 
 use std::sync::Arc;
 

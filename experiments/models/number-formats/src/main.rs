@@ -5,13 +5,12 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | how far can you count in each format? |
-//! | [`formats`] | The code | what is a format, and which of its numbers is the nearest? |
-//! | [`ranges`] | The table | what are the largest and the smallest number? |
-//! | [`precision`] | Precision and range | what is lost, by the size of a number? |
-//! | [`sums`] | Sums | what helps when a long sum goes wrong? |
-//! | [`gradients`] | Loss scaling | which gradients become zero? |
-//! | [`conversions`] | Bytes, not bits | how long does a conversion take? |
+//! | `main.rs` | Measured | how far can you count in each format? |
+//! | [`formats`] | Your prediction | what is a format, and which of its numbers is the nearest? |
+//! | [`sums`] | Few bits of fraction | what helps when a long sum goes wrong? |
+//! | [`ranges`] | Few bits of exponent | what are the largest and the smallest number? |
+//! | [`precision`] | Few bits of exponent | what is lost, by the size of a number? |
+//! | [`conversions`] | Your prediction | is the rounding right, and how long does it take? |
 //! | [`instructions`] | | those of newer GPUs |
 //!
 //! A floating-point number is a sign, a fraction and an exponent. The exponent says between
@@ -32,7 +31,6 @@
 
 mod conversions;
 mod formats;
-mod gradients;
 mod instructions;
 mod precision;
 mod ranges;
@@ -89,7 +87,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     ranges::ranges(lab, &stream, &kernels)?;
     precision::precision(lab, &stream, &kernels, &formats)?;
     sums::sums(lab, &stream, &kernels, &formats)?;
-    gradients::gradients(lab, &stream, &kernels, &formats)?;
     conversions::conversions(lab, &stream, &kernels, &formats)
 }
 

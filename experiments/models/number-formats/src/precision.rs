@@ -1,4 +1,5 @@
-//! Precision and range: what is lost, by the size of a number.
+//! Precision and range: what is lost, by the size of a number. The same numbers are scaled by
+//! smaller and smaller powers of two, which changes only their exponents.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::formats::Rounding;
 use crate::{Kernels, random};
 
 /// Numbers of each size; no block divides them.
-pub(crate) const COUNT: usize = 4095;
+const COUNT: usize = 4095;
 /// The smallest numbers are near 2 to the minus this.
 const SMALLEST: usize = 32;
 
@@ -21,12 +22,14 @@ pub(crate) fn precision(
     formats: &[Rounding],
 ) -> Result<()> {
     let mut patterns = stream.alloc_zeros::<u32>(COUNT + check::GUARD)?;
+    // From 1 to 2: the exponent of 1, and random bits as the fraction.
+    let unscaled = |i| f32::from_bits(127 << 23 | random(i) >> 9);
+    let unscaled: Vec<f32> = (0..COUNT).map(unscaled).collect();
+    let input = stream.clone_htod(&unscaled)?;
     for halvings in (0..=SMALLEST).step_by(2) {
-        // 2^-halvings, and random bits as its fraction.
-        let exponent = (127 - halvings as u32) << 23;
-        let number = |i| f32::from_bits(exponent | random(i) >> 9);
-        let numbers: Vec<f32> = (0..COUNT).map(number).collect();
-        let input = stream.clone_htod(&numbers)?;
+        let scale = 2f32.powi(-(halvings as i32));
+        let numbers: Vec<f32> =
+            unscaled.iter().map(|number| number * scale).collect();
         // Floats lose nothing in FP32.
         for rounding in formats.iter().filter(|r| r.format.fraction_bits < 23) {
             let format = rounding.format;
@@ -42,7 +45,7 @@ pub(crate) fn precision(
                         &input,
                         &mut patterns,
                         COUNT,
-                        1.0,
+                        scale,
                         words,
                     )
                 })?;
