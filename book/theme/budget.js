@@ -26,7 +26,7 @@
     const ofAdapters = (model, rank) =>
         model.layers * rank * sum(matrices(model).map(([rows, columns, n]) => (rows + columns) * n));
 
-    // Bytes, as plan.rs and lib.rs.
+    // Bytes, as choices.rs, activations.rs and lib.rs.
 
     const elementBytes = ({ precision }) => (precision === "fp32" ? 4 : 2);
     const weightBytes = ({ precision }) => (["mixed", "bf16"].includes(precision) ? 2 : 4);
@@ -206,10 +206,13 @@
                 bar.style.width = `${(100 * bytes) / total}%`;
             }
         }
-        const of = plan.gpus === 1 ? "One GPU" : `Each of ${plan.gpus} GPUs`;
+        const [of, whose] =
+            plan.gpus === 1
+                ? ["One GPU", ""]
+                : [`Each of ${plan.gpus} GPUs`, plan.task === "training" ? " on each" : " in all"];
         section.querySelector("caption").textContent =
             `${of}: ${plan.model}, ${plan.task}, ${several(plan.batch, "sequence")} of ` +
-            `${several(plan.tokens, "token")}.`;
+            `${several(plan.tokens, "token")}${whose}.`;
         said.textContent = `${inGb(total)} GB. ${fits(total, cards)}`;
     }
 
