@@ -6,20 +6,15 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | a step of training that keeps every k-th activation |
-//! | [`net`] | The experiment | the layers, and a step of training |
+//! | [`net`] | The experiment | the network, and a step of training |
+//! | `net/layer.rs` | The experiment | the kernels of a layer |
 //! | [`mod@memory`] | The experiment | how much memory is in use? |
-//! | [`blocks`] | The listing keeps every block | what if layers are of unequal width? |
+//! | [`blocks`] | One checkpoint for each block | what if layers are of unequal width? |
 //! | [`mod@reference`] | | are the gradients right? |
 //!
-//! A layer's way back needs what went into the layer, so a step of training keeps the
-//! *activations* of all layers until it comes back. *Checkpointing* keeps only some, and
-//! computes the others again, a segment at a time:
-//!
-//! ```text
-//! 64 layers, every 8th activation kept
-//! forward   |·······|·······|·······|···  …  |████████   the last segment at once
-//! back      |·······|···  …  |████████ <                 a segment computed again
-//! ```
+//! A layer's backward pass needs what went into the layer, so a step of training keeps the
+//! *activations* of all layers until then. *Checkpointing* keeps only some, and computes the
+//! others again, a segment at a time.
 //!
 //! **Prediction:** of L equal activations, every k-th kept, L / k + k are there at most, so
 //! the least is 2 √L at k = √L: 16 of 65. What is computed again is less than one forward

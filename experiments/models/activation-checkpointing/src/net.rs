@@ -2,34 +2,17 @@
 //! the activations. The loss is half the sum of the outputs' squares, so that its gradient
 //! is the output itself.
 
+mod layer;
+
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream};
-use lab::launch::tiles;
 use lab::measure::Timed;
 use lab::{Case, Lab, MemoryReading, Result, check};
 
 use crate::memory::Memory;
-
-// SAFETY: blocks have 16 × 16 threads. Threads past an edge neither load nor store; others
-// use element (row, column) of matrices that have `samples`, `inputs` and `outputs` rows and
-// columns, as `Net` allocates them.
-lab::kernels! { unsafe "activation-checkpointing" {
-    fn forward(
-        x: &CudaSlice<f32>, w: &CudaSlice<f32>, y: &mut CudaSlice<f32>,
-        samples: i32, inputs: i32, outputs: i32,
-    );
-    fn weights_back(
-        x: &CudaSlice<f32>, dz: &CudaSlice<f32>, dw: &mut CudaSlice<f32>,
-        samples: i32, inputs: i32, outputs: i32,
-    );
-    fn inputs_back(
-        x: &CudaSlice<f32>, dz: &CudaSlice<f32>, w: &CudaSlice<f32>,
-        before: &mut CudaSlice<f32>, samples: i32, inputs: i32, outputs: i32,
-    );
-} }
-
-const TILE: usize = 16;
+pub(crate) use layer::KERNEL;
+use layer::Kernels;
 
 pub(crate) struct Net {
     stream: Arc<CudaStream>,
@@ -67,9 +50,9 @@ impl Net {
     }
 
     // ANCHOR: step
-    /// A step that keeps the activations that go into the layers `starts`, the first of
-    /// which is 0. Behind each begins a segment; its other activations are computed when the
-    /// way back has come to it. Each is freed when it is dropped.
+    /// A step that keeps the inputs of the layers `starts`, the first of which is 0. With
+    /// each begins a segment; its other activations are computed when the backward pass
+    /// comes to it. Each is freed when it is dropped.
     pub(crate) fn step(&mut self, starts: &[usize]) -> Result<()> {
         // Forward, up to the last segment.
         let mut kept: Vec<CudaSlice<f32>> = vec![];
@@ -81,13 +64,13 @@ impl Net {
             kept.extend(x);
         }
 
-        // Back, from the last segment to the first.
+        // Backward, from the last segment to the first.
         let mut end = self.weights.len();
         let mut gradient: Option<CudaSlice<f32>> = None;
         for start in starts.iter().copied().rev() {
             let first = if start == 0 { None } else { kept.pop() };
             let mut inside = vec![];
-            // Only of the last segment is the output needed, too.
+            // The last segment's output is needed, too: it is the loss's gradient.
             let until = if gradient.is_none() { end } else { end - 1 };
             for layer in start..until {
                 inside.push(self.forward(layer, inside.last().or(first.as_ref()))?);
@@ -106,57 +89,6 @@ impl Net {
         Ok(())
     }
     // ANCHOR_END: step
-
-    /// A layer's output for `x`, or for the net's input.
-    fn forward(
-        &self,
-        layer: usize,
-        x: Option<&CudaSlice<f32>>,
-    ) -> Result<CudaSlice<f32>> {
-        let (samples, inputs, outputs) = self.sides(layer);
-        let (x, w) = (x.unwrap_or(&self.input), &self.weights[layer]);
-        let mut y = self.memory.activation(&self.stream, samples * outputs)?;
-        let grid = tiles((outputs, samples), (TILE, TILE));
-        self.kernels.forward(
-            &self.stream,
-            grid,
-            x,
-            w,
-            &mut y,
-            samples as i32,
-            inputs as i32,
-            outputs as i32,
-        )?;
-        Ok(y)
-    }
-
-    /// Computes the gradient of a layer's weights, and gives that of what went into it.
-    fn back(
-        &mut self,
-        layer: usize,
-        x: Option<&CudaSlice<f32>>,
-        dz: CudaSlice<f32>,
-    ) -> Result<CudaSlice<f32>> {
-        let (samples, inputs, outputs) = self.sides(layer);
-        let (x, stream) = (x.unwrap_or(&self.input), &self.stream);
-        let (m, i, o) = (samples as i32, inputs as i32, outputs as i32);
-        let grid = tiles((outputs, inputs), (TILE, TILE));
-        let dw = &mut self.gradients[layer];
-        self.kernels.weights_back(stream, grid, x, &dz, dw, m, i, o)?;
-        if layer == 0 {
-            return Ok(dz); // nobody wants the input's gradient
-        }
-        let mut before = self.memory.activation(stream, samples * inputs)?;
-        let grid = tiles((inputs, samples), (TILE, TILE));
-        let w = &self.weights[layer];
-        self.kernels.inputs_back(stream, grid, x, &dz, w, &mut before, m, i, o)?;
-        Ok(before)
-    }
-
-    /// Samples, inputs and outputs of a layer.
-    fn sides(&self, layer: usize) -> (usize, usize, usize) {
-        (self.samples, self.widths[layer], self.widths[layer + 1])
-    }
 
     /// Times a step, and takes another one with a look at the memory, which is kept.
     pub(crate) fn time(
