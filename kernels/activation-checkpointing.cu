@@ -1,4 +1,4 @@
-// A layer y = max(x · w, 0), and its way back. A matrix lies row after row: x has a row for
+// A layer y = max(x · w, 0), and its backward pass. A matrix lies row after row: x has a row for
 // each sample, w one for each input of the layer.
 //
 // Blocks are 16 × 16 threads, and each makes a tile of the product. These are simple
