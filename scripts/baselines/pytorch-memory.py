@@ -16,7 +16,7 @@ from baselines.lab import CannotRun, Lab
 
 # Those that never have the whole matrix of scores.
 BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
-PHASES = ("init", "forward", "backward", "step")
+PHASES = ("forward", "backward", "step")
 # Where most is allocated, and where all but the activations is.
 TELLING = ("forward", "step")
 # Of the perceptron: layers, width and rows.
@@ -33,12 +33,11 @@ def experiment(lab: Lab) -> None:
     torch.cuda.set_device(lab.device)
     gpu, free_bytes = torch.cuda.get_device_name(), torch.cuda.mem_get_info()[0]
     lab.begin(f"PyTorch {torch.__version__}", gpu, free_bytes)
-    measure(lab, "stack", "fp32", PHASES)
-    measure(lab, "perceptron", "fp32", TELLING)
-    for precision in ("bf16", "autocast"):
-        measure(lab, "stack", precision, TELLING)
+    measure(lab, "perceptron", "fp32")
+    for precision in ("fp32", "bf16", "autocast"):
+        measure(lab, "stack", precision)
     for name in ("stack_checkpointed", "stack_lora"):
-        measure(lab, name, "bf16", TELLING)
+        measure(lab, name, "bf16")
 
 
 class Perceptron(nn.Module):
@@ -151,36 +150,31 @@ class Trainer:
         self.optimiser.step()
 
 
-def measure(lab: Lab, name: str, precision: str, phases: tuple[str, ...]) -> None:
-    """Bytes after each of `phases`, less those that are there when no model is: the
+def measure(lab: Lab, name: str, precision: str) -> None:
+    """Bytes after each of the telling phases, less those that are there when no model is: the
     libraries' workspaces, which the first step of all makes.
     """
     warm = Trainer(name, precision)
-    for phase in PHASES[1:]:
+    for phase in PHASES:
         getattr(warm, phase)()
     del warm
     collect()
     workspace = torch.cuda.memory_allocated()
 
-    for phase in phases:
+    for phase in TELLING:
         trainer: Trainer | None = None
 
         def before() -> None:
             nonlocal trainer
-            trainer = None
-            if phase != "init":
-                trainer = Trainer(name, precision)
-                for earlier in PHASES[1 : PHASES.index(phase)]:
-                    getattr(trainer, earlier)()
+            trainer = None  # two are never there at once
+            trainer = Trainer(name, precision)
+            for earlier in PHASES[: PHASES.index(phase)]:
+                getattr(trainer, earlier)()
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
 
         def work(_: int) -> None:
-            nonlocal trainer
-            if phase == "init":
-                trainer = Trainer(name, precision)
-            else:
-                getattr(trainer, phase)()
+            getattr(trainer, phase)()
             torch.cuda.synchronize()
 
         samples = lab.time_on_host(work, before=before)
@@ -207,9 +201,8 @@ def check(lab: Lab, name: str, trainer: Trainer, phase: str) -> int:
 
     def tensors() -> Iterator[Tensor]:
         yield from trainer.model.parameters()
-        if phase in ("backward", "step"):
-            yield from (parameter.grad for parameter in trainer.trained)
         if phase == "step":
+            yield from (parameter.grad for parameter in trainer.trained)
             for state in trainer.optimiser.state.values():
                 yield from (state["exp_avg"], state["exp_avg_sq"])
 

@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | What the driver takes | how many bytes are gone when a small model's parts are allocated? |
+//! | `main.rs` | Measured | how many bytes are gone when a small model's parts are allocated? |
 //!
 //! The formulas are in `experiments/shared/budget`, and so is the program that prints them,
 //! `cargo run -p budget -- --model llama-2-7b`. Here a small model's parts are allocated,
