@@ -42,26 +42,26 @@ const CONTRAST: &str = include_str!("browser/contrast.js");
 
 #[test]
 fn every_page_is_faultless_in_the_light_theme() {
-    check_every_page(LIGHT);
+    check_every_page(LIGHT, book::pages());
 }
 
 #[test]
 fn every_page_is_faultless_in_a_dark_theme() {
-    check_every_page(DARK);
+    check_every_page(DARK, book::chapters());
 }
 
 #[test]
 fn every_page_is_faultless_on_a_phone() {
-    check_every_page(PHONE);
+    check_every_page(PHONE, book::chapters());
 }
 
 /// No errors, no requests beyond the book, nothing outside the window, and every chart
 /// shown and readable, on the pages as they open.
-fn check_every_page(view: View) {
+fn check_every_page(view: View, pages: Vec<PathBuf>) {
     let Some(browser) = Browser::get() else { return };
     let mut page = Page::new(browser, view);
     let mut faults = Vec::new();
-    for file in book::pages() {
+    for file in pages {
         let name = book::name(&file);
         page.open(&file);
         let colors =
@@ -92,7 +92,7 @@ fn colours_contrast_in_every_theme() {
     let Some(browser) = Browser::get() else { return };
     let mut page = Page::new(browser, LIGHT);
     let mut faults = Vec::new();
-    for file in book::pages() {
+    for file in book::chapters() {
         page.open(&file);
         for theme in ["light", "rust", "coal", "navy", "ayu"] {
             page.evaluate(&format!(
@@ -110,25 +110,37 @@ fn colours_contrast_in_every_theme() {
 
 #[test]
 fn nothing_keeps_people_from_using_a_page() {
+    check_with_axe(LIGHT, |_| true);
+}
+
+#[test]
+fn nothing_keeps_people_from_using_a_page_on_a_phone() {
+    check_with_axe(PHONE, |_| true);
+}
+
+#[test]
+fn nothing_keeps_people_from_using_a_page_in_a_dark_theme() {
+    check_with_axe(DARK, has_its_colours_checked);
+}
+
+/// Pages with all kinds of elements. The colours of all pages are for
+/// `colours_contrast_in_every_theme`, which takes less time for them.
+fn has_its_colours_checked(name: &str) -> bool {
+    ["introduction", "access-patterns-coalescing", "scorecard"].contains(&name)
+}
+
+fn check_with_axe(view: View, is_meant: fn(&str) -> bool) {
     let Some(browser) = Browser::get() else { return };
     let Some(script) = axe::script() else { return };
+    let mut page = axe::page(browser, view, &script);
     let mut faults = Vec::new();
-    for view in [LIGHT, DARK, PHONE] {
-        let mut page = axe::page(browser, view, &script);
-        // All pages in one for printing are the same elements once more; in the dark, other
-        // colours of what these have.
-        let few = ["introduction", "access-patterns-coalescing", "scorecard"];
-        let is_new = |file: &&PathBuf| match view.name == DARK.name {
-            true => few.contains(&book::name(file).as_str()),
-            false => !file.ends_with("print.html"),
-        };
-        for file in book::pages().iter().filter(is_new) {
-            page.open(file);
-            let name = book::name(file);
-            let findings = axe::findings(&page, view.name != PHONE.name).into_iter();
-            faults.extend(
-                findings.map(|found| format!("{name}-{}: {found}", view.name)),
-            );
+    let pages = book::chapters().into_iter().map(|file| (book::name(&file), file));
+    let pages: Vec<_> = pages.filter(|(name, _)| is_meant(name)).collect();
+    assert!(pages.len() >= 3, "the pages to look at have other names now");
+    for (name, file) in pages {
+        page.open(&file);
+        for found in axe::findings(&page, has_its_colours_checked(&name)) {
+            faults.push(format!("{name}-{}: {found}", view.name));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
