@@ -30,6 +30,14 @@ pub struct Text {
     unrecorded: bool,
 }
 
+/// What stands between `{{if}}` and `{{end}}`.
+enum Sentence {
+    /// Whether its condition holds.
+    If(Both<bool>),
+    /// Nobody has measured that, so it is not said.
+    LeftOut,
+}
+
 /// What a draft says below its title.
 const DRAFT: &str = "\n<p class=\"draft\">This page is a draft: no reference machine has \
     recorded its experiment yet.</p>\n\n";
@@ -141,10 +149,13 @@ impl Text {
         let Text { path, text, directives, .. } = self;
         let mut problems = Problems { path, text, found: vec![] };
         let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
-        let mut open: Option<Both<bool>> = None; // the condition of what is being said
+        let mut open: Option<Sentence> = None; // what is being said under a condition
         for Found { range, name, what } in directives {
-            out += &text[end..range.start];
-            if open.is_some() && text[end..range.start].contains("\n\n") {
+            let between = &text[end..range.start];
+            if !matches!(open, Some(Sentence::LeftOut)) {
+                out += between;
+            }
+            if open.is_some() && between.contains("\n\n") {
                 problems.at(
                     range.start,
                     name,
@@ -152,19 +163,19 @@ impl Text {
                 );
                 open = None;
             }
+            let left_out = matches!(open, Some(Sentence::LeftOut));
             match self.replace(what, page, context, &mut open, &mut pictures) {
                 // HTML ends with a line break; with the directive's own that makes the
                 // blank line after which Markdown goes on.
-                Ok(html) => out += &html,
+                Ok(html) if !left_out => out += &html,
+                Ok(_) => {}
                 Err(_) if self.unrecorded && needs_records(what, page) => {
+                    let pending =
+                        if what.is_block() { PENDING_BLOCK } else { PENDING };
                     if let Directive::Prediction(block) = what {
                         out += &block.question();
                     }
-                    out += match what {
-                        Directive::If(_) | Directive::End => "",
-                        what if what.is_block() => PENDING_BLOCK,
-                        _ => PENDING,
-                    };
+                    out += if left_out { "" } else { pending };
                 }
                 Err(problem) => problems.at(range.start, name, &problem),
             }
@@ -186,7 +197,7 @@ impl Text {
         directive: &Directive,
         page: &Page,
         context: &Context,
-        open: &mut Option<Both<bool>>,
+        open: &mut Option<Sentence>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
         let Context { records, ledger, pages, account, tasks, downloads } = context;
@@ -194,7 +205,7 @@ impl Text {
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
             Directive::Quantity(name) => match open {
-                Some(Both { here: Here::Has(false), .. }) => {
+                Some(Sentence::If(Both { here: Here::Has(false), .. })) => {
                     page.quantities.value_elsewhere(name, html::inline)?
                 }
                 _ => page.quantities.value(name, records, html::inline)?,
@@ -203,13 +214,21 @@ impl Text {
                 if open.is_some() {
                     return Err("stands within another".to_owned());
                 }
-                let found = condition.holds(&page.quantities, records)?;
-                let found = open.insert(found);
-                condition::before(found, records)
+                let found = condition.holds(&page.quantities, records);
+                if found.is_err() && self.unrecorded {
+                    *open = Some(Sentence::LeftOut);
+                    return Ok(String::new());
+                }
+                let found = found?;
+                let before = condition::before(&found, records);
+                *open = Some(Sentence::If(found));
+                before
             }
             Directive::End => {
-                let found = open.take().ok_or("has no `{{if}}` before it")?;
-                condition::after(&found).to_owned()
+                match open.take().ok_or("has no `{{if}}` before it")? {
+                    Sentence::If(found) => condition::after(&found).to_owned(),
+                    Sentence::LeftOut => String::new(),
+                }
             }
             Directive::Verdict(id) => {
                 scorecard::badge(ledger.entry(id)?, records, &root)
@@ -319,8 +338,6 @@ fn needs_records(directive: &Directive, page: &Page) -> bool {
             block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
         }
         Directive::Provenance
-        | Directive::If(_)
-        | Directive::End
         | Directive::Chart(_)
         | Directive::Table(_)
         | Directive::Counted(_) => true,

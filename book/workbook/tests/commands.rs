@@ -1164,6 +1164,15 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     checkout.edit(page, ratio, "ratio = \"once / (twice - once)");
     checkout.run("build").succeeds();
     checkout.edit(page, "ratio = \"once / (twice - once)", ratio);
+    // What holds only under a condition is not said before it was measured.
+    let sentence = "{{if ratio > 1.5}}Much more, {{ratio}}.{{end}} Once takes";
+    checkout.edit(page, "Once takes", sentence);
+    checkout.run("build").succeeds();
+    let html = checkout.read("book/html/access-patterns/shared-atomics.html");
+    assert!(!html.contains("Much more") && html.contains("Once takes"), "{html}");
+    checkout.edit(page, ".{{end}}", ".");
+    checkout.run("build").refuses(&["an `{{if}}` ends in its paragraph"]);
+    checkout.edit(page, &sentence.replace(".{{end}}", "."), "Once takes");
 
     // A claim that it is to settle waits for a record.
     let claims = checkout.read("book/claims.toml");
