@@ -1,13 +1,14 @@
-//! The arrays, the three ways, and the comparison of two results.
+//! The arrays and the three ways.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use anyhow::ensure;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, LaunchConfig};
 use lab::launch::{blocks, threads};
-use lab::{Case, Lab, Result};
+use lab::{Lab, Result};
 use pool::driver::DriverPool;
+
+use crate::shape::{Shape, Way};
 
 // SAFETY: all stay within their arrays: `count` elements, or `heads` times `n` rows of
 // `head` elements and `n` rows of `n` scores, `heads` being the last number of the grid.
@@ -40,81 +41,6 @@ const TILE: u32 = 64;
 const FLASH_THREADS: u32 = 128;
 /// How far results in FP32 may differ, relative to 1 / √(keys that the row sees).
 pub(crate) const BOUND: f32 = 1e-4;
-
-/// What attention is computed of.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) tokens: usize,
-    /// Those of all sequences of a batch.
-    pub(crate) heads: usize,
-    /// Numbers of a query, a key or a value.
-    pub(crate) head: usize,
-    /// Whether a token sees no later one.
-    pub(crate) causal: bool,
-}
-
-impl Shape {
-    /// Elements of Q, of K, of V, and of the output.
-    pub(crate) fn elements(&self) -> usize {
-        self.heads * self.tokens * self.head
-    }
-
-    /// Bytes of one of them, in FP32.
-    pub(crate) fn bytes(&self) -> usize {
-        self.elements() * size_of::<f32>()
-    }
-
-    pub(crate) fn scale(&self) -> f32 {
-        1.0 / (self.head as f32).sqrt()
-    }
-
-    /// The case of this name: an addition and a multiplication for each score and each
-    /// number of its key, and as many for its value. What is masked does not count.
-    pub(crate) fn case(&self, name: &str) -> Case {
-        let Shape { tokens, heads, head, causal } = *self;
-        let pairs = if causal { tokens * (tokens + 1) / 2 } else { tokens * tokens };
-        Case::new(name)
-            .with("tokens", tokens)
-            .with("heads", heads)
-            .with("causal", if causal { "yes" } else { "no" })
-            .computes(4 * pairs * head * heads)
-    }
-}
-
-/// How it is computed.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Way {
-    Naive,
-    HeadByHead,
-    Flash,
-}
-
-impl Way {
-    pub(crate) const ALL: [Way; 3] = [Way::Naive, Way::HeadByHead, Way::Flash];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Way::Naive => "naive",
-            Way::HeadByHead => "head_by_head",
-            Way::Flash => "flash",
-        }
-    }
-
-    /// Of how many heads there are scores in memory at once.
-    fn at_once(self, shape: &Shape) -> usize {
-        match self {
-            Way::Naive => shape.heads,
-            Way::HeadByHead => 1,
-            Way::Flash => 0,
-        }
-    }
-
-    /// Bytes that it needs: three inputs, the output, and scores.
-    pub(crate) fn bytes(self, shape: &Shape) -> usize {
-        let scores = self.at_once(shape) * shape.tokens * shape.tokens;
-        4 * shape.bytes() + scores * size_of::<f32>()
-    }
-}
 
 /// Q, K and V.
 pub(crate) type Inputs = [CudaSlice<f32>; 3];
@@ -223,39 +149,6 @@ impl Attention {
         self.kernels.flash(&self.stream, config, q, k, v, out, n, scale, causal)
     }
     // ANCHOR_END: naive
-
-    /// Compares every element of two results, on the GPU; `bound` is relative to
-    /// 1 / √(keys that the row sees). Returns how many elements were compared.
-    pub(crate) fn compare(
-        &self,
-        shape: &Shape,
-        got: &CudaSlice<f32>,
-        expected: &CudaSlice<f32>,
-        bound: f32,
-    ) -> Result<u64> {
-        let Shape { tokens, head, causal, .. } = *shape;
-        let (n, head, count) = (tokens as u32, head as u32, shape.elements());
-        let mut wrong = self.stream.alloc_zeros(1)?;
-        self.kernels.differ(
-            &self.stream,
-            threads(count),
-            got,
-            expected,
-            count,
-            n,
-            head,
-            causal.into(),
-            bound,
-            &mut wrong,
-        )?;
-        let wrong = self.stream.clone_dtoh(&wrong)?[0];
-        ensure!(
-            wrong == 0,
-            "{wrong} of {count} elements of two ways differ, at {tokens} tokens. Nothing was \
-             recorded"
-        );
-        Ok(count as u64)
-    }
 }
 
 /// The blocks of a product with so many columns and rows, for so many heads.

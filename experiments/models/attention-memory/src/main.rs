@@ -6,8 +6,9 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | three ways: bytes and time over the number of tokens |
-//! | [`attention`] | The experiment | the arrays, the three ways, the check |
-//! | [`mod@reference`] | | what has to come out, in double precision |
+//! | [`shape`] | The experiment | how many tokens and heads, in which way, in how much memory |
+//! | [`attention`] | The experiment | the arrays, the three ways |
+//! | [`mod@reference`] | The experiment | what has to come out |
 //! | [`tensor`] | Tensor cores | how fast is it in BF16; what does a causal mask change? |
 //!
 //! Attention lets each of N tokens look at all N: its *query* is multiplied with every
@@ -29,6 +30,7 @@
 
 mod attention;
 mod reference;
+mod shape;
 mod tensor;
 
 use std::process::ExitCode;
@@ -36,7 +38,8 @@ use std::process::ExitCode;
 use lab::memory::power_of_two_within;
 use lab::{Lab, MemoryReading, Result};
 
-use attention::{Attention, BOUND, HEAD, Shape, Way};
+use attention::{Attention, BOUND, HEAD};
+use shape::{Shape, Way};
 
 fn main() -> ExitCode {
     let question = "What does attention cost that never writes its scores down?";

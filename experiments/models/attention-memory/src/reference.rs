@@ -1,9 +1,13 @@
-//! What has to come out: the definition, in double precision, on the host.
+//! What has to come out: the definition, in double precision, on the host; and, where that
+//! takes too long, what another way makes of the same inputs.
 
 use anyhow::ensure;
+use cudarc::driver::CudaSlice;
 use lab::Result;
+use lab::launch::threads;
 
-use crate::attention::{Attention, BOUND, Shape, Way};
+use crate::attention::{Attention, BOUND};
+use crate::shape::{Shape, Way};
 
 /// Runs one way, and compares every element with the definition.
 pub(crate) fn compare(attention: &Attention, shape: &Shape, way: Way) -> Result<()> {
@@ -58,4 +62,39 @@ fn row(shape: &Shape, query: &[f32], keys: &[f32], values: &[f32]) -> Vec<f64> {
         }
     }
     out
+}
+
+impl Attention {
+    /// Compares every element of two results, on the GPU; `bound` is relative to
+    /// 1 / √(keys that the row sees). Returns how many elements were compared.
+    pub(crate) fn compare(
+        &self,
+        shape: &Shape,
+        got: &CudaSlice<f32>,
+        expected: &CudaSlice<f32>,
+        bound: f32,
+    ) -> Result<u64> {
+        let Shape { tokens, head, causal, .. } = *shape;
+        let (n, head, count) = (tokens as u32, head as u32, shape.elements());
+        let mut wrong = self.stream.alloc_zeros(1)?;
+        self.kernels.differ(
+            &self.stream,
+            threads(count),
+            got,
+            expected,
+            count,
+            n,
+            head,
+            causal.into(),
+            bound,
+            &mut wrong,
+        )?;
+        let wrong = self.stream.clone_dtoh(&wrong)?[0];
+        ensure!(
+            wrong == 0,
+            "{wrong} of {count} elements of two ways differ, at {tokens} tokens. Nothing was \
+             recorded"
+        );
+        Ok(count as u64)
+    }
 }

@@ -4,7 +4,8 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use lab::launch::threads;
 use lab::{Case, Lab, MemoryReading, Result};
 
-use crate::attention::{Attention, Inputs, Shape, Way};
+use crate::attention::{Attention, Inputs};
+use crate::shape::{Shape, Way};
 
 // SAFETY: `narrow` and `widen` use `count` elements. `flash` stays within `n` rows of 128
 // elements for each head; it is launched with as much shared memory as its tiles take.

@@ -1,10 +1,12 @@
-//! The cache, its table, the kernels that use both, and the check.
+//! The cache, the kernels that use it, and the check.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
-use lab::check::{shuffled, value};
+use lab::check::value;
 use lab::{Lab, Result, check};
+
+use crate::table::{Layout, table};
 
 /// Words of a key, and its bytes: one head of 128 elements of FP16.
 const KEY_WORDS: usize = 64;
@@ -25,27 +27,6 @@ lab::kernels! { unsafe "paged-cache" {
         most: u32, page_bits: u32,
     );
 } }
-
-/// How the keys of a request lie.
-#[derive(Clone, Copy)]
-pub(crate) enum Layout {
-    /// In one piece, with room for the longest request.
-    Contiguous,
-    /// In pages of 2^`page_bits` tokens, one behind the other or in a random order.
-    Paged { page_bits: u32, shuffled: bool },
-}
-
-impl Layout {
-    /// What its kernels are called, and the bits of its pages.
-    fn kernels(self) -> (&'static str, &'static str, u32) {
-        match self {
-            Layout::Contiguous => ("scores_contiguous", "fill_contiguous", 0),
-            Layout::Paged { page_bits, .. } => {
-                ("scores_paged", "fill_paged", page_bits)
-            }
-        }
-    }
-}
 
 /// What all caches have in common.
 pub(crate) struct Caches {
@@ -81,7 +62,7 @@ impl Caches {
         let (table, reserved, pages) = match layout {
             Layout::Contiguous => (vec![0], slots, 0),
             Layout::Paged { page_bits, shuffled } => {
-                let (table, pages) = self.table(lengths, page_bits, shuffled);
+                let (table, pages) = table(lengths, self.most, page_bits, shuffled);
                 (table, pages << page_bits, pages)
             }
         };
@@ -99,33 +80,6 @@ impl Caches {
         cache.fill()?;
         Ok(cache)
     }
-
-    // ANCHOR: table
-    /// A row for each request, an entry for each page that it may need; and how many pages
-    /// they need together.
-    fn table(
-        &self,
-        lengths: &[u32],
-        page_bits: u32,
-        random: bool,
-    ) -> (Vec<u32>, usize) {
-        let row = self.most >> page_bits;
-        let needed = |length: &u32| (*length as usize).div_ceil(1 << page_bits);
-        let pages: usize = lengths.iter().map(needed).sum();
-        let free = if random {
-            shuffled(pages as u32)
-        } else {
-            (0..pages as u32).collect()
-        };
-        let (mut first, mut table) = (0, vec![0; self.requests * row]);
-        for (row, length) in table.chunks_mut(row).zip(lengths) {
-            let taken = needed(length);
-            row[..taken].copy_from_slice(&free[first..first + taken]);
-            first += taken;
-        }
-        (table, pages)
-    }
-    // ANCHOR_END: table
 
     /// Blocks for the longest request, of each request.
     fn grid(&self, tokens: usize) -> LaunchConfig {

@@ -3,15 +3,16 @@
 
 use lab::{Case, Lab, Result, check};
 
-use crate::cache::{Caches, Layout};
+use crate::cache::Caches;
 use crate::measure;
+use crate::table::Layout;
 
 /// How long requests are.
 #[derive(Clone, Copy)]
 pub(crate) enum Lengths {
     /// All as long as they may be.
     Full,
-    /// From 1 token to the most, each as often.
+    /// From 1 token to the most, all equally frequent.
     Spread,
     /// Most of them short, few long: a quarter of the most, in the mean.
     MostlyShort,

@@ -6,7 +6,8 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | contiguous, and pages of 1 to 256 tokens |
 //! | [`lengths`] | What pages save | how much memory do requests of unknown length take? |
-//! | [`cache`] | The experiment | the cache, its table, the kernels, the check |
+//! | [`mod@table`] | The experiment | where do the keys of a request lie? |
+//! | [`cache`] | The experiment | the cache, the kernels, the check |
 //!
 //! A language model keeps a *key* and a *value* of each token that it has read or written,
 //! in each layer and head: the KV cache. It reads a request's part of the cache for every
@@ -26,13 +27,15 @@
 
 mod cache;
 mod lengths;
+mod table;
 
 use std::process::ExitCode;
 
 use lab::{Case, Ceiling, Lab, Result};
 
-use cache::{Caches, KEY_BYTES, Layout};
+use cache::{Caches, KEY_BYTES};
 use lengths::Lengths;
+use table::Layout;
 
 /// Pages of 2^0 to 2^8 tokens.
 const PAGE_BITS: [u32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -54,7 +57,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. Lengths from 1 token to the most: no page and no block divides them.
     let spread = Lengths::Spread.of(requests, most);
 
-    // 3. One piece for each request; then pages, of all sizes: a request's one behind the
+    // 3. One piece for each request; then pages, of all sizes: a request's one after the
     //    other or, as after a day of work, in a random order.
     let case = |layout: &str| Case::new("scores").with("layout", layout);
     measure(lab, &caches, case("contiguous"), &spread, Layout::Contiguous)?;

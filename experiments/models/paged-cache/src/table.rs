@@ -1,0 +1,48 @@
+//! How the keys of requests lie, and the table that says where.
+
+use lab::check::shuffled;
+
+/// How the keys of a request lie.
+#[derive(Clone, Copy)]
+pub(crate) enum Layout {
+    /// In one piece, with room for the longest request.
+    Contiguous,
+    /// In pages of 2^`page_bits` tokens, one after the other or in a random order.
+    Paged { page_bits: u32, shuffled: bool },
+}
+
+impl Layout {
+    /// What its kernels are called, and the bits of its pages.
+    pub(crate) fn kernels(self) -> (&'static str, &'static str, u32) {
+        match self {
+            Layout::Contiguous => ("scores_contiguous", "fill_contiguous", 0),
+            Layout::Paged { page_bits, .. } => {
+                ("scores_paged", "fill_paged", page_bits)
+            }
+        }
+    }
+}
+
+// ANCHOR: table
+/// A row for each request, an entry for each page that it may need; and how many pages
+/// they need together.
+pub(crate) fn table(
+    lengths: &[u32],
+    most: usize,
+    page_bits: u32,
+    random: bool,
+) -> (Vec<u32>, usize) {
+    let row = most >> page_bits;
+    let needed = |length: &u32| (*length as usize).div_ceil(1 << page_bits);
+    let pages: usize = lengths.iter().map(needed).sum();
+    let free =
+        if random { shuffled(pages as u32) } else { (0..pages as u32).collect() };
+    let (mut first, mut table) = (0, vec![0; lengths.len() * row]);
+    for (row, length) in table.chunks_mut(row).zip(lengths) {
+        let taken = needed(length);
+        row[..taken].copy_from_slice(&free[first..first + taken]);
+        first += taken;
+    }
+    (table, pages)
+}
+// ANCHOR_END: table
