@@ -190,7 +190,6 @@ flash(const float *q, const float *k, const float *v, float *out, u32 n, float s
             }
         }
 
-        // ANCHOR: online
         for (int i = 0; i < 4; i++) {
             // 2. A new maximum of the row, which 8 lanes share.
             u32 row = top + y + 16 * i;
@@ -204,6 +203,7 @@ flash(const float *q, const float *k, const float *v, float *out, u32 n, float s
             for (int lane = 1; lane < 8; lane *= 2)
                 most[i] = fmaxf(most[i], __shfl_xor_sync(~0u, most[i], lane));
 
+            // ANCHOR: online
             // 3. Exponentials relative to it.
             for (int j = 0; j < 4; j++) {
                 float weight = expf(s[i][j] - most[i]);
@@ -216,8 +216,8 @@ flash(const float *q, const float *k, const float *v, float *out, u32 n, float s
             sum[i] = sum[i] * shrink + part;
             for (int h = 0; h < 2; h++)
                 sums[i][h] = plus({}, shrink, sums[i][h]);
+            // ANCHOR_END: online
         }
-        // ANCHOR_END: online
         __syncwarp(); // a row's weights come from lanes of the same warp
 
         // 5. And this tile's rows of V are added.

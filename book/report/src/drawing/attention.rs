@@ -12,10 +12,10 @@ pub(super) const SCORES: Drawing = Drawing {
         filled, where a tile of rows of Q and a tile of keys cross. An arrow leads from it along \
         its row of tiles. Right of the square stands the output, N rows, of which those beside \
         the tile are marked; between them are the largest score so far, the sum of \
-        exponentials, and the sum of values.",
-    caption: "A block takes some rows of Q and walks along the keys. The tile of scores at which it \
-        is exists in its multiprocessor, only now; of the tiles before, it keeps three things for \
-        each row. The matrix as a whole never exists.",
+        exponentials, and the weighted sum of values.",
+    caption: "A block takes some rows of Q and walks along the keys. Only the current tile of scores \
+        exists, inside the multiprocessor. Of the tiles before, the block keeps three things for \
+        each row. The whole matrix never exists.",
     of: Of::Nobody,
     draw: scores,
 };
@@ -73,8 +73,12 @@ fn scores(c: &mut Canvas, _: &Facts) {
         c.pick("Kept for each row:", "Kept:"),
     );
     let kept_of_a_row = c.pick(
-        ["the largest score so far", "the sum of exponentials", "the sum of values"],
-        ["largest score", "sum of exp.", "sum of values"],
+        [
+            "the largest score so far",
+            "the sum of exponentials",
+            "the weighted sum of values",
+        ],
+        ["largest score", "sum of exp.", "weighted sum"],
     );
     for (n, what) in kept_of_a_row.into_iter().enumerate() {
         c.text((kept, y + 20.0 * (n + 1) as f64), Anchor::Start, Pen::MUTED, what);
