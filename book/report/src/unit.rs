@@ -85,6 +85,8 @@ impl Unit {
         match self {
             Unit::Number => number(value),
             Unit::Ratio => units::ratio(value),
+            // Three digits of next to nothing would look like a finding.
+            Unit::Share if value > 0.0 && value < 1e-4 => "< 0.01 %".to_owned(),
             Unit::Share => units::percent(value),
             Unit::Bandwidth => units::bandwidth(value),
             Unit::Arithmetic => units::arithmetic_rate(value),
@@ -166,6 +168,8 @@ mod tests {
             ("", 2.5, "2.50"),
             ("×", 4.1234, "4.12×"),
             ("%", 0.223, "22.3 %"),
+            ("%", 6.4e-7, "< 0.01 %"),
+            ("%", 0.0, "0.00 %"),
             ("GB/s", 55.23e9, "55.2 GB/s"),
             ("s", 1.234e-6, "1.23 µs"),
             ("bytes", 4096.0, "4 KiB"),
