@@ -11,7 +11,7 @@
 //! | `numbers` | formats of numbers |
 //! | `kernels` | kernels that follow each other |
 //! | `host` | kinds of host memory, and a page fault |
-//! | `streams` | streams and engines, and a pipeline |
+//! | `streams` | streams and engines, a pipeline, and all-reduces beside products |
 //! | `ring` | an all-reduce, step by step |
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
@@ -64,7 +64,7 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 21] = [
+pub static ALL: [Drawing; 22] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -77,6 +77,7 @@ pub static ALL: [Drawing; 21] = [
     layouts::LAYOUTS,
     streams::STREAMS,
     streams::PIPELINE,
+    streams::OVERLAP,
     machine::TOPOLOGY,
     ring::RING,
     pool::POOL,

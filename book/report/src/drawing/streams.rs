@@ -117,3 +117,56 @@ fn pipeline(c: &mut Canvas, _: &Facts) {
     c.arrow(&[(label, y - 14.0), (end, y - 14.0)], Pen::MUTED);
     c.text((end, y), Anchor::End, Pen::MUTED, "time");
 }
+
+pub(super) const OVERLAP: Drawing = Drawing {
+    name: "overlap",
+    title: "Beside the products, only the last all-reduce takes time of its own",
+    description: "Three timetables with a row each for products and all-reduces of six layers. \
+        The products go from layer 6 to layer 1. After them: one all-reduce of all layers begins \
+        when the products have ended. A call for each layer: the all-reduce of layer 6 runs beside \
+        the products of layer 5, and so on, and that of layer 1 is left over. A call for two \
+        layers: three longer all-reduces, and that of layers 2 and 1 is left over.",
+    caption: "The backward pass over six layers, from the last to the first, and the all-reduces \
+        of their gradients, drawn half as long as the products. A call's own cost is not drawn.",
+    of: Of::Nobody,
+    draw: overlap,
+};
+
+fn overlap(c: &mut Canvas, _: &Facts) {
+    const LAYERS: usize = 6;
+    const ROW: f64 = 28.0;
+    let label = 78.0;
+    let slot = (c.width - label - 1.0) / (3 * LAYERS) as f64;
+    let ways = [("After the products", LAYERS), ("A call for each layer", 1)];
+    let ways = ways.into_iter().chain([("A call for two layers", 2)]);
+    for (n, (name, call)) in ways.enumerate() {
+        let top = n as f64 * 104.0;
+        c.heading((1.0, top + 10.0), Anchor::Start, name);
+        let mut cell = |row: usize, start: usize, slots: usize, pen, what: &str| {
+            let (x, y) =
+                (label + start as f64 * slot, top + 24.0 + row as f64 * ROW);
+            let place = area(x, y + 2.0, slots as f64 * slot, ROW - 4.0).inside(0.5);
+            c.cell(place, pen, 0.25);
+            c.label(place, what);
+        };
+        for done in 0..LAYERS {
+            let number = (LAYERS - done).to_string();
+            cell(0, 2 * done, 2, COMPUTE, &number);
+            if (done + 1) % call == 0 {
+                let numbers = match call {
+                    1 => number,
+                    _ => format!("{}–{number}", LAYERS - done + call - 1),
+                };
+                cell(1, 2 * (done + 1), call, UPLOAD, &numbers);
+            }
+        }
+        for (row, what) in ["products", "all-reduce"].into_iter().enumerate() {
+            let y = top + 24.0 + (row as f64 + 0.5) * ROW;
+            c.text((1.0, y), Anchor::Start, Pen::INK, what);
+        }
+    }
+    let y = 3.0 * 104.0 + 6.0;
+    let end = c.width - 1.0;
+    c.arrow(&[(label, y - 14.0), (end, y - 14.0)], Pen::MUTED);
+    c.text((end, y), Anchor::End, Pen::MUTED, "time");
+}

@@ -187,6 +187,15 @@ impl Lab {
         Ok(Some(module))
     }
 
+    /// A further kernel file that was loaded ([`Lab::load`]), on one of [`Lab::gpus`].
+    pub fn load_on(
+        &self,
+        context: &Arc<CudaContext>,
+        kernel: Kernel,
+    ) -> Result<Arc<CudaModule>> {
+        Ok(load(context, kernel)?.0)
+    }
+
     /// Prints lines of text, as they are: a lesson's result that is there to be read.
     pub fn print(&self, text: &str) {
         self.table.line(text);

@@ -19,7 +19,8 @@ pub struct Costs {
     pub memory: f64,
     /// What each kernel costs besides, in microseconds.
     pub launch: f64,
-    /// What some kernels cost in place of all this, by name, in microseconds.
+    /// What some kernels cost in place of all this, by name, in microseconds. Those that cost
+    /// nothing leave the engine to others: a few blocks of them run beside anything.
     pub kernels: BTreeMap<String, f64>,
 }
 
@@ -84,7 +85,7 @@ pub fn schedule(ledger: &Ledger, costs: &Costs) -> Schedule {
             host = host.max(runs[wait.operation - 1].end);
         }
         let ends = operation.after.iter().map(|number| runs[number - 1].end);
-        let engine = engine(operation);
+        let engine = engine(operation, costs);
         let idle = engine.and_then(|engine| free.get(&engine)).copied();
         let start = ends.chain(idle).fold(host, f64::max);
         let end = start + costs.of(operation);
@@ -97,7 +98,7 @@ pub fn schedule(ledger: &Ledger, costs: &Costs) -> Schedule {
     Schedule { runs, overlap }
 }
 
-fn engine(operation: &Operation) -> Option<Engine> {
+fn engine(operation: &Operation, costs: &Costs) -> Option<Engine> {
     let gpu = operation.gpu;
     match operation.kind {
         Kind::Upload => Some(Engine::Upload(gpu)),
@@ -105,6 +106,7 @@ fn engine(operation: &Operation) -> Option<Engine> {
         Kind::PeerCopy { from, to } => Some(Engine::Link { from, to }),
         Kind::Prefetch { to: Some(gpu), .. } => Some(Engine::Upload(gpu)),
         Kind::Prefetch { to: None, .. } => Some(Engine::Download(gpu)),
+        Kind::Kernel(ref name) if costs.kernels.get(name) == Some(&0.0) => None,
         Kind::Copy | Kind::Fill | Kind::Kernel(_) => Some(Engine::Compute(gpu)),
         Kind::HostCopy
         | Kind::HostFunction
@@ -243,5 +245,19 @@ operation 7 7 0 500 - host-copy
         let ends: Vec<_> = schedule.runs.iter().map(|run| run.end).collect();
         assert_eq!(ends, [5.0, 5.0, 10.0, 1.0, 1.5, 8.5, 0.0]);
         assert_eq!(schedule.overlap[&0], 7.0, "two copies at once count once");
+    }
+
+    #[test]
+    fn a_kernel_that_costs_nothing_holds_up_no_other() {
+        let text = "\
+operation 1 1 0 500 - upload
+operation 2 1 0 0 1 kernel free
+operation 3 2 0 0 - kernel long
+";
+        let kernels = [("free".to_owned(), 0.0), ("long".to_owned(), 7.0)].into();
+        let costs = Costs { kernels, ..costs() };
+        let schedule = schedule(&text.parse().unwrap(), &costs);
+        let runs: Vec<_> = schedule.runs.iter().map(|r| (r.start, r.end)).collect();
+        assert_eq!(runs, [(0.0, 5.0), (5.0, 5.0), (0.0, 7.0)]);
     }
 }

@@ -1,0 +1,119 @@
+//! # Can the all-reduce of the gradients hide behind the backward pass?
+//!
+//! Page: `book/src/models/gradient-overlap.md`. Its sections show each file, or what it
+//! measures:
+//!
+//! | file | section | question |
+//! |---|---|---|
+//! | `main.rs` | The code; Measured | steps in all ways, for more and more rows of a batch |
+//! | [`steps`] | The code | what does a step queue, and how long does it take? |
+//! | [`gpus`] | | streams and buffers of all GPUs |
+//! | [`products`] | The code | the two products of a layer's way back |
+//! | [`sums`] | The code | the all-reduce of some layers' gradients |
+//! | [`numbers`] | | what is in the matrices, and what must the gradients be? |
+//! | [`mod@check`] | | are they? |
+//!
+//! Each GPU has the same network and a batch of its own. The backward pass goes from the last
+//! layer to the first, and what a layer's gradients are does not change any more when it has
+//! gone on. So their all-reduce can start, in another stream:
+//!
+//! ```text
+//! after        products  4 4 3 3 2 2 1 1
+//!              sums                      4 3 2 1
+//! each layer   products  4 4 3 3 2 2 1 1
+//!              sums        4   3   2   1
+//! ```
+//!
+//! The gradients' bytes do not depend on the batch, and the time of the products does. With
+//! several layers a call (a *bucket*) there are fewer calls; but the last one, which nothing
+//! hides, is larger.
+//!
+//! **Prediction:** with 2048 rows eight calls hide 80 % of the all-reduce, and the products
+//! take 5 % longer beside it. With 128 rows, where the products take no longer than the
+//! all-reduce, a step takes at least 60 % of what it takes one after the other. A call for
+//! each layer of 4 MiB hides less than eight calls. In the same stream nothing is hidden.
+
+mod check;
+mod gpus;
+mod numbers;
+mod products;
+mod steps;
+mod sums;
+
+use std::iter::successors;
+use std::process::ExitCode;
+
+use lab::memory::power_of_two_within;
+use lab::{Lab, Result, nccl};
+
+use gpus::{BESIDE, Gpus, Libraries, PRODUCTS};
+use numbers::Shape;
+use steps::Way;
+
+fn main() -> ExitCode {
+    // SAFETY: no thread has been started yet.
+    unsafe { nccl::leave_multicast_off() };
+    let question =
+        "Can the all-reduce of the gradients hide behind the backward pass?";
+    lab::run("gradient-overlap", question, Some(sums::KERNEL), experiment)
+}
+
+fn experiment(lab: &mut Lab) -> Result<()> {
+    // 1. The GPUs, and the libraries; where there is none, our kernels step in.
+    let mut contexts = lab.gpus(2)?;
+    contexts.truncate(sums::MOST_GPUS);
+    let libraries = Libraries::find(lab, &contexts)?;
+
+    // 2. Sizes that nothing divides, and a last call for fewer layers than the others.
+    let ragged = Shape { layers: 5, width: 37, rows: 21 };
+    let mut few = Gpus::new(lab, &contexts, &libraries, ragged)?;
+    for call in [1, 2, 5] {
+        for sums in [None, Some((PRODUCTS, call)), Some((BESIDE, call))] {
+            let (name, rows) = ("a few layers", ragged.rows - 2);
+            few.try_out(Way { name, rows, sums, upto: BESIDE })?;
+        }
+    }
+    drop(few);
+
+    // 3. The all-reduce alone: a call for each layer, for two, and so on.
+    let width = power_of_two_within(8 * lab.multiprocessors() - 1).min(1024);
+    let layers = power_of_two_within(lab.multiprocessors() / 2).clamp(2, 32);
+    let shape = Shape { layers, width, rows: 4 * width };
+    let mut gpus = Gpus::new(lab, &contexts, &libraries, shape)?;
+    let mut alone = vec![];
+    for call in
+        successors(Some(1), |call| Some(2 * call)).take_while(|n| *n <= layers)
+    {
+        alone.push((call, gpus.time_sums(lab, call)?));
+    }
+
+    // 4. Steps with more and more rows: products alone, all-reduces in the same stream, and
+    //    beside them.
+    let factor = if lab.quick() { 32 } else { 2 };
+    let rows = successors(Some(width / 8), |rows| Some(rows * factor));
+    for rows in rows.take_while(|rows| *rows <= shape.rows) {
+        let way = |name, sums| Way { name, rows, sums, upto: BESIDE };
+        let products = gpus.time(lab, way("compute", None), None)?;
+        gpus.time(lab, way("same_stream", Some((PRODUCTS, 1))), None)?;
+        for (call, sums) in &alone {
+            let calls = layers / call;
+            let name = match calls {
+                1 => "after",
+                each if each == layers => "each_layer",
+                _ => "buckets",
+            };
+            let way = way(name, Some((BESIDE, *call)));
+
+            // 5. The model: the longer of both hides the other, but for one call's part of it.
+            let (part, rest) = (1.0 / calls as f64, 1.0 - 1.0 / calls as f64);
+            let model = (products + sums) * part + products.max(*sums) * rest;
+            gpus.time(lab, way, Some(model))?;
+
+            // 6. What do the products take, while gradients are summed beside them?
+            if calls == 8.min(layers) {
+                gpus.time(lab, Way { name: "beside", upto: PRODUCTS, ..way }, None)?;
+            }
+        }
+    }
+    Ok(())
+}
