@@ -78,7 +78,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 3. The all-reduce alone: a call for each layer, for two, and so on.
     let width = power_of_two_within(8 * lab.multiprocessors() - 1).min(1024);
     let layers = power_of_two_within(lab.multiprocessors() / 2).clamp(2, 32);
-    let shape = Shape { layers, width, rows: 4 * width };
+    let shape = Shape { layers, width, rows: 2 * width };
     let mut gpus = Gpus::new(lab, &contexts, &libraries, shape)?;
     let mut alone = vec![];
     for call in
@@ -89,7 +89,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 4. Steps with more and more rows: products alone, all-reduces in the same stream, and
     //    beside them.
-    let factor = if lab.quick() { 32 } else { 2 };
+    let factor = if lab.quick() { 16 } else { 4 };
     let rows = successors(Some(width / 8), |rows| Some(rows * factor));
     for rows in rows.take_while(|rows| *rows <= shape.rows) {
         let way = |name, sums| Way { name, rows, sums, upto: BESIDE };
