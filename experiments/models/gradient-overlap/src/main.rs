@@ -14,8 +14,8 @@
 //! | [`mod@check`] | | are they? |
 //!
 //! Each GPU has the same network and a batch of its own. The backward pass goes from the last
-//! layer to the first, and what a layer's gradients are does not change any more when it has
-//! gone on. So their all-reduce can start, in another stream:
+//! layer to the first, and a layer's gradients are final once it has passed. So their all-reduce
+//! can start, in another stream:
 //!
 //! ```text
 //! after        products  4 4 3 3 2 2 1 1
