@@ -27,7 +27,7 @@ mod show;
 pub(crate) struct Arguments {
     /// The exercise; without it, how far you are. `list` lists all
     name: Option<String>,
-    /// Check again whenever the file is saved, until Ctrl-C
+    /// Check again whenever the file is saved, until it is solved (or Ctrl-C)
     #[arg(long, conflicts_with_all = ["hint", "solution", "reset"], requires = "name")]
     watch: bool,
     /// Show the task once more
@@ -168,9 +168,20 @@ fn verify(root: &Path, all: &[Exercise], arguments: &Arguments) -> Result<ExitCo
     Ok(code)
 }
 
+/// The exercise of this name, or of this number in the list.
 fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
+    let number = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(found) = number.and_then(|place| all.get(place)) {
+        return Ok(found);
+    }
     if let Some(found) = all.iter().find(|exercise| exercise.name == name) {
         return Ok(found);
+    }
+    let page = format!("/{name}.md");
+    let of_page = all.iter().filter(|exercise| exercise.page.ends_with(&page));
+    let of_page: Vec<_> = of_page.map(|exercise| exercise.name.as_str()).collect();
+    if !of_page.is_empty() {
+        bail!("`{name}` is a page; its exercises are: {}", of_page.join(", "));
     }
     let names = all.iter().map(|exercise| &exercise.name);
     let nearest =
@@ -280,9 +291,24 @@ impl Learner<'_> {
     /// Checks at once, and whenever the file has changed.
     fn watch(&mut self, judge: &Judge<'_>) -> Result<ExitCode> {
         let mut seen = None;
+        let mut is_gone = false;
         loop {
             let now = std::fs::metadata(self.path()).and_then(|m| m.modified()).ok();
+            // Editors replace a file that they save: it may be gone for a moment.
+            if now.is_none() && !is_gone {
+                std::thread::sleep(INTERVAL);
+                is_gone = !self.path().exists();
+                if is_gone {
+                    let name = &self.exercise.name;
+                    say!(
+                        "{} is gone. Its start again: cargo workbook exercise {name} --reset",
+                        self.file()
+                    );
+                }
+                continue;
+            }
             if now.is_some() && now != seen {
+                is_gone = false;
                 if seen.is_some() {
                     say!("\n{}", show::rule());
                 }

@@ -24,7 +24,7 @@ const BUDGET: u64 = 1 << 24;
 /// Of so few warps, one may well do most of the work.
 const FEW_WARPS: u64 = 16;
 /// How many times the mean one warp may execute at most.
-const MOST_TIMES: f64 = 8.0;
+const MOST_TIMES: f64 = 4.0;
 /// Threads of a block that computes what results have to be.
 const EXPECTED_BLOCK: u64 = 256;
 
