@@ -67,12 +67,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. The GPUs, each with access to the memory of all others.
     let mut contexts = lab.gpus(2)?;
     contexts.truncate(MOST_GPUS);
-    for from in &contexts {
-        for to in &contexts {
-            if let Access::Refused(why) = peer_access::enable(from, to)? {
-                return Err(CannotRun(why).into());
-            }
-        }
+    if let Access::Refused(why) = peer_access::enable_all(&contexts)? {
+        return Err(CannotRun(why).into());
     }
     let n = contexts.len();
 

@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+use std::sync::Arc;
+
 use cudarc::driver::sys::{
     self, CUmemAccess_flags as Flags, CUmemLocationType,
     CUresult::{
@@ -85,6 +87,20 @@ pub fn enable(from: &CudaContext, to: &CudaContext) -> Result<Access, DriverErro
         Access::Granted => enable_pool(from, to),
         refused => Ok(refused),
     }
+}
+
+/// Gives each of these GPUs access to the memory of all others, as [`enable`] does; the first
+/// refusal ends it.
+pub fn enable_all(gpus: &[Arc<CudaContext>]) -> Result<Access, DriverError> {
+    for from in gpus {
+        for to in gpus {
+            let access = enable(from, to)?;
+            if !access.is_granted() {
+                return Ok(access);
+            }
+        }
+    }
+    Ok(Access::Granted)
 }
 
 /// Takes away what [`enable`] gives. If it is off already, nothing changes.
