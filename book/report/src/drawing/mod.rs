@@ -16,11 +16,13 @@
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
 //! | `attention` | the matrix of scores that never exists |
+//! | `cuts` | a net that several GPUs share |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `facts` | what a machine's records say |
 
 mod attention;
 mod canvas;
+mod cuts;
 mod emulator;
 mod facts;
 mod host;
@@ -87,6 +89,7 @@ pub static ALL: [Drawing; 22] = [
     kernels::FUSION,
     multiprocessor::MULTIPROCESSOR,
     attention::SCORES,
+    cuts::CUTS,
 ];
 
 /// The drawing called `name`; the error names the one that is called most like it.
