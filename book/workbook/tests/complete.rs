@@ -378,7 +378,7 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
 }
 
 /// Kernels that are not counted, by their files, and why.
-const UNCOUNTED: [(&str, &[&str], &str); 9] = [
+const UNCOUNTED: [(&str, &[&str], &str); 11] = [
     ("transpose-bulk", &["bulk"], "the emulator runs no bulk copies"),
     ("matrix-product-hopper", &["warpgroups"], "the emulator runs no wgmma"),
     (
@@ -393,6 +393,12 @@ const UNCOUNTED: [(&str, &[&str], &str); 9] = [
     ),
     ("gradient-overlap", &["sum"], "launches.txt has no structures"),
     ("activation-checkpointing", &["inputs_back", "weights_back"], WAITS),
+    (
+        "attention-memory",
+        &["differ", "fill", "flash", "scores", "softmax", "weighted_sum"],
+        WAITS,
+    ),
+    ("attention-tensor", &["flash", "narrow", "widen"], WAITS),
     (
         "device-report",
         &["fma1", "fma2", "fma8", "fma_f16x2", "fma_f64", "mad_u32"],

@@ -66,7 +66,7 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 22] = [
+pub static ALL: [Drawing; 23] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
