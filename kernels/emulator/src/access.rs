@@ -104,6 +104,29 @@ pub(crate) fn sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sect
     Sectors { requests: 1, sectors, ideal: touched.div_ceil(SECTOR_BYTES) }
 }
 
+/// The sectors of one atomic operation on global memory. Lanes that change the same element
+/// take turns: a sector is needed as often as the element that most lanes share.
+pub(crate) fn atomic_sectors_of(
+    addresses: &[u64; WARP],
+    mask: u32,
+    bytes: u64,
+) -> Sectors {
+    let mut starts = [0; WARP];
+    let mut count = 0;
+    for lane in active(mask) {
+        starts[count] = addresses[lane];
+        count += 1;
+    }
+    let starts = &mut starts[..count];
+    starts.sort_unstable();
+    let in_one_sector = |a: &u64, b: &u64| a / SECTOR_BYTES == b / SECTOR_BYTES;
+    let sectors = starts.chunk_by(in_one_sector).map(|sector| {
+        let elements = sector.chunk_by(|a, b| a == b);
+        elements.map(<[u64]>::len).max().unwrap_or(0) as u64
+    });
+    Sectors { sectors: sectors.sum(), ..sectors_of(addresses, mask, bytes) }
+}
+
 /// The sectors of a warp whose lanes access one element after the other.
 pub(crate) fn sectors_of_row(first: u64, bytes: u64) -> Sectors {
     let end = first + WARP as u64 * bytes;

@@ -95,10 +95,21 @@ fn run(launch: &[&str]) -> Tally {
     ran(launch, Options::default()).1.total()
 }
 
+/// Kernels with `ldmatrix`.
+const MATRICES: [&str; 3] = ["load_four", "load_one_and_two", "tensor"];
+/// Counts that differed a little from one run to the next on the same GPU: warps that collide
+/// now and then (`registers` had 4909, 4911 and 4906 wavefronts, `int4_bits` 1317, 1303 and 1314).
+const VARYING: [(&str, &str); 2] =
+    [("registers", "shared_store"), ("int4_bits", "shared_load")];
+/// Atomic operations that are a loop on hardware, with loads, and as often as lanes collide.
+const LOOPS: [&str; 2] = ["shared_float", "shared_wide"];
+
 #[test]
 fn counts_are_those_of_the_hardware() {
     for (launch, expected) in measured(include_str!("goldens/counters.txt")) {
-        let tally = run(&launch);
+        let mut tally = run(&launch);
+        // The hardware counts what is copied without a register as loaded, too.
+        tally.global_loads += tally.async_copies;
         let sectors = |count: Sectors| [count.requests, count.sectors];
         let wavefronts = |count: Wavefronts| [count.requests, count.wavefronts];
         let kinds = [
@@ -118,10 +129,21 @@ fn counts_are_those_of_the_hardware() {
             // ncu's requests to shared memory (`smsp__inst_executed_op_shared_…`) count an
             // instruction with a predicate also for warps in which no lane executes it.
             let more = [more || has(&["predicated"]), more];
-            for ((ours, hardware), more) in ours.iter().zip(hardware).zip(more) {
+            // That metric leaves out loads of matrices, which have another one.
+            let fewer = [
+                fewer || kind == "shared_load" && MATRICES.contains(&launch[1]),
+                fewer,
+            ];
+            let more_or_less = fewer.into_iter().zip(more);
+            let both = ours.iter().zip(hardware).zip(more_or_less);
+            for ((ours, hardware), (fewer, more)) in both {
+                let varies = VARYING.contains(&(launch[1], kind))
+                    && (*ours..=ours + ours / 20).contains(hardware);
+                let is_loop = kind == "shared_load" && LOOPS.contains(&launch[1]);
                 let same = ours == hardware
+                    || varies
                     || fewer && ours > hardware
-                    || more && ours < hardware;
+                    || (more || is_loop) && ours < hardware;
                 let launch = launch.join(" ");
                 assert!(same, "{launch}: {kind}: {ours}, not {hardware}");
             }
@@ -139,8 +161,7 @@ fn atomics_are_those_of_the_hardware() {
         launches.zip(lines(include_str!("goldens/atomics.txt")))
     {
         assert_eq!(launch[1], measured[0], "the kernels of both lines");
-        // What is a loop on hardware: with loads, and as often as lanes collide.
-        let is_loop = matches!(launch[1], "shared_float" | "shared_wide");
+        let is_loop = LOOPS.contains(&launch[1]);
         let tally = run(&launch);
         let sectors = |count: Sectors| [count.requests, count.sectors];
         let wavefronts = |count: Wavefronts| [count.requests, count.wavefronts];

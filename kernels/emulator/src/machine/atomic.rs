@@ -1,7 +1,7 @@
 //! Atomic operations. The lanes of a warp do theirs one after the other.
 
 use crate::WARP;
-use crate::access::{active, atomic_wavefronts_of, sectors_of};
+use crate::access::{active, atomic_sectors_of, atomic_wavefronts_of};
 use crate::half::{F16, each_half};
 use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
@@ -34,19 +34,25 @@ impl Machine<'_> {
                 let Part { space, addresses, lanes } = part;
                 match (space, atomic.is_reduction) {
                     (Space::Shared, _) => {
-                        tally.shared_atomics += atomic_wavefronts_of(
+                        let wavefronts = atomic_wavefronts_of(
                             addresses,
                             lanes,
                             bytes,
                             atomic.counts,
                         );
+                        tally.shared_atomics += wavefronts;
+                        // Both operands of a compare-and-swap have to come.
+                        if atomic.kind == AtomicKind::CompareAndSwap {
+                            tally.shared_atomics.wavefronts += wavefronts.wavefronts;
+                        }
                     }
                     (_, false) => {
-                        tally.global_atomics += sectors_of(addresses, lanes, bytes);
+                        tally.global_atomics +=
+                            atomic_sectors_of(addresses, lanes, bytes);
                     }
                     (_, true) => {
                         tally.global_reductions +=
-                            sectors_of(addresses, lanes, bytes);
+                            atomic_sectors_of(addresses, lanes, bytes);
                     }
                 }
                 Ok(())
