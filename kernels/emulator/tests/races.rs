@@ -39,12 +39,16 @@ const BLOCK: &str = ", with no barrier between (__syncthreads() orders them)";
 const WARP: &str = ", with no barrier between (lanes of a warp are not in step: \
                     __syncwarp() orders them; or pass the value by __shfl_sync(), or give \
                     each lane its own element)";
+const WARPS: &str = ", with no barrier between (__syncthreads() orders them; __syncwarp() is \
+                     enough if only lanes of one warp share the element)";
+const MEANT: &str = ", with no barrier between (did you mean both to write it? If not, the \
+                     index is wrong. If so, __syncthreads() orders them)";
 const FENCE: &str = ", with no barrier between (__syncthreads() orders them, or a flag or \
                      lock with __threadfence_block() before it is set)";
 const ATOMIC: &str = ", with no barrier between (__syncthreads() orders them, or one atomic \
                       operation in place of the line)";
-const ONE: &str = ", with no barrier between (one thread should write, or all of them the \
-                   same)";
+const ONE: &str = ", with no barrier between (did you mean both to write it? If not, the \
+                   index is wrong. If so, one thread should write, or all of them the same)";
 const COPY: &str = " has yet to write: that thread must wait for its copies, and then all \
                     at a barrier";
 
@@ -68,6 +72,8 @@ fn wrong_kernels() {
         ("a_copy_without_a_wait", 128, [153, 164], COPY),
         ("a_copy_without_a_barrier", 128, [173, 153], BLOCK),
         ("a_copy_over_what_is_read", 128, [183, 181], BLOCK),
+        ("two_lines_write", 128, [441, 440], MEANT),
+        ("neighbours_of_one_warp", 128, [449, 450], WARPS),
     ] {
         let text = outcome(kernel, threads).expect_err(kernel);
         let file = "races.cu";
@@ -102,10 +108,14 @@ fn right_kernels() {
     }
 }
 
-const LAUNCH: &str =
-    ", and blocks run in any order (do one of the two in a launch of its own)";
-const OWN: &str = ", and blocks run in any order (each block should write a place of its own, \
-                   or all should add to it with one atomic operation)";
+const LAUNCH: &str = ", and blocks run in any order (let one block do both, or do one of the two in a launch \
+     of its own)";
+const LAUNCHES: &str = ", and blocks run in any order (did you mean both to write it? If not, \
+                        the index is wrong. If so, let one block do both, or do one of the two in \
+                        a launch of its own)";
+const OWN: &str = ", and blocks run in any order (did you mean both to write it? If not, the \
+                   index is wrong. If so, each block should write a place of its own, or all \
+                   should add to it with one atomic operation)";
 const LINE: &str =
     ", and blocks run in any order (use one atomic operation in place of the line)";
 const BOTH: &str = ", and blocks run in any order (use an atomic operation here and there, or \
@@ -149,6 +159,7 @@ fn wrong_kernels_in_device_memory() {
         ("a_lock_without_a_fence", [4, 32], [172, 172], CALL),
         ("one_too_many", [1, 128], [179, 179], ONE),
         ("a_copy_of_what_another_writes", [1, 128], [187, 186], BLOCK),
+        ("two_lines_write", [4, 128], [439, 438], LAUNCHES),
     ] {
         let text = global_outcome(kernel, shape).expect_err(kernel);
         let file = "global-races.cu";

@@ -6,7 +6,7 @@ use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::global::Spot;
-use crate::machine::lane::{Direction, LaneAccess, is_of};
+use crate::machine::lane::{Direction, LaneAccess, asks_if_meant, is_of};
 use crate::machine::trace::Race;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
@@ -151,8 +151,9 @@ impl Machine<'_> {
             let remedy = self.remedy(warp, access, race);
             format!("{parties}, with no barrier between ({remedy})")
         } else {
+            let asks = asks_if_meant(access, race);
             let remedy = self.remedy_between_blocks(warp, access, race);
-            format!("{parties}, and blocks run in any order ({remedy})")
+            format!("{parties}, and blocks run in any order ({asks}{remedy})")
         };
         self.fault(warp, FaultKind::Race, access.lane, what)
     }
@@ -239,7 +240,9 @@ impl Machine<'_> {
             (_, true) if !has_lock => {
                 "use one atomic operation in place of the line"
             }
-            _ if !tells => "do one of the two in a launch of its own",
+            _ if !tells => {
+                "let one block do both, or do one of the two in a launch of its own"
+            }
             _ if has(Scope::Grid) => {
                 "__threadfence() must come after the write, in the same thread or with \
                  __syncthreads() between, and before the atomic operation, flag or lock that \

@@ -320,15 +320,22 @@ impl Machine<'_> {
                 _ => false,
             });
         let same_line = self.is_same_line(warp, race);
+        let asks = asks_if_meant(access, race);
         if race.wrote && !access.direction.reads() && same_line {
-            return "one thread should write, or all of them the same".to_owned();
+            return format!(
+                "{asks}one thread should write, or all of them the same"
+            );
         }
-        let barrier = match is_of(&race, warp) {
-            true => {
+        let barrier = match (is_of(&race, warp), self.of_warps.len()) {
+            (true, 1) => {
                 "lanes of a warp are not in step: __syncwarp() orders them; or pass the value \
                  by __shfl_sync(), or give each lane its own element"
             }
-            false => "__syncthreads() orders them",
+            (true, _) => {
+                "__syncthreads() orders them; __syncwarp() is enough if only lanes of one \
+                 warp share the element"
+            }
+            (false, _) => "__syncthreads() orders them",
         };
         let other = match (has_flags, same_line) {
             (true, _) => {
@@ -337,7 +344,7 @@ impl Machine<'_> {
             (_, true) => ", or one atomic operation in place of the line",
             _ => "",
         };
-        format!("{barrier}{other}")
+        format!("{asks}{barrier}{other}")
     }
 
     /// Are both accesses on the same line?
@@ -409,6 +416,14 @@ impl Machine<'_> {
             0 => format!(", the start of {}", buffer.name),
             offset => format!(", {} into {}", in_bytes(offset), buffer.name),
         }
+    }
+}
+
+/// What to ask first, of two that write: often an index is wrong, and nothing has to be ordered.
+pub(super) fn asks_if_meant(access: LaneAccess, race: Race) -> &'static str {
+    match race.wrote && access.direction.writes() && !access.direction.reads() {
+        true => "did you mean both to write it? If not, the index is wrong. If so, ",
+        false => "",
     }
 }
 

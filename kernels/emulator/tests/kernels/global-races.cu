@@ -431,3 +431,10 @@ KERNEL a_copy_with_a_barrier(const word *in, word *out, word *flag)
     __syncthreads();
     out[t] = tile[t];
 }
+
+KERNEL two_lines_write(const word *in, word *out, word *flag)
+{
+    word i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i];
+    out[i + blockDim.x] = in[i] + 1;
+}

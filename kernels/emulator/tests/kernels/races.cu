@@ -433,3 +433,19 @@ KERNEL neighbouring_bytes(const word *in, word *out)
     __syncthreads();
     out[threadIdx.x] = tile[127 - threadIdx.x];
 }
+
+KERNEL two_lines_write(const word *in, word *out)
+{
+    __shared__ word tile[256];
+    tile[threadIdx.x] = in[threadIdx.x];
+    tile[threadIdx.x + 32] = 0;
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+
+KERNEL neighbours_of_one_warp(const word *in, word *out)
+{
+    __shared__ word tile[256];
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
