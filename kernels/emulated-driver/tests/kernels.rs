@@ -74,6 +74,10 @@ fn a_module_that_cannot_be_loaded_says_why() {
     assert_eq!(load("\x7fELF"), CUDA_ERROR_INVALID_IMAGE);
     let broken = PTX.replace(".reg .b64", ".register .b64");
     assert_eq!(load(&broken), CUDA_ERROR_INVALID_PTX);
+    let array = |bytes| format!("{{\n.shared .align 4 .b8 rows[{bytes}];\n");
+    let with = |bytes| PTX.replacen("{\n", &array(bytes), 1);
+    assert_eq!(load(&with(49_153)), CUDA_ERROR_INVALID_PTX);
+    assert!(context.load_module(Ptx::from_src(with(49_152))).is_ok());
 
     // With room for a log, the log says it.
     let image = CString::new(broken).unwrap();

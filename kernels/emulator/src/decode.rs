@@ -325,6 +325,10 @@ impl<'a> Decoder<'a> {
         let place =
             self.program.shared_bytes.next_multiple_of(variable.align as u32);
         self.program.shared_bytes = self.end_of(place, variable)?;
+        let largest = &mut self.program.largest_shared;
+        if largest.as_ref().is_none_or(|(_, bytes)| *bytes < variable.bytes) {
+            *largest = Some((name_in_source(&variable.name), variable.bytes));
+        }
         self.shared.insert(key, place);
         Ok(place)
     }
@@ -564,6 +568,19 @@ impl<'a> Decoder<'a> {
         self.program = program;
         Ok(())
     }
+}
+
+/// `tile` of `_ZZ8row_sumsE4tile`, which C++ makes of it.
+fn name_in_source(name: &str) -> String {
+    let of = |(start, _): (usize, &str)| {
+        let rest = &name[start + 1..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length = rest[..digits].parse::<usize>().ok()?;
+        let (own, behind) = rest[digits..].split_at_checked(length)?;
+        (behind.is_empty() || behind.starts_with('_')).then(|| own.to_owned())
+    };
+    let found = name.rmatch_indices('E').find_map(of);
+    found.unwrap_or_else(|| name.to_owned())
 }
 
 /// The last part of a path.

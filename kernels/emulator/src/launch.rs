@@ -12,6 +12,8 @@ use crate::module::{Kernel, Module};
 const MOST_THREADS: u64 = 1024;
 /// Shared memory that a block may have on any GPU.
 const MOST_SHARED_BYTES: u64 = 227 * 1024;
+/// Of which so much may be static.
+const MOST_STATIC_BYTES: u32 = 48 * 1024;
 
 /// A grid of threads and what they are told.
 #[derive(Clone, Copy, Debug)]
@@ -163,10 +165,31 @@ pub fn run(
     if let Some(error) = &found.unsupported {
         return bad(FaultKind::Unsupported, error.to_string());
     }
+    if let Some(what) = found.too_much_shared() {
+        let place = found.program.places.first().cloned();
+        return bad(FaultKind::BadLaunch, what)
+            .map_err(|fault| Box::new(Fault { place, ..*fault }));
+    }
     if let Err(what) = check(module, found, launch) {
         return bad(FaultKind::BadLaunch, what);
     }
     Task { module, kernel: found, launch, options }.run(memory)
+}
+
+impl Kernel {
+    /// What is wrong with the kernel if its arrays in shared memory are larger than CUDA allows.
+    /// No driver loads a module with such a kernel.
+    pub fn too_much_shared(&self) -> Option<String> {
+        let bytes = self.shared_bytes;
+        let (array, _) = self.program.largest_shared.as_ref()?;
+        (bytes > MOST_STATIC_BYTES).then(|| {
+            format!(
+                "it declares {bytes} bytes of shared memory (its largest array is `{array}`) \
+                 and may declare {MOST_STATIC_BYTES} (48 KiB): use a smaller array; more than \
+                 48 KiB has to be dynamic shared memory, which the launch asks for"
+            )
+        })
+    }
 }
 
 /// Can the launch be made?
@@ -191,7 +214,10 @@ fn check(
     }
     let shared = u64::from(kernel.shared_bytes) + u64::from(launch.shared_bytes);
     if shared > MOST_SHARED_BYTES {
-        return Err(format!("{shared} bytes of shared memory for each block"));
+        return Err(format!(
+            "{shared} bytes of shared memory for each block, which may have \
+             {MOST_SHARED_BYTES} (227 KiB)"
+        ));
     }
     let (wanted, given) = (kernel.argument_bytes() as usize, launch.arguments.len());
     if given < wanted {

@@ -19,6 +19,8 @@ pub(crate) struct Program {
     /// How many registers there are of each [class](crate::registers::Class).
     pub(crate) registers: [usize; 3],
     pub(crate) shared_bytes: u32,
+    /// The largest array in shared memory: its name and bytes.
+    pub(crate) largest_shared: Option<(String, u64)>,
     /// How dynamic shared memory, which follows, is aligned.
     pub(crate) dynamic_align: u32,
     pub(crate) local_bytes: u32,

@@ -123,6 +123,18 @@ fn past_the_end_of_shared_memory() {
 }
 
 #[test]
+fn dynamic_shared_memory_that_nobody_asked_for() {
+    let mut device = Device::tests("faults");
+    let output = device.fresh("out", 32);
+    let arguments = arguments![u64 output];
+    let (kind, text) = fault(&mut device, "dynamic_without_bytes", 32, &arguments);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    let why = "0 bytes past the end of the block's 0 bytes. The launch asked for no dynamic \
+               shared memory: declare the array with a size";
+    assert!(text.contains(why), "{text}");
+}
+
+#[test]
 fn a_race() {
     let mut device = Device::tests("faults");
     let output = device.fresh("out", 64);
@@ -259,6 +271,12 @@ fn launches_that_cannot_be_made() {
         let (kind, text) = fault(&mut device, kernel, threads, &arguments);
         assert_eq!((kind, text.as_str()), (FaultKind::BadLaunch, expected));
     }
+    let (kind, text) = fault(&mut device, "too_much_shared", 32, &arguments);
+    let expected = "too_much_shared: it declares 66688 bytes of shared memory (its largest \
+                    array is `rows`) and may declare 49152 (48 KiB): use a smaller array; more \
+                    than 48 KiB has to be dynamic shared memory, which the launch asks for, at \
+                    line 125 of faults.cu";
+    assert_eq!((kind, text.as_str()), (FaultKind::BadLaunch, expected));
     let (kind, text) = fault(&mut device, "recursive", 1, &arguments);
     assert_eq!(kind, FaultKind::Unsupported);
     assert!(text.contains("calls itself, which is not supported"), "{text}");

@@ -38,6 +38,11 @@ impl Session {
             Ok(module) => module,
             Err(e) => return Ok(Err(e.to_string())),
         };
+        for kernel in module.kernels() {
+            if let Some(why) = kernel.too_much_shared() {
+                return Ok(Err(format!("{}: {why}", kernel.name)));
+            }
+        }
         if let Err(e) = module.place(&mut self.memory.content) {
             return self.refuse(CUDA_ERROR_OUT_OF_MEMORY, &e.to_string());
         }

@@ -206,10 +206,14 @@ impl Machine<'_> {
             let size = self.shared.bytes.len();
             let past = in_bytes(address.saturating_sub(size as u64));
             let bytes = in_bytes(bytes as u64);
-            let what = format!(
+            let mut what = format!(
                 "{verb} {bytes} at {address:#x} of shared memory: {past} past the end of \
                  the block's {size} bytes"
             );
+            if size == 0 {
+                what += ". The launch asked for no dynamic shared memory: declare the array \
+                         with a size";
+            }
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
         let touch = direction

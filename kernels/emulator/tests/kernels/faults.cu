@@ -121,3 +121,20 @@ extern "C" __global__ void recursive(unsigned int *out)
 {
     *out = factorial(*out);
 }
+
+extern "C" __global__ void too_much_shared(unsigned int *out)
+{
+    __shared__ unsigned int small[32];
+    __shared__ unsigned int rows[256 * 65];
+    small[threadIdx.x] = rows[threadIdx.x * 65] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = rows[(31 - threadIdx.x) * 65] + small[31 - threadIdx.x];
+}
+
+extern "C" __global__ void dynamic_without_bytes(unsigned int *out)
+{
+    extern __shared__ unsigned int part[];
+    part[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = part[31 - threadIdx.x];
+}
