@@ -221,6 +221,8 @@ impl<'a> Decoder<'a> {
                     self.labels[label] = Some(self.program.code.len());
                 }
                 Statement::Targets(..) => {}
+                // In line 0 the compiler has what is in no line: it belongs to what is before.
+                Statement::Source(_, 0) => {}
                 Statement::Source(file, line) => {
                     let mut sources = self.file.sources.iter();
                     let name = sources.find(|(index, _)| index == file);

@@ -228,6 +228,21 @@ fn no_progress() {
 }
 
 #[test]
+fn line_0_is_never_named() {
+    let mut device = Device::tests("faults");
+    let input = device.words("in", 0..256);
+    let output = device.words("out", 0..256);
+    let arguments = arguments![u64 input, u64 output, f32 2.0, u32 1];
+    // Wherever the budget ends.
+    for more in 0..16 {
+        device.options.budget = (1 << 16) + more;
+        let (kind, text) = fault(&mut device, "never_counts", 32, &arguments);
+        assert_eq!(kind, FaultKind::OverBudget);
+        assert!(!text.contains(" line 0 "), "{text}");
+    }
+}
+
+#[test]
 fn locks_and_flags_work() {
     let mut device = Device::tests("faults");
     let lock = device.words("lock", [0].into_iter());
