@@ -252,6 +252,9 @@ pub struct Demand {
     pub exactly: Option<Expression>,
 }
 
+/// Of a number that would look like its bound with fewer.
+const MOST_DECIMALS: usize = 9;
+
 /// Arithmetic over names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
@@ -348,13 +351,23 @@ impl Demand {
             (&self.exactly, "exactly", f64::eq),
         ];
         let (mut is_met, mut words) = (true, vec![]);
+        let mut decimals = decimals_of(found);
         for (bound, word, holds) in bounds {
             let Some(bound) = bound else { continue };
             let bound = value(bound)?;
-            is_met &= holds(&found, &bound);
-            words.push(format!("{word} {}", short(bound)));
+            let (meets, mut of_bound) = (holds(&found, &bound), decimals_of(bound));
+            is_met &= meets;
+            // What does not hold must be seen: not "4.00, at most 4".
+            while !meets
+                && decimals < MOST_DECIMALS
+                && holds(&rounded(found, decimals), &rounded(bound, of_bound))
+            {
+                decimals += 1;
+                of_bound = if bound.fract() == 0.0 { 0 } else { decimals };
+            }
+            words.push(format!("{word} {}", short(bound, of_bound)));
         }
-        let (found, words) = (short(found), words.join(" and "));
+        let (found, words) = (short(found, decimals), words.join(" and "));
         let unit = match found.as_str() {
             "1" => singular(&self.unit),
             _ => self.unit.clone(),
@@ -376,13 +389,23 @@ pub(crate) fn singular(unit: &str) -> String {
     one + rest
 }
 
-/// A number with its thousands apart, and as many decimals as one can use.
-fn short(value: f64) -> String {
-    let decimals = match value.abs() {
+/// As many decimals of a number as one can use.
+fn decimals_of(value: f64) -> usize {
+    match value.abs() {
         _ if value.fract() == 0.0 => 0,
         100.0.. => 1,
         _ => 2,
-    };
+    }
+}
+
+/// What it reads as, with so many decimals.
+fn rounded(value: f64, decimals: usize) -> f64 {
+    let scale = 10f64.powi(decimals as i32);
+    (value * scale).round() / scale
+}
+
+/// A number with its thousands apart.
+fn short(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut grouped = String::new();
@@ -441,6 +464,34 @@ impl Element {
             Element::U8 => 1,
             Element::I32 | Element::U32 | Element::F32 => 4,
             Element::U64 | Element::F64 => 8,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_just_too_large_looks_too_large() {
+        let demand = |most| Demand {
+            name: "loads".to_owned(),
+            value: Expression::Text("loads".to_owned()),
+            unit: "sectors".to_owned(),
+            at_most: Some(Expression::Number(most)),
+            at_least: None,
+            exactly: None,
+        };
+        for (found, most, met, text) in [
+            (4.0, 4.0, true, "4 sectors, at most 4"),
+            (3.999, 4.0, true, "4.00 sectors, at most 4"),
+            (4.0004, 4.0, false, "4.0004 sectors, at most 4"),
+            (4.06, 4.0, false, "4.06 sectors, at most 4"),
+            (1.068, 1.066, false, "1.068 sectors, at most 1.066"),
+            (4.0, 3.999, false, "4.000 sectors, at most 3.999"),
+        ] {
+            let judged = demand(most).judge(|_| Some(found)).ok();
+            assert_eq!(judged, Some((met, text.to_owned())));
         }
     }
 }
