@@ -110,7 +110,11 @@ impl<'e> Judge<'e> {
         let mut module = match kernel::compile_file(file, source, &check.compute) {
             Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
             Err(error) => {
-                outcome.bad(COMPILES, compiler_text(&error.to_string()), None);
+                outcome.bad(
+                    COMPILES,
+                    compiler_text(&error.to_string(), &check.compute),
+                    None,
+                );
                 self.leave_open(&mut outcome, &[RESULT, RACES]);
                 return Ok(outcome);
             }
@@ -552,14 +556,53 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
     Some((number, 0))
 }
 
+/// What the compiler says, and what that means here.
+const ADVICE: [(&str, &str); 3] = [
+    (
+        "could not open source file",
+        "There are no header files here: leave the `#include` out.",
+    ),
+    (
+        "without execution space annotations",
+        "Put `__device__` in front of a function that kernels call.",
+    ),
+    (
+        "identifier \"__reduce_",
+        "This needs compute capability 8.0, and the check compiles for COMPUTE.",
+    ),
+];
+/// What it advises for options that cannot be set here.
+const OPTION: &str = " Consider using -default-device flag to process unannotated functions as \
+                      __device__ functions in JIT mode";
+
 /// What a compiler says, without advice on how to silence it.
-fn compiler_text(text: &str) -> String {
+fn compiler_text(text: &str, compute: &str) -> String {
     let lines = text.lines().filter(|line| {
         !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty()
     });
-    let text = lines.collect::<Vec<_>>().join("\n");
-    match text.contains("could not open source file") {
-        true => text + "\nThere are no header files here: leave the `#include` out.",
-        false => text,
+    let mut text = lines.collect::<Vec<_>>().join("\n").replace(OPTION, "");
+    for (said, advice) in ADVICE {
+        if text.contains(said) {
+            text = text + "\n" + &advice.replace("COMPUTE", compute);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_of_the_compiler_is_what_one_can_do_here() {
+        let said = "k.cu(1): error: A function without execution space annotations \
+                    (__host__/__device__/__global__) is considered a host function, and host \
+                    functions are not allowed in JIT mode.";
+        let text = compiler_text(&format!("{said}{OPTION}\n"), "7.5");
+        assert_eq!(text, format!("{said}\n{}", ADVICE[1].1));
+        let said = "k.cu(2): error: identifier \"__reduce_add_sync\" is undefined";
+        let advice =
+            "This needs compute capability 8.0, and the check compiles for 7.5.";
+        assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));
     }
 }
