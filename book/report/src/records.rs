@@ -564,7 +564,13 @@ impl<T> Both<T> {
                 "<span class=\"beside\">{label}:</span> {}",
                 show(&self.reference, false)
             ),
-            Here::Has(here) if here.is_like(&self.reference) => show(here, false),
+            // Exact numbers may differ further behind than is printed.
+            Here::Has(here)
+                if here.is_like(&self.reference)
+                    || show(here, false) == show(&self.reference, false) =>
+            {
+                show(here, false)
+            }
             Here::Has(here) => format!(
                 "{} <span class=\"beside\">({label}: {})</span>",
                 show(here, false),

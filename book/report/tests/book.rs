@@ -1453,6 +1453,21 @@ fn a_verdict_follows_from_the_numbers() {
     assert!(row.contains("verdict-reproduced"), "{row}");
 }
 
+/// Exact numbers of two machines can differ further behind than is printed.
+#[test]
+fn numbers_that_read_the_same_are_printed_once() {
+    const ROW: &str =
+        "row([machine : pcie_generation], 4, 15.001e9, 5, 15.002e9) | GB/s";
+    let fixture = Fixture::new();
+    let page = changed(COPY, "samples = ", &format!("near = \"{ROW}\"\nsamples = "));
+    fixture.pages(&[("copy", &changed(&page, "copy `twice`.", "copy: {{near}}."))]);
+    let mut record = record("laptop", "NVIDIA GeForce RTX 3080", 0.5);
+    record.machine.gpus[0].pcie.as_mut().unwrap().generation = 4;
+    fixture.here(&record);
+    let page = expanded(&fixture, "copy");
+    check_parts(&page, &["copy: <span class=\"value\">15.0 GB/s</span>."]);
+}
+
 /// A reader's PCIe 4.0 card, slower than the reference's 5.0, is held against the source's
 /// row for PCIe 4.0: in the verdict, in the chart and after the prediction.
 #[test]
