@@ -9,6 +9,7 @@
 //! | [`ceiling`] | Measured | how fast can the GPU multiply at all? |
 //! | [`tensor`] | Tensor cores | the same product of BF16, in tensor cores |
 //! | [`library`] | Measured; Tensor cores | how fast is cuBLAS, in each precision? |
+//! | [`eight`] | Tensor cores | and with numbers of 8 bits? |
 //! | [`host`] | Tensor cores | how long does the host take? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
@@ -28,6 +29,7 @@
 
 mod ceiling;
 mod data;
+mod eight;
 mod host;
 mod library;
 mod matrix;
@@ -95,12 +97,16 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let library = library::ways(lab, &stream)?;
     floats.extend(library.floats);
     let halves: Vec<_> = tensor.halves.into_iter().chain(library.halves).collect();
+    let takes_eight_bits = eight::is_there(lab, &stream)?;
 
     // 3. Sides that no tile divides: the second only where rows need not be aligned.
     for n in [200, 251] {
         let product = Product::new(n);
         ragged(&stream, &product, &floats)?;
         ragged(&stream, &product, &halves)?;
+    }
+    if takes_eight_bits {
+        eight::check(&stream, &Product::new(208))?;
     }
 
     // 4. All sizes; a GPU with fewer multiprocessors gets smaller matrices.
@@ -110,6 +116,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let product = Product::new(n);
         measure(lab, &stream, &product, &floats)?;
         measure(lab, &stream, &product, &halves)?;
+        if takes_eight_bits {
+            eight::measure(lab, &stream, &product)?;
+        }
     }
     ceiling::measure(lab, &stream, &kernels)?;
     data::measure(lab, &stream, &halves, largest)?;

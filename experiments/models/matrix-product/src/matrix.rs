@@ -9,7 +9,7 @@ pub(crate) trait Element:
 {
     /// As in the record.
     const NAME: &'static str;
-    /// The nearest number of the format; ties go to the even one.
+    /// This number; of a product, the nearest that the format has: ties go to the even one.
     fn nearest(number: f32) -> Self;
 }
 
@@ -25,6 +25,18 @@ impl Element for u16 {
     const NAME: &'static str = "bf16";
     fn nearest(number: f32) -> u16 {
         half::bf16::from_f32(number).to_bits()
+    }
+}
+
+/// The bits of an E4M3, an FP8 with 4 bits of exponent and 3 of mantissa. Only operands are of
+/// this format: whole numbers up to 16, which it has.
+impl Element for u8 {
+    const NAME: &'static str = "e4m3";
+    fn nearest(number: f32) -> u8 {
+        // The sign, 8 bits of exponent and 3 of mantissa; the lowest exponent is 120 less.
+        let bits = number.to_bits() >> 20;
+        let magnitude = (bits & 0x7ff).saturating_sub(120 << 3);
+        (bits >> 4 & 0x80 | magnitude) as u8
     }
 }
 
@@ -61,6 +73,11 @@ impl Product {
     /// The right matrix, row by row.
     pub(crate) fn right<T: Element>(&self) -> Vec<T> {
         sum(&self.right)
+    }
+
+    /// The right matrix, column by column.
+    pub(crate) fn right_by_columns<T: Element>(&self) -> Vec<T> {
+        sum(&self.right.clone().map(|[down, across]| [across, down]))
     }
 
     /// Their product, row by row, rounded once.

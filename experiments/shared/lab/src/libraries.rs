@@ -41,6 +41,9 @@ pub const NVRTC: Library = Library {
 pub const CUBLAS: Library =
     Library { stem: "cublas", install: pip!("nvidia-cublas-cu12==12.4.5.8") };
 
+/// The companion: products whose formats and layouts the caller describes.
+pub const CUBLAS_LT: Library = Library { stem: "cublasLt", install: CUBLAS.install };
+
 /// Collectives over several GPUs. The version is the one on the reference machine.
 pub const NCCL: Library =
     Library { stem: "nccl", install: pip!("nvidia-nccl-cu12==2.28.3") };
