@@ -149,6 +149,17 @@ fn synchronize(stream: Stream) {
     unsafe { result::stream::synchronize(stream) }.unwrap();
 }
 
+/// Asks until the stream has nothing left to do.
+fn query(stream: Stream) {
+    loop {
+        // SAFETY: the stream is there.
+        match unsafe { sys::cuStreamQuery(stream) } {
+            sys::CUresult::CUDA_SUCCESS => return,
+            status => assert_eq!(status, sys::CUresult::CUDA_ERROR_NOT_READY),
+        }
+    }
+}
+
 /// An upload in one stream, a kernel in another, and what is done between.
 fn hand_over(order: impl FnOnce(Stream, Stream)) -> Vec<String> {
     let program = Program::begin();
@@ -186,6 +197,7 @@ fn a_missing_wait_is_named_also_if_the_kernel_failed_for_it() {
 fn an_event_or_the_host_orders_them() {
     assert!(hand_over(wait).is_empty());
     assert!(hand_over(|_, first| synchronize(first)).is_empty());
+    assert!(hand_over(|_, first| query(first)).is_empty());
     for asks in [synchronize_event, query_event] {
         let named = hand_over(|_, first| {
             let event = event();

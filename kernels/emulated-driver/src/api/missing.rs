@@ -133,7 +133,7 @@ missing! {
     cuStreamGetAttribute cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2
     cuStreamGetCaptureInfo_v3 cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevResource
     cuStreamGetDevice cuStreamGetFlags cuStreamGetGreenCtx cuStreamGetId
-    cuStreamGetPriority cuStreamQuery cuStreamSetAttribute
+    cuStreamGetPriority cuStreamSetAttribute
     cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
     cuStreamWaitValue32 cuStreamWaitValue32_v2 cuStreamWaitValue64
     cuStreamWaitValue64_v2 cuStreamWriteValue32 cuStreamWriteValue32_v2

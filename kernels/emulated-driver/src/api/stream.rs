@@ -55,6 +55,18 @@ api! {
         session.ledger.waited_for_queue(queue);
     }
 
+    fn cuStreamQuery(session, stream: usize) {
+        let queue = session.queue(stream)?;
+        session.forbid_capture(queue)?;
+        if let Some(last) = session.queues.last(queue)
+            && !session.step_towards(last)
+        {
+            return Err(CUDA_ERROR_NOT_READY);
+        }
+        session.ledger.waited_for_queue(queue);
+        session.failure_in(session.context_of(queue))?;
+    }
+
     fn cuStreamWaitEvent(session, stream: usize, event: usize, flags: c_uint) {
         let queue = session.queue(stream)?;
         if flags > 1 {
