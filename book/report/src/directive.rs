@@ -35,6 +35,8 @@ pub enum Directive {
     Predictions,
     /// `{{minutes PAGE …}}`: how long it takes to read them.
     Minutes(Vec<String>),
+    /// `{{minutes}}`: how long each page, each part and the book takes.
+    AllMinutes,
     /// `{{exercise NAME}}`: what a checked exercise asks for.
     Exercise(String),
     /// `{{exercises}}`: all of them.
@@ -109,6 +111,7 @@ impl Directive {
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
             ["scorecard", section] => Directive::Scorecard(section.to_owned()),
+            ["minutes"] => Directive::AllMinutes,
             ["minutes", first, ref others @ ..] => Directive::Minutes(
                 [&[first], others].concat().into_iter().map(str::to_owned).collect(),
             ),

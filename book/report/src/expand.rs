@@ -249,6 +249,7 @@ impl Text {
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Minutes(names) => minutes::mark(names, pages)?,
+            Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises => tasks.list(pages, &root)?,
             Directive::ThisMachine => {

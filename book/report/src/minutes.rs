@@ -33,6 +33,37 @@ pub fn mark(names: &[String], pages: &[Page]) -> Result<String, String> {
     Ok(format!("{MARK}{}{MARK_END}", names.join(" ")))
 }
 
+/// A table of the parts of the book, with their pages, but for those for contributors.
+pub fn table(pages: &[Page], root: &str) -> String {
+    let is_for_readers = |page: &&Page| {
+        page.part.is_some() && !page.stem.starts_with("contributing/")
+    };
+    let all: Vec<&Page> = pages.iter().filter(is_for_readers).collect();
+    let together = |pages: &[&Page]| {
+        let stems: Vec<_> = pages.iter().map(|page| page.stem.as_str()).collect();
+        format!("{MARK}{}{MARK_END}", stems.join(" "))
+    };
+    let mut rows = String::new();
+    for of_part in all.chunk_by(|a, b| a.part == b.part) {
+        let link = |page: &&Page| {
+            let (file, title) = (page.html(), html::escape(&page.title));
+            format!("<a href=\"{root}{file}\">{title}</a> {}", together(&[page]))
+        };
+        rows += &format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td></tr>\n",
+            html::escape(of_part[0].part.as_deref().unwrap_or_default()),
+            of_part.iter().map(link).collect::<Vec<_>>().join(" · "),
+            together(of_part),
+        );
+    }
+    format!(
+        "<table><thead><tr><th>Part</th><th>Pages</th><th class=\"number\">Minutes</th></tr>\
+         </thead>\n<tbody>\n{rows}<tr><th scope=\"row\">All of it</th><td></td>\
+         <td class=\"number\">{}</td></tr>\n</tbody></table>",
+        together(&all)
+    )
+}
+
 /// `html` with numbers in place of the marks; the finished book is in `folder`.
 pub fn put_in(html: &str, folder: &Path) -> Result<String> {
     let mut parts = html.split(MARK);
@@ -128,6 +159,38 @@ impl TokenSink for Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A page of this part.
+    fn page(stem: &str, part: Option<&str>) -> Page {
+        Page {
+            stem: stem.to_owned(),
+            title: format!("About {stem}"),
+            part: part.map(str::to_owned),
+            ..Page::default()
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_part_that_is_for_readers() {
+        let pages = [
+            page("introduction", None),
+            page("a/x", Some("A & B")),
+            page("a/y", Some("A & B")),
+            page("z", Some("C")),
+            page("contributing/style", Some("Contributing")),
+        ];
+        let table = table(&pages, "../");
+        let rows: Vec<_> = table.matches("<tr>").collect();
+        assert_eq!(rows.len(), 1 + 2 + 1, "{table}");
+        for part in [
+            "A &amp; B</th>",
+            "<a href=\"../a/x.html\">About a/x</a> <!--minutes a/x--> · ",
+            "<td class=\"number\"><!--minutes a/x a/y--></td>",
+            "<td class=\"number\"><!--minutes a/x a/y z--></td>",
+        ] {
+            assert!(table.contains(part), "{part} is missing in {table}");
+        }
+    }
 
     #[test]
     fn only_what_a_page_shows_takes_time() {

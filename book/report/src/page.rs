@@ -8,7 +8,7 @@ use crate::quantity::Quantities;
 use crate::unit::Unit;
 
 /// One page of the book.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Page {
     /// Its path in `src/` without `.md`.
     pub stem: String,
