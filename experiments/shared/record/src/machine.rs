@@ -130,6 +130,17 @@ impl Gpu {
             / 8.0;
         (peak > 0.0).then_some(peak)
     }
+
+    /// The most threads that a multiprocessor holds at once, by the technical specifications in
+    /// NVIDIA's CUDA Programming Guide; `None` for GPUs that are newer than this table.
+    pub fn threads_per_multiprocessor(&self) -> Option<u32> {
+        match self.compute_capability.as_str() {
+            "7.5" => Some(1024),
+            "8.6" | "8.7" | "8.9" | "12.0" | "12.1" => Some(1536),
+            "7.0" | "7.2" | "8.0" | "9.0" | "10.0" | "10.3" => Some(2048),
+            _ => None,
+        }
+    }
 }
 
 impl NvLink {
