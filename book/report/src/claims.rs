@@ -210,11 +210,13 @@ impl Test {
 
     /// What a measured value makes of what is claimed.
     fn verdict(&self, measured: &Estimate, claimed: f64, unit: &Unit) -> Verdict {
-        let verdicts = [measured.low, measured.value, measured.high]
-            .map(|value| self.verdict_on(value, claimed, unit));
-        match verdicts {
-            [low, middle, high] if low == middle && middle == high => middle,
-            _ => Verdict::Undecided,
+        // An interval may span all values that would reproduce the claim, and neither end do so.
+        let inside = claimed.max(measured.low).min(measured.high);
+        let verdict = self.verdict_on(measured.value, claimed, unit);
+        let others = [measured.low, inside, measured.high];
+        match others.iter().all(|x| self.verdict_on(*x, claimed, unit) == verdict) {
+            true => verdict,
+            false => Verdict::Undecided,
         }
     }
 

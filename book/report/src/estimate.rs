@@ -150,8 +150,8 @@ impl Runs {
         }
         let parts_there: Vec<f64> = in_run(labels.first().unwrap_or(&None));
         let value = of(&parts_there)?;
-        // In one run, each part is moved to the ends of its interval, the others as they are;
-        // the parts' errors are independent, so their squares add up.
+        // In one run, or if runs do not meet, each part is moved to the ends of its interval, the
+        // others as they are; the parts' errors are independent, so their squares add up.
         let (mut below, mut above) = (0.0, 0.0);
         for (at, part) in parts.iter().enumerate().filter(|_| labels.len() < 2) {
             let Estimate { value: middle, low, high, .. } = part.estimate();
@@ -170,8 +170,8 @@ impl Runs {
     }
 }
 
-/// The runs in which all `parts` have a value; if there is none, those of the part that has
-/// the most.
+/// The runs in which all `parts` have a value; if there is none, one without a label, in which
+/// each has its number over all of its runs.
 fn labels(parts: &[Runs]) -> Vec<Option<String>> {
     let of = |part: &Runs| part.values.keys().cloned().collect::<Vec<_>>();
     let measured: Vec<&Runs> =
@@ -182,7 +182,7 @@ fn labels(parts: &[Runs]) -> Vec<Option<String>> {
     let mut shared = of(most);
     shared
         .retain(|label| measured.iter().all(|part| part.values.contains_key(label)));
-    if shared.is_empty() { of(most) } else { shared }
+    if shared.is_empty() { vec![None] } else { shared }
 }
 
 /// The median of sorted values, of which there is at least one.
@@ -250,12 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_do_not_meet_are_taken_as_they_are() {
+    fn runs_that_do_not_meet_are_independent() {
         let unlabelled = |value| Runs::of([(None, Estimate::exact(value))]).unwrap();
         let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
         let found =
             Runs::combine(&[runs(&[1.0, 3.0]), unlabelled(10.0)], sum).unwrap();
-        assert_eq!(found.estimate().range, (11.0, 13.0));
+        let (alone, sum_of) = (runs(&[1.0, 3.0]).estimate(), found.estimate());
+        assert_eq!((sum_of.value, sum_of.low), (12.0, 10.0 + alone.low));
+        assert!((sum_of.high - 10.0 - alone.high).abs() < 1e-9);
         // A part that has all runs is looked up in the run that the other has.
         let some =
             Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();

@@ -25,9 +25,10 @@ pub fn line(record: &Recorded, filter: &Filter) -> String {
             record.run.command
         )),
         escape(&gpu),
-        match record.runs().count() {
-            1 => String::new(),
-            runs => format!(" · {runs} runs"),
+        match (record.runs().count(), record.source) {
+            (_, Source::Emulated) => String::new(),
+            (1, _) => " · one run".to_owned(),
+            (runs, _) => format!(" · {runs} runs"),
         },
         match (record.source, record.run.quick) {
             (Source::Emulated, _) => " · smaller sizes",

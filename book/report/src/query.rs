@@ -62,7 +62,7 @@ static OF_A_FIT: [OfAFit; 3] = [
     ("residual", Unit::Share, |fit| fit.residual),
 ];
 
-static OF_A_MACHINE: [OfAMachine; 9] = [
+static OF_A_MACHINE: [OfAMachine; 10] = [
     ("memory_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(DeviceMemory)),
     ("link_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(HostLink)),
     ("nvlink_peak", Unit::Bandwidth, |of| of.peak_bytes_per_second(NvLink)),
@@ -77,6 +77,13 @@ static OF_A_MACHINE: [OfAMachine; 9] = [
     ("memory_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.memory_bytes as f64)),
     ("multiprocessors", Unit::Number, |of| {
         of_gpu(of, |gpu| gpu.multiprocessors.into())
+    }),
+    ("threads", Unit::Number, |of| {
+        let gpu = of.machine.measured_gpu()?;
+        Some(
+            f64::from(gpu.threads_per_multiprocessor()?)
+                * f64::from(gpu.multiprocessors),
+        )
     }),
 ];
 

@@ -442,7 +442,13 @@ impl Block {
         let shown = shown.iter().map(|record| (*record, &self.filter));
         let mut caption = prose(&self.caption) + note;
         match grid.is_tight() {
-            Some(true) => caption += " Every number is known to ± 0.5 %.",
+            Some(true) => {
+                caption += match shown.clone().all(|(of, _)| of.runs().count() == 1)
+                {
+                    true => " Within its run every number is known to ± 0.5 %.",
+                    false => " Every number is known to ± 0.5 %.",
+                }
+            }
             Some(false) => grid.say_precision(self.columns_by.is_none()),
             None => {}
         }

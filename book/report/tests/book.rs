@@ -165,6 +165,24 @@ fn a_verdict_that_the_runs_do_not_decide_is_none() {
     );
 }
 
+/// Neither end of the interval reproduces the claim, and yet it has all that would.
+#[test]
+fn an_interval_around_the_claim_decides_nothing() {
+    let fixture = Fixture::new();
+    for (label, share) in [("a", 0.94), ("b", 0.59)] {
+        let mut record = run(label, 1.0);
+        for pinned in &mut record.measurements[3..] {
+            pinned.seconds.iter_mut().for_each(|seconds| *seconds *= share);
+        }
+        fixture.record(&record);
+    }
+    // Ratios of 3.67, 3.90 and 6.22 are known to be between 2.2 and 9.1.
+    let claim = "claimed = 4.0\nunit = \"×\"\ntolerance = 0.2";
+    let narrow = "claimed = 5.0\nunit = \"×\"\ntolerance = 0.1";
+    fixture.write("book/claims.toml", &changed(CLAIMS, claim, narrow));
+    check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
+}
+
 #[test]
 fn quick_runs_count_where_there_is_no_other() {
     let fixture = Fixture::new();
@@ -306,8 +324,9 @@ fn a_table_of_well_known_numbers_says_so_once() {
     fixture.record(&exact);
     let page = expanded(&fixture, "copy");
     let captions = ["Copies of 1 MiB.", "Bandwidth by size."];
-    let said = captions
-        .map(|caption| format!("{caption} Every number is known to ± 0.5 %."));
+    let said = captions.map(|caption| {
+        format!("{caption} Within its run every number is known to ± 0.5 %.")
+    });
     check_parts(&page, &said.each_ref().map(String::as_str));
     assert_eq!(page.matches('±').count(), 2, "{page}");
 }
@@ -1082,7 +1101,7 @@ fn queries_that_mean_nothing_or_too_much() {
         fit host-memory copy bytes=1KiB : latency => a fit needs at least three measured sizes, here are 2
         fit host-memory copy kind=pinned : slope => a fit has no `slope`: there are latency, bandwidth, residual
         machine : memory_peak => of which experiment's machine? The page names none
-        machine host-memory : colour => a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, pcie_generation, nvlink_version, gpus, l2_bytes, memory_bytes, multiprocessors
+        machine host-memory : colour => a machine has no `colour`: there are memory_peak, link_peak, nvlink_peak, pcie_generation, nvlink_version, gpus, l2_bytes, memory_bytes, multiprocessors, threads
         machine host-memory copy : l2_bytes => `copy` does not select a machine
     "#;
     for [is, expected] in &table(cases) {

@@ -242,6 +242,13 @@ fn tell(
             say!("Only {name} has: {}", alone.join(", "));
         }
     }
+    if found.experiments.iter().any(|experiment| experiment.runs == (1, 1)) {
+        say!();
+        say!(
+            "With one run on each side, nothing tells a difference between the two from one"
+        );
+        say!("between runs. `cargo workbook run --label again` adds a run.");
+    }
 }
 
 /// The geometric mean, and how many cases there are of each outcome.
