@@ -220,11 +220,11 @@ fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(["build", "--profile", workspace::profile()]);
-    // With this program among them, dependencies have the features that they had when it was
-    // compiled, so what there is serves. It is not compiled again itself.
+    // With this program's package named, dependencies have the features that they had when it was
+    // compiled, so what there is serves. It is not compiled itself.
     command.args(["--package", "workbook"]);
     for experiment in experiments {
-        command.args(["--package", &experiment.name]);
+        command.args(["--package", &experiment.name, "--bin", &experiment.name]);
     }
     let lacking = "cargo, which compiles the experiments, cannot be started; \
                    https://rustup.rs installs it";

@@ -9,6 +9,7 @@ mod checkout;
 mod server;
 
 use std::collections::BTreeMap;
+use std::env::consts::EXE_EXTENSION;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -1286,20 +1287,26 @@ fn new_makes_all_or_nothing() {
 fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
     let checkout = Checkout::with_compilers();
     checkout.run("new warp-votes --section 8.3").succeeds();
-    // The workspace's own target folder has the dependencies compiled.
+    // The workspace's own target folder has the dependencies compiled, with the features that
+    // they have beside the workbook.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    for arguments in [
-        "fmt --check --package warp-votes",
-        "clippy --offline --quiet --package warp-votes -- -D warnings",
-        "run --offline --quiet --package warp-votes -- --emulate",
-        // That of all other kernels takes a minute, and CI has it already.
-        "test --offline --quiet --package workbook --test complete --test kernels \
-            -- --skip machine_code_differs",
-    ] {
+    let cargo = |arguments: &str| {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments.split_whitespace()).current_dir(checkout.path(""));
         Ended::of(command.env("CARGO_TARGET_DIR", target)).fails(0);
-    }
+    };
+    cargo("fmt --check --package warp-votes");
+    let packages = "--offline --quiet --package workbook --package warp-votes";
+    cargo(&format!("clippy {packages} -- -D warnings"));
+    cargo(&format!("build {packages} --bin warp-votes"));
+    let program = target.join("debug/warp-votes").with_extension(EXE_EXTENSION);
+    let mut program = Command::new(program);
+    Ended::of(program.arg("--emulate").current_dir(checkout.path(""))).fails(0);
+    // Machine code of all other kernels takes a minute, and CI has compared it already.
+    cargo(
+        "test --offline --quiet --package workbook --test complete --test kernels \
+         -- --skip machine_code_differs",
+    );
     let record = checkout.read("results/emulated/warp-votes.json");
     assert!(record.contains("\"case\":\"twice\""), "{record}");
 }

@@ -193,7 +193,10 @@ impl<'e> Judge<'e> {
     fn build(&self, files: &[PathBuf]) -> Result<Result<PathBuf, String>> {
         let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
         let built = Command::new(cargo)
-            .args(["build", "--quiet", "--package", "trial", "--bin", "trial"])
+            // With the workbook's package named, dependencies have the features that they have
+            // there, so what is compiled serves.
+            .args(["build", "--quiet", "--package", "workbook"])
+            .args(["--package", "trial", "--bin", "trial"])
             .args(["--profile", lab::workspace::profile()])
             .args(["--message-format", "json-render-diagnostics"])
             .env("TRIAL_MINE", std::env::join_paths(files)?)
