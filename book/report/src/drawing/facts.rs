@@ -21,11 +21,7 @@ pub(super) struct Facts {
     /// One way, in theory.
     pub(super) link_peak: Option<String>,
     pub(super) multiprocessors: Option<String>,
-    /// Of all L1 caches together, measured.
-    pub(super) l1_rate: Option<String>,
     pub(super) l2: Option<String>,
-    /// Measured.
-    pub(super) l2_rate: Option<String>,
     pub(super) memory: Option<String>,
     /// In theory.
     pub(super) memory_peak: Option<String>,
@@ -70,9 +66,7 @@ impl Facts {
             pcie_generation: text("pcie_generation"),
             link_peak: text("link_peak"),
             multiprocessors: text("multiprocessors"),
-            l1_rate: rate("max working-sets read_again share=own : bandwidth"),
             l2: text("l2_bytes"),
-            l2_rate: rate("max working-sets read_again share=next : bandwidth"),
             memory: text("memory_bytes"),
             memory_peak: text("memory_peak"),
             nvlink_peak: text("nvlink_peak"),

@@ -8,12 +8,11 @@ pub(super) const MACHINE: Drawing = Drawing {
     name: "machine",
     title: "Where bytes can be, and how fast they get from one place to the next",
     description: "The host, with CPU cores and host memory, and a GPU. PCI Express joins host \
-        memory and the GPU's copy engines. In the GPU, multiprocessors, each with an L1 cache \
+        memory and the GPU's copy engines. In the GPU, multiprocessors, each with registers, an L1 cache \
         and shared memory, stand above the L2 cache, and that above the device memory. Sizes \
-        and bandwidths are written beside them as far as the record has them.",
+        and theoretical peaks are written beside them as far as the record has them.",
     caption: "Where bytes can be. The nearer to the multiprocessors, the less room there is and \
-        the faster it is. Link and device memory are given with their theoretical peaks, caches \
-        with what was measured.",
+        the faster it is. Link and device memory are given with their theoretical peaks.",
     of: Of::AMachine,
     draw: machine,
 };
@@ -91,29 +90,26 @@ fn machine(c: &mut Canvas, facts: &Facts) {
     c.text((column + width, top + 17.0), Anchor::End, Pen::INK, &count);
     for n in 0..3 {
         let x = column + 81.0 * f64::from(n);
-        c.frame(area(x, top + 31.0, 76.0, 62.0), COMPUTE);
-        c.text((x + 38.0, top + 45.0), Anchor::Middle, Pen::INK, "SM");
-        let l1 = area(x + 3.0, top + 57.0, 70.0, 32.0);
-        c.frame(l1, MEMORY);
-        c.label(l1, "L1, shared");
+        c.frame(area(x, top + 31.0, 76.0, 67.0), COMPUTE);
+        c.text((x + 38.0, top + 43.0), Anchor::Middle, Pen::INK, "SM");
+        for (y, what) in [(53.0, "registers"), (75.0, "L1, shared")] {
+            let place = area(x + 3.0, top + y, 70.0, 20.0);
+            c.frame(place, MEMORY);
+            c.label(place, what);
+        }
     }
-    let l1 = facts.l1_rate.as_ref();
-    let l1 = l1.map(|rate| format!("all L1 caches: {rate}")).unwrap_or_default();
-    c.text((middle, top + 104.0), Anchor::Middle, Pen::INK, &l1);
     let l2 = area(column, top + 149.0, width, 42.0);
     let device = area(column, top + 231.0, width, 56.0);
     c.frame(l2, MEMORY);
     c.label(l2, &with("L2 cache", &facts.l2));
     c.frame(device, MEMORY);
     c.label(device, &with("device memory", &facts.memory));
-    let l2_rate = facts.l2_rate.as_deref().unwrap_or_default();
-    let peak = facts.memory_peak.as_deref().unwrap_or_default();
-    let arrows = [(top + 115.0, l2.top, l2_rate), (l2.bottom, device.top, peak)];
-    for (from, to, rate) in arrows {
+    for (from, to) in [(top + 98.0, l2.top), (l2.bottom, device.top)] {
         c.both_ways(&[(middle, from), (middle, to)], MEMORY);
-        let y = (from + to) / 2.0;
-        c.text((middle + 10.0, y), Anchor::Start, Pen::INK, rate);
     }
+    let (peak, y) = (&facts.memory_peak, (l2.bottom + device.top) / 2.0);
+    let peak = peak.as_deref().unwrap_or_default();
+    c.text((middle + 10.0, y), Anchor::Start, Pen::INK, peak);
     let y = l2.middle().1;
     c.both_ways(&[(engines.right, y), (l2.left, y)], UPLOAD);
 }

@@ -102,8 +102,8 @@ fn grid(c: &mut Canvas, _: &Facts) {
     const TOP: f64 = 40.0;
     const HEIGHT: f64 = 136.0;
     let [(grid, across), (block, bars), (warp, cell)] = c.pick(
-        [(1.0, 50.0), (222.0, 150.0), (431.0, 26.0)],
-        [(1.0, 27.0), (104.0, 66.0), (193.0, 20.75)],
+        [(1.0, 150.0), (222.0, 150.0), (431.0, 26.0)],
+        [(1.0, 81.0), (104.0, 66.0), (193.0, 20.75)],
     );
     let panels = [
         (grid, "Grid", "6 blocks"),
@@ -114,10 +114,9 @@ fn grid(c: &mut Canvas, _: &Facts) {
         c.heading((x, 10.0), Anchor::Start, name);
         c.text((x, 27.0), Anchor::Start, Pen::MUTED, parts);
     }
-    let half = HEIGHT / 2.0;
+    let row = HEIGHT / 6.0;
     for n in 0..6 {
-        let (column, row) = (f64::from(n % 3), f64::from(n / 3));
-        let place = area(grid + column * across, TOP + row * half, across, half);
+        let place = area(grid, TOP + f64::from(n) * row, across, row);
         pick(c, place, n == 2, n);
     }
     let bar = HEIGHT / 8.0;
@@ -131,9 +130,9 @@ fn grid(c: &mut Canvas, _: &Facts) {
         let place = area(warp + column * cell, TOP + row * height, cell, height);
         pick(c, place, n == 29, n);
     }
-    let edge = grid + 3.0 * across;
-    c.line(&[(edge, TOP), (block, TOP)], COMPUTE);
-    c.line(&[(edge, TOP + half), (block, TOP + HEIGHT)], COMPUTE);
+    let edge = grid + across;
+    c.line(&[(edge, TOP + 2.0 * row), (block, TOP)], COMPUTE);
+    c.line(&[(edge, TOP + 3.0 * row), (block, TOP + HEIGHT)], COMPUTE);
     c.line(&[(block + bars, TOP + 3.0 * bar), (warp, TOP)], COMPUTE);
     c.line(&[(block + bars, TOP + 4.0 * bar), (warp, TOP + HEIGHT)], COMPUTE);
 
