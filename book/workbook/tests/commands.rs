@@ -1288,7 +1288,20 @@ fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
     let checkout = Checkout::with_compilers();
     checkout.run("new warp-votes --section 8.3").succeeds();
     // The workspace's own target folder has the dependencies compiled, with the features that
-    // they have beside the workbook.
+    // they have beside the workbook. The members are compiled again, and quickly.
+    let members = [
+        "budget",
+        "emulated-driver",
+        "emulator",
+        "exercise",
+        "lab",
+        "ledger",
+        "record",
+        "report",
+        "workbook",
+    ];
+    let quickly = |name| format!("[profile.dev.package.{name}]\nopt-level = 0\n");
+    checkout.write(".cargo/config.toml", &members.map(quickly).concat());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let cargo = |arguments: &str| {
         let mut command = Command::new(env!("CARGO"));
