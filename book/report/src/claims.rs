@@ -210,7 +210,7 @@ impl Test {
 
     /// What a measured value makes of what is claimed.
     fn verdict(&self, measured: &Estimate, claimed: f64, unit: &Unit) -> Verdict {
-        // An interval may span all values that would reproduce the claim, and neither end do so.
+        // An interval may contain every value that would reproduce the claim, though neither end does.
         let inside = claimed.max(measured.low).min(measured.high);
         let verdict = self.verdict_on(measured.value, claimed, unit);
         let others = [measured.low, inside, measured.high];

@@ -35,7 +35,7 @@ pub enum Directive {
     Predictions,
     /// `{{minutes PAGE …}}`: how long it takes to read them.
     Minutes(Vec<String>),
-    /// `{{minutes}}`: how long each page, each part and the book takes.
+    /// `{{minutes}}`: how long each page, each part and all parts take.
     AllMinutes,
     /// `{{exercise NAME}}`: what a checked exercise asks for.
     Exercise(String),

@@ -148,8 +148,14 @@ impl Runs {
             let parts: Vec<f64> = in_run(label);
             values.insert(label.clone(), of(&parts)?);
         }
-        let parts_there: Vec<f64> = in_run(labels.first().unwrap_or(&None));
+        let parts_there: Vec<f64> = match labels.first() {
+            Some(label) => in_run(label),
+            None => parts.iter().map(|part| part.estimate().value).collect(),
+        };
         let value = of(&parts_there)?;
+        if labels.is_empty() && parts.iter().any(|part| !part.values.is_empty()) {
+            values.insert(None, value);
+        }
         // In one run, or if runs do not meet, each part is moved to the ends of its interval, the
         // others as they are; the parts' errors are independent, so their squares add up.
         let (mut below, mut above) = (0.0, 0.0);
@@ -170,8 +176,7 @@ impl Runs {
     }
 }
 
-/// The runs in which all `parts` have a value; if there is none, one without a label, in which
-/// each has its number over all of its runs.
+/// The runs in which all `parts` have a value: none if they do not meet.
 fn labels(parts: &[Runs]) -> Vec<Option<String>> {
     let of = |part: &Runs| part.values.keys().cloned().collect::<Vec<_>>();
     let measured: Vec<&Runs> =
@@ -182,7 +187,7 @@ fn labels(parts: &[Runs]) -> Vec<Option<String>> {
     let mut shared = of(most);
     shared
         .retain(|label| measured.iter().all(|part| part.values.contains_key(label)));
-    if shared.is_empty() { vec![None] } else { shared }
+    shared
 }
 
 /// The median of sorted values, of which there is at least one.
@@ -258,6 +263,13 @@ mod tests {
         let (alone, sum_of) = (runs(&[1.0, 3.0]).estimate(), found.estimate());
         assert_eq!((sum_of.value, sum_of.low), (12.0, 10.0 + alone.low));
         assert!((sum_of.high - 10.0 - alone.high).abs() < 1e-9);
+        // A run without a label is one among others.
+        let mixed = [(None, 1.0), (Some("a".to_owned()), 3.0)];
+        let mixed =
+            Runs::of(mixed.map(|(label, value)| (label, Estimate::exact(value))));
+        let other = Runs::of([(Some("b".to_owned()), Estimate::exact(10.0))]);
+        let found = Runs::combine(&[mixed.unwrap(), other.unwrap()], sum).unwrap();
+        assert_eq!(found.estimate().value, 12.0);
         // A part that has all runs is looked up in the run that the other has.
         let some =
             Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();

@@ -124,7 +124,7 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
                 }
                 Ok(_) => {
                     " Timed on a GPU, the start takes {{start}} and our solution {{solution}}: \
-                     it moves less, and yet takes longer there."
+                     it meets the demands, and yet takes longer there."
                 }
                 Err(_) => " Timed on a GPU, our solution takes {{solution}}.",
             };

@@ -58,7 +58,7 @@ pub fn table(pages: &[Page], root: &str) -> String {
     }
     format!(
         "<table><thead><tr><th>Part</th><th>Pages</th><th class=\"number\">Minutes</th></tr>\
-         </thead>\n<tbody>\n{rows}<tr><th scope=\"row\">All of it</th><td></td>\
+         </thead>\n<tbody>\n{rows}<tr><th scope=\"row\">All parts</th><td></td>\
          <td class=\"number\">{}</td></tr>\n</tbody></table>",
         together(&all)
     )

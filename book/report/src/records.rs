@@ -564,7 +564,7 @@ impl<T> Both<T> {
                 "<span class=\"beside\">{label}:</span> {}",
                 show(&self.reference, false)
             ),
-            // Exact numbers may differ further behind than is printed.
+            // Numbers may differ only beyond the printed digits.
             Here::Has(here)
                 if here.is_like(&self.reference)
                     || show(here, false) == show(&self.reference, false) =>

@@ -443,9 +443,9 @@ impl Block {
         let mut caption = prose(&self.caption) + note;
         match grid.is_tight() {
             Some(true) => {
-                caption += match shown.clone().all(|(of, _)| of.runs().count() == 1)
+                caption += match shown.clone().any(|(of, _)| of.runs().count() == 1)
                 {
-                    true => " Within its run every number is known to ± 0.5 %.",
+                    true => " Within its runs every number is known to ± 0.5 %.",
                     false => " Every number is known to ± 0.5 %.",
                 }
             }

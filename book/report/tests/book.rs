@@ -325,7 +325,7 @@ fn a_table_of_well_known_numbers_says_so_once() {
     let page = expanded(&fixture, "copy");
     let captions = ["Copies of 1 MiB.", "Bandwidth by size."];
     let said = captions.map(|caption| {
-        format!("{caption} Within its run every number is known to ± 0.5 %.")
+        format!("{caption} Within its runs every number is known to ± 0.5 %.")
     });
     check_parts(&page, &said.each_ref().map(String::as_str));
     assert_eq!(page.matches('±').count(), 2, "{page}");

@@ -245,9 +245,9 @@ fn tell(
     if found.experiments.iter().any(|experiment| experiment.runs == (1, 1)) {
         say!();
         say!(
-            "With one run on each side, nothing tells a difference between the two from one"
+            "Where each side has one run, a difference between them cannot be told from one"
         );
-        say!("between runs. `cargo workbook run --label again` adds a run.");
+        say!("between two runs. `cargo workbook run --label again` adds a run.");
     }
 }
 

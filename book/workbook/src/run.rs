@@ -221,7 +221,7 @@ fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     let mut command = Command::new(cargo);
     command.current_dir(root).args(["build", "--profile", workspace::profile()]);
     // With this program's package named, dependencies have the features that they had when it was
-    // compiled, so what there is serves. It is not compiled itself.
+    // compiled, so what is compiled already is used again. It is not compiled itself.
     command.args(["--package", "workbook"]);
     for experiment in experiments {
         command.args(["--package", &experiment.name, "--bin", &experiment.name]);

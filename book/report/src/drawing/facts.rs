@@ -54,12 +54,13 @@ impl Facts {
     pub(super) fn of(machine: &Machine) -> Facts {
         let fact = |name| fact(machine, name);
         let text = |name| fact(name).map(|(_, text)| text);
-        let rate = |query: &str| number(machine, query).map(|(_, text)| text);
         let host = machine.experiments().next().and_then(|experiment| {
             Some(machine.record(experiment).ok()?.machine.host_memory_bytes)
         });
-        let a_cycle =
-            |case: &str| rate(&format!("{case} : model.operations_per_cycle"));
+        let a_cycle = |case: &str| {
+            let query = format!("{case} : model.operations_per_cycle");
+            number(machine, &query).map(|(_, text)| text)
+        };
         Facts {
             gpus: fact("gpus").map_or(0, |(gpus, _)| gpus as usize),
             host_memory: host.map(record::units::bytes),

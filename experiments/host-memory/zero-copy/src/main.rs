@@ -64,8 +64,8 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. A source and a target on the host, both mapped; on the device, room for a copy
     //    and for the sums.
-    let (most, share) = if lab.quick() { (LARGEST / 16, 32) } else { (LARGEST, 8) };
-    let largest = most.min(lab.free_bytes()?.next_power_of_two() / share);
+    let (most, parts) = if lab.quick() { (LARGEST / 16, 32) } else { (LARGEST, 8) };
+    let largest = most.min(lab.free_bytes()?.next_power_of_two() / parts);
     let source = mapped(lab.context(), largest / WORD, 0, value)?;
     let mut target = mapped(lab.context(), largest / WORD, 0, |_| 0)?;
     let mut gpu = Gpu::new(lab, largest / WORD)?;

@@ -79,8 +79,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    After its last call `cuMemFree` leaves nothing to be done, and a pool that returns
     //    its memory while the host waits leaves none to be returned after that.
     let stops = [&UNTIL[1..2], &UNTIL[..2], &UNTIL];
-    let (most, share) = if lab.quick() { (LARGEST / 16, 20) } else { (LARGEST, 5) };
-    let bytes = most.min(power_of_two_within(lab.free_bytes()? / share));
+    let (most, parts) = if lab.quick() { (LARGEST / 16, 20) } else { (LARGEST, 5) };
+    let bytes = most.min(power_of_two_within(lab.free_bytes()? / parts));
 
     // 2. A size that no block divides.
     bench.words = 1_000_003;

@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The experiment | what does the driver report? which rate does each give? |
+//! | `main.rs` | The experiment | what does the driver report, and which rates follow? |
 //! | [`rates`] | Measured | how many operations of each kind in a cycle? |
 //! | [`chains`] | Independent work | how much of it does a multiprocessor need? |
 //! | [`tensor`] | Tensor cores | how many multiplications of bfloat16? |

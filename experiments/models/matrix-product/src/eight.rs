@@ -26,10 +26,12 @@ const WORKSPACE_BYTES: usize = 32 << 20;
 pub(crate) fn is_there(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<bool> {
     let why = if stream.context().compute_capability()? < (8, 9) {
         "needs tensor cores for FP8: compute capability 8.9".into()
-    } else if CUBLAS_LT.load() {
-        return Ok(true);
-    } else {
+    } else if !CUBLAS_LT.load() {
         format!("cuBLASLt was not found; install it: {}", CUBLAS_LT.install)
+    } else if let Err(error) = Plan::new(256) {
+        format!("this cuBLASLt cannot multiply FP8 on this GPU: {error}")
+    } else {
+        return Ok(true);
     };
     lab.skip(Case::new("cublas").with("element", u8::NAME), why);
     Ok(false)
@@ -39,7 +41,7 @@ pub(crate) fn is_there(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<bool> 
 pub(crate) fn check(stream: &Arc<CudaStream>, product: &Product) -> Result<()> {
     let (mut operands, expected) =
         (Operands::new(stream, product)?, product.expected::<u16>());
-    operands.multiply(&Plan::new(product.side())?)?;
+    operands.multiply()?;
     let elements = expected.len();
     check::output("cublas", stream, &operands.c, elements, |i| expected[i])?;
     Ok(())
@@ -52,9 +54,9 @@ pub(crate) fn measure(
     product: &Product,
 ) -> Result<()> {
     let n = product.side();
-    let (mut operands, plan) = (Operands::new(stream, product)?, Plan::new(n)?);
+    let mut operands = Operands::new(stream, product)?;
     let expected = product.expected::<u16>();
-    operands.multiply(&plan)?; // cuBLAS may load a kernel when it needs it
+    operands.multiply()?; // cuBLAS may load a kernel when it needs it
     stream.memset_zeros(&mut operands.c)?;
     let bytes_written = n * n * size_of::<u16>();
     let timed = Case::new("cublas")
@@ -64,7 +66,7 @@ pub(crate) fn measure(
         .writes(bytes_written)
         .computes(2 * n * n * n)
         .footprint(2 * n * n + bytes_written, lab.l2_bytes())
-        .time_on_gpu(lab, stream, |_| operands.multiply(&plan))?;
+        .time_on_gpu(lab, stream, |_| operands.multiply())?;
     let c = operands.c.slice(..n * n);
     timed.check_device(stream, &c, |i| expected[i])?.record(lab)
 }
@@ -72,6 +74,8 @@ pub(crate) fn measure(
 /// The matrices on the GPU, guard words behind their product, and what cuBLASLt needs besides.
 struct Operands {
     stream: Arc<CudaStream>,
+    /// Of matrices of their size.
+    plan: Plan,
     a: CudaSlice<u8>,
     /// Column by column.
     b: CudaSlice<u8>,
@@ -84,6 +88,7 @@ impl Operands {
         let elements = product.side() * product.side();
         Ok(Operands {
             stream: stream.clone(),
+            plan: Plan::new(product.side())?,
             a: stream.clone_htod(&product.left::<u8>())?,
             b: stream.clone_htod(&product.right_by_columns::<u8>())?,
             c: stream.alloc_zeros(elements + check::GUARD)?,
@@ -92,7 +97,8 @@ impl Operands {
     }
 
     /// Enqueues c = a · b.
-    fn multiply(&mut self, plan: &Plan) -> Result<()> {
+    fn multiply(&mut self) -> Result<()> {
+        let plan = &self.plan;
         let address = |matrix: &CudaSlice<u8>| {
             matrix.device_ptr(&self.stream).0 as *const c_void
         };

@@ -9,7 +9,7 @@ pub(crate) trait Element:
 {
     /// As in the record.
     const NAME: &'static str;
-    /// This number; of a product, the nearest that the format has: ties go to the even one.
+    /// The nearest number of the format; ties go to the even one.
     fn nearest(number: f32) -> Self;
 }
 
@@ -33,6 +33,7 @@ impl Element for u16 {
 impl Element for u8 {
     const NAME: &'static str = "e4m3";
     fn nearest(number: f32) -> u8 {
+        assert!(number.fract() == 0.0 && number.abs() <= 16.0, "{number}");
         // The sign, 8 bits of exponent and 3 of mantissa; the lowest exponent is 120 less.
         let bits = number.to_bits() >> 20;
         let magnitude = (bits & 0x7ff).saturating_sub(120 << 3);

@@ -194,7 +194,7 @@ impl<'e> Judge<'e> {
         let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
         let built = Command::new(cargo)
             // With the workbook's package named, dependencies have the features that they have
-            // there, so what is compiled serves.
+            // there, so what is compiled already is used again.
             .args(["build", "--quiet", "--package", "workbook"])
             .args(["--package", "trial", "--bin", "trial"])
             .args(["--profile", lab::workspace::profile()])

@@ -132,7 +132,7 @@ impl Gpu {
     }
 
     /// The most threads that a multiprocessor holds at once, by the technical specifications in
-    /// NVIDIA's CUDA Programming Guide; `None` for GPUs that are newer than this table.
+    /// NVIDIA's CUDA Programming Guide; `None` for GPUs that are not in this table.
     pub fn threads_per_multiprocessor(&self) -> Option<u32> {
         match self.compute_capability.as_str() {
             "7.5" => Some(1024),

@@ -57,7 +57,7 @@ pub(crate) fn build(names: impl IntoIterator<Item = impl AsRef<str>>) -> PathBuf
     // As `cargo workbook run` does: what it has compiled serves here, too.
     build.args(["--package", "workbook"]);
     for name in names {
-        build.args(["--package", name.as_ref(), "--bin", name.as_ref()]);
+        build.args(["--package", name.as_ref()]);
     }
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     assert!(build.status().unwrap().success(), "the experiments do not build");
