@@ -147,16 +147,22 @@ fn a_number_is_of_all_runs() {
     check_parts(&page, &["median of 3 runs, "]);
 }
 
-#[test]
-fn a_verdict_that_the_runs_do_not_decide_is_none() {
+/// A fixture with further runs, in which copies of pinned memory take these shares of their time.
+fn where_pinned_takes(runs: [(&str, f64); 2]) -> Fixture {
     let fixture = Fixture::new();
-    for (label, share) in [("a", 1.1), ("b", 0.8)] {
+    for (label, share) in runs {
         let mut record = run(label, 1.0);
         for pinned in &mut record.measurements[3..] {
             pinned.seconds.iter_mut().for_each(|seconds| *seconds *= share);
         }
         fixture.record(&record);
     }
+    fixture
+}
+
+#[test]
+fn a_verdict_that_the_runs_do_not_decide_is_none() {
+    let fixture = where_pinned_takes([("a", 1.1), ("b", 0.8)]);
     check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
     let page = expanded(&fixture, "copy");
     check_parts(
@@ -168,14 +174,7 @@ fn a_verdict_that_the_runs_do_not_decide_is_none() {
 /// Neither end of the interval reproduces the claim, and yet it has all that would.
 #[test]
 fn an_interval_around_the_claim_decides_nothing() {
-    let fixture = Fixture::new();
-    for (label, share) in [("a", 0.94), ("b", 0.59)] {
-        let mut record = run(label, 1.0);
-        for pinned in &mut record.measurements[3..] {
-            pinned.seconds.iter_mut().for_each(|seconds| *seconds *= share);
-        }
-        fixture.record(&record);
-    }
+    let fixture = where_pinned_takes([("a", 0.94), ("b", 0.59)]);
     // Ratios of 3.67, 3.90 and 6.22 are known to be between 2.2 and 9.1.
     let claim = "claimed = 4.0\nunit = \"×\"\ntolerance = 0.2";
     let narrow = "claimed = 5.0\nunit = \"×\"\ntolerance = 0.1";
