@@ -1,6 +1,6 @@
 // counts[v] += how often v occurs among values[0] to values[n - 1]. All values are below 16.
 //
-// There are 16 blocks of 256 threads, whatever n is.
+// Blocks have 256 threads. There are 16, or only one, whatever n is.
 
 #define THREADS 256
 #define VALUES 16
