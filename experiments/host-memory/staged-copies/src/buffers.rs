@@ -1,5 +1,6 @@
 //! Host memory to copy from and to, and copies of it.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream};
@@ -60,4 +61,17 @@ impl Buffers<'_> {
         timed.record(lab)?;
         Ok(rate)
     }
+}
+
+/// Bytes as a copy takes them.
+pub(crate) type Bytes = [MaybeUninit<u8>];
+
+/// The bytes of words to copy from and to. What is written must be initialised.
+pub(crate) fn bytes<'a>(
+    from: &'a [u32],
+    to: &'a mut [u32],
+) -> (&'a Bytes, &'a mut Bytes) {
+    // SAFETY: a u32 is four bytes of any value, and what is initialised may be taken for
+    // memory that may be uninitialised.
+    unsafe { (from.align_to().1, to.align_to_mut().1) }
 }

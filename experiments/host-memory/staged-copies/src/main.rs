@@ -8,6 +8,7 @@
 //! | `main.rs` | The code; Measured; The trap | staged copies beside the driver's, in every size |
 //! | [`buffers`] | | host memory to copy from and to, and copies of it |
 //! | [`carry`] | The code | can the CPU keep up with the link? |
+//! | [`fetch`] | Why | how fast does the engine fetch what a core has just written? |
 //!
 //! Bytes in pageable memory pass through pinned memory before the GPU gets them, and a
 //! CPU core carries them there. The driver uses one core. The crate `staging` uses as
@@ -33,6 +34,7 @@
 
 mod buffers;
 mod carry;
+mod fetch;
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -137,7 +139,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
-    // 6. The trap: a target that nobody has touched.
+    // 6. What the engine fetches from a core's cache, and from memory.
+    fetch::measure(lab, &mut pageable)?;
+
+    // 7. The trap: a target that nobody has touched.
     let bytes = largest / 16;
     let words = bytes / size_of::<u32>();
     stream.memcpy_htod(pageable.source, &mut pageable.device)?;

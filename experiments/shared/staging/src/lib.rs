@@ -145,7 +145,14 @@ impl Staging {
         let source = bytes(source);
         let pieces = source.chunks(self.options.piece_bytes);
         let way = (Direction::ToDevice, device, source.len());
-        self.pass(stream, way, pieces, |piece, slot| slot.copy_from_slice(piece))
+        self.pass(stream, way, pieces, |piece, slot, soon| {
+            // The engine is slow to fetch what lies in a core's cache.
+            if soon {
+                copy_non_temporal(slot, piece);
+            } else {
+                slot.copy_from_slice(piece);
+            }
+        })
     }
     // ANCHOR_END: to_device
 
@@ -175,10 +182,9 @@ impl Staging {
         let target = bytes_mut(target);
         let way = (Direction::ToHost, device, target.len());
         let pieces = target.chunks_mut(self.options.piece_bytes);
-        self.pass(stream, way, pieces, |piece, slot| {
-            // SAFETY: the copy engine has written all of it.
-            copy_non_temporal(unsafe { slot.assume_init_ref() }, piece);
-        })
+        let carry =
+            |piece: &mut [_], slot: &mut [_], _| copy_non_temporal(piece, slot);
+        self.pass(stream, way, pieces, carry)
     }
 
     // ANCHOR: pass
@@ -188,7 +194,7 @@ impl Staging {
         stream: &CudaStream,
         way: (Direction, sys::CUdeviceptr, usize),
         pieces: impl ExactSizeIterator<Item = Piece> + Send,
-        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>], bool) + Sync,
     ) -> Result<(), DriverError> {
         let _settled = Settled(stream);
         stream.context().bind_to_thread()?;

@@ -17,6 +17,8 @@ use rayon::ThreadPool;
 const QUEUED: usize = 2;
 /// The most pieces that go as one copy.
 const TOGETHER: usize = 32;
+/// What the cores' own caches hold together, if eight of them carry: 2 MiB each.
+const CACHES: usize = 16 << 20;
 
 /// Where the bytes of a copy go.
 #[derive(Clone, Copy, PartialEq)]
@@ -64,15 +66,17 @@ impl Ring {
     // ANCHOR: pass
     /// Passes `bytes` through the ring, `pieces` in host memory and from `device` on on
     /// the GPU. The caller and `helpers` threads of the pool `carry` between a piece and
-    /// its slot. The caller alone talks to the driver, so it is not behind another
-    /// thread when the engine needs the next copy. Returns when all is carried and queued.
+    /// its slot; `carry` is told whether the engine will read the slot so soon that the
+    /// bytes may lie in a core's cache still. The caller alone talks to the driver, so it
+    /// is not behind another thread when the engine needs the next copy. Returns when all
+    /// is carried and queued.
     pub(crate) fn pass<Piece: Send>(
         &mut self,
         (pool, helpers): (&ThreadPool, usize),
         stream: &CudaStream,
         (direction, device, bytes): (Direction, sys::CUdeviceptr, usize),
         pieces: impl ExactSizeIterator<Item = Piece> + Send,
-        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>], bool) + Sync,
     ) -> Result<(), DriverError> {
         let (count, size, slots) = (pieces.len(), self.piece_bytes, self.slots);
         let memory = Memory(self.memory.as_mut_ptr()?);
@@ -94,6 +98,14 @@ impl Ring {
             let memory = &memory; // all of it, which may go to other threads
             memory.0.wrapping_add(i % slots * size)
         };
+        // A cache gives up what it holds for what comes after. In a long copy less is
+        // enough: the engine is slow for a moment, the threads get ahead, and stay there.
+        let caches = if count <= slots { CACHES } else { CACHES / 4 };
+        let is_soon = |i: usize| {
+            let ahead =
+                (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
+            ahead.min(count - i).saturating_mul(size) < caches
+        };
         // Nobody can panic between lock and unlock.
         let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         // ANCHOR: help
@@ -101,7 +113,7 @@ impl Ring {
             // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
             // `is_carried`, and no other thread has piece i.
             let slot = unsafe { from_raw_parts_mut(slot(i).cast(), span(i, i + 1)) };
-            carry(piece, slot);
+            carry(piece, slot, is_soon(i));
             is_carried[i].store(true, Ordering::Release);
         };
         let help = || {
