@@ -21,6 +21,9 @@ pub(crate) const SHARING: &str = "sharing";
 /// A source that does not compile.
 pub(crate) const COMPILES: &str = "compiles";
 
+/// Bytes of a buffer at most: a check takes seconds, not minutes.
+const MOST_BYTES: u64 = 1 << 29;
+
 /// Hints of each exercise.
 pub const HINTS: usize = 3;
 
@@ -284,6 +287,10 @@ impl Check {
                 computed == buffer.result,
                 "buffer {name}: `result` and `[[expected]]` disagree"
             );
+            let measured = Some(&check.measure).filter(|shape| !shape.is_empty());
+            for shape in check.shapes.iter().chain(measured) {
+                buffer.sizes(name, shape)?;
+            }
         }
         for Demand { name, at_most, at_least, exactly, .. } in &check.demands {
             let bounds =
@@ -314,6 +321,25 @@ impl Check {
             self.fails.iter().map(|(name, why)| (name.as_str(), why.as_str()));
         let mistakes = self.mistakes.iter();
         files.chain(mistakes.map(|(name, m)| (name.as_str(), m.fails.as_str())))
+    }
+}
+
+impl Buffer {
+    /// Its sizes at those of a shape.
+    pub(crate) fn sizes(
+        &self,
+        name: &str,
+        shape: &BTreeMap<String, u64>,
+    ) -> Result<Vec<u64>> {
+        let sizes = self.size.iter().map(|size| size.count(shape));
+        let sizes = sizes.collect::<Result<Vec<_>>>()?;
+        let bytes = self.element.bytes() as u64;
+        let bytes = sizes.iter().try_fold(bytes, |all, size| all.checked_mul(*size));
+        ensure!(
+            bytes.is_some_and(|bytes| bytes <= MOST_BYTES),
+            "buffer {name}: with {shape:?} it has more than {MOST_BYTES} bytes"
+        );
+        Ok(sizes)
     }
 }
 

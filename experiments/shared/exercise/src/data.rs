@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use emulator::Memory;
 
 use crate::check::{Buffer, Element, Fill};
 
 /// Sizes by their names.
 pub type Shape = BTreeMap<String, u64>;
-
-/// Bytes of a buffer at most: a check takes seconds, not minutes.
-const MOST_BYTES: u64 = 1 << 29;
 
 /// Where buffers can be: in the memory of an emulated GPU, or of a real one.
 pub(crate) trait Device {
@@ -64,14 +61,9 @@ impl<'c> Buffers<'c> {
     ) -> Result<Buffers<'c>> {
         let mut all = BTreeMap::new();
         for (name, buffer) in buffers {
-            let sizes = buffer.size.iter().map(|size| size.count(shape));
-            let sizes = sizes.collect::<Result<Vec<_>>>()?;
+            let sizes = buffer.sizes(name, shape)?;
             let elements: u64 = sizes.iter().product();
             let bytes = elements * buffer.element.bytes() as u64;
-            ensure!(
-                bytes <= MOST_BYTES,
-                "buffer {name}: {bytes} bytes are too many"
-            );
             let address = memory.allocate(bytes, &format!("`{name}`"))?;
             let fill = buffer.fill.as_ref();
             let filled = fill.map(|fill| {
