@@ -100,7 +100,7 @@ impl Ring {
         };
         // A cache gives up what it holds for what comes after. In a long copy less is
         // enough: the engine is slow for a moment, the threads get ahead, and stay there.
-        let caches = if count <= slots { CACHES } else { CACHES / 4 };
+        let caches = if count <= slots { CACHES } else { CACHES / 8 };
         let is_soon = |i: usize| {
             let ahead =
                 (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
