@@ -5,7 +5,7 @@ use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::slice::from_raw_parts_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
@@ -98,13 +98,21 @@ impl Ring {
             let memory = &memory; // all of it, which may go to other threads
             memory.0.wrapping_add(i % slots * size)
         };
-        // A cache gives up what it holds for what comes after. In a long copy less is
-        // enough: the engine is slow for a moment, the threads get ahead, and stay there.
-        let caches = if count <= slots { CACHES } else { CACHES / 8 };
+        // A cache gives up what it holds for what comes after. A copy that is longer than
+        // the ring begins as if it had: the engine is slow at first, and threads that can
+        // get ahead of it do, for good. Those that have not go past the caches from then
+        // on.
+        let is_behind = OnceLock::new();
         let is_soon = |i: usize| {
             let ahead =
                 (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
-            ahead.min(count - i).saturating_mul(size) < caches
+            if count <= slots || (count - i) * size < CACHES {
+                ahead.min(count - i) * size < CACHES
+            } else if i * size < 2 * CACHES {
+                false
+            } else {
+                *is_behind.get_or_init(|| ahead * size < CACHES / 2)
+            }
         };
         // Nobody can panic between lock and unlock.
         let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
