@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -51,8 +52,14 @@ pub struct Judge<'e> {
     exercise: &'e Exercise,
     /// The workbook's folder.
     root: PathBuf,
-    /// Files that are compiled together, and the program.
-    together: RefCell<Option<(Vec<PathBuf>, PathBuf)>>,
+    together: RefCell<Option<Together>>,
+}
+
+/// Files that are compiled together, and the program.
+struct Together {
+    files: Vec<PathBuf>,
+    program: PathBuf,
+    _alone: File,
 }
 
 /// A program, and which of its files is to be checked.
@@ -110,9 +117,11 @@ impl<'e> Judge<'e> {
 
     /// Compiles files together: quicker than one by one, if they will all be checked.
     pub fn compile_together(&self, paths: &[PathBuf]) -> Result<()> {
+        let _alone = self.alone()?;
         // Where one does not compile, each is compiled on its own and says why.
         if let Ok(program) = self.build(paths)? {
-            *self.together.borrow_mut() = Some((paths.to_vec(), program));
+            let files = paths.to_vec();
+            *self.together.borrow_mut() = Some(Together { files, program, _alone });
         }
         Ok(())
     }
@@ -125,6 +134,10 @@ impl<'e> Judge<'e> {
     /// The same on GPUs other than those that `check.toml` asks for.
     pub fn check_on(&self, host: &Host, file: &str, path: &Path) -> Result<Outcome> {
         let mut outcome = Outcome::default();
+        let _alone = match &*self.together.borrow() {
+            Some(_) => None,
+            None => Some(self.alone()?),
+        };
         let program = match self.compile(path)? {
             Ok(program) => program,
             Err(text) => {
@@ -180,13 +193,30 @@ impl<'e> Judge<'e> {
 
     /// A program with this file in it. The inner error is the compiler's.
     fn compile(&self, path: &Path) -> Result<Result<Program, String>> {
-        if let Some((files, program)) = &*self.together.borrow()
-            && let Some(number) = files.iter().position(|file| file == path)
+        if let Some(together) = &*self.together.borrow()
+            && let Some(number) = together.files.iter().position(|file| file == path)
         {
-            return Ok(Ok(Program { path: program.clone(), number }));
+            return Ok(Ok(Program { path: together.program.clone(), number }));
         }
         let built = self.build(&[path.to_owned()])?;
         Ok(built.map(|path| Program { path, number: 0 }))
+    }
+
+    /// Waits until no other check compiles or runs host code, in this process or another one:
+    /// the program has the same name for all.
+    fn alone(&self) -> Result<File> {
+        let folder = self.root.join("target");
+        let path = folder.join("trial.lock");
+        let lock = || {
+            std::fs::create_dir_all(&folder)?;
+            let file = File::create(&path)?;
+            match file.lock() {
+                // Some network drives know no locks.
+                Err(e) if e.kind() != ErrorKind::Unsupported => Err(e),
+                _ => Ok(file),
+            }
+        };
+        lock().with_context(|| format!("{}: cannot be locked", path.display()))
     }
 
     /// Compiles files with the exercise's check.
