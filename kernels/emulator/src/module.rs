@@ -39,6 +39,8 @@ pub struct Parameter {
     pub offset: u32,
     /// Its size in bytes.
     pub bytes: u32,
+    /// Whether it is a floating-point number.
+    pub is_float: bool,
 }
 
 /// A variable of a module: `__device__` or `__constant__` in CUDA C.
@@ -158,6 +160,7 @@ impl Kernel {
                 .map(|(parameter, offset)| Parameter {
                     offset,
                     bytes: parameter.bytes as u32,
+                    is_float: parameter.is_float,
                 })
                 .collect(),
             shared_bytes: program.shared_bytes,

@@ -30,6 +30,7 @@ pub(crate) struct Declaration {
     pub(crate) name: String,
     /// Bytes of an element.
     pub(crate) element: u64,
+    pub(crate) is_float: bool,
     pub(crate) bytes: u64,
     pub(crate) values: Vec<Value>,
 }

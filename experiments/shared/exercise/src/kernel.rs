@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use emulator::{
     Counts, Fault, FaultKind, Memory, Module, Options, Parameter, Sectors, Tally,
     WARP, Wavefronts,
@@ -310,9 +310,21 @@ impl Form {
                 launch.arguments.join(", ")
             )));
         }
-        let both = launch.arguments.iter().zip(&kernel.parameters);
-        let arguments =
-            both.map(|(text, parameter)| argument(text, parameter, shape, buffers));
+        let mut arguments = vec![];
+        for (place, (text, parameter)) in
+            launch.arguments.iter().zip(&kernel.parameters).enumerate()
+        {
+            match argument(text, parameter, shape, buffers)? {
+                Ok(bytes) => arguments.push(bytes),
+                Err(what) => {
+                    return Ok(Err(format!(
+                        "parameter {} of `{name}` is {what}; the check gives it: {}",
+                        place + 1,
+                        launch.arguments.join(", ")
+                    )));
+                }
+            }
+        }
         let shared_bytes =
             launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
         Ok(Ok(Form {
@@ -320,7 +332,7 @@ impl Form {
             grid: three(&launch.grid, shape)?,
             block: three(&launch.block, shape)?,
             shared_bytes: shared_bytes.transpose()?.unwrap_or(0).try_into()?,
-            arguments: arguments.collect::<Result<_>>()?,
+            arguments,
         }))
     }
 }
@@ -383,7 +395,13 @@ fn argument(
     parameter: &Parameter,
     shape: &Shape,
     buffers: &Buffers<'_>,
-) -> Result<Vec<u8>> {
+) -> Result<Result<Vec<u8>, String>> {
+    let Parameter { bytes, is_float, .. } = *parameter;
+    let is = || match (bytes, is_float) {
+        (_, true) => "a floating-point number".to_owned(),
+        (8, false) => "a pointer or an integer of 8 bytes".to_owned(),
+        (bytes, false) => format!("an integer or a struct of {bytes} bytes"),
+    };
     let (name, index) = match text.split_once('[') {
         Some((name, rest)) => {
             let index = rest.strip_suffix(']').context("a `]` is missing")?;
@@ -392,19 +410,26 @@ fn argument(
         None => (text, 0),
     };
     if let Some(buffer) = buffers.get(name) {
-        ensure!(parameter.bytes == 8, "`{text}` is a pointer, the parameter is not");
-        return Ok((buffer.address + index * buffer.element_bytes())
-            .to_le_bytes()
-            .to_vec());
+        let address = buffer.address + index * buffer.element_bytes();
+        return Ok(match (bytes, is_float) {
+            (8, false) => Ok(address.to_le_bytes().to_vec()),
+            _ => Err(format!("{}, and `{text}` is a pointer", is())),
+        });
     }
     let expression = Expression::Text(text.to_owned());
-    let is_float = text.contains('.');
-    Ok(match (parameter.bytes, is_float) {
-        (4, false) => (expression.count(shape)? as u32).to_le_bytes().to_vec(),
-        (8, false) => expression.count(shape)?.to_le_bytes().to_vec(),
-        (4, true) => (expression.value(|_| None)? as f32).to_le_bytes().to_vec(),
-        (8, true) => expression.value(|_| None)?.to_le_bytes().to_vec(),
-        (bytes, _) => bail!("argument `{text}`: the parameter has {bytes} bytes"),
+    if text.contains('.') {
+        let value = expression.value(|_| None)?;
+        return Ok(match (bytes, is_float) {
+            (4, true) => Ok((value as f32).to_le_bytes().to_vec()),
+            (8, true) => Ok(value.to_le_bytes().to_vec()),
+            _ => Err(format!("{}, and {text} is a floating-point number", is())),
+        });
+    }
+    let count = expression.count(shape)?;
+    Ok(match (bytes, is_float) {
+        (4, false) => Ok((count as u32).to_le_bytes().to_vec()),
+        (8, false) => Ok(count.to_le_bytes().to_vec()),
+        _ => Err(format!("{}, and `{text}` is an integer", is())),
     })
 }
 
@@ -604,5 +629,35 @@ mod tests {
         let advice =
             "This needs compute capability 8.0, and the check compiles for 7.5.";
         assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));
+    }
+
+    #[test]
+    fn a_parameter_of_another_kind_is_named() {
+        let module = Module::parse(
+            ".version 7.0\n.target sm_75\n.address_size 64\n
+             .visible .entry k(.param .u32 a, .param .f32 b) { ret; }",
+        )
+        .unwrap();
+        let shape = Shape::from([("n".to_owned(), 3)]);
+        let none = BTreeMap::new();
+        let memory = &mut Memory::new(MEMORY_BYTES);
+        let buffers = Buffers::make(&none, &shape, memory).unwrap();
+        let mut launch = Launch {
+            kernel: "k".to_owned(),
+            grid: vec![],
+            block: vec![],
+            shared_bytes: None,
+            arguments: vec!["n".to_owned(), "0.5".to_owned()],
+        };
+        let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+        let half = 0.5f32.to_le_bytes();
+        assert_eq!(form.arguments, [[3, 0, 0, 0], half]);
+        launch.arguments.swap(0, 1);
+        let wrong = Form::of(&module, &launch, &shape, &buffers).unwrap();
+        assert_eq!(
+            wrong.err().unwrap(),
+            "parameter 1 of `k` is an integer or a struct of 4 bytes, and 0.5 is a \
+             floating-point number; the check gives it: 0.5, n"
+        );
     }
 }

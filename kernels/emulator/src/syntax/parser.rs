@@ -99,6 +99,7 @@ impl<'a> Parser<'a> {
     fn declaration(&mut self, space: &str, external: bool) -> Result<Declaration> {
         let line = self.line();
         let (mut align, mut element, mut lanes) = (0, 0, 1);
+        let mut is_float = false;
         let name = loop {
             match self.word()? {
                 ".align" => align = u64::from(self.integer()?),
@@ -124,6 +125,7 @@ impl<'a> Parser<'a> {
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
                 kind if kind.starts_with('.') => {
+                    is_float = kind.starts_with(".f");
                     element = size_of(&kind[1..])
                         .ok_or_else(|| self.wrong("not a type that is supported"))?;
                 }
@@ -163,6 +165,7 @@ impl<'a> Parser<'a> {
             align,
             name,
             element,
+            is_float,
             bytes,
             values,
         })
