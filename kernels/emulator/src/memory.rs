@@ -267,6 +267,13 @@ impl Memory {
         Some(Buffer { address, bytes, name })
     }
 
+    /// The same, if it is memory of the host.
+    pub(crate) fn host_buffer(&self, address: u64) -> Option<Buffer<'_>> {
+        let store = &self.stores[self.find(address, 1)?];
+        let is_host = matches!(store.content, Content::Host(_));
+        self.buffer(address).filter(|_| is_host)
+    }
+
     /// All buffers, in the order of their addresses.
     pub fn buffers(&self) -> impl Iterator<Item = Buffer<'_>> {
         self.stores.iter().map(|store| {

@@ -38,6 +38,8 @@ pub type Check = fn(&mut Trial) -> Result<()>;
 /// Runs one of the program's checks, and reports: the last two arguments are its number and the
 /// report's file. A learner's error is in the report, not in the exit code.
 pub fn main(check: impl FnOnce(usize) -> Option<Check>) -> ExitCode {
+    // The same each time: without the thread's number, and without a backtrace.
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     match run(check) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

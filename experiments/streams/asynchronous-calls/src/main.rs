@@ -65,7 +65,6 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ("copy_within", large, "created"),
         ("plain_upload_pinned", large, "default"),
         ("plain_upload_pageable", SMALL, "default"),
-        ("plain_upload_pageable", large, "default"),
         ("plain_set", large, "default"),
         ("plain_copy_within", large, "default"),
     ];

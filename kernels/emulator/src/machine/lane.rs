@@ -364,8 +364,15 @@ impl Machine<'_> {
     pub(super) fn misaligned(&self, warp: &Warp, access: LaneAccess) -> Box<Fault> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
+        // Addresses of the host differ from run to run.
+        let place = match self.memory.host_buffer(address) {
+            Some(host) => {
+                format!("byte {} of {}", address - host.address, host.name)
+            }
+            None => format!("{address:#x}"),
+        };
         let what = format!(
-            "{verb} {bytes} bytes at {address:#x}, which is no multiple of {bytes}"
+            "{verb} {bytes} bytes at {place}, which is no multiple of {bytes}"
         );
         self.fault(warp, FaultKind::Misaligned, lane, what)
     }
