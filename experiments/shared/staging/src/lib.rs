@@ -145,9 +145,8 @@ impl Staging {
         let source = bytes(source);
         let pieces = source.chunks(self.options.piece_bytes);
         let way = (Direction::ToDevice, device, source.len());
-        self.pass(stream, way, pieces, |piece, slot, soon| {
-            // The engine is slow to fetch what lies in a core's cache.
-            if soon {
+        self.pass(stream, way, pieces, |piece, slot, past_caches| {
+            if past_caches {
                 copy_non_temporal(slot, piece);
             } else {
                 slot.copy_from_slice(piece);

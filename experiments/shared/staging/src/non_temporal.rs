@@ -4,9 +4,9 @@ use std::mem::MaybeUninit;
 
 /// Copies `from` to `to` with stores that do not read first.
 ///
-/// A core that writes to memory normally fetches the cache line first, because it may
-/// write only a part of it, and drops it from its cache later. So every byte written
-/// crosses the memory bus twice. *Non-temporal* stores collect a whole line and send it
+/// A core that writes to memory usually fetches the cache line first, because it may
+/// write only a part of it, and drops it from its cache later: every byte written crosses
+/// the memory bus twice. *Non-temporal* stores collect a whole line and send it
 /// off. That is the better way for a target that is larger than the caches, or that a
 /// copy engine reads next, and the worse one for a target that this core reads again
 /// soon.
@@ -63,8 +63,8 @@ mod x86_64 {
             }
         }
         tail.copy_from_slice(end);
-        // Such stores may be seen late by other cores, which must not see what the
-        // copy's end sets off before.
+        // Other cores may see these stores late. The fence makes them visible before
+        // whatever this core writes next, such as that the copy is done.
         // SAFETY: it is there wherever the stores are.
         unsafe { _mm_sfence() };
     }

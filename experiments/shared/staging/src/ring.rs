@@ -19,6 +19,10 @@ const QUEUED: usize = 2;
 const TOGETHER: usize = 32;
 /// What the cores' own caches hold together, if eight of them carry: 2 MiB each.
 const CACHES: usize = 16 << 20;
+/// In a long copy the threads have so many bytes to get ahead of the engine, and have done
+/// it if they are so far ahead by then. As large as worked best on the H200's hosts.
+const START: usize = 32 << 20;
+const AHEAD: usize = 8 << 20;
 
 /// Where the bytes of a copy go.
 #[derive(Clone, Copy, PartialEq)]
@@ -66,10 +70,9 @@ impl Ring {
     // ANCHOR: pass
     /// Passes `bytes` through the ring, `pieces` in host memory and from `device` on on
     /// the GPU. The caller and `helpers` threads of the pool `carry` between a piece and
-    /// its slot; `carry` is told whether the engine will read the slot so soon that the
-    /// bytes may lie in a core's cache still. The caller alone talks to the driver, so it
-    /// is not behind another thread when the engine needs the next copy. Returns when all
-    /// is carried and queued.
+    /// its slot; `carry` is told whether to go past the core's cache. The caller alone talks
+    /// to the driver, so it is not behind another thread when the engine needs the next
+    /// copy. Returns when all is carried and queued.
     pub(crate) fn pass<Piece: Send>(
         &mut self,
         (pool, helpers): (&ThreadPool, usize),
@@ -94,34 +97,26 @@ impl Ring {
         let ended = AtomicBool::new(false);
 
         let span = |from: usize, to: usize| (to * size).min(bytes) - from * size;
-        let slot = |i: usize| {
+        let slot_of = |i: usize| {
             let memory = &memory; // all of it, which may go to other threads
             memory.0.wrapping_add(i % slots * size)
         };
-        // A cache gives up what it holds for what comes after. A copy that is longer than
-        // the ring begins as if it had: the engine is slow at first, and threads that can
-        // get ahead of it do, for good. Those that have not go past the caches from then
-        // on.
-        let is_behind = OnceLock::new();
-        let is_soon = |i: usize| {
+        let place = Place { size, slots, count };
+        let is_ahead = OnceLock::new();
+        let goes_past_caches = |i: usize| {
             let ahead =
-                (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
-            if count <= slots || (count - i) * size < CACHES {
-                ahead.min(count - i) * size < CACHES
-            } else if i * size < 2 * CACHES {
-                false
-            } else {
-                *is_behind.get_or_init(|| ahead * size < CACHES / 2)
-            }
+                || (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
+            place.goes_past_caches(i, ahead, &is_ahead)
         };
         // Nobody can panic between lock and unlock.
         let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         // ANCHOR: help
-        let carry = |(i, piece)| {
+        let carry_piece = |(i, piece)| {
             // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
             // `is_carried`, and no other thread has piece i.
-            let slot = unsafe { from_raw_parts_mut(slot(i).cast(), span(i, i + 1)) };
-            carry(piece, slot, is_soon(i));
+            let slot =
+                unsafe { from_raw_parts_mut(slot_of(i).cast(), span(i, i + 1)) };
+            carry(piece, slot, goes_past_caches(i));
             is_carried[i].store(true, Ordering::Release);
         };
         let help = || {
@@ -132,7 +127,7 @@ impl Ring {
                     }
                     spin_loop();
                 }
-                carry(next);
+                carry_piece(next);
             }
         };
         // ANCHOR_END: help
@@ -167,13 +162,15 @@ impl Ring {
                     let wrap = (copied / slots + 1) * slots;
                     let end = ready.min(wrap).min(copied + together);
                     let there = device + (copied * size) as sys::CUdeviceptr;
-                    let (here, bytes) = (slot(copied), span(copied, end));
+                    let (here, bytes) = (slot_of(copied), span(copied, end));
                     // SAFETY: these slots are side by side in the ring, and nobody
                     // carries to or from them before the copy is over; as many bytes
                     // are on the GPU.
                     unsafe {
-                        let (here, queue) =
-                            (from_raw_parts_mut(here, bytes), stream.cu_stream());
+                        // Padding of what is copied is no initialised byte.
+                        let here = here.cast::<MaybeUninit<u8>>();
+                        let here = from_raw_parts_mut(here, bytes);
+                        let queue = stream.cu_stream();
                         match direction {
                             Direction::ToDevice => {
                                 result::memcpy_htod_async(there, here, queue)
@@ -192,7 +189,7 @@ impl Ring {
                 // The engine has enough to do.
                 match mine.take().or_else(take) {
                     Some(next) if next.0 < open.load(Ordering::Relaxed) => {
-                        carry(next)
+                        carry_piece(next)
                     }
                     other => {
                         mine = other;
@@ -206,6 +203,40 @@ impl Ring {
     // ANCHOR_END: pass
 }
 
+/// What tells which stores a piece takes on its way to the GPU.
+struct Place {
+    /// Bytes of a piece.
+    size: usize,
+    /// Pieces of the ring, and of the copy.
+    slots: usize,
+    count: usize,
+}
+
+impl Place {
+    /// Whether piece `i`, which is so many pieces `ahead` of the engine, goes past the
+    /// cores' caches. What lies in one is slow to fetch, so this is the way for whatever
+    /// the engine reads soon: before as much again is carried and pushes it out. The rest
+    /// is better left to the cache that all cores share: then the engine need not ask the
+    /// memory for it.
+    fn goes_past_caches(
+        &self,
+        i: usize,
+        ahead: impl Fn() -> usize,
+        is_ahead: &OnceLock<bool>,
+    ) -> bool {
+        let bytes = |pieces: usize| pieces.saturating_mul(self.size);
+        if bytes(self.count - i) < CACHES {
+            true // nothing comes after it
+        } else if self.count <= self.slots {
+            bytes(ahead()) < CACHES
+        } else if bytes(i) < START {
+            false // the engine is slow at first: who can get ahead of it, does
+        } else {
+            !is_ahead.get_or_init(|| bytes(ahead()) >= AHEAD)
+        }
+    }
+}
+
 /// Pinned memory for `count` elements, all zero. Not write-combined: the CPU reads what
 /// comes from the GPU.
 pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
@@ -217,4 +248,44 @@ pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
     // SAFETY: that many elements, and zeros are valid ones.
     unsafe { memory.as_mut_ptr()?.write_bytes(0, count) };
     Ok(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::Place;
+
+    #[test]
+    fn what_the_engine_reads_soon_goes_past_the_caches() {
+        const MIB: usize = 8; // pieces
+        let of = |count, i, ahead, is_ahead: &OnceLock<_>| {
+            let place = Place { size: 128 << 10, slots: 64 * MIB, count };
+            place.goes_past_caches(i * MIB, || ahead * MIB, is_ahead)
+        };
+        // In a copy that fits into the ring: what is near the engine, and the end.
+        for (i, ahead, expected) in [
+            (0, 0, true),
+            (30, 15, true),
+            (30, 16, false),
+            (47, 47, false),
+            (49, 49, true),
+        ] {
+            assert_eq!(of(64 * MIB, i, ahead, &OnceLock::new()), expected, "{i}");
+        }
+        // In a longer one, only the end, if the threads have got ahead.
+        for (behind, ahead) in [(false, 8), (true, 7)] {
+            let is_ahead = OnceLock::new();
+            for (i, ahead, expected) in [
+                (0, 0, false),
+                (31, 0, false),
+                (32, ahead, behind),
+                (500, 0, behind),
+                (500, 60, behind),
+                (1009, 60, true),
+            ] {
+                assert_eq!(of(1024 * MIB, i, ahead, &is_ahead), expected, "{i}");
+            }
+        }
+    }
 }
