@@ -176,6 +176,7 @@
     // `prediction` has been made: its figures show once no other prediction waits.
     function settle(prediction) {
         hideText(prediction.text, false);
+        prediction.wayOut?.remove();
         for (const figure of prediction.figures) {
             const others = waiting.get(figure);
             others?.delete(prediction);
@@ -390,6 +391,17 @@
             accept(guess);
         } else {
             hideText(prediction.text, true);
+            if (prediction.text.length > 0) {
+                prediction.wayOut = element("p", "", { class: "veil-text" });
+                prediction.wayOut.append(
+                    button("Make a prediction first", () => input.focus()),
+                    " ",
+                    button("or show the text", () => {
+                        details.open = true;
+                    }),
+                );
+                prediction.text[0].before(prediction.wayOut);
+            }
             for (const each of prediction.figures) {
                 if (recall(`shown ${each.id}`) === null) {
                     veil(each, prediction);
@@ -613,7 +625,8 @@
         );
         const head = table.createTHead().insertRow();
         for (const name of ["Question", "You", "Measured", "Off by"]) {
-            head.append(element("th", name, { scope: "col" }));
+            const kind = name === "Question" ? {} : { class: "number" };
+            head.append(element("th", name, { scope: "col", ...kind }));
         }
         const body = table.createTBody();
         for (const { link, unit, answerText, guess, factor } of guesses) {

@@ -115,9 +115,15 @@ fn anchored(line: &str, folder: &Path) -> Option<String> {
         .take_while(|line| anchor(line, "ANCHOR_END") != Some(name))
         .filter(|l| anchor(l, "ANCHOR").or(anchor(l, "ANCHOR_END")).is_none())
         .collect();
+    // Directives of CUDA C stand at the margin, however deep the code is.
+    let is_directive = |line: &str| line.starts_with('#');
     let indent = |line: &&str| line.len() - line.trim_start().len();
-    let margin = lines.iter().filter(|l| !l.trim().is_empty()).map(indent).min()?;
-    let part = lines.iter().map(|l| l.get(margin..).unwrap_or_default());
+    let code = lines.iter().filter(|l| !l.trim().is_empty() && !is_directive(l));
+    let margin = code.map(indent).min()?;
+    let part = lines.iter().map(|line| match is_directive(line) {
+        true => line,
+        false => line.get(margin..).unwrap_or_default(),
+    });
     Some(part.collect::<Vec<_>>().join("\n") + "\n")
 }
 

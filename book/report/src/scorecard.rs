@@ -133,7 +133,10 @@ pub fn section(
     }
     let counts: Vec<_> = counts(entries.iter().copied())
         .into_iter()
-        .map(|(verdict, count)| format!("{count} {}", verdict.words()))
+        .map(|(verdict, count)| match (verdict.words(), count) {
+            ("erratum", 2..) => format!("{count} errata"),
+            (words, _) => format!("{count} {words}"),
+        })
         .collect();
     let rows: String =
         entries.iter().map(|entry| row(entry, records, pages, root)).collect();

@@ -134,7 +134,7 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
 }
 
 /// Where a bar's number begins: right of the bar, of its interval, of what is marked beside it, and
-/// of the references that would run through the number.
+/// of the references that would run through the number, if that does not take it far from its bar.
 fn behind(bar: &Bar, value: &Span, marks: &[Mark]) -> f64 {
     let ends = [bar.high, bar.beside.unwrap_or(bar.value)];
     let ends = ends.into_iter().filter(|end| end.is_finite());
@@ -145,7 +145,8 @@ fn behind(bar: &Bar, value: &Span, marks: &[Mark]) -> f64 {
     lines.sort_by(f64::total_cmp);
     lines.into_iter().fold(value.position(end) + GAP, |start, line| {
         let through = start - GAP < line && line < start + width + GAP;
-        if through { line + GAP } else { start }
+        let is_near = line + GAP - start <= width;
+        if through && is_near { line + GAP } else { start }
     })
 }
 
@@ -163,7 +164,7 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
     for row in &layout.rows {
         let middle = (row.top + row.bottom) / 2.0;
         match row.content {
-            Content::Heading(label) => sheet.heading(0.0, middle, label),
+            Content::Heading(label) => sheet.heading(layout.indent(), middle, label),
             Content::Bar(bar) => {
                 paint_bar(sheet, bar, marks, row, layout);
                 sheet.hover_strip(row.top, row.bottom, &bar.hover);
@@ -232,6 +233,14 @@ fn paint_bar(
     if *beside {
         sheet.text(plot.left - 8.0, middle, Anchor::End, Pen::INK, &bar.label);
     } else {
-        sheet.text(0.0, row.top + LINE / 2.0, Anchor::Start, Pen::INK, &bar.label);
+        let (x, y) = (layout.indent(), row.top + LINE / 2.0);
+        sheet.text(x, y, Anchor::Start, Pen::INK, &bar.label);
+    }
+}
+
+impl Layout<'_> {
+    /// Where labels begin: clear of the axis, if they stand above their bars.
+    fn indent(&self) -> f64 {
+        if self.beside { 0.0 } else { 5.0 }
     }
 }

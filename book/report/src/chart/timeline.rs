@@ -193,12 +193,16 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
             let y = lane.top + MARGIN + LINE / 2.0;
             sheet.text(0.0, y, Anchor::Start, Pen::MUTED, lane.label);
         }
+        // Numbers for all bars of a lane, or for none.
+        let numbered = lane.bars.iter().all(|(piece, area)| {
+            number(piece).is_none_or(|number| fits(number, area))
+        });
         for (n, (piece, area)) in lane.bars.iter().enumerate() {
             let later = lane.bars[n + 1..].iter().map(|(_, area)| area);
             let next =
                 later.filter(|next| next.top == area.top).map(|next| next.left);
             let next = next.fold(sheet.width, f64::min);
-            paint_bar(sheet, piece, area, next);
+            paint_bar(sheet, piece, area, next, numbered);
         }
     }
     let base = plot.bottom;
@@ -210,7 +214,23 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
 }
 
 /// Draws a bar, and its label where that fits; `next` is where the bar after it begins.
-fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64) {
+/// The number at the end of a bar's label.
+fn number(piece: &Piece) -> Option<&str> {
+    let last = piece.label.split_whitespace().last()?;
+    Some(last).filter(|number| number.parse::<u32>().is_ok())
+}
+
+fn fits(text: &str, area: &Area) -> bool {
+    text::width(text) + GAP <= area.right - area.left
+}
+
+fn paint_bar(
+    sheet: &mut Sheet,
+    piece: &Piece,
+    area: &Area,
+    next: f64,
+    numbered: bool,
+) {
     let (pen, opacity) = look(piece.color);
     sheet.rectangle(area, pen.fill(opacity));
     let Area { left, top, right, bottom } = *area;
@@ -218,14 +238,14 @@ fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64) {
         [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
     sheet.line(&outline, pen.stroke(1.0));
     let (middle, y) = area.middle();
-    let fits = |text: &str| text::width(text) + GAP <= right - left;
-    let number = piece.label.split_whitespace().last().unwrap_or_default();
-    let number = Some(number).filter(|number| number.parse::<u32>().is_ok());
-    if fits(&piece.label) {
+    let outside = right + GAP + text::width(&piece.label) + GAP <= next;
+    if fits(&piece.label, area) {
         sheet.text_on_fill(middle, y, &piece.label);
-    } else if let Some(number) = number.filter(|number| fits(number)) {
-        sheet.text_on_fill(middle, y, number);
-    } else if right + GAP + text::width(&piece.label) + GAP <= next {
+    } else if let Some(number) = number(piece) {
+        if numbered {
+            sheet.text_on_fill(middle, y, number);
+        }
+    } else if outside {
         sheet.text(right + GAP, y, Anchor::Start, Pen::INK, &piece.label);
     }
     let reach = (6.0 - (right - left)).max(0.0) / 2.0;

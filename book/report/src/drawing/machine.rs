@@ -82,7 +82,8 @@ fn machine(c: &mut Canvas, facts: &Facts) {
 
     let (column, width) = (left + 98.0, 238.0);
     let middle = column + width / 2.0;
-    c.heading((column, top + 17.0), Anchor::Start, "GPU");
+    let corner = c.pick(left + 13.0, column);
+    c.heading((corner, top + 17.0), Anchor::Start, "GPU");
     let count = match &facts.multiprocessors {
         Some(count) => format!("{count} multiprocessors (SMs)"),
         None => "multiprocessors (SMs)".to_owned(),
