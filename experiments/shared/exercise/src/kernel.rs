@@ -417,18 +417,25 @@ fn argument(
         });
     }
     let expression = Expression::Text(text.to_owned());
-    if text.contains('.') {
-        let value = expression.value(|_| None)?;
-        return Ok(match (bytes, is_float) {
-            (4, true) => Ok((value as f32).to_le_bytes().to_vec()),
-            (8, true) => Ok(value.to_le_bytes().to_vec()),
-            _ => Err(format!("{}, and {text} is a floating-point number", is())),
+    if is_float {
+        // As in C, an integer is converted.
+        let value = match text.contains('.') {
+            true => expression.value(|_| None)?,
+            false => expression.count(shape)? as f64,
+        };
+        return Ok(match bytes {
+            4 => Ok((value as f32).to_le_bytes().to_vec()),
+            8 => Ok(value.to_le_bytes().to_vec()),
+            _ => Err(format!("{} of {bytes} bytes", is())),
         });
     }
+    if text.contains('.') {
+        return Ok(Err(format!("{}, and {text} is a floating-point number", is())));
+    }
     let count = expression.count(shape)?;
-    Ok(match (bytes, is_float) {
-        (4, false) => Ok((count as u32).to_le_bytes().to_vec()),
-        (8, false) => Ok(count.to_le_bytes().to_vec()),
+    Ok(match bytes {
+        4 => Ok((count as u32).to_le_bytes().to_vec()),
+        8 => Ok(count.to_le_bytes().to_vec()),
         _ => Err(format!("{}, and `{text}` is an integer", is())),
     })
 }
@@ -652,7 +659,10 @@ mod tests {
         let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
         let half = 0.5f32.to_le_bytes();
         assert_eq!(form.arguments, [[3, 0, 0, 0], half]);
-        launch.arguments.swap(0, 1);
+        launch.arguments = vec!["n".to_owned(), "n".to_owned()];
+        let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+        assert_eq!(form.arguments[1], 3f32.to_le_bytes());
+        launch.arguments = vec!["0.5".to_owned(), "n".to_owned()];
         let wrong = Form::of(&module, &launch, &shape, &buffers).unwrap();
         assert_eq!(
             wrong.err().unwrap(),
