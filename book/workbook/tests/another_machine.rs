@@ -17,11 +17,12 @@ use walkdir::WalkDir;
 
 /// The runs of the reference machine whose records the others are made from: the counters, the
 /// experiments with the newest last, and the exercises.
-const RUNS: [&str; 4] = [
+const RUNS: [&str; 5] = [
     "results/h200",
     "results/h200/host-b",
     "results/h200/host-c",
     "results/h200/host-e",
+    "results/h200/host-m",
 ];
 
 /// The reference's records as of a machine with half the memory bandwidth and a link of PCI

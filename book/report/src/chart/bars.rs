@@ -180,8 +180,9 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
         };
         if !mark.beyond {
             let x = value.position(mark.value);
-            let stroke = mark.pen.stroke(mark.pen.width());
-            sheet.vertical(x, top, plot.bottom, stroke);
+            let width = mark.pen.width();
+            sheet.vertical(x, plot.top, plot.bottom, Pen::PAPER.stroke(width + 2.0));
+            sheet.vertical(x, top, plot.bottom, mark.pen.stroke(width));
         }
         if let Some(flag) = flag {
             let y = plot.top - (flag.row as f64 + 0.5) * LINE;
@@ -216,10 +217,11 @@ fn paint_bar(
     );
     if bar.low.is_finite() && bar.high.is_finite() && bar.low < bar.high {
         let (low, high) = (value.position(bar.low), value.position(bar.high));
-        let whisker = Pen::INK.stroke(1.0);
-        sheet.line(&[(low, middle), (high, middle)], whisker);
-        for x in [low, high] {
-            sheet.line(&[(x, middle - 3.0), (x, middle + 3.0)], whisker);
+        for stroke in [Pen::PAPER.stroke(3.0), Pen::INK.stroke(1.0)] {
+            sheet.line(&[(low, middle), (high, middle)], stroke);
+            for x in [low, high] {
+                sheet.line(&[(x, middle - 3.0), (x, middle + 3.0)], stroke);
+            }
         }
     }
     if let Some(beside) = bar.beside.filter(|beside| beside.is_finite()) {

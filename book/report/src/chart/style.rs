@@ -23,7 +23,7 @@ pub(super) const INFALLIBLE: &str = "a string takes every shape";
 pub(crate) struct Pen(usize);
 
 /// CSS variable (`--chart-NAME`), fallback colour, dash pattern in quarter pixels.
-const PENS: [(&str, &str, &str); 33] = [
+const PENS: [(&str, &str, &str); 34] = [
     ("ink", "#1a1a1a", ""),
     ("muted", "#595959", ""),
     ("grid", "#dedede", ""),
@@ -57,6 +57,7 @@ const PENS: [(&str, &str, &str); 33] = [
     ("5", "#5c4200", "16 12"),
     ("6", "#43329b", "16 12"),
     ("ink", "#1a1a1a", "16 12"),
+    ("paper", "#ffffff", ""),
 ];
 
 impl Pen {
@@ -67,6 +68,8 @@ impl Pen {
     pub(super) const CLAIM: Pen = Pen(4);
     /// In the key: another machine's.
     pub(super) const BESIDE: Pen = Pen(32);
+    /// Around what lies on a bar, in any theme.
+    pub(super) const PAPER: Pen = Pen(33);
 
     /// The `n`th model: one colour, three dash patterns in turn.
     pub(super) fn model(n: usize) -> Pen {
