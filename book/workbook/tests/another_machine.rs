@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 /// The runs of the reference machine whose records the others are made from: the counters, the
-/// experiments with the newest last, and the exercises.
+/// experiments with the newest last, the exercises, and what was recorded again since.
 const RUNS: [&str; 5] = [
     "results/h200",
     "results/h200/host-b",
