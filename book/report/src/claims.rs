@@ -225,7 +225,11 @@ impl Test {
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
             // A share above a bound says nothing of values below it: none is on its side.
-            Unit::Share => self.more_than.is_none() && measured * claimed > 0.0,
+            // One that is not even half as large, or more than twice, has only its sign in common.
+            Unit::Share => {
+                self.more_than.is_none()
+                    && (0.5..=2.0).contains(&(measured / claimed))
+            }
             _ => false,
         };
         let as_claimed = match self.tolerance {

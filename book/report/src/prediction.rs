@@ -87,8 +87,8 @@ impl Block {
         };
         // What is computed from no record was not measured anywhere.
         let (computed, summary, found) = match value.from.is_empty() {
-            true => (" data-computed", "Show the answer", "Answer"),
-            false => ("", "Show the measured answer", "Measured"),
+            true => (" data-computed", "The answer", "Answer"),
+            false => ("", "The measured answer", "Measured"),
         };
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \

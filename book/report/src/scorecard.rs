@@ -164,14 +164,17 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     };
     let mut found = String::new();
     for (test, compared) in claim.tests.iter().zip(compared) {
-        let unit = &compared.measured.unit;
+        let Quantity { unit, value: measured, .. } = &compared.measured;
+        let how = if measured.from.is_empty() { "computed" } else { "measured" };
+        let undecided =
+            compared.verdict(test).each().any(|(v, _)| *v == Verdict::Undecided);
         let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
         let reading = test.reading.as_ref();
         let reading = reading.map_or(String::new(), |r| format!("Read as “{r}”: "));
         found += &format!(
-            "<p>{}<span class=\"value\">{}</span> measured, {}{} claimed: {}</p>",
+            "<p>{}<span class=\"value\">{}</span> {how}, {}{} claimed: {}</p>",
             prose(&reading),
-            value(compared),
+            if undecided { interval(compared, records) } else { value(compared) },
             compared
                 .claimed
                 .sentence(records, |value, _| escape(&test.claim(*value, unit))),
@@ -217,6 +220,18 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             verdict.words()
         )),
     )
+}
+
+/// What is known of a number that its runs leave undecided.
+fn interval(compared: &Compared, records: &Records) -> String {
+    let Quantity { unit, value, .. } = &compared.measured;
+    value.sentence(records, |value, beside| {
+        if beside {
+            return escape(&value.print(unit));
+        }
+        let ends = unit.print_range(value.low, value.high);
+        escape(&format!("{} (95 %: {ends})", unit.print(value.value)))
+    })
 }
 
 fn folded(summary: &str, inside: &str) -> String {

@@ -180,6 +180,8 @@ fn an_interval_around_the_claim_decides_nothing() {
     let narrow = "claimed = 5.0\nunit = \"×\"\ntolerance = 0.1";
     fixture.write("book/claims.toml", &changed(CLAIMS, claim, narrow));
     check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
+    let known = "3.91× (95 %: 2.18 to 9.15×)</span> measured, 5.00× claimed";
+    check_parts(&expanded(&fixture, "scorecard"), &[known]);
 }
 
 #[test]
@@ -1412,7 +1414,9 @@ fn a_verdict_follows_from_the_numbers() {
         speedup => × => more_than = 1.0 => reproduced
         speedup => × => more_than = 4.0 => same-direction
         best => % => claimed = 50.0 => reproduced
-        best => % => claimed = 90.0 => same-direction
+        best => % => claimed = 80.0 => same-direction
+        best => % => claimed = 99.0 => refuted
+        best => % => claimed = 20.0 => refuted
         best => % => more_than = 40.0 => reproduced
         best => % => more_than = 50.0 => refuted
     "#;
