@@ -173,6 +173,7 @@ fn barriers_that_not_all_reach() {
                 )),
                 "{text}"
             );
+            assert!(text.contains("a GPU may go on without them"), "{text}");
         }
     }
     device.options.checks.barriers = false;

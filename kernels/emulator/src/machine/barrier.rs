@@ -182,6 +182,9 @@ impl Machine<'_> {
             }
             return Ok(());
         }
+        if let Some(what) = &mut what {
+            *what += "; a GPU may go on without them, but CUDA does not promise it";
+        }
         for warp in warps {
             let mut groups = warp.at_barrier(number).map(|waiting| waiting.group);
             if let (Some(first), Some(second)) = (groups.next(), groups.next()) {
