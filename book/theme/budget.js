@@ -89,7 +89,9 @@
         return {
             ...empty(),
             weights: stored(model, plan) / plan.gpus,
-            kv_cache: (perToken * plan.tokens * plan.batch) / plan.gpus,
+            kv_cache:
+                (perToken * plan.tokens * plan.batch) /
+                Math.min(plan.gpus, Math.max(model.kv_heads, 1)),
         };
     }
 

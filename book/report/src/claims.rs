@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::file::visible;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block;
 use crate::estimate::Estimate;
@@ -51,6 +51,9 @@ pub struct Claim {
     /// How it is tried.
     #[serde(default, rename = "test")]
     pub tests: Vec<Test>,
+    /// Readings of it that nothing here tries: with one, no other decides.
+    #[serde(default)]
+    pub unmeasured: Vec<Unmeasured>,
     /// Arithmetic that anyone can repeat.
     #[serde(default, rename = "recompute")]
     pub recomputations: Vec<Recomputation>,
@@ -78,8 +81,22 @@ pub struct Test {
     pub unit: String,
     /// How far measured may be from claimed, as a share of claimed.
     pub tolerance: Option<f64>,
+    /// Both are shares that are saved, so what they leave is compared: 80 % is not nearly
+    /// 90 %.
+    #[serde(default)]
+    pub saved: bool,
     /// The hardware that the source speaks of, if its number is of that hardware only.
     pub about: Option<String>,
+}
+
+/// A reading that nothing here tries.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unmeasured {
+    /// How the statement is read.
+    pub reading: String,
+    /// What would have to be measured, or who has measured it.
+    pub what: String,
 }
 
 /// Arithmetic done again when the book is built.
@@ -199,10 +216,12 @@ impl Test {
     fn is_sound(&self) -> bool {
         let tolerant = self.tolerance.is_some_and(|t| t.is_normal() && t > 0.0);
         match (self.claimed, &self.claimed_by, self.more_than) {
-            (Some(claimed), None, None) => claimed.is_normal() && tolerant,
-            (None, Some(_), None) => tolerant,
+            (Some(claimed), None, None) => {
+                claimed.is_normal() && tolerant && (!self.saved || self.unit == "%")
+            }
+            (None, Some(_), None) => tolerant && !self.saved,
             (None, None, Some(bound)) => {
-                bound.is_finite() && self.tolerance.is_none()
+                bound.is_finite() && self.tolerance.is_none() && !self.saved
             }
             _ => false,
         }
@@ -222,6 +241,10 @@ impl Test {
 
     /// The same if it were known exactly.
     fn verdict_on(&self, measured: f64, claimed: f64, unit: &Unit) -> Verdict {
+        let (measured, claimed) = match self.saved {
+            true => (1.0 - measured, 1.0 - claimed),
+            false => (measured, claimed),
+        };
         let same_side = match unit {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
             // A share above a bound says nothing of values below it: none is on its side.
@@ -417,11 +440,16 @@ impl Claim {
         if !pages.iter().any(|page| page.sections.contains(&self.section)) {
             broken.push(format!("no page has `{{{{scorecard {}}}}}`", self.section));
         }
+        let read = self.tests.iter().any(|test| test.reading.is_some());
+        if !self.unmeasured.is_empty() && !read {
+            broken.push("has `unmeasured` readings, but no test has one".to_owned());
+        }
         for test in &self.tests {
             if !test.is_sound() {
                 broken.push(format!(
                     "test \"{}\": give `claimed`, which is not 0, or `claimed_by`, with \
-                     a `tolerance` above 0, or `more_than` alone",
+                     a `tolerance` above 0, or `more_than` alone; `saved` goes with \
+                     `claimed` in %",
                     test.what
                 ));
             }
@@ -447,6 +475,9 @@ impl Claim {
                     None => verdict,
                     Some(worst) => verdict.and(worst, Verdict::max),
                 });
+            }
+            for Unmeasured { reading, .. } in &self.unmeasured {
+                readings.insert(reading, Some(Both::anywhere(Verdict::Undecided)));
             }
             let readings = readings.into_values().flatten();
             let read = readings.reduce(|a, b| a.and(b, Verdict::read_both_ways));

@@ -41,7 +41,7 @@ enum Sentence {
 /// What a draft says below its title.
 const DRAFT: &str = "\n<p class=\"draft\">This page is a draft: no reference machine has \
     recorded its experiment yet.</p>\n\n";
-/// In place of what is not recorded yet, in a sentence and as a block.
+/// In place of what is not recorded yet, in a sentence until its paragraph goes, and as a block.
 const PENDING: &str = "<span class=\"value\">not recorded yet</span>";
 const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
 
@@ -173,7 +173,7 @@ impl Text {
                     let pending =
                         if what.is_block() { PENDING_BLOCK } else { PENDING };
                     if let Directive::Prediction(block) = what {
-                        out += &block.question();
+                        out += &block.unanswered();
                     }
                     out += if left_out { "" } else { pending };
                 }
@@ -184,6 +184,9 @@ impl Text {
         out += &text[end..];
         if open.is_some() {
             problems.at(end, "`{{if}}`", "has no `{{end}}`");
+        }
+        if self.unrecorded {
+            out = without_pending(&out);
         }
         if self.draft {
             let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
@@ -329,6 +332,20 @@ impl Text {
         }
         problems.found
     }
+}
+
+/// A draft's text, without the paragraphs and tables that wait for a record, and with one line
+/// for those that stand together.
+fn without_pending(text: &str) -> String {
+    let mut blocks: Vec<&str> = vec![];
+    for block in text.split("\n\n") {
+        let waits = block.contains(PENDING) || block.trim() == PENDING_BLOCK.trim();
+        let block = if waits { PENDING_BLOCK.trim() } else { block };
+        if !waits || blocks.last().is_none_or(|last| last.trim() != block) {
+            blocks.push(block);
+        }
+    }
+    blocks.join("\n\n")
 }
 
 /// Whether a directive shows what was recorded. Quantities have to be defined, though.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::claims::{Compared, Entry, Ledger, Test};
+use crate::claims::{Compared, Entry, Ledger, Test, Unmeasured};
 use crate::estimate::Estimate;
 use crate::records::{Both, Here};
 
@@ -46,6 +46,7 @@ struct Claim<'l> {
     verdict_here: Option<&'static str>,
     erratum: Option<&'l str>,
     tests: Vec<Line<'l>>,
+    unmeasured: &'l [Unmeasured],
     recomputations: Vec<Recomputation<'l>>,
 }
 
@@ -135,6 +136,7 @@ fn claim(entry: &Entry) -> Claim<'_> {
         verdict_here: here(verdict).map(|verdict| verdict.words()),
         erratum: claim.erratum.as_deref(),
         tests: claim.tests.iter().zip(compared).map(|(t, c)| line(t, c)).collect(),
+        unmeasured: &claim.unmeasured,
         recomputations: recomputations
             .map(|(recomputation, &result)| Recomputation {
                 what: &recomputation.what,

@@ -64,6 +64,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Goals", keys::<goals::Goal>(), vec![]),
         ("Claims", keys::<claims::Claim>(), vec![]),
         ("Tests of a claim", keys::<claims::Test>(), vec![]),
+        ("Unmeasured readings of a claim", keys::<claims::Unmeasured>(), vec![]),
         ("Recomputations of a claim", keys::<claims::Recomputation>(), vec![]),
         ("Errata of no claim", keys::<claims::Erratum>(), vec![]),
     ];

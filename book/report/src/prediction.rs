@@ -39,8 +39,19 @@ impl Block {
         Ok(block)
     }
 
-    /// The question alone, as HTML.
-    pub fn question(&self) -> String {
+    /// What there is before the answer is recorded, as HTML.
+    pub fn unanswered(&self) -> String {
+        let explain = match self.explain.contains("{{") {
+            true => String::new(),
+            false => format!(
+                "<details><summary>How to reason</summary><p>{}</p></details>\n",
+                prose(&self.explain)
+            ),
+        };
+        format!("{}{explain}", self.question())
+    }
+
+    fn question(&self) -> String {
         format!("<p class=\"question\">{}</p>\n", prose(&self.question))
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::claims::{
-    Claim, Compared, Entry, Erratum, Ledger, Recomputation, Verdict,
+    Claim, Compared, Entry, Erratum, Ledger, Recomputation, Unmeasured, Verdict,
 };
 use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
@@ -181,6 +181,10 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             prose(&about),
             prose(&test.what)
         );
+    }
+    for Unmeasured { reading, what } in &claim.unmeasured {
+        let (reading, what) = (prose(reading), prose(what));
+        found += &format!("<p>Read as “{reading}”, not measured here: {what}</p>");
     }
     if let Some(correct) = &claim.erratum {
         found += &format!("<p class=\"correct\">{}</p>", prose(correct));

@@ -1378,9 +1378,9 @@ fn claims_that_break_a_rule() {
         section = "8.2" => section = "8.1" => C1: no page has `{{scorecard 8.1}}`
         japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = " " => C2: `japanese` is empty or has hidden characters
         japanese = "1 KB | 0.01 ms | 0.001 ms" => japanese = "1 KB\u200b" => C2: `japanese` is empty or has hidden characters
-        claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
-        tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
-        claimed = 4.0 => claimed = 4.0\nclaimed_by = "speedup" => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone
+        claimed = 4.0 => claimed = 0.0 => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone; `saved` goes with `claimed` in %
+        tolerance = 0.2 => tolerance = nan => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone; `saved` goes with `claimed` in %
+        claimed = 4.0 => claimed = 4.0\nclaimed_by = "speedup" => C1: test "pinned over pageable": give `claimed`, which is not 0, or `claimed_by`, with a `tolerance` above 0, or `more_than` alone; `saved` goes with `claimed` in %
         claimed = 4.0 => claimed_by = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`
         claimed = 4.0 => claimed_by = "pinned" => C1: test "pinned over pageable": `pinned` is in `GB/s`, not `×`
         quantity = "speedup" => quantity = "none" => C1: test "pinned over pageable": there is no quantity `none` on `copy.md`
@@ -1416,6 +1416,9 @@ fn a_verdict_follows_from_the_numbers() {
         best => % => claimed = 50.0 => reproduced
         best => % => claimed = 80.0 => same-direction
         best => % => claimed = 99.0 => refuted
+        best => % => claimed = 52.0\nsaved = true => reproduced
+        best => % => claimed = 60.0\nsaved = true => same-direction
+        best => % => claimed = 80.0\nsaved = true => refuted
         best => % => claimed = 20.0 => refuted
         best => % => more_than = 40.0 => reproduced
         best => % => more_than = 50.0 => refuted
@@ -1464,6 +1467,15 @@ fn a_verdict_follows_from_the_numbers() {
             &[&class, "<p>Read as “as *fast*”: <span class=\"value\">"],
         );
     }
+    // One that nothing tries leaves it open.
+    let fixture = Fixture::new();
+    let unmeasured =
+        "[[claim.unmeasured]]\nreading = \"as slow\"\nwhat = \"a *snail*\"\n";
+    let read = format!("reading = \"as fast\"\n{TEST}{unmeasured}");
+    fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &read));
+    let page = expanded(&fixture, "scorecard");
+    let found = "<p>Read as “as slow”, not measured here: a *snail*</p>";
+    check_parts(&page, &["verdict-undecided", found]);
     // Arithmetic alone can reproduce a claim.
     let fixture = Fixture::new();
     let right = CLAIMS

@@ -85,7 +85,8 @@ impl Budget {
 fn inference(model: &Model, plan: &Plan) -> Budget {
     Budget {
         weights: stored(model, plan) / plan.gpus,
-        kv_cache: kv_cache(model, plan) / plan.gpus,
+        // Heads are not divided: more GPUs than heads hold copies of them.
+        kv_cache: kv_cache(model, plan) / plan.gpus.min(model.kv_heads.max(1.0)),
         ..Budget::default()
     }
 }

@@ -78,6 +78,16 @@ fn fewer_heads_with_keys_and_values_need_a_smaller_cache() {
 }
 
 #[test]
+fn more_gpus_than_heads_hold_copies_of_the_cache() {
+    let cache = |gpus| {
+        let plan = Plan { gpus, ..Plan::default() };
+        Budget::of(&model("llama-3-70b"), &plan).unwrap().kv_cache
+    };
+    assert_eq!(cache(8.0), cache(1.0) / 8.0);
+    assert_eq!(cache(16.0), cache(8.0));
+}
+
+#[test]
 fn what_is_offloaded_is_in_the_hosts_memory() {
     let on = |offload| {
         let sharding = Sharding::Zero3;
