@@ -92,11 +92,16 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
         facts.push((
             "GPU",
             format!(
-                "{} (compute capability {}, {} multiprocessors, {} at {peak}, {} L2)",
+                "{} (compute capability {}, {} multiprocessors, {}{} at {peak}, {} L2)",
                 gpu.name,
                 gpu.compute_capability,
                 gpu.multiprocessors,
                 units::bytes(gpu.memory_bytes),
+                match gpu.ecc {
+                    Some(true) => " with ECC",
+                    Some(false) => " without ECC",
+                    None => "",
+                },
                 units::bytes(gpu.l2_bytes),
             ),
         ));

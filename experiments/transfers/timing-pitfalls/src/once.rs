@@ -17,7 +17,6 @@ use crate::{FLOATS, in_the_way};
 /// The argument with which the program runs the chapter's listing.
 pub(crate) const LISTING: &str = "listing";
 
-// ANCHOR: listing
 /// The chapter's listing in today's cudarc, three times over, in a process of its own.
 /// It prints how long each step took.
 pub(crate) fn listing() -> Result<()> {
@@ -59,7 +58,6 @@ pub(crate) fn listing() -> Result<()> {
     }
     Ok(())
 }
-// ANCHOR_END: listing
 
 /// The listing in a new process for each sample. A step's samples are what the processes
 /// print.

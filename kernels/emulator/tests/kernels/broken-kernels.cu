@@ -61,9 +61,9 @@ extern "C" __global__ void missing_barrier(const unsigned int *in, unsigned int 
     unsigned int t = threadIdx.x;
     tile[t] = in[t];
     __syncthreads();
-    for (unsigned int half = 128; half > 0; half /= 2)
+    for (unsigned int half = 128; half > 0; half /= 2) // no __syncthreads() at a step's end
         if (t < half)
-            tile[t] += tile[t + half]; // missing, after it: __syncthreads()
+            tile[t] += tile[t + half];
     if (t == 0)
         *sum = tile[0];
 }
