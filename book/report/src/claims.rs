@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::block;
 use crate::estimate::Estimate;
-use crate::expression::{Operand, evaluate};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
 use crate::records::{Alike, Both};
 use crate::unit::Unit;
+use record::expression::{Operand, evaluate};
 
 /// `claims.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -336,12 +336,9 @@ impl Compared {
     /// What `test` makes of it.
     pub(crate) fn verdict(&self, test: &Test) -> Both<Verdict> {
         let Compared { measured: Quantity { unit, value, .. }, claimed } = self;
-        let measured = value.clone().map(|measured| (measured, f64::NAN));
-        let nothing = Estimate::exact(f64::NAN);
-        let claimed = claimed.clone().map(|claimed| (nothing, claimed));
-        let both =
-            measured.and(claimed, |(measured, _), (_, claimed)| (measured, claimed));
-        both.map(|(measured, claimed)| test.verdict(&measured, claimed, unit))
+        let (measured, claimed) = (value.clone(), claimed.clone());
+        measured
+            .and(claimed, |measured, claimed| test.verdict(&measured, claimed, unit))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use record::{Measurement, Results};
+use record::{EMULATED, Measurement, Results};
 use serde::Serialize;
 
 use crate::build::{self, Options};
@@ -120,7 +120,9 @@ impl Side {
         let machine =
             Machine::load_run(&results, &self.machine, self.label.as_deref())?;
         if machine.experiments().next().is_none() {
-            let known = results.machines()?.join(", ");
+            let mut known = results.machines()?;
+            known.retain(|name| name != EMULATED);
+            let known = known.join(", ");
             bail!(
                 "there are no measured records of `{}`; there are {known}",
                 self.name()

@@ -26,7 +26,6 @@
 //! | [`query`] | a number of a machine's records, in the words of a page |
 //! | [`fit`] | the line *latency + bytes / bandwidth* through measured times |
 //! | [`mod@unit`] | what a number is of, and how it is printed |
-//! | [`expression`] | arithmetic on numbers, quantities and queries |
 //! | [`condition`] | what has to hold for a sentence to be shown |
 //! | [`quantity`] | the named numbers of a page, measured or computed |
 //! | **what they become** | |
@@ -65,7 +64,6 @@ pub mod estimate;
 pub mod exercise;
 pub mod expand;
 pub mod export;
-pub mod expression;
 pub mod figure;
 pub mod fit;
 pub mod glossary;

@@ -532,9 +532,10 @@ impl<T> Both<T> {
     }
 
     /// Both of two things in one, which this machine lacks if it lacks either.
-    pub fn and(self, other: Both<T>, f: impl Fn(T, T) -> T) -> Both<T>
+    pub fn and<U, V>(self, other: Both<U>, f: impl Fn(T, U) -> V) -> Both<V>
     where
         T: Clone,
+        U: Clone,
     {
         let here = match (self.here, other.here) {
             (Here::Lacking, _) | (_, Here::Lacking) => Here::Lacking,

@@ -79,7 +79,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     if arguments.json {
         json(&found, names, threshold)?;
     } else if arguments.csv {
-        csv(&found, threshold);
+        csv(&found, threshold)?;
     } else {
         let sections = lessons::all(root)?.into_iter();
         let sections =
@@ -179,26 +179,37 @@ fn json(found: &Comparison, [a, b]: [&String; 2], threshold: f64) -> Result<()> 
     Ok(())
 }
 
-/// Names have no comma and no quotation mark, so nothing has to be quoted.
-fn csv(found: &Comparison, threshold: f64) {
-    say!(
-        "experiment,case,unit,a,a_low,a_high,b,b_low,b_high,speedup,speedup_low,speedup_high,outcome"
-    );
+fn csv(found: &Comparison, threshold: f64) -> Result<()> {
+    let mut lines = csv::Writer::from_writer(vec![]);
+    lines.write_record([
+        "experiment",
+        "case",
+        "unit",
+        "a",
+        "a_low",
+        "a_high",
+        "b",
+        "b_low",
+        "b_high",
+        "speedup",
+        "speedup_low",
+        "speedup_high",
+        "outcome",
+    ])?;
     for experiment in &found.experiments {
         for case in &experiment.cases {
             let (a, b) = &case.values;
-            let numbers = [a, b, &case.speedup]
-                .map(|of| format!("{:e},{:e},{:e}", of.value, of.low, of.high));
-            say!(
-                "{},{},{},{},{}",
-                experiment.name,
-                case.name.replace([',', '"'], " "),
-                case.unit.symbol(),
-                numbers.join(","),
-                case.outcome(threshold).word()
-            );
+            let numbers =
+                [a, b, &case.speedup].map(|of| [of.value, of.low, of.high]);
+            let numbers = numbers.as_flattened().iter().map(|n| format!("{n:e}"));
+            let names = [&experiment.name, &case.name, case.unit.symbol()];
+            let outcome = case.outcome(threshold).word();
+            let names = names.into_iter().map(str::to_owned);
+            lines.write_record(names.chain(numbers).chain([outcome.to_owned()]))?;
         }
     }
+    say!("{}", String::from_utf8(lines.into_inner()?)?.trim_end());
+    Ok(())
 }
 
 /// The same for people: verdicts first, then each section in a line, with what differs most.

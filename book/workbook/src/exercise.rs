@@ -16,6 +16,7 @@ use exercise::check::HINTS;
 use exercise::{Exercise, Judge, Progress, catalogue};
 use record::file::visible_lines;
 
+use crate::run::nearest;
 use crate::terminal::{complain, say};
 
 mod list;
@@ -183,13 +184,12 @@ fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
     if !of_page.is_empty() {
         bail!("`{name}` is a page; its exercises are: {}", of_page.join(", "));
     }
-    let names = all.iter().map(|exercise| &exercise.name);
-    let nearest =
-        names.max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-    let nearest = nearest.context("there is no exercise")?;
+    let names = all.iter().map(|exercise| exercise.name.as_str());
+    let meant = nearest(name, names);
+    let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
     bail!(
-        "there is no exercise `{name}`; did you mean `{nearest}`? All: cargo workbook \
-         exercise list"
+        "there is no exercise `{name}`{} All: cargo workbook exercise list",
+        meant.as_deref().unwrap_or(".")
     )
 }
 

@@ -156,12 +156,20 @@ fn check_records(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The one of `names` that was probably meant by `name`.
+pub(crate) fn nearest<'n>(
+    name: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let likeness = |near: &&str| strsim::jaro_winkler(name, near);
+    let near = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    near.filter(|near| likeness(near) > ALIKE)
+}
+
 fn choose(all: Vec<Lesson>, names: &[String]) -> Result<Vec<Lesson>> {
     if let Some(unknown) = names.iter().find(|n| all.iter().all(|e| e.name != **n)) {
-        let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
         let known = all.iter().map(|lesson| lesson.name.as_str());
-        let near = known.clone().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        match near.filter(|near| likeness(near) > ALIKE) {
+        match nearest(unknown, known.clone()) {
             Some(near) => {
                 bail!("there is no experiment `{unknown}`; did you mean `{near}`?")
             }

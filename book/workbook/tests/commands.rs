@@ -1311,8 +1311,20 @@ fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
     cargo(&format!("clippy {packages} -- -D warnings"));
     cargo(&format!("build {packages} --bin warp-votes"));
     let program = target.join("debug/warp-votes").with_extension(EXE_EXTENSION);
-    let mut program = Command::new(program);
-    Ended::of(program.arg("--emulate").current_dir(checkout.path(""))).fails(0);
+    let run = || {
+        let mut program = Command::new(&program);
+        Ended::of(program.arg("--emulate").current_dir(checkout.path("")))
+    };
+    run().fails(0);
+    // A program has its PTX in it: one thread too many has to show.
+    let right = fs::read(&program).unwrap();
+    let check = b"setp.ge.";
+    let at = right.windows(check.len()).position(|bytes| bytes == check).unwrap();
+    let mut wrong = right.clone();
+    wrong[at..at + check.len()].copy_from_slice(b"setp.gt.");
+    fs::write(&program, wrong).unwrap();
+    run().refuses(&["ragged, past its end"]);
+    fs::write(&program, right).unwrap();
     // Machine code of all other kernels takes a minute, and CI has compared it already.
     cargo(
         "test --offline --quiet --package workbook --test complete --test kernels \

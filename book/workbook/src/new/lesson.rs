@@ -15,7 +15,7 @@
 use std::process::ExitCode;
 
 use cudarc::driver::CudaSlice;
-use lab::check::value;
+use lab::check::{self, value};
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
 
@@ -35,7 +35,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
 
     // 2. Input: elements of 4 bytes, all different; once is four times the L2 cache.
-    let once = lab.l2_bytes();
+    let once = 4 * lab.l2_bytes() / size_of::<u32>();
     let input: Vec<u32> = (0..2 * once).map(value).collect();
     let input = stream.clone_htod(&input)?;
     let mut output = stream.alloc_zeros::<u32>(2 * once)?;
@@ -46,7 +46,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // 4. Clear what the kernel writes; time it, compare every element, record.
         stream.memset_zeros(&mut output)?;
         let bytes = count * size_of::<u32>();
-        Case::new(case)
+        let timed = Case::new(case)
             .with("elements", count)
             .reads(bytes)
             .writes(bytes)
@@ -54,9 +54,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .footprint(2 * bytes, lab.l2_bytes())
             .time_on_gpu(lab, &stream, |_| {
                 kernels.copy(&stream, threads(count), &input, &mut output, count)
-            })?
-            .check_device(&stream, &output.slice(..count), value)?
-            .record(lab)?;
+            })?;
+        timed.checked(check::output(case, &stream, &output, count, value)?).record(lab)?;
     }
     Ok(())
 }

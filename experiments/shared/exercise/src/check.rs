@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use report::expression::{self, Operand};
+use record::expression::{self, Operand};
+use record::units;
 use serde::Deserialize;
 
 /// Rows of checks, besides their demands.
@@ -243,7 +244,7 @@ pub struct Expected {
 pub struct Demand {
     /// The row's name.
     pub name: String,
-    /// An expression over the shape and the counts, see [`crate::kernel::COUNTS`].
+    /// An expression over the shape and the counts.
     pub value: Expression,
     /// Of the value, such as `sectors per request`.
     pub unit: String,
@@ -348,11 +349,18 @@ impl Mistake {
     pub fn apply(&self, source: &str) -> Result<String> {
         let mut changed = source.to_owned();
         for [old, new] in &self.changes {
-            let times = changed.matches(old).count();
+            let lines: Vec<String> = changed
+                .match_indices(old)
+                .map(|(at, _)| (changed[..at].matches('\n').count() + 1).to_string())
+                .collect();
             ensure!(
-                times == 1,
-                "`{}` has to occur exactly once, and does {times} times",
-                old.trim()
+                lines.len() == 1,
+                "`{}` has to be in the solution exactly once, comments counted; it is {}",
+                old.trim(),
+                match lines.is_empty() {
+                    true => "not there".to_owned(),
+                    false => format!("in lines {}", lines.join(" and ")),
+                }
             );
             changed = changed.replacen(old, new, 1);
         }
@@ -391,9 +399,13 @@ impl Demand {
                 decimals += 1;
                 of_bound = if bound.fract() == 0.0 { 0 } else { decimals };
             }
-            words.push(format!("{word} {}", short(bound, of_bound)));
+            words.push(format!(
+                "{word} {}",
+                units::grouped(&format!("{bound:.of_bound$}"))
+            ));
         }
-        let (found, words) = (short(found, decimals), words.join(" and "));
+        let (found, words) =
+            (units::grouped(&format!("{found:.decimals$}")), words.join(" and "));
         let unit = match found.as_str() {
             "1" => singular(&self.unit),
             _ => self.unit.clone(),
@@ -428,21 +440,6 @@ fn decimals_of(value: f64) -> usize {
 fn rounded(value: f64, decimals: usize) -> f64 {
     let scale = 10f64.powi(decimals as i32);
     (value * scale).round() / scale
-}
-
-/// A number with its thousands apart.
-fn short(value: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut grouped = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{grouped}{fraction}")
 }
 
 impl Expression {

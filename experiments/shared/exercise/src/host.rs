@@ -23,30 +23,6 @@ const DRIVER: &str = "emulated driver: ";
 /// Characters of a line of the picture.
 const WIDTH: usize = 90;
 
-/// Numbers that a demand may name, besides the sizes that `check.rs` tells and `calls.NAME`, how
-/// often the driver's function was called. Times are in microseconds, of the model.
-pub const COUNTS: [&str; 19] = [
-    "launches",
-    "uploads",
-    "upload_bytes",
-    "downloads",
-    "download_bytes",
-    "device_copies",
-    "device_copy_bytes",
-    "peer_copies",
-    "peer_copy_bytes",
-    "prefetches",
-    "prefetch_bytes",
-    "faults",
-    "fills",
-    "allocations",
-    "makespan",
-    "upload_time",
-    "download_time",
-    "kernel_time",
-    "peer_time",
-];
-
 /// Judges solutions of one exercise.
 pub struct Judge<'e> {
     exercise: &'e Exercise,
@@ -400,6 +376,21 @@ fn conflict(ledgers: &[String]) -> Result<Option<String>> {
     Ok(None)
 }
 
+/// What the trial's program put into one line.
+fn unescaped(line: &str) -> String {
+    let (mut text, mut characters) = (String::new(), line.chars());
+    while let Some(character) = characters.next() {
+        text.push(match character {
+            '\\' => match characters.next() {
+                Some('n') => '\n',
+                _ => '\\',
+            },
+            other => other,
+        });
+    }
+    text
+}
+
 impl Report {
     /// Reads what the trial's program has written: `run TITLE`, `size NAME NUMBER`, `wrong TEXT`
     /// and `failed TEXT`; all else is the ledger.
@@ -409,7 +400,7 @@ impl Report {
             let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
             match kind {
                 "run" => {
-                    report.runs.push(rest.to_owned());
+                    report.runs.push(unescaped(rest));
                     report.ledgers.push(String::new());
                 }
                 "size" => {
@@ -421,7 +412,7 @@ impl Report {
                         .extend(number.map(|(name, n)| (name.to_owned(), n)));
                 }
                 "wrong" | "failed" => {
-                    let said = rest.replace("\\n", "\n").replace("\\\\", "\\");
+                    let said = unescaped(rest);
                     let said = match report.runs.last() {
                         Some(title) => format!("{title}: {said}"),
                         None => said,
@@ -522,4 +513,15 @@ fn text(from: Option<&mut impl Read>) -> String {
 fn panicked_at(file: &str, text: &str) -> Option<u32> {
     let (_, rest) = text.split_once(&format!("panicked at {file}:"))?;
     rest.split(':').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Report;
+
+    #[test]
+    fn what_a_program_says_arrives_as_it_was_said() {
+        let report = Report::read("run a\\\\b\nwrong C:\\\\new\\nline\n");
+        assert_eq!(report.wrong.unwrap(), "a\\b: C:\\new\nline");
+    }
 }

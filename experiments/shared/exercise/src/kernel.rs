@@ -28,30 +28,6 @@ const MOST_TIMES: f64 = 4.0;
 /// Threads of a block that computes what results have to be.
 const EXPECTED_BLOCK: u64 = 256;
 
-/// Counts that a demand may name, besides the sizes of the shape. `requests`, `sectors` and `ideal`
-/// are of `loads`, `stores` and `async`; `requests`, `wavefronts` and `ideal` of `shared_loads` and
-/// `shared_stores`. `locals` are requests to local memory, `shared_bytes` are those of a block, and
-/// `longest_warp` the instructions of the warp that executes most.
-pub const COUNTS: [&str; 17] = [
-    "loads.…",
-    "stores.…",
-    "async.…",
-    "shared_loads.…",
-    "shared_stores.…",
-    "locals",
-    "atomics",
-    "global_atomics",
-    "shared_atomics",
-    "matrix_operations",
-    "barriers",
-    "divergent_branches",
-    "instructions",
-    "thread_instructions",
-    "longest_warp",
-    "shared_bytes",
-    "launches",
-];
-
 /// Judges solutions of one exercise.
 pub struct Judge<'e> {
     exercise: &'e Exercise,

@@ -124,12 +124,15 @@ impl Emulator {
 }
 
 fn told(tell: Tell) -> String {
-    // SAFETY: the function writes at most as many bytes as it is told, with the NUL.
-    let text = unsafe {
-        let mut text = vec![0; tell(std::ptr::null_mut(), 0)];
-        tell(text.as_mut_ptr(), text.len());
-        text
-    };
+    let mut text = vec![];
+    loop {
+        // SAFETY: the function writes at most as many bytes as it is told, with the NUL.
+        let needed = unsafe { tell(text.as_mut_ptr(), text.len()) };
+        if needed <= text.len() {
+            break;
+        }
+        text.resize(needed, 0); // again: there may be more to tell by now
+    }
     String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned()
 }
 

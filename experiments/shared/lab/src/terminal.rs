@@ -388,7 +388,7 @@ fn quantity(name: &str, value: f64) -> (String, String, usize) {
             (name, units::percent(value), 7)
         } else if name == "seconds" {
             ("time", units::time(value), 7)
-        } else if value.fract() == 0.0 {
+        } else if value.fract() == 0.0 && value >= 0.0 {
             (name, units::count(value as u64), 5)
         } else {
             (name, units::number(value), 5)

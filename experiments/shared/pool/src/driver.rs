@@ -54,9 +54,13 @@ impl DriverPool {
     // ANCHOR: pool
     /// A new pool, by `cuMemPoolCreate`.
     pub fn new(properties: &Properties) -> Answer<DriverPool> {
-        // SAFETY: the driver reads the properties and keeps nothing of them; only on
-        // Windows it follows the pointer in them.
-        Ok(DriverPool(unsafe { mem_pool::create(properties) }?))
+        let mut properties = *properties;
+        if cfg!(windows) {
+            // There the driver follows it, and anybody may have made it up.
+            properties.win32SecurityAttributes = std::ptr::null_mut();
+        }
+        // SAFETY: the driver reads the properties, follows no pointer in them, and keeps nothing.
+        Ok(DriverPool(unsafe { mem_pool::create(&properties) }?))
     }
 
     /// Allocates in the order of the stream, by `cuMemAllocFromPoolAsync`.

@@ -533,7 +533,7 @@ fn compare<'a>(
             seen.iter().find(|(_, device)| **device == card.device)
         {
             return Err(Error::new(format!(
-                "{first} and {who} use the same {}: NCCL needs one for each rank",
+                "{first} and {who} use the same {}: each rank needs one of its own",
                 card.device
             )));
         }

@@ -9,8 +9,10 @@
 //! | [`machine`] | the hardware a record was made on, and its theoretical peaks |
 //! | [`statistics`] | median, spread and confidence interval of a sample |
 //! | [`units`] | how quantities are printed for people |
+//! | [`expression`] | arithmetic in pages and checks |
 //! | [`mod@file`] | reading (nothing is trusted) and writing (all or nothing) |
 
+pub mod expression;
 pub mod file;
 pub mod machine;
 pub mod schema;

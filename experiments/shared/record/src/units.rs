@@ -4,9 +4,10 @@
 /// `1.23 µs`, `45.6 ms`, `2.00 s`.
 pub fn time(seconds: f64) -> String {
     let (scale, unit) = match seconds.abs() {
-        s if s < 1e-6 => (1e9, "ns"),
-        s if s < 1e-3 => (1e6, "µs"),
-        s if s < 1.0 => (1e3, "ms"),
+        // What three digits would round up to the next unit has that unit.
+        s if s < 0.9995e-6 => (1e9, "ns"),
+        s if s < 0.9995e-3 => (1e6, "µs"),
+        s if s < 0.9995 => (1e3, "ms"),
         _ => (1.0, "s"),
     };
     format!("{} {unit}", number(seconds * scale))
@@ -99,8 +100,8 @@ pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
-/// Separates the thousands.
-fn grouped(text: &str) -> String {
+/// A decimal number's text, with its thousands apart.
+pub fn grouped(text: &str) -> String {
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, whole) = whole.split_at(usize::from(whole.starts_with('-')));
     let mut grouped = String::new();
@@ -121,7 +122,7 @@ mod tests {
     fn quantities_read_as_people_write_them() {
         let cases = [
             (time(1.234e-7), "123 ns"),
-            (time(9.9996e-7), "1,000 ns"),
+            (time(9.9996e-7), "1.00 µs"),
             (time(4.56e-2), "45.6 ms"),
             (time(2.0), "2.00 s"),
             (bandwidth(55.23e9), "55.2 GB/s"),

@@ -1,4 +1,4 @@
-//! Arithmetic in a page: `+ - * / ^` and parentheses over numbers, quantities, queries
+//! Arithmetic in pages and checks: `+ - * / ^` and parentheses over numbers, quantities, queries
 //! in brackets, and the functions `ceil`, `floor`, `max`, `min`, `round` and `row`.
 
 /// What stands for a number.
