@@ -13,7 +13,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     let sums = gpus.iter().map(|gpu| gpu.context.new_stream());
     let sums = sums.collect::<Result<Vec<_>, _>>()?;
     let many: Vec<usize> =
-        (0..24).map(|layer| 1000 + layer * 7 % 24 * 150).collect();
+        (0..16).map(|layer| 1000 + layer * 7 % 16 * 150).collect();
     for (sizes, bucket) in [(vec![5], 3), (vec![1, 7, 300, 2], 100), (many, 8000)] {
         let mut end = 0;
         let layer = |size: &usize| {
