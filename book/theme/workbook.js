@@ -67,18 +67,25 @@
 
     const rounded = (value, digits) => String(Number(value.toPrecision(digits)));
 
-    // How a guess compares with the answer, in words. Both are in the record's unit;
-    // `scale` is the size of the displayed unit in it.
-    function judge(guess, answer, scale, unit) {
-        const ratio = guess / answer;
+    // How a guess compares with the answer of a question, whose `dataset` this is, in words.
+    // What is computed is right or not; what is measured, only nearer or further.
+    function judge(guess, { answer, scale, unit, answerText, computed }) {
+        const truth = Number(answer) / Number(scale);
+        const ratio = guess / truth;
         const factor = ratio > 0 ? Math.max(ratio, 1 / ratio) : Infinity;
-        const off = guess === answer ? 0 : Math.abs(ratio - 1);
+        if (computed !== undefined) {
+            const decimals = answerText.match(/\.(\d+)/u)?.[1].length ?? 0;
+            const right = guess.toFixed(decimals) === truth.toFixed(decimals);
+            const score = right ? "Right." : "Not quite.";
+            return { score, factor, outcome: right ? score : `Not quite: it is ${answerText}.` };
+        }
+        const off = guess === truth ? 0 : Math.abs(ratio - 1);
         const score =
             off <= 0.1 ? "Spot on."
             : factor <= 1.5 ? "Close."
             : factor <= 3 ? "Right order."
             : "Surprised: read on.";
-        const side = guess > answer ? "too high" : "too low";
+        const side = guess > truth ? "too high" : "too low";
         let distance = "";
         if (off < 0.005) {
             distance = "right to within 0.5\u00a0%";
@@ -87,12 +94,14 @@
                 ? `a factor of ${rounded(factor, 2)} ${side}`
                 : side;
         } else if (unit === "%") {
-            const points = Math.abs(guess - answer) / scale;
-            distance = `${rounded(points, 2)} percentage points ${side}`;
+            distance = `${rounded(Math.abs(guess - truth), 2)} percentage points ${side}`;
         } else {
             distance = `${rounded(100 * off, 2)}\u00a0% ${side}`;
         }
-        return { score, distance, factor };
+        const comparison =
+            `You predicted ${withUnit(String(guess), unit)}; measured: ${answerText}. ` +
+            `Your prediction is ${distance}.`;
+        return { score, factor, outcome: score, comparison };
     }
 
     // Figures: the veil and the guess.
@@ -315,7 +324,7 @@
     // Predictions.
 
     function setUp(section) {
-        const { answer, answerText, scale, unit, figure, drawn } = section.dataset;
+        const { scale, unit, figure, drawn } = section.dataset;
         const question = section.querySelector(".question");
         const input = section.querySelector("input");
         const outcome = section.querySelector(".outcome");
@@ -344,24 +353,17 @@
         }
 
         function accept(guess) {
-            const value = guess * Number(scale);
-            const { score, distance } = judge(value, Number(answer), Number(scale), unit);
-            const headline = document.createElement("strong");
-            headline.textContent = score;
+            const { outcome: said, comparison } = judge(guess, section.dataset);
+            const headline = element("strong", said);
             input.removeAttribute("aria-invalid");
             outcome.classList.remove("refused");
-            outcome.replaceChildren(
-                headline,
-                ` You predicted ${withUnit(String(guess), unit)}; ` +
-                    `${"computed" in section.dataset ? "the answer is" : "measured:"} ` +
-                    `${answerText}. Your prediction is ${distance}.`,
-            );
+            outcome.replaceChildren(headline, comparison === undefined ? "" : ` ${comparison}`);
             submit.textContent = "Change guess";
             details.open = true;
             settle(prediction);
             for (const each of drawn === undefined ? [] : prediction.figures) {
                 for (const svg of each.querySelectorAll(":scope > svg")) {
-                    drawGuess(svg, section.id, value);
+                    drawGuess(svg, section.id, guess * Number(scale));
                 }
             }
         }
@@ -587,13 +589,12 @@
 
     // A question of the list, with the reader's guess if there is one.
     function asked(item) {
-        const { answer, answerText, scale, unit, part, page } = item.dataset;
+        const { answerText, unit, part, page } = item.dataset;
         const link = item.querySelector("a");
         const id = link.hash.slice(1);
         const kept = recall(id);
         const guess = kept === null ? null : parseGuess(kept, unit);
-        const judged =
-            guess !== null && judge(guess * Number(scale), Number(answer), Number(scale), unit);
+        const judged = guess !== null && judge(guess, item.dataset);
         return { id, link, part, page, unit, answerText, guess, ...judged };
     }
 
@@ -624,7 +625,7 @@
             ),
         );
         const head = table.createTHead().insertRow();
-        for (const name of ["Question", "You", "Measured", "Off by"]) {
+        for (const name of ["Question", "You", "Answer", "Off by"]) {
             const kind = name === "Question" ? {} : { class: "number" };
             head.append(element("th", name, { scope: "col", ...kind }));
         }
@@ -643,13 +644,21 @@
     }
 
     function scoreOf(guesses, count) {
-        const of = wanted => guesses.filter(({ score }) => score === wanted).length;
+        const kinds = [
+            ["Right.", "right"],
+            ["Not quite.", "not quite"],
+            ["Spot on.", "spot on"],
+            ["Close.", "close"],
+            ["Right order.", "in the right order"],
+            ["Surprised: read on.", "surprising"],
+        ];
+        const counts = kinds
+            .map(([wanted, name]) => [guesses.filter(({ score }) => score === wanted).length, name])
+            .filter(([number]) => number > 0)
+            .map(([number, name]) => `${number} ${name}`);
         const text = withinHalf(guesses);
         return (
-            `You have answered ${guesses.length} of ${count} questions: ` +
-            `${of("Spot on.")} spot on, ${of("Close.")} close, ` +
-            `${of("Right order.")} in the right order, ` +
-            `${of("Surprised: read on.")} surprises. ` +
+            `You have answered ${guesses.length} of ${count} questions: ${counts.join(", ")}. ` +
             `${text[0].toUpperCase()}${text.slice(1)}.`
         );
     }

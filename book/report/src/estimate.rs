@@ -51,6 +51,17 @@ impl Estimate {
         Estimate { value, low: value, high: value, runs: 1, range: (value, value) }
     }
 
+    /// The number in units of `scale`.
+    pub fn over(&self, scale: f64) -> Estimate {
+        Estimate {
+            value: self.value / scale,
+            low: self.low / scale,
+            high: self.high / scale,
+            range: (self.range.0 / scale, self.range.1 / scale),
+            ..*self
+        }
+    }
+
     /// Half the interval's width, as a share of the value.
     pub fn relative_half_width(&self) -> f64 {
         match self.low == self.high {

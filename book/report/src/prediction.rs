@@ -5,10 +5,12 @@
 use serde::Deserialize;
 
 use crate::block;
+use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
 use crate::quantity::Quantity;
 use crate::records::Records;
+use crate::unit::Unit;
 
 /// A `prediction` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,28 +65,32 @@ impl Block {
     }
 
     /// The answer, and attributes that tell it to the script.
-    fn answer<'p>(&self, page: &'p Page) -> Result<(&'p Quantity, String), String> {
+    fn answer<'p>(&'p self, page: &'p Page) -> Result<(Answer<'p>, String), String> {
         let (name, typed) = self.quantity()?;
         let quantity = page.quantities.get(name)?;
         let unit = &quantity.unit;
         let scale = unit.scale_of(typed).ok_or_else(|| {
             format!("the answer is in `{}`, not `{typed}`", unit.symbol())
         })?;
-        let answer = quantity.value.first();
+        let answer = Answer { quantity, typed, scale };
+        let first = quantity.value.first();
+        // What is computed from no record was not measured anywhere.
+        let computed =
+            if quantity.value.from.is_empty() { " data-computed" } else { "" };
         let attributes = format!(
             "data-answer=\"{}\" data-scale=\"{scale}\" data-answer-text=\"{}\" \
-             data-unit=\"{}\"",
-            answer.value,
-            escape(&answer.print(unit)),
+             data-unit=\"{}\"{computed}",
+            first.value,
+            escape(&answer.print(first)),
             escape(typed)
         );
-        Ok((quantity, attributes))
+        Ok((answer, attributes))
     }
 
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
-        let (_, typed) = self.quantity()?;
-        let (Quantity { unit, value, .. }, answer) = self.answer(page)?;
+        let (answer, attributes) = self.answer(page)?;
+        let Quantity { unit, value, .. } = answer.quantity;
         let figure = match &self.chart {
             None => String::new(),
             Some(id) => {
@@ -96,14 +102,13 @@ impl Block {
                 format!(" data-figure=\"figure-{id}\"{drawn}")
             }
         };
-        // What is computed from no record was not measured anywhere.
-        let (computed, summary, found) = match value.from.is_empty() {
-            true => (" data-computed", "The answer", "Answer"),
-            false => ("", "The measured answer", "Measured"),
+        let (summary, found) = match value.from.is_empty() {
+            true => ("The answer", "Answer"),
+            false => ("The measured answer", "Measured"),
         };
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
-             aria-label=\"Your prediction\" {answer}{figure}{computed}>\n\
+             aria-label=\"Your prediction\" {attributes}{figure}>\n\
              {question}\
              <form><label for=\"guess-{id}\">Your prediction</label> \
              <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
@@ -115,12 +120,33 @@ impl Block {
              <p>{found}: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
-            typed = escape(typed),
+            typed = escape(answer.typed),
             question = self.question(),
             measured =
-                value.sentence(records, |value, _| escape(&value.print(unit))),
+                value.sentence(records, |value, _| escape(&answer.print(value))),
             explain = page.quantities.prose(&self.explain, records)?,
         ))
+    }
+}
+
+/// What answers a prediction.
+struct Answer<'p> {
+    quantity: &'p Quantity,
+    /// The unit in which the reader does.
+    typed: &'p str,
+    /// Its size in the quantity's unit.
+    scale: f64,
+}
+
+impl Answer<'_> {
+    /// `value` in the unit that the reader was asked for: `12,000 bytes`, not `11.7 KiB`.
+    fn print(&self, value: &Estimate) -> String {
+        match &self.quantity.unit {
+            Unit::Number | Unit::Ratio | Unit::Share => {
+                value.print(&self.quantity.unit)
+            }
+            _ => value.over(self.scale).print(&Unit::Things(self.typed.to_owned())),
+        }
     }
 }
 

@@ -966,6 +966,36 @@ fn a_page_in_a_folder_finds_the_scorecard() {
     assert!(page.contains("href=\"../scorecard.html#C1\""));
 }
 
+/// A reader who typed bytes or nanoseconds need not convert to compare.
+#[test]
+fn an_answer_is_in_the_unit_of_its_box() {
+    for (quantity, answer, said) in [
+        ("3 * 4000 | bytes", "bytes", "12,000 bytes"),
+        ("3 * 4096 | bytes", "KiB", "12 KiB"),
+        ("1.0123e-6 | s", "ns", "1,012 ns"),
+        ("pinned | GB/s", "MB/s", "28,519 MB/s"),
+        ("512 | ", "", "512"),
+        ("0.5 | %", "%", "50.0 %"),
+    ] {
+        let fixture = Fixture::new();
+        let page =
+            changed(COPY, "\npeak =", &format!("\nasked = \"{quantity}\"\npeak ="));
+        let page =
+            changed(&page, "\"speedup | ×\"", &format!("\"asked | {answer}\""));
+        fixture.pages(&[("copy", &page), ("scorecard", SCORECARD)]);
+        let page = expanded(&fixture, "copy");
+        let (_, prediction) = page.split_once("class=\"prediction\"").unwrap();
+        let (tag, rest) = prediction.split_once('>').unwrap();
+        check_parts(tag, &[&format!("data-answer-text=\"{said}\"")]);
+        assert_eq!(
+            tag.contains("data-computed"),
+            !quantity.contains("pinned"),
+            "{quantity}"
+        );
+        check_parts(rest, &[&format!(": <span class=\"value\">{said}</span>. ")]);
+    }
+}
+
 #[test]
 fn the_finished_book_has_what_mdbook_leaves_out() {
     let fixture = Fixture::new();

@@ -428,6 +428,29 @@ fn a_prediction_is_scored_in_words() {
     }
 }
 
+/// Nobody is nearly right about what can be counted.
+#[test]
+fn what_is_computed_is_right_or_not() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("id=\"prediction-first-steps-bytes\"")[0]);
+    let guess = |text: &str| {
+        page.text(&format!(
+            "(section => {{
+                 section.querySelector('input').value = {text:?};
+                 section.querySelector('form').requestSubmit();
+                 return section.querySelector('.outcome').textContent;
+             }})(document.querySelector('.prediction'))"
+        ))
+    };
+    assert_eq!(guess("8000"), "Not quite: it is 12,000 bytes.");
+    assert_eq!(guess("12,001"), "Not quite: it is 12,000 bytes.");
+    assert_eq!(guess("12000"), "Right.");
+    page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
+    let text = page.text("document.querySelector('.my-predictions').textContent");
+    assert!(text.contains(" questions: 1 right. Half of"), "{text}");
+}
+
 #[test]
 fn numbers_are_read_as_people_type_them() {
     let Some(browser) = Browser::get() else { return };

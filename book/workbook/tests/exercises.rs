@@ -140,12 +140,13 @@ fn a_learner_goes_from_the_start_to_the_solution() {
         start.lines().position(|line| line.contains(" out[column *")).unwrap() + 1;
     for part in [
         "yours to edit",
-        "stores       no  32 sectors for 32 elements, at most 4",
+        "stores  no  32 sectors for 32 elements, at most 4",
         &format!("my/transpose.cu:{line} "),
         "--hint (1 of 3)",
     ] {
         assert!(first.stdout.contains(part), "{part}\n{first}");
     }
+    assert!(!first.stdout.contains("tile reads"), "there is none yet: {first}");
 
     let locked = checkout.run("exercise transpose --solution");
     assert!(locked.fails(1).contains("you have seen 0"), "{locked}");
@@ -179,6 +180,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     let broken = checkout.run("exercise transpose");
     assert_eq!(broken.code, Some(1), "{broken}");
     assert!(broken.stdout.contains("\"integer\" is undefined"), "{broken}");
+    assert!(broken.stdout.contains("after that   result, races, loads"), "{broken}");
 
     checkout.write("my/progress.json", "{");
     checkout.write("my/transpose.cu", &solution);
@@ -186,6 +188,22 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     assert_eq!(solved.code, Some(0), "{solved}");
     assert!(solved.stderr.contains("It is my/progress.1.json now"), "{solved}");
     assert_eq!(checkout.read("my/progress.1.json"), "{");
+}
+
+/// The compiler speaks of the learner's file, not of one that a build script makes.
+#[test]
+fn host_code_that_does_not_compile_is_named_by_its_own_file() {
+    let checkout = Checkout::with_compilers();
+    checkout.run("exercise first-program");
+    checkout.edit("my/first-program.rs", "LaunchConfig, ", "");
+    checkout.edit(
+        "my/first-program.rs",
+        "    // 3.",
+        "    let _: LaunchConfig;\n    // 3.",
+    );
+    let broken = checkout.run("exercise first-program");
+    assert!(broken.stdout.contains("--> my/first-program.rs:"), "{broken}");
+    assert!(!broken.stdout.contains("files.rs"), "{broken}");
 }
 
 #[test]

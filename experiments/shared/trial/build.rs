@@ -19,7 +19,7 @@ fn main() {
     for (number, file) in env::split_paths(&mine).enumerate() {
         let _ = writeln!(
             modules,
-            "mod of_{number} {{\n    /// The learner's file.\n    pub mod mine {{ include!({file:?}); }}\n    \
+            "mod of_{number} {{\n    /// The learner's file.\n    #[path = {file:?}]\n    pub mod mine;\n    \
              /// The exercise's `check.rs`.\n    pub mod check {{\n        #[allow(unused_imports)]\n        \
              use super::mine;\n        include!({check:?});\n    }}\n}}"
         );

@@ -99,9 +99,9 @@ impl Memory {
     }
 
     /// A name for an allocation: what errors call it.
-    pub(crate) fn new_name(&mut self, bytes: u64, call: &str) -> String {
+    pub(crate) fn new_name(&mut self, call: &str) -> String {
         self.named += 1;
-        format!("buffer {} ({bytes} bytes of {call})", self.named)
+        format!("buffer {} of {call}", self.named)
     }
 
     /// The program holds this from now on.
@@ -171,8 +171,11 @@ impl Memory {
             let left = holding.bytes - (address - start);
             if bytes > left {
                 let (beyond, name) = (bytes - left, &holding.name);
+                let lie = if beyond == 1 { "lies" } else { "lie" };
                 return Err(format!(
-                    "of {bytes} bytes from {address:#x} on, {beyond} lie past the end of {name}"
+                    "of {bytes} bytes from {address:#x} on, {beyond} {lie} past the end of \
+                     {name}, which has {}",
+                    holding.bytes
                 ));
             }
             return Ok(match holding.kind {
@@ -243,7 +246,7 @@ mod tests {
 
     fn memory_with(address: u64, bytes: u64) -> Memory {
         let mut memory = Memory::new(2);
-        let name = memory.new_name(bytes, "cuMemAlloc");
+        let name = memory.new_name("cuMemAlloc");
         let holding = Holding {
             bytes,
             kind: Kind::Device,
@@ -264,9 +267,12 @@ mod tests {
         let beyond = memory.locate(start + 4, 97).unwrap_err();
         assert!(
             beyond.ends_with(
-                "1 lie past the end of buffer 1 (100 bytes of cuMemAlloc)"
-            )
+                "on, 1 lies past the end of buffer 1 of cuMemAlloc, which has 100"
+            ),
+            "{beyond}"
         );
+        let beyond = memory.locate(start + 4, 98).unwrap_err();
+        assert!(beyond.contains("on, 2 lie past the end of"), "{beyond}");
         assert!(memory.locate(start + 100, 1).is_err());
         assert!(memory.locate(0, 1).is_err());
         assert!(memory.locate(start, u64::MAX).is_err());

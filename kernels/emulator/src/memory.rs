@@ -22,6 +22,8 @@ const FIRST_ADDRESS: u64 = 0x1000_0000_0000;
 const ALIGNMENT: u64 = 512;
 /// Between two buffers at least this much belongs to nobody.
 const GAP: u64 = 4096;
+/// An address this far from a buffer may still be meant to be in it.
+const NEAR: u64 = 1 << 20;
 /// How many freed buffers are remembered, to tell a use after free.
 const REMEMBERED: usize = 4096;
 
@@ -435,38 +437,53 @@ impl Memory {
         if address < 1 << 16 {
             return "a null pointer, or near one".to_owned();
         }
+        let is_near = |address: u64| {
+            let near = |store: &Store| {
+                let end = store.address + store.bytes;
+                (store.address.saturating_sub(NEAR)..end + NEAR).contains(&address)
+            };
+            self.stores.iter().any(near)
+        };
+        let wrapped = (bytes << 32 <= address).then(|| address - (bytes << 32));
+        if !is_near(address) && wrapped.is_some_and(is_near) {
+            return "far from every buffer (an unsigned index below 0 wraps round to \
+                    4294967295: is it `i - 1` with `i` = 0?)"
+                .to_owned();
+        }
         let after = self.stores.partition_point(|store| store.address <= address);
         let before = after.checked_sub(1).map(|before| &self.stores[before]);
         let after = self.stores.get(after);
-        let past = |store: &Store| address - (store.address + store.bytes);
+        let end = |store: &Store| store.address + store.bytes;
         let ahead = |store: &Store| store.address - address;
         match (before, after) {
-            (Some(before), _) if address < before.address + before.bytes => {
-                let end = address.saturating_add(bytes);
-                let beyond = end - (before.address + before.bytes);
-                if address == before.address {
-                    format!("{before} is {} too short", in_bytes(beyond))
-                } else {
-                    let last = match beyond {
-                        1 => "byte is".to_owned(),
-                        _ => format!("{beyond} bytes are"),
-                    };
-                    format!("the last {last} past the end of {before}")
-                }
+            (Some(before), _) if address == before.address => {
+                let beyond = address.saturating_add(bytes) - end(before);
+                format!("{before} is {} too short", in_bytes(beyond))
             }
             (Some(before), after)
-                if after.is_none_or(|after| past(before) <= ahead(after)) =>
+                if after.is_none_or(|after| {
+                    address.saturating_sub(end(before)) <= ahead(after)
+                }) =>
             {
-                match past(before) {
-                    0 => format!("right behind the end of {before}"),
-                    past => format!("{} past the end of {before}", in_bytes(past)),
-                }
+                format!("{} {before}", past_end(address, bytes, end(before)))
             }
             (_, Some(after)) => {
                 format!("{} before the start of {after}", in_bytes(ahead(after)))
             }
             (_, None) => "there are no buffers".to_owned(),
         }
+    }
+}
+
+/// Where a range is that does not end before `end`, up to the words "the end of".
+pub(crate) fn past_end(address: u64, bytes: u64, end: u64) -> String {
+    match address.checked_sub(end) {
+        Some(0) => "right behind the end of".to_owned(),
+        Some(past) => format!("{} past the end of", in_bytes(past)),
+        None => match address.saturating_add(bytes) - end {
+            1 => "the last byte is past the end of".to_owned(),
+            beyond => format!("the last {beyond} bytes are past the end of"),
+        },
     }
 }
 
@@ -487,7 +504,7 @@ pub(crate) fn copy(into: &mut [u8], from: &[u8]) {
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, bytes, name, .. } = self;
-        write!(f, "{name} ({bytes} bytes at {address:#x})")
+        write!(f, "{name} ({} at {address:#x})", in_bytes(*bytes))
     }
 }
 

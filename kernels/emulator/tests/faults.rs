@@ -51,6 +51,37 @@ fn null() {
     );
 }
 
+/// What `in[i - 1]` reads in thread 0, with an unsigned `i`.
+#[test]
+fn an_index_that_wrapped_round() {
+    let mut device = Device::tests("faults");
+    let input = device.words("in", 0..32);
+    let output = device.fresh("out", 32);
+    let wrapped = "far from every buffer (an unsigned index below 0 wraps round to 4294967295: \
+                   is it `i - 1` with `i` = 0?)";
+    for (off, place) in [
+        ((4 << 32) - 4, wrapped),
+        ((4 << 32) - 4096, wrapped),
+        ((2 << 32) - 4, "past the end of out (128 bytes at "),
+        ((4 << 32) + (4 << 31), "past the end of out (128 bytes at "),
+    ] {
+        let arguments = arguments![u64 input + off, u64 output];
+        let (kind, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
+        assert_eq!(kind, FaultKind::OutOfBounds);
+        assert!(text.contains(place), "{off}: {text}");
+    }
+}
+
+#[test]
+fn a_buffer_of_one_byte() {
+    let mut device = Device::tests("faults");
+    let input = device.memory.allocate(1, "in").unwrap();
+    let arguments = arguments![u64 input, u64 input];
+    let (_, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
+    let expected = format!("in (1 byte at {input:#x}) is 3 bytes too short");
+    assert!(text.contains(&expected), "{text}");
+}
+
 #[test]
 fn use_after_free() {
     let mut device = Device::tests("faults");
@@ -117,7 +148,9 @@ fn past_the_end_of_shared_memory() {
     let (kind, text) = fault(&mut device, "past_the_tile", 64, &arguments);
     assert_eq!(kind, FaultKind::OutOfBounds);
     assert!(
-        text.contains("0 bytes past the end of the block's 256 bytes"),
+        text.contains(
+            " of shared memory: right behind the end of the block's 256 bytes"
+        ),
         "{text}"
     );
 }
@@ -129,8 +162,8 @@ fn dynamic_shared_memory_that_nobody_asked_for() {
     let arguments = arguments![u64 output];
     let (kind, text) = fault(&mut device, "dynamic_without_bytes", 32, &arguments);
     assert_eq!(kind, FaultKind::OutOfBounds);
-    let why = "0 bytes past the end of the block's 0 bytes. The launch asked for no dynamic \
-               shared memory: declare the array with a size";
+    let why = "writes 4 bytes at 0x0 of shared memory, and the block has none: the launch \
+               asked for no dynamic shared memory; declare the array with a size";
     assert!(text.contains(why), "{text}");
 }
 

@@ -47,6 +47,9 @@ const FENCE: &str = ", with no barrier between (__syncthreads() orders them, or 
                      lock with __threadfence_block() before it is set)";
 const ATOMIC: &str = ", with no barrier between (__syncthreads() orders them, or one atomic \
                       operation in place of the line)";
+const SHARED: &str = ", with no barrier between (did you mean both to use this element? If \
+                      not, the index is wrong. If so, __syncthreads() orders them, or one \
+                      atomic operation in place of the line)";
 const ONE: &str = ", with no barrier between (did you mean both to write it? If not, the \
                    index is wrong. If so, one thread should write, or all of them the same)";
 const COPY: &str = " has yet to write: that thread must wait for its copies, and then all \
@@ -116,7 +119,9 @@ const LAUNCHES: &str = ", and blocks run in any order (did you mean both to writ
 const OWN: &str = ", and blocks run in any order (did you mean both to write it? If not, the \
                    index is wrong. If so, each block should write a place of its own, or all \
                    should add to it with one atomic operation)";
-const LINE: &str =
+const LINE: &str = ", and blocks run in any order (did you mean both to use this element? If not, the \
+     index is wrong. If so, use one atomic operation in place of the line)";
+const VOLATILE: &str =
     ", and blocks run in any order (use one atomic operation in place of the line)";
 const BOTH: &str = ", and blocks run in any order (use an atomic operation here and there, or \
                     do one of the two in a launch of its own)";
@@ -146,8 +151,8 @@ fn wrong_kernels_in_device_memory() {
         ("what_the_block_before_wrote", [4, 32], [50, 51], LAUNCH),
         ("what_the_next_block_writes", [4, 128], [57, 58], LAUNCH),
         ("a_sum_without_an_atomic", [4, 32], [64, 64], LINE),
-        ("a_volatile_sum", [4, 32], [70, 70], LINE),
-        ("bins_without_an_atomic", [1, 128], [75, 75], ATOMIC),
+        ("a_volatile_sum", [4, 32], [70, 70], VOLATILE),
+        ("bins_without_an_atomic", [1, 128], [75, 75], SHARED),
         ("cleared_by_one_block", [4, 128], [81, 83], BOTH),
         ("a_total_that_is_not_complete", [4, 32], [90, 89], BOTH),
         ("atomic_for_a_block_only", [4, 32], [96, 96], WIDE),

@@ -14,6 +14,8 @@ use crate::terminal::say;
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
+/// What is before the rows that were not looked at.
+const REST: &str = "after that";
 /// Room for a row's state, with the spaces after it.
 const STATE: usize = 4;
 
@@ -40,10 +42,11 @@ pub(super) fn hints(exercise: &Exercise, count: usize) {
 
 /// Row by row; then what the kernel printed.
 pub(super) fn outcome(file: &str, outcome: &Outcome) {
-    let rows = outcome.rows.iter();
-    let widest = rows.map(|row| row.name.chars().count()).max().unwrap_or(0).max(6);
     let (open, seen): (Vec<_>, Vec<_>) =
         outcome.rows.iter().partition(|row| row.state == State::Open);
+    let last = if open.is_empty() { "next" } else { REST };
+    let names = outcome.rows.iter().map(|row| row.name.as_str()).chain([last]);
+    let widest = names.map(|name| name.chars().count()).max().unwrap_or(0);
     for row in seen {
         show(file, row, widest);
     }
@@ -51,7 +54,7 @@ pub(super) fn outcome(file: &str, outcome: &Outcome) {
         let names: Vec<_> = open.iter().map(|row| row.name.as_str()).collect();
         say!(
             "{DIM}{:<widest$}  {}{DIM:#}",
-            "later",
+            REST,
             layout::beside(&names.join(", "), widest + 2)
         );
     }
@@ -73,7 +76,8 @@ fn show(file: &str, row: &Row, widest: usize) {
     let before = widest + 2 + STATE;
     let text = visible_lines(text);
     let place = line.as_ref().map(|line| {
-        let at = format!("{file}:{}   ", line.number);
+        let most = if line.shares { "most of it at " } else { "" };
+        let at = format!("{most}{file}:{}   ", line.number);
         let room = layout::width().saturating_sub(before + at.len());
         format!("{at}{}", layout::cut(&line.text, room))
     });

@@ -414,7 +414,7 @@ impl Demand {
     }
 }
 
-/// `copies per step` for one: `copy per step`.
+/// `copies per step` for one: `copy per step`; `pages are read`: `page is read`.
 pub(crate) fn singular(unit: &str) -> String {
     let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
     let one = match first {
@@ -424,7 +424,7 @@ pub(crate) fn singular(unit: &str) -> String {
         }
         word => word.strip_suffix('s').unwrap_or(word).to_owned(),
     };
-    one + rest
+    one + &rest.replacen(" are ", " is ", 1)
 }
 
 /// As many decimals of a number as one can use.

@@ -143,11 +143,7 @@ impl<'e> Judge<'e> {
                 last = report;
             }
         }
-        let titles = last.runs.iter().map(|title| match title.strip_prefix("1 ") {
-            Some(unit) => format!("1 {}", singular(unit)),
-            None => title.clone(),
-        });
-        let mut tried = titles.collect::<Vec<_>>().join(", ");
+        let mut tried = last.runs.join(", ");
         if host.memory_mib.len() > 1 {
             let sizes = host.memory_mib.iter().map(|mib| format!("{mib} MiB"));
             let sizes = sizes.collect::<Vec<_>>().join(", ");
@@ -314,6 +310,18 @@ impl<'e> Judge<'e> {
     }
 }
 
+/// A title in which a 1 stands before one thing: `1 number, 3 steps` for `1 numbers, 3 steps`.
+fn singulars(title: &str) -> String {
+    let mut words: Vec<String> = vec![];
+    for word in title.split(' ') {
+        let (word, comma) = word.split_at(word.trim_end_matches(',').len());
+        let after_one = words.last().is_some_and(|before| before == "1");
+        let word = if after_one { singular(word) } else { word.to_owned() };
+        words.push(word + comma);
+    }
+    words.join(" ")
+}
+
 /// What is special about an attempt that failed.
 fn conditions(host: &Host, attempt: &Attempt) -> String {
     let mut conditions = vec![];
@@ -400,7 +408,7 @@ impl Report {
             let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
             match kind {
                 "run" => {
-                    report.runs.push(unescaped(rest));
+                    report.runs.push(singulars(&unescaped(rest)));
                     report.ledgers.push(String::new());
                 }
                 "size" => {
@@ -517,11 +525,23 @@ fn panicked_at(file: &str, text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
+    use super::*;
 
     #[test]
     fn what_a_program_says_arrives_as_it_was_said() {
         let report = Report::read("run a\\\\b\nwrong C:\\\\new\\nline\n");
         assert_eq!(report.wrong.unwrap(), "a\\b: C:\\new\nline");
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        for (title, said) in [
+            ("1 numbers, 1 steps", "1 number, 1 step"),
+            ("11 numbers on 1 GPUs", "11 numbers on 1 GPU"),
+            ("1×1", "1×1"),
+        ] {
+            assert_eq!(singulars(title), said);
+        }
+        assert_eq!(singular("copies are known"), "copy is known");
     }
 }

@@ -477,7 +477,16 @@ fn judge(
         _ => Some(count(&total, name)?.0 as f64),
     };
     let (is_met, text) = demand.judge(of)?;
+    let tiles = [
+        ("shared_loads.wavefronts", total.shared_loads),
+        ("shared_stores.wavefronts", total.shared_stores),
+    ];
+    let unused = |(name, tile): (&str, Wavefronts)| {
+        demand.value.names(name) && tile.requests == 0
+    };
     match is_met {
+        // Without a tile there is nothing to be proud of.
+        true if tiles.into_iter().any(unused) => {}
         true => outcome.row(&demand.name, State::Good, text),
         false => {
             // Would it do without what is in excess? Then that is to blame.
@@ -520,7 +529,8 @@ fn worst_line(
     if weight(tally) == 0 {
         return None;
     }
-    Line::of(source, *line)
+    let guilty = lines.values().filter(|tally| weight(tally) > 0).count();
+    Line::of(source, *line).map(|line| Line { shares: guilty > 1, ..line })
 }
 
 /// A count by its name, and what it would be at best, where the two can differ.

@@ -44,6 +44,8 @@ pub struct Line {
     pub number: usize,
     /// Without the spaces around it.
     pub text: String,
+    /// Whether other lines have a part in what the row is about, and this one the largest.
+    pub shares: bool,
 }
 
 impl Line {
@@ -51,7 +53,7 @@ impl Line {
     pub fn of(source: &str, number: u32) -> Option<Line> {
         let number = number as usize;
         let text = source.lines().nth(number.checked_sub(1)?)?.trim().to_owned();
-        Some(Line { number, text })
+        Some(Line { number, text, shares: false })
     }
 }
 

@@ -1,34 +1,58 @@
 //! A schedule, drawn.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{Engine, Run, Schedule};
 
 /// Columns that a timeline has at least.
 const NARROWEST: usize = 40;
 
+/// Columns that an operation is wide in the middle. With fewer, all engines would look busy.
+const WIDE: f64 = 3.0;
+
 /// Draws a schedule as text: a row for each engine in use, such as `up   |1--|3--|5--|`. The
 /// numbers are those of the operations, as far as there is room. It has at most `width`
-/// columns, but at least 40.
+/// columns, but at least 40, and as many of the first operations as can be told apart in it.
 pub fn timeline(schedule: &Schedule, width: usize) -> String {
-    let makespan = schedule.makespan();
-    let mut rows = BTreeMap::<_, Vec<&Run>>::new();
-    for run in schedule.runs.iter().filter(|run| run.end > run.start) {
-        if let Some(engine) = run.engine {
-            rows.entry((gpu(engine), engine)).or_default().push(run);
-        }
-    }
-    let gpus: BTreeSet<_> = rows.keys().map(|(gpu, _)| *gpu).collect();
+    let busy = |run: &&Run| run.end > run.start && run.engine.is_some();
+    let all: Vec<&Run> = schedule.runs.iter().filter(busy).collect();
+    let engines = all.iter().filter_map(|run| run.engine);
+    let engines: BTreeSet<_> = engines.map(|engine| (gpu(engine), engine)).collect();
+    let gpus: BTreeSet<_> = engines.iter().map(|(gpu, _)| *gpu).collect();
     let label = |engine| label(engine, gpus.len() > 1);
-    let labels = rows.keys().map(|(_, engine)| label(*engine).chars().count());
+    let labels = engines.iter().map(|(_, engine)| label(*engine).chars().count());
     let indent = labels.max().unwrap_or(0) + 1;
     let columns = width.max(NARROWEST) - indent - 1;
-    let mut text = format!("a model, not a measurement: {makespan:.1} µs\n");
-    for ((_, engine), runs) in &rows {
-        let row = row(runs, columns as f64 / makespan, columns);
-        text += &format!("{:indent$}{row}\n", label(*engine));
+    let fits = |count: &usize| {
+        middle(&all[..*count]) * scale(&all[..*count], columns) >= WIDE
+    };
+    let drawn = &all[..(1..=all.len()).rev().find(fits).unwrap_or(all.len())];
+    let first = match drawn.len() == all.len() {
+        true => String::new(),
+        false => format!("the first {} of {} operations:\n", drawn.len(), all.len()),
+    };
+    let makespan = schedule.makespan();
+    let mut text =
+        format!("makespan {makespan:.1} µs, a model, not measured\n{first}");
+    for (_, engine) in engines {
+        let runs = drawn.iter().filter(|run| run.engine == Some(engine));
+        let row = row(runs, scale(drawn, columns), columns);
+        text += format!("{:indent$}{row}", label(engine)).trim_end();
+        text.push('\n');
     }
     text
+}
+
+/// Columns for a microsecond, if all runs are to be in so many.
+fn scale(runs: &[&Run], columns: usize) -> f64 {
+    columns as f64 / runs.iter().map(|run| run.end).fold(0.0, f64::max)
+}
+
+/// Microseconds that half of the runs take at most.
+fn middle(runs: &[&Run]) -> f64 {
+    let mut times: Vec<_> = runs.iter().map(|run| run.end - run.start).collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 /// The GPU whose row it is.
@@ -50,7 +74,11 @@ fn label(engine: Engine, several: bool) -> String {
 }
 
 /// The runs of an engine, with so many columns a microsecond.
-fn row(runs: &[&Run], scale: f64, columns: usize) -> String {
+fn row<'r>(
+    runs: impl Iterator<Item = &'r &'r Run>,
+    scale: f64,
+    columns: usize,
+) -> String {
     let mut row = vec![' '; columns + 1];
     for run in runs {
         let column = |time: f64| ((time * scale).round() as usize).min(columns);
@@ -78,7 +106,7 @@ mod tests {
         assert_eq!(
             drawn,
             "\
-a model, not a measurement: 50.0 µs
+makespan 50.0 µs, a model, not measured
 up   |1------|4------|7------|
 run          |2------|5------|8------|
 down                 |3------|6------|9------|
@@ -99,7 +127,7 @@ operation 4 1 1 1000 1 peer 1 0
         assert_eq!(
             drawn,
             "\
-a model, not a measurement: 20.0 µs
+makespan 20.0 µs, a model, not measured
 up 0  |2------|
 run 0         |
 up 1  |1---------------|
@@ -111,8 +139,37 @@ up 1  |1---------------|
     }
 
     #[test]
+    fn of_many_operations_the_first_are_drawn() {
+        let turn = |turn: usize| {
+            let first = 3 * turn + 1;
+            format!(
+                "operation {first} 1 0 1000 {} upload\n\
+                 operation {} 1 0 1000 {first} copy\n\
+                 operation {} 1 0 1000 {} download\n",
+                if turn == 0 { "-".to_owned() } else { (3 * turn).to_string() },
+                first + 1,
+                first + 2,
+                first + 1
+            )
+        };
+        let text: String = (0..30).map(turn).collect();
+        let costs = crate::Costs { memory: 200.0, ..costs() };
+        let drawn = timeline(&schedule(&text.parse().unwrap(), &costs), 40);
+        assert_eq!(
+            drawn,
+            "\
+makespan 900.0 µs, a model, not measured
+the first 11 of 90 operations:
+up   |1-|     |4-|      |7-|     |10|
+run     |2-|     |5-|      |8-|     |11|
+down       |3-|     |6--|     |9-|
+"
+        );
+    }
+
+    #[test]
     fn nothing_is_drawn_of_nothing() {
         let drawn = timeline(&Schedule::default(), 80);
-        assert_eq!(drawn, "a model, not a measurement: 0.0 µs\n");
+        assert_eq!(drawn, "makespan 0.0 µs, a model, not measured\n");
     }
 }

@@ -19,6 +19,7 @@ use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
 pub use lab::memory::{Mapped, Registration, mapped, pinned};
 pub use ledger;
+use ledger::Operation;
 pub use ledger::{Kind, Ledger};
 pub use peer_access;
 
@@ -30,6 +31,8 @@ pub struct Trial {
     report: String,
     /// That of the last run.
     ledger: String,
+    /// What that left in flight, if anything.
+    in_flight: String,
 }
 
 /// What an exercise's `check.rs` is.
@@ -66,8 +69,13 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
         unsafe { context.disable_event_tracking() };
     }
     let emulator = Emulator::loaded().ok_or_else(|| anyhow!("no emulated GPU"))?;
-    let mut trial =
-        Trial { contexts, emulator, report: String::new(), ledger: String::new() };
+    let mut trial = Trial {
+        contexts,
+        emulator,
+        report: String::new(),
+        ledger: String::new(),
+        in_flight: String::new(),
+    };
     if let Err(e) = check(&mut trial) {
         let why = trial.emulator.explanations();
         let why =
@@ -125,6 +133,7 @@ impl Trial {
         let after = self.emulator.ledger();
         self.ledger = without_the_end(&before, &after);
         self.report += &self.ledger;
+        self.in_flight = in_flight(&self.ledger()?);
         let done = done?; // what the code says comes first
         ended?;
         Ok(done)
@@ -162,10 +171,12 @@ impl Trial {
         let differ = |place: &usize| found[*place] != wanted[*place];
         if let Some(place) = (0..found.len()).find(differ) {
             let wrong = (0..found.len()).filter(differ).count();
+            let are = if wrong == 1 { "is" } else { "are" };
             let (is, has_to_be) = (found[place], wanted[place]);
             let said = format!(
-                "{what}[{place}] is {is}, and has to be {has_to_be} ({wrong} of {} are wrong)",
-                found.len()
+                "{what}[{place}] is {is}, and has to be {has_to_be} ({wrong} of {} {are} wrong{})",
+                found.len(),
+                self.in_flight
             );
             self.tell("wrong", &said);
         }
@@ -200,6 +211,25 @@ fn without_the_end(before: &str, after: &str) -> String {
         kept && !line.starts_with("call ")
     });
     calls.chain(others).map(|line| format!("{line}\n")).collect()
+}
+
+/// What to say of the first download that the host has not waited for: it knows the order of a
+/// stream.
+fn in_flight(ledger: &Ledger) -> String {
+    let operations = &ledger.operations;
+    let stream = |number: usize| operations[number - 1].stream;
+    let is_known = |number: usize| {
+        let mut waits = ledger.waits.iter();
+        waits.any(|w| w.operation >= number && stream(w.operation) == stream(number))
+    };
+    let mut downloads = operations.iter().filter(|o| o.kind == Kind::Download);
+    match downloads.find(|download| !is_known(download.number)) {
+        Some(Operation { number, stream, .. }) => format!(
+            "; nobody had waited for download {number} in stream {stream} when the function \
+             returned"
+        ),
+        None => String::new(),
+    }
 }
 
 /// Numbers that differ from each other, of which thousands have an exact sum.

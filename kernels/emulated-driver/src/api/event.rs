@@ -39,8 +39,18 @@ impl Session {
     fn elapsed(&self, place: &Out<f32>, start: usize, end: usize) -> Answer {
         for event in [start, end] {
             let event = self.event(event)?;
-            if !event.timed || event.recorded.is_none() {
-                return Err(CUDA_ERROR_INVALID_HANDLE);
+            if !event.timed {
+                return self.refuse(
+                    CUDA_ERROR_INVALID_HANDLE,
+                    "an event keeps no time if it was made with CU_EVENT_DISABLE_TIMING, \
+                     which is cudarc's default: make both with CU_EVENT_DEFAULT",
+                );
+            }
+            if event.recorded.is_none() {
+                return self.refuse(
+                    CUDA_ERROR_INVALID_HANDLE,
+                    "an event that was not recorded has no time: record both",
+                );
             }
         }
         if cfg!(for_tests) {

@@ -28,7 +28,7 @@ impl Session {
         }
         self.reserve(gpu, bytes)?;
         let call = self.call;
-        let name = self.memory.new_name(bytes, call);
+        let name = self.memory.new_name(call);
         let address = self.memory.new_addresses(gpu, bytes);
         if let Err(e) = self.memory.make(address, bytes, &name) {
             return self.refuse(CUDA_ERROR_UNKNOWN, &e.to_string());
@@ -57,7 +57,7 @@ impl Session {
     ) -> Answer<u64> {
         let (context, gpu, bytes) = (self.context()?, self.gpu()?, bytes as u64);
         let call = self.call;
-        let name = self.memory.new_name(bytes, call);
+        let name = self.memory.new_name(call);
         if let Err(e) = self.memory.map(&host, &name) {
             return self
                 .refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, &e.to_string());

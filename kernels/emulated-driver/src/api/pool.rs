@@ -46,7 +46,7 @@ impl Session {
         };
         let gpu = self.pool(pool)?.gpu;
         let call = self.call;
-        let name = self.memory.new_name(bytes, call);
+        let name = self.memory.new_name(call);
         let kind = Kind::Pool(pool);
         let make = Work::Make { address, bytes, name: name.clone() };
         self.memory

@@ -147,11 +147,12 @@ impl Machine<'_> {
     ) -> Box<Fault> {
         let does = if race.wrote { "writes" } else { "reads" };
         let parties = self.parties_in_global(access, race, time, does);
+        let own_elements = self.is_same_line(warp, race) && !self.has_flags();
+        let asks = asks_if_meant(access, race, own_elements);
         let what = if time >= self.shared.order.block {
             let remedy = self.remedy(warp, access, race);
-            format!("{parties}, with no barrier between ({remedy})")
+            format!("{parties}, with no barrier between ({asks}{remedy})")
         } else {
-            let asks = asks_if_meant(access, race);
             let remedy = self.remedy_between_blocks(warp, access, race);
             format!("{parties}, and blocks run in any order ({asks}{remedy})")
         };

@@ -5,7 +5,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::machine::trace::{Race, Touch};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
-use crate::memory::{MemoryError, in_bytes};
+use crate::memory::{MemoryError, in_bytes, past_end};
 use crate::program::{Op, Scope, Strength};
 use crate::space::Space;
 
@@ -203,17 +203,20 @@ impl Machine<'_> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
         if !self.shared.holds(address, bytes) {
-            let size = self.shared.bytes.len();
-            let past = in_bytes(address.saturating_sub(size as u64));
+            let size = self.shared.bytes.len() as u64;
+            let beyond = match size {
+                0 => ", and the block has none: the launch asked for no dynamic shared \
+                      memory; declare the array with a size"
+                    .to_owned(),
+                _ => format!(
+                    ": {} the block's {}",
+                    past_end(address, bytes as u64, size),
+                    in_bytes(size)
+                ),
+            };
             let bytes = in_bytes(bytes as u64);
-            let mut what = format!(
-                "{verb} {bytes} at {address:#x} of shared memory: {past} past the end of \
-                 the block's {size} bytes"
-            );
-            if size == 0 {
-                what += ". The launch asked for no dynamic shared memory: declare the array \
-                         with a size";
-            }
+            let what =
+                format!("{verb} {bytes} at {address:#x} of shared memory{beyond}");
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
         let touch = direction
@@ -280,8 +283,9 @@ impl Machine<'_> {
         } else {
             let does = if race.wrote { "writes" } else { "reads" };
             let parties = self.parties(access, race, does);
+            let asks = asks_if_meant(access, race, false);
             let remedy = self.remedy(warp, access, race);
-            format!("{parties}, with no barrier between ({remedy})")
+            format!("{parties}, with no barrier between ({asks}{remedy})")
         };
         self.fault(warp, FaultKind::Race, lane, what)
     }
@@ -316,19 +320,9 @@ impl Machine<'_> {
         access: LaneAccess,
         race: Race,
     ) -> String {
-        let code = &self.program.code;
-        let has_flags =
-            code.iter().any(|instruction| match &instruction.operation {
-                Op::Load(access) => access.strength == Strength::Atomic,
-                Op::Atomic(atomic) => atomic.swap.is_some(),
-                _ => false,
-            });
         let same_line = self.is_same_line(warp, race);
-        let asks = asks_if_meant(access, race);
         if race.wrote && !access.direction.reads() && same_line {
-            return format!(
-                "{asks}one thread should write, or all of them the same"
-            );
+            return "one thread should write, or all of them the same".to_owned();
         }
         let barrier = match (is_of(&race, warp), self.of_warps.len()) {
             (true, 1) => {
@@ -341,14 +335,24 @@ impl Machine<'_> {
             }
             (false, _) => "__syncthreads() orders them",
         };
-        let other = match (has_flags, same_line) {
+        let other = match (self.has_flags(), same_line) {
             (true, _) => {
                 ", or a flag or lock with __threadfence_block() before it is set"
             }
             (_, true) => ", or one atomic operation in place of the line",
             _ => "",
         };
-        format!("{asks}{barrier}{other}")
+        format!("{barrier}{other}")
+    }
+
+    /// Does the program have flags or locks, and so elements that threads are meant to share?
+    pub(super) fn has_flags(&self) -> bool {
+        let is_one = |op: &Op| match op {
+            Op::Load(access) => access.strength == Strength::Atomic,
+            Op::Atomic(atomic) => atomic.swap.is_some(),
+            _ => false,
+        };
+        self.program.code.iter().any(|instruction| is_one(&instruction.operation))
     }
 
     /// Are both accesses on the same line?
@@ -430,11 +434,20 @@ impl Machine<'_> {
     }
 }
 
-/// What to ask first, of two that write: often an index is wrong, and nothing has to be ordered.
-pub(super) fn asks_if_meant(access: LaneAccess, race: Race) -> &'static str {
-    match race.wrote && access.direction.writes() && !access.direction.reads() {
-        true => "did you mean both to write it? If not, the index is wrong. If so, ",
-        false => "",
+/// What to ask first, of two that write, or whose one line should give each an element of its
+/// own: often an index is wrong, and nothing has to be ordered.
+pub(super) fn asks_if_meant(
+    access: LaneAccess,
+    race: Race,
+    own_elements: bool,
+) -> &'static str {
+    let direction = access.direction;
+    if race.wrote && direction.writes() && !direction.reads() {
+        "did you mean both to write it? If not, the index is wrong. If so, "
+    } else if own_elements && !race.strong && !direction.is_strong() {
+        "did you mean both to use this element? If not, the index is wrong. If so, "
+    } else {
+        ""
     }
 }
 
