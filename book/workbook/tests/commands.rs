@@ -1164,14 +1164,16 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     checkout.run("build").succeeds();
     checkout.edit(page, "ratio = \"once / (twice - once)", ratio);
     // What holds only under a condition is not said before it was measured.
-    let sentence = "{{if ratio > 1.5}}Much more, {{ratio}}.{{end}} Once takes";
-    checkout.edit(page, "Once takes", sentence);
+    let text = "TODO(author): the mechanism";
+    let sentence =
+        format!("{{{{if ratio > 1.5}}}}Much more, {{{{ratio}}}}.{{{{end}}}} {text}");
+    checkout.edit(page, text, &sentence);
     checkout.run("build").succeeds();
     let html = checkout.read("book/html/access-patterns/shared-atomics.html");
-    assert!(!html.contains("Much more") && html.contains("Once takes"), "{html}");
+    assert!(!html.contains("Much more") && html.contains(text), "{html}");
     checkout.edit(page, ".{{end}}", ".");
     checkout.run("build").refuses(&["an `{{if}}` ends in its paragraph"]);
-    checkout.edit(page, &sentence.replace(".{{end}}", "."), "Once takes");
+    checkout.edit(page, &sentence.replace(".{{end}}", "."), text);
 
     // A claim that it is to settle waits for a record.
     let claims = checkout.read("book/claims.toml");
@@ -1181,7 +1183,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
         [[claim.test]]\nwhat = \"twice over once\"\nquantity = \"ratio\"\nclaimed = 2.0\n\
         unit = \"×\"\ntolerance = 0.2\n";
     checkout.write("book/claims.toml", &format!("{claims}{claim}"));
-    checkout.edit(page, "Once takes", "{{verdict C999}} Once takes");
+    checkout.edit(page, text, &format!("{{{{verdict C999}}}} {text}"));
     checkout.run("build").succeeds();
     let html = checkout.read("book/html/access-patterns/shared-atomics.html");
     assert!(html.contains("not yet measured"), "{html}");
