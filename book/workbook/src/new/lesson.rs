@@ -55,7 +55,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .time_on_gpu(lab, &stream, |_| {
                 kernels.copy(&stream, threads(count), &input, &mut output, count)
             })?;
-        timed.checked(check::output(case, &stream, &output, count, value)?).record(lab)?;
+        let checked = check::output(case, &stream, &output, count, value)?;
+        timed.checked(checked).record(lab)?;
     }
     Ok(())
 }
