@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::expression::{Operand, evaluate};
 use record::file::visible;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use crate::page::{Page, find};
 use crate::quantity::Quantity;
 use crate::records::{Alike, Both};
 use crate::unit::Unit;
-use record::expression::{Operand, evaluate};
 
 /// `claims.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]

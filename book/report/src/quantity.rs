@@ -10,12 +10,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::expression::{Operand, evaluate};
+
 use crate::estimate::{Estimate, Runs};
 use crate::query::{self, Query};
 use crate::records::{self, Alike, Both, Here, Machine, Records};
 use crate::unit::Unit;
 use crate::{block, html};
-use record::expression::{Operand, evaluate};
 
 /// The quantities of one page.
 #[derive(Clone, Debug, Default)]
