@@ -113,14 +113,17 @@ impl Case {
 }
 
 /// Times cases by the host's clock in rounds, one sample of each, `work(i)` being that of
-/// case i: for cases that are compared, so that drift does not decide. Like
-/// [`Case::time_on_host`], `work` returns when its work is done.
+/// case i: for cases that are compared, so that drift does not decide. `prepare` runs
+/// before the clock starts.
 pub fn time_in_rounds<const CASES: usize>(
     lab: &Lab,
     cases: [Case; CASES],
+    prepare: impl FnMut() -> Result<()>,
     work: impl FnMut(usize) -> Result<()>,
 ) -> Result<[Timed; CASES]> {
-    let samples: [Samples; CASES] = timing::by_host_in_rounds(lab.sampling(), work)?;
+    let sampling = lab.sampling();
+    let samples: [Samples; CASES] =
+        timing::by_host_in_rounds(sampling, prepare, work)?;
     let mut samples = samples.into_iter();
     Ok(cases.map(|case| {
         let samples = samples.next().expect("there are as many");

@@ -288,9 +288,11 @@ pub fn by_host<Before, After>(
 /// each, until there are enough of all. So what drifts meanwhile is in all of them alike.
 pub fn by_host_in_rounds<const ARMS: usize>(
     sampling: Sampling,
+    mut prepare: impl FnMut() -> Result<()>,
     mut work: impl FnMut(usize) -> Result<()>,
 ) -> Result<[Samples; ARMS]> {
     let mut turn = |arm| {
+        prepare()?;
         let start = Instant::now();
         work(arm)?;
         Ok(start.elapsed().as_secs_f64())
@@ -496,7 +498,8 @@ mod tests {
             Ok(())
         };
         let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
-        let samples: [Samples; 2] = by_host_in_rounds(sampling, work).unwrap();
+        let samples: [Samples; 2] =
+            by_host_in_rounds(sampling, || Ok(()), work).unwrap();
         assert!(samples.iter().all(|samples| samples.seconds.len() == 3));
         assert_eq!(turns, [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]);
     }

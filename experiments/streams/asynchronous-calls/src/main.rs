@@ -28,6 +28,7 @@ mod course;
 use std::process::ExitCode;
 
 use lab::check::value;
+use lab::measure::time_in_rounds;
 use lab::memory::pinned;
 use lab::{Case, Lab, Result};
 
@@ -65,6 +66,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         ("copy_within", large, "created"),
         ("plain_upload_pinned", large, "default"),
         ("plain_upload_pageable", SMALL, "default"),
+        ("plain_upload_pageable", large, "default"),
         ("plain_set", large, "default"),
         ("plain_copy_within", large, "default"),
     ];
@@ -83,17 +85,22 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             };
             gpu.clear(call, host)?;
             // ANCHOR: timed
-            // 3. The call on an idle GPU, and the call with a wait for its work.
+            // 3. The call on an idle GPU, without and with a wait for its work, in turn.
+            let untils = ["returned", "done"];
             let idle = || Ok(stream.synchronize()?);
-            case("returned")
-                .time_on_host_after(lab, idle, |()| gpu.call(call, &stream, host))?
-                .record(lab)?;
-            let done = case("done").time_on_host_after(lab, idle, |()| {
+            let timed = time_in_rounds(lab, untils.map(case), idle, |until| {
                 gpu.call(call, &stream, host)?;
-                Ok(stream.synchronize()?)
+                if untils[until] == "done" {
+                    stream.synchronize()?;
+                }
+                Ok(())
             })?;
             // ANCHOR_END: timed
-            done.checked(gpu.check(call, host)?).record(lab)?;
+            stream.synchronize()?;
+            let checked = gpu.check(call, host)?;
+            for timed in timed {
+                timed.checked(checked).record(lab)?;
+            }
         }
     }
     course::measure(lab, &mut gpu, words)

@@ -66,14 +66,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         // 1. From the first call until all is done; the three take turns.
         let chains = KINDS.map(|kind| case("chain", kind));
         // ANCHOR: chain
-        let chains = time_in_rounds(lab, chains, |kind| {
-            match KINDS[kind] {
-                "launches" => (0..STEPS).try_for_each(|_| vector.launch(1))?,
-                "graph" => vector.replay(&graph)?,
-                _ => vector.launch(STEPS)?,
-            }
-            Ok(stream.synchronize()?)
-        })?;
+        let chains = time_in_rounds(
+            lab,
+            chains,
+            || Ok(()),
+            |kind| {
+                match KINDS[kind] {
+                    "launches" => (0..STEPS).try_for_each(|_| vector.launch(1))?,
+                    "graph" => vector.replay(&graph)?,
+                    _ => vector.launch(STEPS)?,
+                }
+                Ok(stream.synchronize()?)
+            },
+        )?;
         // ANCHOR_END: chain
         for (kind, chain) in KINDS.into_iter().zip(chains) {
             chain.checked(vector.check()?).record(lab)?;
