@@ -32,16 +32,24 @@ pub(crate) fn cases(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
         timed.checked(right).record(lab)?;
 
         // ANCHOR: free
-        for schedule in ["waiting", "one_stream"] {
+        for schedule in ["waiting", "one_stream", "unused"] {
             let turn = || {
                 let buffer = direct.alloc(bytes, &stream)?;
+                let other = direct.alloc(bytes, &stream)?;
                 bench.work(&stream, buffer, passes)?;
                 if schedule == "waiting" {
                     stream.synchronize()?;
                 }
+                // What the kernel works on, or a buffer that it has nothing to do with.
+                let (first, second) = match schedule {
+                    "unused" => (other, buffer),
+                    _ => (buffer, other),
+                };
                 let start = Instant::now();
-                direct.free(buffer, &stream)?;
-                Ok((start.elapsed().as_secs_f64(), ()))
+                direct.free(first, &stream)?;
+                let seconds = start.elapsed().as_secs_f64();
+                direct.free(second, &stream)?;
+                Ok((seconds, ()))
             };
             let case = case("free").with("schedule", schedule);
             case.time_turns(lab, Clock::Host, turn)?.record(lab)?;
