@@ -45,6 +45,7 @@ pub(crate) fn measure(
     stream.memset_zeros(&mut gpu.out)?;
     let timed = Case::new(&format!("{name}_again"))
         .with("share", if shift == 0 { "own" } else { "next" })
+        .with("tiles", tiles)
         .with("bytes", set_bytes)
         .reads(reads * moved)
         .writes(writes * moved)
