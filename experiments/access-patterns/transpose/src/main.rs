@@ -6,6 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | the ladder below, square and other matrices |
+//! | [`ceiling`] | Measured | how fast is a copy, without and with an eviction hint? |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
 //! | [`kernels`] | The order of the blocks | how is a matrix divided among blocks? |
 //! | [`kept`] | An eviction hint | does it help if the L2 cache keeps what was read? |
@@ -39,6 +40,7 @@
 //! nothing to the rungs above it.
 
 mod bulk;
+mod ceiling;
 mod in_place;
 mod kept;
 mod kernels;
@@ -147,14 +149,8 @@ fn measure(
         case.ceiling(Ceiling::DeviceMemory).footprint(needed, l2_bytes)
     };
 
-    // 5. The ceiling: the driver's own copy of the same bytes.
-    let mut timed = case("driver_copy").time_on_gpu(lab, stream, |turn| {
-        Ok(stream.memcpy_dtod(&inputs[turn % pairs], &mut outputs[turn % pairs])?)
-    })?;
-    for output in &outputs {
-        timed = timed.check_device(stream, output, |i| host[i])?;
-    }
-    timed.record(lab)?;
+    // 5. The ceiling: copies of the same bytes.
+    ceiling::measure(lab, stream, case, &host, &inputs, &mut outputs)?;
 
     // 6. The transposes, each against cleared outputs and checked in every one. The call
     //    before is for libraries that load a shape's kernel when they need it.
