@@ -12,7 +12,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let largest = if lab.quick() { MIB } else { 64 * MIB };
     let input = pinned(lab.context(), largest / WORD_BYTES, value)?;
     let mut output = pinned(lab.context(), largest / WORD_BYTES, |_| 0.0)?;
-    for rounds in [1, 64] {
+    for rounds in [1, 1024] {
         let sizes = [4, 16, 64, 256, 1024, 4096, 16384, 65536].map(|n| n * KIB);
         for bytes in sizes.into_iter().filter(|bytes| *bytes <= largest) {
             let words = bytes / WORD_BYTES;
