@@ -1,7 +1,7 @@
 //! How long does the host take for the same product?
 //!
 //! With a library that is written for the CPU's caches and vectors, on all cores: each
-//! computes some rows of the product.
+//! computes some rows of the product, and packs the right-hand matrix for itself.
 
 use lab::{Case, Lab, Result};
 use rayon::prelude::*;
