@@ -70,7 +70,7 @@ impl Gpu {
     pub(crate) fn check(
         &mut self,
         Places { count, stride }: Places,
-        word: impl Fn(usize) -> u32,
+        word: impl Fn(usize) -> u32 + Sync,
     ) -> Result<u64> {
         let expected = |i| word(i * stride);
         let checked =

@@ -5,7 +5,7 @@ use lab::{Result, check};
 
 /// A number format of matrices.
 pub(crate) trait Element:
-    PartialEq + std::fmt::Display + Copy + Default
+    PartialEq + std::fmt::Display + Copy + Default + Sync
 {
     /// As in the record.
     const NAME: &'static str;

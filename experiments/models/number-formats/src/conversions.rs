@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream};
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result, check};
+use rayon::prelude::*;
 
 use crate::formats::Rounding;
 use crate::instructions;
@@ -44,7 +45,7 @@ pub(crate) fn conversions(
         let width = format.bits().next_power_of_two() as usize / 8;
         let unused = 8 * width as u32 - format.bits();
         let convert = |bits: &u32| rounding.nearest(f32::from_bits(*bits)) << unused;
-        let expected: Vec<u32> = floats.iter().map(convert).collect();
+        let expected: Vec<u32> = floats.par_iter().map(convert).collect();
 
         for way in ["integers", "instruction"] {
             let by_instruction = way == "instruction";
@@ -105,6 +106,6 @@ fn compare(
     let number = |bytes: &[u8]| {
         bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
     };
-    let got: Vec<u32> = got.chunks_exact(width).map(number).collect();
+    let got: Vec<u32> = got.par_chunks_exact(width).map(number).collect();
     check::every_element("convert", &got, |i| expected[i])
 }

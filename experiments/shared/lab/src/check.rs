@@ -5,28 +5,92 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use cudarc::driver::{CudaSlice, CudaStream, DeviceRepr};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceRepr, result};
+use rayon::prelude::*;
 
-/// Compares every element of `got` with `expected(index)`; `what` is named in the
-/// error, which tells the first wrong element and how many there are. Returns the
+/// Compares every element of `got` with `expected(index)`, on all cores; `what` is named in
+/// the error, which tells the first wrong element and how many there are. Returns the
 /// number of elements compared.
-pub fn every_element<T: PartialEq + Display + Copy>(
+pub fn every_element<T: PartialEq + Display + Copy + Sync>(
     what: &str,
     got: &[T],
-    expected: impl Fn(usize) -> T,
+    expected: impl Fn(usize) -> T + Sync,
 ) -> Result<u64> {
-    let wrong = |(i, value): (usize, &T)| (*value != expected(i)).then_some(i);
-    let Some(first) = got.iter().enumerate().find_map(wrong) else {
-        return Ok(got.len() as u64);
-    };
-    let count = got.iter().enumerate().filter_map(wrong).count();
-    bail!(
-        "{what}: wrong result. Element {first} is {} and should be {} ({count} of {} \
-         elements are wrong). Nothing was recorded",
-        got[first],
-        expected(first),
-        got.len(),
-    )
+    let mut wrong = Wrong::default();
+    wrong.look(0, got, &expected);
+    wrong.judge(what, got.len())
+}
+
+/// Copies the first `count` words of an array from the device and compares them likewise:
+/// piece by piece, for memory that was never touched takes longer than the copy.
+pub(crate) fn on_device<
+    T: PartialEq + Display + Copy + Default + Sync + DeviceRepr,
+>(
+    what: &str,
+    stream: &Arc<CudaStream>,
+    words: &impl DevicePtr<T>,
+    count: usize,
+    expected: impl Fn(usize) -> T + Sync,
+) -> Result<u64> {
+    const PIECE_BYTES: usize = 32 << 20;
+    let piece = PIECE_BYTES / size_of::<T>();
+    let mut got = vec![T::default(); piece.min(count)];
+    let mut wrong = Wrong::default();
+    for start in (0..count).step_by(piece) {
+        let got = &mut got[..piece.min(count - start)];
+        let (from, _order) = words.device_ptr(stream);
+        let from = from + (start * size_of::<T>()) as u64;
+        // SAFETY: the array has as many words from `start` on, and `got` is not looked at
+        // before the copy is done.
+        unsafe { result::memcpy_dtoh_async(got, from, stream.cu_stream()) }?;
+        stream.synchronize()?;
+        wrong.look(start, got, &expected);
+    }
+    wrong.judge(what, count)
+}
+
+/// Elements that are not what they should be: how many, and the first with what it is and
+/// what it should be.
+struct Wrong<T> {
+    count: usize,
+    first: Option<(usize, T, T)>,
+}
+
+impl<T> Default for Wrong<T> {
+    fn default() -> Wrong<T> {
+        Wrong { count: 0, first: None }
+    }
+}
+
+impl<T: PartialEq + Display + Copy + Sync> Wrong<T> {
+    /// Looks at the elements from `start` on.
+    fn look(
+        &mut self,
+        start: usize,
+        got: &[T],
+        expected: &(impl Fn(usize) -> T + Sync),
+    ) {
+        let is_wrong = |(i, value): &(usize, &T)| **value != expected(start + i);
+        let elements = got.par_iter().enumerate().with_min_len(1 << 14);
+        let count = elements.filter(is_wrong).count();
+        if count > 0 && self.first.is_none() {
+            let first = got.iter().enumerate().find(is_wrong);
+            self.first =
+                first.map(|(i, value)| (start + i, *value, expected(start + i)));
+        }
+        self.count += count;
+    }
+
+    fn judge(self, what: &str, all: usize) -> Result<u64> {
+        let Some((first, got, expected)) = self.first else {
+            return Ok(all as u64);
+        };
+        bail!(
+            "{what}: wrong result. Element {first} is {got} and should be {expected} ({} of \
+             {all} elements are wrong). Nothing was recorded",
+            self.count
+        )
+    }
 }
 
 /// Words after an output that [`output`] compares, if there are so many.
@@ -41,31 +105,27 @@ pub fn ragged(room: usize) -> usize {
 /// Copies the first `count` words of an output from the device and compares them as
 /// [`every_element`] does. The words after them must be zero, as a cleared output's are: a
 /// kernel has not written past the end.
-pub fn output<T: PartialEq + Display + Copy + Default + DeviceRepr>(
+pub fn output<T: PartialEq + Display + Copy + Default + Sync + DeviceRepr>(
     what: &str,
     stream: &Arc<CudaStream>,
     words: &CudaSlice<T>,
     count: usize,
-    expected: impl Fn(usize) -> T,
+    expected: impl Fn(usize) -> T + Sync,
 ) -> Result<u64> {
-    let got = stream.clone_dtoh(&words.slice(..count))?;
-    stream.synchronize()?;
     untouched(what, stream, words, count)?;
-    every_element(what, &got, expected)
+    on_device(what, stream, words, count, expected)
 }
 
 /// The words of a cleared output after the first `count` must be zero still.
-pub fn untouched<T: PartialEq + Display + Copy + Default + DeviceRepr>(
+pub fn untouched<T: PartialEq + Display + Copy + Default + Sync + DeviceRepr>(
     what: &str,
     stream: &Arc<CudaStream>,
     words: &CudaSlice<T>,
     count: usize,
 ) -> Result<()> {
     let end = words.len().min(count + GUARD);
-    let got = stream.clone_dtoh(&words.slice(count..end))?;
-    stream.synchronize()?;
-    every_element(&format!("{what}, past its end"), &got, |_| T::default())?;
-    Ok(())
+    let (what, after) = (format!("{what}, past its end"), words.slice(count..end));
+    on_device(&what, stream, &after, end - count, |_| T::default()).map(drop)
 }
 
 /// What word i of an input holds: i times an odd constant. All are different, so that a

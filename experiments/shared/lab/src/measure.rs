@@ -142,25 +142,27 @@ impl<T> Timed<T> {
     }
 
     /// Compares words on the host with what they must be; see [`check::every_element`].
-    pub fn check<W: PartialEq + Display + Copy>(
+    pub fn check<W: PartialEq + Display + Copy + Sync>(
         self,
         got: &[W],
-        expected: impl Fn(usize) -> W,
+        expected: impl Fn(usize) -> W + Sync,
     ) -> Result<Timed<T>> {
         let checked = check::every_element(&self.case.label(), got, expected)?;
         Ok(self.checked(checked))
     }
 
     /// Copies words from the device and compares them.
-    pub fn check_device<W: PartialEq + Display + Copy + DeviceRepr>(
+    pub fn check_device<
+        W: PartialEq + Display + Copy + Default + Sync + DeviceRepr,
+    >(
         self,
         stream: &Arc<CudaStream>,
         words: &impl DevicePtr<W>,
-        expected: impl Fn(usize) -> W,
+        expected: impl Fn(usize) -> W + Sync,
     ) -> Result<Timed<T>> {
-        let got = stream.clone_dtoh(words)?;
-        stream.synchronize()?;
-        self.check(&got, expected)
+        let (what, count) = (self.case.label(), words.len());
+        let checked = check::on_device(&what, stream, words, count, expected)?;
+        Ok(self.checked(checked))
     }
 
     /// Compares what the last turn returned.
