@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. The kernels, and an output word for each thread that the GPU runs.
     let mut gpu = Gpu::new(lab)?;
-    let all_rounds = if lab.quick() { QUICK_ROUNDS } else { ROUNDS };
+    let all_rounds = if lab.emulated() { QUICK_ROUNDS } else { ROUNDS };
 
     // 2. How long a cycle is: every block waits for as many cycles as each case below
     //    should take.
@@ -71,7 +71,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 3. What to measure, with reads of each width: columns of tiles with every padding,
     //    and patterns in which lanes share elements. And the trap: one warp alone, which
     //    is what a first benchmark has.
-    let paddings = 0..=if lab.quick() { 4 } else { LARGEST_PADDING };
+    let paddings = 0..=if lab.emulated() { 4 } else { LARGEST_PADDING };
     let mut cases = vec![];
     for access_bytes in [4, 8, 16] {
         let mut add = |case, start| {

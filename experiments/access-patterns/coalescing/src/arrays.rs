@@ -39,7 +39,7 @@ impl Arrays {
     pub(crate) fn new(lab: &Lab) -> Result<Arrays> {
         let stream = lab.context().new_stream()?;
         let wanted =
-            lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
+            lab.l2_bytes().next_power_of_two() / if lab.emulated() { 4 } else { 1 };
         let largest = |of: &[usize]| of.iter().copied().max().unwrap_or(1);
         let (stride, offset) = (largest(&STRIDES), largest(&OFFSETS));
         let affordable = lab.free_bytes()? / 2 / (WORD_BYTES * (stride + 1));

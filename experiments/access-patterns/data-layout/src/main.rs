@@ -49,7 +49,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. So many elements that one field of each, read and written, is four times the L2
     //    cache. A GPU with too little memory for that gets fewer.
     let wanted =
-        lab.l2_bytes().next_power_of_two() / if lab.quick() { 8 } else { 2 };
+        lab.l2_bytes().next_power_of_two() / if lab.emulated() { 8 } else { 2 };
     let affordable = lab.free_bytes()? / 2 / WORD_BYTES / (MOST_FIELDS as usize + 1);
     let count = wanted.min(power_of_two_within(affordable)) as u32;
     let mut arrays = Arrays::new(lab, count as usize)?;

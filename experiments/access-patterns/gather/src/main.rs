@@ -50,7 +50,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. As many indices as fill the L2 cache four times. Tables up to 8 GiB, or up to
     //    what there is room for.
     let wanted =
-        lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
+        lab.l2_bytes().next_power_of_two() / if lab.emulated() { 4 } else { 1 };
     let (count, count_bits) = (1 << wanted.ilog2(), wanted.ilog2());
     let room = (lab.free_bytes()? / 10 * 9 / WORD_BYTES).saturating_sub(2 * count);
     let most_bits = room.max(1).ilog2().min(LARGEST_TABLE_BITS);

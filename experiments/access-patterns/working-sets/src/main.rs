@@ -99,7 +99,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Every operation on a set that no tile divides, and on sets of every size; reads
     //    of the next block's share, too.
-    let most_tiles = if lab.quick() { 8 } else { usize::MAX };
+    let most_tiles = if lab.emulated() { 8 } else { usize::MAX };
     for operation in &OPERATIONS {
         passes::check_ragged(&mut gpu, operation)?;
         for tiles in TILES.into_iter().filter(|tiles| *tiles <= most_tiles) {

@@ -36,7 +36,7 @@ pub(crate) fn measure(
     let (blocks, threads) = (gpu.blocks, THREADS);
     let count = tiles * blocks * LOADS * threads;
     let set_bytes = count * ELEMENT_BYTES * (reads + writes);
-    let traffic = if lab.quick() { QUICK_TRAFFIC } else { TRAFFIC };
+    let traffic = if lab.emulated() { QUICK_TRAFFIC } else { TRAFFIC };
     let passes = (traffic / set_bytes).max(2);
     let kernel = format!("{name}_16x4");
     let walk = Walk { kernel, count, blocks, threads, passes, shift };

@@ -10,7 +10,8 @@ const LAYERS: usize = 2;
 const WIDER: usize = 4;
 
 pub(crate) fn measure(lab: &mut Lab, width: usize) -> Result<()> {
-    let depths: &[usize] = if lab.quick() { &[4, 8] } else { &[4, 8, 16, 32, 64] };
+    let depths: &[usize] =
+        if lab.emulated() { &[4, 8] } else { &[4, 8, 16, 32, 64] };
     for &blocks in depths {
         let mut widths = [width / 2, width / 2 * WIDER].repeat(blocks);
         widths.push(width / 2);

@@ -43,7 +43,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. Layers of equal width. An activation of 2 · width² numbers is a fraction of the
     //    L2 cache, and takes long enough to compute that launches do not count.
     let width = width(lab);
-    let layers = if lab.quick() { 16 } else { 64 };
+    let layers = if lab.emulated() { 16 } else { 64 };
     let mut net = Net::new(lab, 2 * width, vec![width; layers + 1])?;
 
     // 3. A step for each distance between two checkpoints. The first keeps all, and its

@@ -94,7 +94,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     brochure::note(lab)?;
 
     // 2. What can be measured.
-    let turns = if lab.quick() { 2 } else { 1000 };
+    let turns = match (lab.emulated(), lab.quick()) {
+        (true, _) => 2,
+        (_, true) => 100,
+        _ => 1000,
+    };
     let mut bench = Bench::new(lab)?;
     rates::measure(lab, &mut bench, turns)?;
     chains::measure(lab, &mut bench, turns)?;

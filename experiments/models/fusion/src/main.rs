@@ -62,7 +62,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     launch.record(lab)?;
 
     // 3. The chains.
-    let most = if lab.quick() { 8 } else { 256 };
+    let most = if lab.emulated() { 8 } else { 256 };
     let mut timed = vec![];
     for steps in STEPS.into_iter().filter(|steps| *steps <= most) {
         for way in [Way::Separate, Way::Fused] {

@@ -16,7 +16,7 @@ pub(crate) fn measure(
     let most = chain.quads;
     // A warp's worth and more: with fewer threads it is all launches.
     let halvings = (most / 64).max(1).ilog2().min(16);
-    let every = if lab.quick() { 4 } else { 1 };
+    let every = if lab.emulated() { 4 } else { 1 };
     for halving in (0..=halvings).rev().step_by(every) {
         for way in [Way::Separate, Way::Fused] {
             chain

@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. So many requests of up to `most` tokens that the keys of a quarter of them are
     //    four times the L2 cache, or as many as there is room for.
-    let most = if lab.quick() { 512 } else { 2048 };
-    let wanted = 16 * lab.l2_bytes() / if lab.quick() { 4 } else { 1 };
+    let most = if lab.emulated() { 512 } else { 2048 };
+    let wanted = 16 * lab.l2_bytes() / if lab.emulated() { 4 } else { 1 };
     let bytes = wanted.min(lab.free_bytes()? / 4);
     let requests = (bytes / (most * KEY_BYTES)).max(7);
     let caches = Caches::new(lab, requests, most)?;

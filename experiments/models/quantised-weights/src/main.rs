@@ -55,7 +55,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    cache, or as many as there is room for: as many for each warp. One less, so that no
     //    block divides them.
     let products = Products::new(lab)?;
-    let wanted = 8 * lab.l2_bytes() / COLUMNS / if lab.quick() { 4 } else { 1 };
+    let wanted = 8 * lab.l2_bytes() / COLUMNS / if lab.emulated() { 4 } else { 1 };
     let affordable = lab.free_bytes()? / 3 / (COLUMNS * size_of::<f32>());
     let (rows, at_once) = (wanted.min(affordable), products.rows_at_once());
     let rows =

@@ -68,10 +68,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    one of them alone does all the work, too.
     let contexts = lab.gpus(1)?;
     let fitting = lab.free_bytes()? / 64 / WORD_BYTES;
-    let most = if lab.quick() { MOST_WORDS / 64 } else { MOST_WORDS };
+    let most = if lab.emulated() { MOST_WORDS / 64 } else { MOST_WORDS };
     let words = fitting.min(most) / DIVISIBLE * DIVISIBLE + 1;
     let room = words.max(CHAPTER + 1);
-    let heavy = if lab.quick() { HEAVY / 64 } else { HEAVY };
+    let heavy = if lab.emulated() { HEAVY / 64 } else { HEAVY };
     let workers = contexts.iter().map(|context| Worker::new(lab, context, room));
     let workers = workers.collect::<Result<Vec<_>>>()?;
     if workers.len() < 2 {

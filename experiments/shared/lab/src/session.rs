@@ -206,6 +206,12 @@ impl Lab {
         self.options.quick
     }
 
+    /// Whether the GPU is an emulated one. It has no time: what repeats its work only to last
+    /// longer need not.
+    pub fn emulated(&self) -> bool {
+        self.emulator.is_some()
+    }
+
     /// Size of the GPU's L2 cache in bytes.
     pub fn l2_bytes(&self) -> usize {
         self.gpu().l2_bytes as usize

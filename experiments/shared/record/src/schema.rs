@@ -347,6 +347,11 @@ impl Measurement {
         self.bytes_read + self.bytes_written
     }
 
+    /// How much one operation does: bytes, and additions and multiplications.
+    pub fn work(&self) -> (u64, u64) {
+        (self.bytes(), self.arithmetic_operations)
+    }
+
     /// Effective bandwidth: bytes asked for over the median time. `None` without
     /// traffic or samples.
     pub fn bandwidth_bytes_per_second(&self) -> Option<f64> {

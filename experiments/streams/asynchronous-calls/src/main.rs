@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Device memory, and host memory of both kinds.
-    let most = if lab.quick() { LARGE / 16 } else { LARGE };
+    let most = if lab.emulated() { LARGE / 16 } else { LARGE };
     let large = most.min(lab.free_bytes()?.next_power_of_two() / 32);
     let words = large / 4;
     let mut gpu = Calls::new(lab, words)?;

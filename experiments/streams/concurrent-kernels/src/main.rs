@@ -58,7 +58,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     for (name, steps) in KERNELS {
         // 2. How many blocks fill the GPU: all its threads, or its arithmetic units.
-        let steps = if lab.quick() { steps / 8 } else { steps };
+        let steps = if lab.emulated() { steps / 8 } else { steps };
         let function = lab.module()?.load_function(name)?;
         let room = function
             .occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None)?;

@@ -15,7 +15,7 @@ use crate::vector::{BLOCK, MULTIPLIER, Vector};
 const ROUNDS: [u32; 9] = [1, 64, 128, 256, 512, 768, 1024, 2048, 4096];
 
 pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
-    for rounds in ROUNDS.into_iter().take(if lab.quick() { 2 } else { 9 }) {
+    for rounds in ROUNDS.into_iter().take(if lab.emulated() { 2 } else { 9 }) {
         for kind in ["launches", "graph"] {
             let mut vector = Vector::new(lab.module()?, stream, BLOCK)?;
             let mut times = stream.alloc_zeros::<[u64; 2]>(STEPS as usize)?;

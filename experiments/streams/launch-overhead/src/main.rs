@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
-    for elements in ELEMENTS.into_iter().take(if lab.quick() { 2 } else { 10 }) {
+    for elements in ELEMENTS.into_iter().take(if lab.emulated() { 2 } else { 10 }) {
         let mut vector = Vector::new(lab.module()?, &stream, elements)?;
         let graph = vector.capture(STEPS, |vector, _| vector.launch(1))?;
         let case = |name, kind| {

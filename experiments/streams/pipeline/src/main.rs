@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Host memory for 30 batches and their results, pinned and pageable, and streams
     //    with device memory of their own. Batches are smaller if the GPU has little.
-    let most = if lab.quick() { 1 << 20 } else { 16 << 20 };
+    let most = if lab.emulated() { 1 << 20 } else { 16 << 20 };
     let bytes = most.min(lab.free_bytes()?.next_power_of_two() / 256);
     let words = bytes / WORD_BYTES;
     let from = memory::pinned(lab.context(), 30 * words, value)?;

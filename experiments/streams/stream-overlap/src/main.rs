@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Two arrays in host memory of both kinds, and on the GPU: the kernel works on the
     //    first while the second is copied. All words differ.
-    let words = if lab.quick() { WORDS / 100 } else { WORDS };
+    let words = if lab.emulated() { WORDS / 100 } else { WORDS };
     let mut pageable: Vec<u32> = (0..2 * words).map(value).collect();
     let mut pinned = pinned(lab.context(), 2 * words, value)?;
     let mut gpu = Gpu::new(lab, &pageable)?;

@@ -87,7 +87,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         KINDS.into_iter().flat_map(|kind| WAVES.map(|waves| (kind, waves)))
     {
         // 3. One wave of the large grid: how long a block takes when the GPU is full.
-        let fewest = if lab.quick() { fewest / 8 } else { fewest };
+        let fewest = if lab.emulated() { fewest / 8 } else { fewest };
         let steps = fewest * WAVES[0] / waves;
         let function = lab.module()?.load_function(name)?;
         let room = function

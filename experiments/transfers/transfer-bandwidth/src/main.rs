@@ -44,7 +44,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Buffers: pinned memory on the host, which the copy engine can read by itself.
     //    The device has one buffer to receive into and one to send from.
-    let most = if lab.quick() { LARGEST / 16 } else { LARGEST };
+    let most = if lab.emulated() { LARGEST / 16 } else { LARGEST };
     let largest = most.min(lab.free_bytes()?.next_power_of_two() / 8);
     let words = largest / size_of::<u32>();
     let source = pinned(&context, words, value)?;

@@ -14,7 +14,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
     // The pieces are scattered: between two of them is room for a third. Each turn takes
     // the next 8 MiB, so that the CPU's caches do not hold the pieces from the turn before.
-    let turns = if lab.quick() { 8 } else { 64 };
+    let turns = if lab.emulated() { 8 } else { 64 };
     let pinned_pool = pinned(lab.context(), turns * 2 * TOTAL / WORD_BYTES, value)?;
     let pinned_pool = pinned_pool.as_slice()?;
     let pageable_pool = pinned_pool.to_vec();

@@ -11,7 +11,7 @@ use crate::{GIB, Kernels, WORD_BYTES, value};
 pub(crate) fn read_once(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
     let grid = threads(lab.resident_threads()?);
-    let most = if lab.quick() { GIB / 16 } else { GIB };
+    let most = if lab.emulated() { GIB / 16 } else { GIB };
     let bytes = most.min(power_of_two_within(lab.free_bytes()? / 2));
     let ramp: Vec<f32> = (0..bytes / WORD_BYTES).map(value).collect();
     let input = stream.clone_htod(&ramp)?;

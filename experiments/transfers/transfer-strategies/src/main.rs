@@ -77,7 +77,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 /// Does it pay to leave the data on the GPU between two kernels?
 fn residency(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
-    let large = if lab.quick() { MIB } else { 16 * MIB };
+    let large = if lab.emulated() { MIB } else { 16 * MIB };
     for (bytes, counts) in
         [(4 * KIB, &[1usize, 32][..]), (large, &[1, 2, 4, 8, 16, 32])]
     {

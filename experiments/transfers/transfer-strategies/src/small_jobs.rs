@@ -9,7 +9,7 @@ use crate::{KIB, Kernels, MIB, WORD_BYTES, value};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
-    let largest = if lab.quick() { MIB } else { 64 * MIB };
+    let largest = if lab.emulated() { MIB } else { 64 * MIB };
     let input = pinned(lab.context(), largest / WORD_BYTES, value)?;
     let mut output = pinned(lab.context(), largest / WORD_BYTES, |_| 0.0)?;
     for rounds in [1, 1024] {
