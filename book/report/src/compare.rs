@@ -56,7 +56,7 @@ pub struct Experiment {
     pub runs: (usize, usize),
     /// The cases that both have, in the first one's order.
     pub cases: Vec<Case>,
-    /// How many cases only one of them has.
+    /// How many cases only one of them has, or both but not for the same amount of work.
     pub unmatched: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Experiment {
 pub struct Case {
     /// The case and its parameters.
     pub name: String,
-    /// Its bandwidth, or, if it moves no bytes, its time.
+    /// Its bandwidth; its rate of arithmetic, if it moves no bytes; or else its time.
     pub values: (Estimate, Estimate),
     /// What the values are of.
     #[serde(serialize_with = "symbol")]
@@ -133,14 +133,17 @@ impl Side {
 }
 
 impl Case {
-    /// The same case on both sides; none if it was not timed.
+    /// The same case on both sides; none if it was not timed, or if one side may have done
+    /// less: a quick run does less work, and how much there was may follow from the machine.
     fn of(
         a: (&Recorded, &Measurement),
         b: (&Recorded, &Measurement),
     ) -> Option<Case> {
-        let metric = match a.1.bytes() > 0 && a.1.bytes() == b.1.bytes() {
-            true => Metric::Bandwidth,
-            false => Metric::Time,
+        let metric = match (a.1.work(), b.1.work()) {
+            ((1.., _), (1.., _)) => Metric::Bandwidth,
+            ((_, 1..), (_, 1..)) => Metric::Arithmetic,
+            _ if a.0.run.quick == b.0.run.quick => Metric::Time,
+            _ => return None,
         };
         let both = |metric: &Metric| {
             Some((metric.of(a.0, a.1).ok()?, metric.of(b.0, b.1).ok()?))
@@ -153,8 +156,8 @@ impl Case {
             unit: metric.unit(),
             shares_of_peak: shares.map(|(a, b)| (a.value, b.value)),
             speedup: match metric {
-                Metric::Bandwidth => over(&values.1, &values.0),
-                _ => over(&values.0, &values.1),
+                Metric::Time => over(&values.0, &values.1),
+                _ => over(&values.1, &values.0),
             },
         })
     }
@@ -224,14 +227,14 @@ impl Experiment {
         let matched = a.measurements.iter().filter_map(|m| Some((m, of_b(m)?)));
         let matched: Vec<_> = matched.collect();
         let all = a.measurements.len() + b.measurements.len();
+        let cases =
+            matched.iter().filter_map(|(m, other)| Case::of((a, m), (b, other)));
+        let cases: Vec<_> = cases.collect();
         Experiment {
             name: name.to_owned(),
             runs: (a.runs().count(), b.runs().count()),
-            unmatched: all - 2 * matched.len(),
-            cases: matched
-                .into_iter()
-                .filter_map(|(of_a, of_b)| Case::of((a, of_a), (b, of_b)))
-                .collect(),
+            unmatched: all - matched.len() - cases.len(),
+            cases,
         }
     }
 }

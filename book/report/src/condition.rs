@@ -79,14 +79,19 @@ pub fn before(found: &Both<bool>, records: &Records) -> String {
         Here::Has(false) => {
             format!("<span class=\"elsewhere\">On the {label}, not here: ")
         }
-        Here::Lacking => format!("<span class=\"beside\">{label}:</span> "),
+        Here::Lacking => format!("<span class=\"elsewhere\">On the {label}: "),
         Here::Has(true) | Here::Same => String::new(),
     }
 }
 
+/// Whether it is said of the references only.
+pub fn is_elsewhere(found: &Both<bool>) -> bool {
+    matches!(found.here, Here::Has(false) | Here::Lacking)
+}
+
 /// What stands after it.
 pub fn after(found: &Both<bool>) -> &'static str {
-    if found.here == Here::Has(false) { "</span>" } else { "" }
+    if is_elsewhere(found) { "</span>" } else { "" }
 }
 
 /// What stands before the first sign; then the sign and what is after it.

@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 
 use crate::html::{escape, prose};
 use crate::page::Page;
-use crate::quantity::Quantities;
+use crate::quantity::{Quantities, Quantity};
 use crate::records::Records;
 
 /// The tasks of all exercises, by their names.
@@ -128,6 +128,13 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
                 }
                 Err(_) => " Timed on a GPU, our solution takes {{solution}}.",
             };
+            let Quantity { value, .. } = quantities.get("solution").ok()?;
+            if value.is_lacking() {
+                let there = format!("on the {}", records.label(&value.from));
+                return quantities
+                    .prose_elsewhere(&said.replace("on a GPU", &there))
+                    .ok();
+            }
             return quantities.prose(said, records).ok();
         }
         quantities = Quantities::of("");

@@ -11,7 +11,7 @@ use crate::exercise::Tasks;
 use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
-use crate::records::{Both, Here, Records};
+use crate::records::{Both, Recorded, Records};
 use crate::this_machine::{self, Account};
 use crate::{
     condition, html, includes, minutes, model, prediction, provenance, scorecard,
@@ -41,6 +41,8 @@ enum Sentence {
 /// What a draft says below its title.
 const DRAFT: &str = "\n<p class=\"draft\">This page is a draft: no reference machine has \
     recorded its experiment yet.</p>\n\n";
+const QUICK: &str = "\n<p class=\"draft\">The numbers here are of a quick run: fewer samples, and where \
+    it measured smaller sizes, sentences are about the reference machine.</p>\n\n";
 /// In place of what is not recorded yet, in a sentence until its paragraph goes, and as a block.
 const PENDING: &str = "<span class=\"value\">not recorded yet</span>";
 const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
@@ -188,9 +190,12 @@ impl Text {
         if self.unrecorded {
             out = without_pending(&out);
         }
+        let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
         if self.draft {
-            let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
             out.insert_str(below_the_title, DRAFT);
+        }
+        if is_quick_here(page, context) {
+            out.insert_str(below_the_title, QUICK);
         }
         (out, pictures, problems.found)
     }
@@ -208,7 +213,7 @@ impl Text {
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
             Directive::Quantity(name) => match open {
-                Some(Sentence::If(Both { here: Here::Has(false), .. })) => {
+                Some(Sentence::If(found)) if condition::is_elsewhere(found) => {
                     page.quantities.value_elsewhere(name, html::inline)?
                 }
                 _ => page.quantities.value(name, records, html::inline)?,
@@ -332,6 +337,16 @@ impl Text {
         }
         problems.found
     }
+}
+
+/// Whether the reader's machine recorded the page's experiment in a quick run.
+fn is_quick_here(page: &Page, context: &Context) -> bool {
+    let (Ok(experiment), Some(here)) =
+        (page.experiment(&None), &context.records.here)
+    else {
+        return false;
+    };
+    here.record(experiment).is_ok_and(Recorded::is_quick)
 }
 
 /// A draft's text, without the paragraphs and tables that wait for a record, and with one line

@@ -24,7 +24,7 @@ use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Alike, Both, Here, Records};
+use crate::records::{Alike, Both, Here, Records, borrowed};
 
 /// A `goals` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -107,6 +107,7 @@ impl Block {
         root: &str,
     ) -> Result<String, String> {
         let (mut rows, mut counts) = (String::new(), BTreeMap::new());
+        let mut verdicts = vec![];
         let mut from = BTreeSet::new();
         for goal in &self.goals {
             let (html, verdict) = goal
@@ -114,12 +115,13 @@ impl Block {
                 .map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
             rows += &html;
             *counts.entry(*verdict.first()).or_insert(0) += 1;
-            from.extend(verdict.from);
+            from.extend(verdict.from.clone());
+            verdicts.push(verdict);
         }
         let counts =
             counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         Ok(format!(
-            "<p class=\"counts\">{} goals, set for the {}: {}.</p>\n\
+            "<p class=\"counts\">{} goals, set for the {}: {}{}.</p>\n\
              <div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
              <th scope=\"col\">Goal</th><th scope=\"col\" class=\"number\">Achieved</th>\
              <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
@@ -127,6 +129,7 @@ impl Block {
             self.goals.len(),
             escape(&records.label(&from)),
             counts.collect::<Vec<_>>().join(", "),
+            borrowed(verdicts.iter()),
         ))
     }
 

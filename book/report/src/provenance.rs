@@ -32,7 +32,7 @@ pub fn line(record: &Recorded, filter: &Filter) -> String {
         },
         match (record.source, record.run.quick) {
             (Source::Emulated, _) => " · smaller sizes",
-            (_, true) => " · quick run: fewer samples, smaller sizes",
+            (_, true) => " · quick run: fewer samples, some smaller sizes",
             (_, false) => "",
         }
     );

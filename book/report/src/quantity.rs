@@ -55,6 +55,15 @@ pub struct Quantity {
     pub value: Both<Estimate>,
     /// The same in each run.
     runs: Both<Runs>,
+    /// The two are times of different amounts of work: they do not stand beside each other.
+    of_other_work: bool,
+}
+
+/// Whose numbers are looked up.
+struct Side<'a> {
+    machines: &'a [&'a Machine],
+    /// If it is the reader's machine, the references that it stands beside.
+    beside: Option<&'a [&'a Machine]>,
 }
 
 /// Names that mean something else between double braces.
@@ -142,8 +151,18 @@ impl Quantities {
     /// why the others have none.
     pub fn evaluate(&mut self, records: &Records) -> Vec<String> {
         let (mut values, mut problems) = (BTreeMap::new(), vec![]);
-        let reference = self.on(Some(&records.references()));
-        let here = records.here.as_ref().map(|machine| self.on(Some(&[machine])));
+        let references = records.references();
+        let reference = self.on(Some(&Side { machines: &references, beside: None }));
+        let here = records.here.as_ref().map(|machine| [machine]);
+        let here = here
+            .as_ref()
+            .map(|machines| Side { machines, beside: Some(&references) });
+        let of_other_work = |name: &str| {
+            let text = self.entries[name].number()?.bracketed()?;
+            let query = self.query(text).ok()?;
+            Some(query.is_of_other_work(here.as_ref()?.machines, &references))
+        };
+        let here = here.as_ref().map(|side| self.on(Some(side)));
         let runs_here =
             |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0.clone());
         for (name, found) in &reference {
@@ -154,7 +173,9 @@ impl Quantities {
                         .beside(runs.clone(), from.clone(), |_| runs_here(name));
                     let value = runs.clone().map(|runs| runs.estimate());
                     let unit = unit.clone();
-                    values.insert(name.clone(), Quantity { unit, value, runs });
+                    let of_other_work = of_other_work(name).unwrap_or(false);
+                    let quantity = Quantity { unit, value, runs, of_other_work };
+                    values.insert(name.clone(), quantity);
                 }
                 (Err(Problem::Here(problem)), _) | (Ok(_), Some(Err(problem))) => {
                     problems.push(format!("`{name}`: {problem}"));
@@ -206,12 +227,12 @@ impl Quantities {
         Query::parse(text, self.experiment.as_deref(), family)
     }
 
-    /// Every quantity on one side, of `machines`; without any they are only read.
-    fn on(&self, machines: Option<&[&Machine]>) -> Values {
+    /// Every quantity on one side; without any they are only read.
+    fn on(&self, side: Option<&Side>) -> Values {
         let mut found = Values::new();
         for (name, entry) in &self.entries {
             if let Entry::Number(formula) = entry {
-                self.find(name, formula, machines, &mut vec![], &mut found);
+                self.find(name, formula, side, &mut vec![], &mut found);
             }
         }
         found
@@ -223,7 +244,7 @@ impl Quantities {
         &self,
         name: &str,
         formula: &Formula,
-        machines: Option<&[&Machine]>,
+        side: Option<&Side>,
         asking: &mut Vec<String>,
         found: &mut Values,
     ) {
@@ -231,11 +252,9 @@ impl Quantities {
             return;
         }
         asking.push(name.to_owned());
-        let value = compute(&formula.expression, machines.is_some(), |operand| {
-            Ok(match (operand, machines) {
-                (Operand::Query(text), Some(machines)) => {
-                    self.measured(text, machines)?
-                }
+        let value = compute(&formula.expression, side.is_some(), |operand| {
+            Ok(match (operand, side) {
+                (Operand::Query(text), Some(side)) => self.measured(text, side)?,
                 (Operand::Query(text), None) => {
                     self.query(text)?;
                     (Runs::constant(1.0), BTreeSet::new())
@@ -251,7 +270,7 @@ impl Quantities {
                         format!("there is no quantity `{name}` on this page")
                     })?;
                     self.used.borrow_mut().insert(name.to_owned());
-                    self.find(name, formula, machines, asking, found);
+                    self.find(name, formula, side, asking, found);
                     found[name].clone().map_err(|_| Problem::Elsewhere)?
                 }
             })
@@ -260,8 +279,13 @@ impl Quantities {
         found.insert(name.to_owned(), value);
     }
 
-    fn measured(&self, text: &str, machines: &[&Machine]) -> Result<Value, String> {
-        let (runs, machine) = self.query(text)?.value(machines)?;
+    fn measured(&self, text: &str, side: &Side) -> Result<Value, String> {
+        let query = self.query(text)?;
+        let references = side.beside.unwrap_or_default();
+        if let Some(why) = query.cannot_stand_for(side.machines, references) {
+            return Err(why.to_owned());
+        }
+        let (runs, machine) = query.value(side.machines)?;
         Ok((runs, machine.map(records::from).unwrap_or_default()))
     }
 
@@ -339,11 +363,12 @@ impl Quantities {
             let value = quantity.value.on(machine).map(|estimate| estimate.value);
             value.ok_or_else(|| "this machine lacks it".to_owned())
         };
+        let side = Side { machines, beside: None };
         let formula = Formula::parse(text)?;
         let value = evaluate(&formula.expression, true, |operand| match operand {
             Operand::Name(name) => on(self.get(name)?),
             Operand::Query(text) => {
-                Ok(self.measured(text, machines)?.0.estimate().value)
+                Ok(self.measured(text, &side)?.0.estimate().value)
             }
         })?;
         match self.values.get(text.trim()) {
@@ -359,8 +384,11 @@ impl Quantities {
         records: &Records,
         safe: fn(&str) -> String,
     ) -> Result<String, String> {
-        let Quantity { unit, value, .. } = self.get(name)?;
-        let value = value.sentence(records, |value, _| safe(&value.print(unit)));
+        let Quantity { unit, value, of_other_work, .. } = self.get(name)?;
+        let value = match of_other_work {
+            true => safe(&value.first().print(unit)),
+            false => value.sentence(records, |value, _| safe(&value.print(unit))),
+        };
         Ok(format!("<span class=\"value\">{value}</span>"))
     }
 
@@ -383,14 +411,12 @@ impl Quantities {
 
     /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
     pub fn prose(&self, text: &str, records: &Records) -> Result<String, String> {
-        let mut parts = text.split("{{");
-        let mut out = html::prose(parts.next().unwrap_or_default());
-        for part in parts {
-            let (name, rest) = part.split_once("}}").ok_or("`{{` has no `}}`")?;
-            out += &self.value(name.trim(), records, html::escape)?;
-            out += &html::prose(rest);
-        }
-        Ok(out)
+        fill(text, |name| self.value(name, records, html::escape))
+    }
+
+    /// The same of a sentence that is about the references.
+    pub fn prose_elsewhere(&self, text: &str) -> Result<String, String> {
+        fill(text, |name| self.value_elsewhere(name, html::escape))
     }
 
     /// The quantities and families that nothing has used, once all is expanded.
@@ -407,6 +433,21 @@ impl Entry {
             Entry::Family(_) => None,
         }
     }
+}
+
+/// The text as HTML, each `{{name}}` by what `value` says.
+fn fill(
+    text: &str,
+    value: impl Fn(&str) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut parts = text.split("{{");
+    let mut out = html::prose(parts.next().unwrap_or_default());
+    for part in parts {
+        let (name, rest) = part.split_once("}}").ok_or("`{{` has no `}}`")?;
+        out += &value(name.trim())?;
+        out += &html::prose(rest);
+    }
+    Ok(out)
 }
 
 /// The value of `text` in each run, and where it comes from; `of` gives those of each operand.

@@ -183,6 +183,60 @@ impl Query {
         self.on.as_deref()
     }
 
+    /// Whether `is_like` fails for a measurement of the references: that on the reader's machine
+    /// did something else under the same name. A quick run may measure smaller sizes, and some
+    /// sizes follow the machine.
+    fn differs(
+        &self,
+        here: &[&Machine],
+        references: &[&Machine],
+        is_like: fn(&Measurement, &Measurement) -> bool,
+    ) -> bool {
+        let chosen = |machines| {
+            let (_, record) =
+                records::recorded(machines, &self.experiment, None).ok()?;
+            self.filter.all(record).ok()
+        };
+        match (&self.wanted, chosen(here), chosen(references)) {
+            (Wanted::One(_) | Wanted::Extreme(..), Some(here), Some(there)) => there
+                .iter()
+                .any(|there| !here.iter().any(|here| is_like(here, there))),
+            _ => false,
+        }
+    }
+
+    /// Why what the reader's machine has says nothing in a sentence of the references, if so: one
+    /// GPU where they are several, or a quick run of another size.
+    pub fn cannot_stand_for(
+        &self,
+        here: &[&Machine],
+        references: &[&Machine],
+    ) -> Option<&'static str> {
+        let recorded =
+            |machines| records::recorded(machines, &self.experiment, None).ok();
+        let ((_, own), (_, theirs)) = (recorded(here)?, recorded(references)?);
+        let is_like = |here: &Measurement, there: &Measurement| {
+            here.parameters == there.parameters && here.work() == there.work()
+        };
+        if own.machine.gpus.len() == 1 && theirs.machine.gpus.len() > 1 {
+            return Some("it is about several GPUs");
+        }
+        (own.is_quick() && self.differs(here, references, is_like))
+            .then_some("a quick run measured another size")
+    }
+
+    /// Whether it is a time in which the reader's machine did more work than the references,
+    /// or less.
+    pub fn is_of_other_work(
+        &self,
+        here: &[&Machine],
+        references: &[&Machine],
+    ) -> bool {
+        matches!(self.wanted, Wanted::One(Metric::Time))
+            && self
+                .differs(here, references, |here, there| here.work() == there.work())
+    }
+
     /// Its value in each run, which is finite, and on which of `machines`; on none if it is
     /// a formula's.
     pub fn value<'m>(

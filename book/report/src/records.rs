@@ -49,6 +49,11 @@ impl Recorded {
         Some(Recorded { newest, others, selected: Rc::default() })
     }
 
+    /// Whether it was timed with fewer samples and smaller sizes.
+    pub fn is_quick(&self) -> bool {
+        self.run.quick && self.source == Source::Measured
+    }
+
     /// All runs, the newest first.
     pub fn runs(&self) -> impl Iterator<Item = &Record> {
         [&self.newest].into_iter().chain(&self.others)
@@ -172,10 +177,14 @@ impl Machine {
         }
     }
 
+    /// Whether its records came from somebody else, or from another computer.
+    pub fn is_imported(&self) -> bool {
+        self.imported
+    }
+
     /// Whether a timed run with fewer samples and smaller sizes is among its records.
     pub fn is_quick(&self) -> bool {
-        let mut records = self.records.values();
-        records.any(|record| record.run.quick && record.source == Source::Measured)
+        self.records.values().any(Recorded::is_quick)
     }
 
     /// Whether the pages were written about it.
@@ -482,6 +491,15 @@ impl Alike for Estimate {
     }
 }
 
+/// How many of the verdicts that were counted are the references' alone, as the end of a sentence.
+pub fn borrowed<'v, V: 'v>(verdicts: impl Iterator<Item = &'v Both<V>>) -> String {
+    match verdicts.filter(|verdict| verdict.is_lacking()).count() {
+        0 => String::new(),
+        1 => "; one of these verdicts is a reference machine's".to_owned(),
+        n => format!("; {n} of these verdicts are the reference machines'"),
+    }
+}
+
 /// Something found, or not, on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Here<T> {
@@ -578,6 +596,11 @@ impl<T> Both<T> {
                 show(&self.reference, true)
             ),
         }
+    }
+
+    /// Whether only the reference has it, and the reader's machine lacks it.
+    pub fn is_lacking(&self) -> bool {
+        matches!(self.here, Here::Lacking)
     }
 
     /// What is shown, in order, and whether it stands beside what came before it: this

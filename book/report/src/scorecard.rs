@@ -10,7 +10,7 @@ use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::Records;
+use crate::records::{Records, borrowed};
 use crate::unit::Unit;
 
 /// The page on which the scorecard stands.
@@ -138,18 +138,19 @@ pub fn section(
             (words, _) => format!("{count} {words}"),
         })
         .collect();
+    let borrowed = borrowed(entries.iter().map(|entry| &entry.verdict));
     let rows: String =
         entries.iter().map(|entry| row(entry, records, pages, root)).collect();
     let quick = match records.here.as_ref().filter(|here| here.is_quick()) {
         Some(here) => format!(
             "<p class=\"counts\">Some of what was measured on {} was measured quickly, with \
-             fewer samples and smaller sizes: verdicts to try, not to quote.</p>\n",
+             fewer samples: verdicts to try, not to quote.</p>\n",
             escape(&here.whose())
         ),
         None => String::new(),
     };
     Ok(format!(
-        "<p class=\"counts\">{} claims: {}.</p>\n{quick}<div class=\"scorecard\">\n{rows}</div>\n",
+        "<p class=\"counts\">{} claims: {}{borrowed}.</p>\n{quick}<div class=\"scorecard\">\n{rows}</div>\n",
         entries.len(),
         counts.join(", ")
     ))

@@ -89,6 +89,8 @@ pub(crate) struct Cell {
     attributes: String,
     /// What was timed.
     timed: Option<f64>,
+    /// What was done in a time, in bytes and operations; nothing of a rate.
+    work: Option<(u64, u64)>,
     /// How many times the reference's it is, in words.
     ratio: String,
 }
@@ -111,6 +113,7 @@ impl Cell {
             let title = escape(&metric.in_words(m, estimate));
             cell.attributes += &format!(" title=\"{title}\"");
             cell.timed = Some(estimate.value);
+            cell.work = (*metric == Metric::Time).then(|| m.work());
         }
         cell
     }
@@ -123,6 +126,9 @@ impl Cell {
     /// How many times what `there` has, if both were timed.
     fn over(&self, there: &Cell) -> Option<String> {
         let ratio = self.timed? / there.timed?;
+        if self.work != there.work {
+            return Some("other size".to_owned());
+        }
         ratio.is_finite().then(|| Unit::Ratio.print(ratio))
     }
 

@@ -12,7 +12,7 @@ use crate::goals::GoalHere;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::page::Page;
-use crate::records::{self, Here, Machine, Records};
+use crate::records::{self, Here, Machine, Recorded, Records};
 use crate::scorecard;
 use crate::unit::Unit;
 
@@ -35,6 +35,8 @@ pub struct Account {
     pub started: (String, String),
     /// What it recorded.
     pub recorded: Vec<String>,
+    /// How many of these are of quick runs.
+    pub quick: usize,
     /// What only the references recorded.
     pub lacking: Vec<String>,
     /// The cases that it could not measure.
@@ -160,6 +162,7 @@ impl Account {
             is_reference,
             started: (starts.first()?.clone(), starts.last()?.clone()),
             recorded: own.experiments().map(str::to_owned).collect(),
+            quick: all().filter(|recorded| recorded.is_quick()).count(),
             lacking: lacking.into_iter().map(str::to_owned).collect(),
             skipped: skipped(all().map(|recorded| &**recorded)),
             above_peak: above_peak(own),
@@ -170,6 +173,21 @@ impl Account {
             all_goals: counts.into_iter().sum(),
             next: next(own, &references, is_reference),
         })
+    }
+
+    /// What quick runs are good for, if there are any.
+    pub fn of_quick_runs(&self) -> Option<String> {
+        let which = match self.quick {
+            0 => return None,
+            all if all == self.recorded.len() => "They are".to_owned(),
+            1 => "One is".to_owned(),
+            some => format!("{some} of them are"),
+        };
+        Some(format!(
+            "{which} of quick runs, with fewer samples and some smaller sizes: numbers, verdicts and \
+             goals to try, not to quote. Where a page names a size that they did not measure, its \
+             sentences are about the reference machine."
+        ))
     }
 
     /// How many goals have each outcome: `3 met, 1 missed`.
@@ -306,10 +324,17 @@ fn next(
             format!("cargo workbook compare {} {}", reference.name, own.name);
         next.push((command, "every case beside the reference's"));
     }
-    let runs = own.experiments().flat_map(|name| own.record(name));
-    if runs.map(|recorded| recorded.runs().count()).max() == Some(1) {
+    // Of one that was imported, where the records were made.
+    let run = if own.is_imported() { "./run" } else { "cargo workbook run" };
+    let runs = || own.experiments().flat_map(|name| own.record(name));
+    if runs().any(Recorded::is_quick) {
         next.push((
-            "cargo workbook run --label again".to_owned(),
+            run.to_owned(),
+            "all of it in full, with the sizes that the pages name",
+        ));
+    } else if runs().map(|recorded| recorded.runs().count()).max() == Some(1) {
+        next.push((
+            format!("{run} --label again"),
             "a second run: numbers and verdicts are of all runs",
         ));
     }
@@ -336,6 +361,9 @@ pub fn html(
         recorded.len(),
         escape(&account.when())
     );
+    if let Some(quick) = account.of_quick_runs() {
+        html += &format!("<p>{quick}</p>\n");
+    }
     if !lacking.is_empty() {
         html += &format!("<p>Not recorded: {}.</p>\n", escape(&lacking.join(", ")));
     }

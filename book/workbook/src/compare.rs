@@ -320,7 +320,9 @@ fn list(experiment: &Experiment, threshold: f64, all: bool) {
         more => say!("    and {more} more; --all lists them"),
     }
     if *unmatched > 0 && all {
-        say!("    {unmatched} cases are on one side only");
+        say!(
+            "    {unmatched} cases are not on both sides, or not with as much work"
+        );
     }
 }
 

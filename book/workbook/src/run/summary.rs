@@ -66,6 +66,9 @@ pub(super) fn of_machine(account: &Account) {
         "{label} ({whose}): {} experiments are recorded, {when}",
         recorded.len()
     ));
+    if let Some(quick) = account.of_quick_runs() {
+        paragraph(&quick);
+    }
     if !account.lacking.is_empty() {
         item(&format!("not recorded: {}", account.lacking.join(", ")));
     }
