@@ -385,9 +385,9 @@ impl Quantities {
         safe: fn(&str) -> String,
     ) -> Result<String, String> {
         let Quantity { unit, value, of_other_work, .. } = self.get(name)?;
-        let value = match of_other_work {
-            true => safe(&value.first().print(unit)),
-            false => value.sentence(records, |value, _| safe(&value.print(unit))),
+        let value = match &value.here {
+            Here::Has(here) if *of_other_work => safe(&here.print(unit)),
+            _ => value.sentence(records, |value, _| safe(&value.print(unit))),
         };
         Ok(format!("<span class=\"value\">{value}</span>"))
     }

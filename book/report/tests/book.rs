@@ -273,6 +273,47 @@ fn this_machines_page_says_what_is_otherwise_there() {
     check_parts(&page(&fixture), &["is a reference machine"]);
 }
 
+/// A page with a time, a rate and a table of times, and the reader's record of copies of twice
+/// the bytes, under the same names.
+fn of_other_work(quick: bool) -> String {
+    let time = "Took {{took}}, {{pinned}}.\n\nPinned memory is {{speedup}} as fast";
+    let page = changed(COPY, "Pinned memory is {{speedup}} as fast", time);
+    let took = "took = \"large kind=pinned : time\"\nspeedup =";
+    let fixture = Fixture::new();
+    fixture.write("book/src/copy.md", &changed(&page, "speedup =", took));
+    let mut own = record("mine", "NVIDIA GeForce RTX 4090", 0.5);
+    own.measurements.iter_mut().for_each(|m| m.bytes_read *= 2);
+    own.run.quick = quick;
+    fixture.here(&own);
+    expanded(&fixture, "copy")
+}
+
+#[test]
+fn times_of_other_work_do_not_stand_beside_each_other() {
+    let page = of_other_work(false);
+    let beside = "Took <span class=\"value\">73.5 µs</span>, <span class=\"value\">28.5 GB/s</span>.";
+    check_parts(&page, &[beside, ">other size</td>"]);
+    assert!(!page.contains("quick run"), "{page}");
+}
+
+#[test]
+fn a_quick_run_of_another_size_leaves_sentences_to_the_reference() {
+    let page = of_other_work(true);
+    let theirs = "Took <span class=\"value\"><span class=\"beside\">H200:</span> 36.8 µs</span>";
+    check_parts(&page, &["The numbers here are of a quick run", theirs]);
+}
+
+#[test]
+fn one_gpu_does_not_speak_for_several() {
+    let fixture = Fixture::of_several();
+    fixture.here(&peers("alone", "NVIDIA GeForce RTX 4090", 1));
+    let alone = expanded(&fixture, "peers");
+    fixture.here(&peers("two", "NVIDIA GeForce RTX 4090", 2));
+    let two = expanded(&fixture, "peers");
+    let label = "<span class=\"beside\">H200";
+    assert!(alone.matches(label).count() > two.matches(label).count(), "{alone}");
+}
+
 #[test]
 fn a_charts_title_is_another_machines_too_where_it_holds() {
     let title = "Pinned memory is faster at every size";

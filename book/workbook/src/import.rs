@@ -52,9 +52,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let mut references = into.references()?;
     references.push(EMULATED.to_owned()); // the book shows what it counted, too
     let (mut imported, mut refused) = (0, 0);
+    let mut others = vec![];
     for machine in machines {
         let name = name.as_ref().unwrap_or(&machine);
         let is_reference = references.contains(name);
+        if !is_reference {
+            others.push(name.clone());
+        }
         let mut coming = vec![];
         for (run, experiment) in from.all(&machine)? {
             let label = run.label().or(label.as_deref()).map(str::to_owned);
@@ -80,7 +84,14 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     }
     match (imported, refused) {
         (0, 0) => bail!("{shown} holds no records"),
-        (_, 0) => Ok(ExitCode::SUCCESS),
+        (_, 0) => {
+            for name in others {
+                say!(
+                    "To read the book for it: cargo workbook build --machine {name}"
+                );
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         _ => bail!("{refused} of {} records were refused", imported + refused),
     }
 }
