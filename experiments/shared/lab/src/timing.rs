@@ -68,13 +68,15 @@ pub struct Sampling {
     pub warm_ups: usize,
     /// Untimed turns go on until they become no faster, but not for longer than this.
     pub warm_up: Duration,
-    /// Never fewer.
+    /// Not fewer, unless the time is up.
     pub least: usize,
+    /// Never fewer.
+    pub fewest: usize,
     /// Never more.
     pub most: usize,
     /// Enough when half the confidence interval is within this share of the median.
     pub half_width: f64,
-    /// Enough when sampling took this long, if `least` was reached.
+    /// Enough when sampling took this long, if `fewest` was reached.
     pub budget: Duration,
 }
 
@@ -85,15 +87,17 @@ impl Sampling {
         warm_ups: 2,
         warm_up: Duration::from_millis(200),
         least: 20,
+        fewest: 20,
         most: 100,
         half_width: 0.005,
         budget: Duration::from_secs(2),
     };
-    /// For a look: within ±5 %, or 10 samples.
+    /// For a look: within ±5 %, or 10 samples, or 0.2 seconds.
     pub const QUICK: Sampling = Sampling {
         warm_ups: 2,
         warm_up: Duration::from_millis(20),
         least: 6,
+        fewest: 3,
         most: 10,
         half_width: 0.05,
         budget: Duration::from_millis(200),
@@ -104,6 +108,7 @@ impl Sampling {
         warm_ups: 1,
         warm_up: Duration::ZERO,
         least: 1,
+        fewest: 1,
         most: 1,
         half_width: 0.0,
         budget: Duration::MAX,
@@ -114,6 +119,7 @@ impl Sampling {
         let n = samples as usize;
         Sampling {
             least: n,
+            fewest: n,
             most: n,
             half_width: 0.0,
             budget: Duration::MAX,
@@ -147,14 +153,14 @@ impl Sampling {
     }
 
     fn enough(&self, seconds: &[f64], elapsed: Duration) -> bool {
-        if seconds.len() < self.least {
-            return false;
-        }
+        let is_over = elapsed >= self.budget && seconds.len() >= self.fewest;
         let narrow = || {
             Statistics::of(seconds)
                 .is_some_and(|s| s.relative_half_width() <= self.half_width)
         };
-        seconds.len() >= self.most || elapsed >= self.budget || narrow()
+        is_over
+            || seconds.len() >= self.most
+            || seconds.len() >= self.least && narrow()
     }
 }
 
