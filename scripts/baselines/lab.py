@@ -59,13 +59,18 @@ class Sampling:
     """How many samples to take; `experiments/shared/lab/src/timing.rs` has the same rules."""
 
     least: int
+    """Not fewer, unless the time is up."""
+    fewest: int
+    """Never fewer."""
     most: int
     half_width: float
     """Enough when half the confidence interval is within this share of the median."""
     budget: float
-    """Enough when sampling took this many seconds, if `least` was reached."""
+    """Enough when sampling took this many seconds, if `fewest` was reached."""
+    warm_ups: int = 2
+    """Untimed turns; never fewer."""
     warming: float = 0.2
-    """Untimed turns end after this many seconds, if there were two."""
+    """Untimed turns end after this many seconds."""
 
     def warm_up(self, turn: Callable[[], float]) -> float:
         """Calls `turn` until it becomes no faster, and returns the last one's seconds."""
@@ -74,7 +79,7 @@ class Sampling:
         while len(seconds) < MOST_WARM_UPS:
             seconds.append(turn())
             late = time.perf_counter() - begun >= self.warming
-            if len(seconds) >= 2 and (late or is_warm(seconds)):
+            if len(seconds) >= self.warm_ups and (late or is_warm(seconds)):
                 break
         return seconds[-1]
 
@@ -87,14 +92,14 @@ class Sampling:
         return seconds
 
     def enough(self, seconds: list[float], elapsed: float) -> bool:
-        if len(seconds) < self.least:
-            return False
-        narrow = relative_half_width(seconds) <= self.half_width
-        return len(seconds) >= self.most or elapsed >= self.budget or narrow
+        count = len(seconds)
+        if count >= self.most or (count >= self.fewest and elapsed >= self.budget):
+            return True
+        return count >= self.least and relative_half_width(seconds) <= self.half_width
 
 
-FULL = Sampling(least=20, most=100, half_width=0.005, budget=2.0)
-QUICK = Sampling(least=6, most=10, half_width=0.05, budget=0.2, warming=0.02)
+FULL = Sampling(least=20, fewest=20, most=100, half_width=0.005, budget=2.0)
+QUICK = Sampling(6, fewest=3, most=10, half_width=0.05, budget=0.1, warm_ups=1, warming=0.02)
 
 
 def is_warm(seconds: list[float]) -> bool:
@@ -221,7 +226,7 @@ class Lab:
         self._sampling = QUICK if options.quick else FULL
         if options.samples:
             n = options.samples
-            self._sampling = Sampling(n, n, half_width=0.0, budget=math.inf)
+            self._sampling = Sampling(n, fewest=n, most=n, half_width=0.0, budget=math.inf)
         beside = newest_record(options.results, options.machine)
         if beside["machine"]["measured_gpu"] != self.device:
             raise Failed(

@@ -14,8 +14,10 @@ class Tests(unittest.TestCase):
         wild = cycle([1.0, 2.0])
         self.assertEqual(sampled(lab.FULL, repeat(1.0)), lab.FULL.least)
         self.assertEqual(sampled(lab.FULL, wild), lab.FULL.most)
-        broke = lab.Sampling(least=20, most=100, half_width=0.005, budget=0.0)
+        broke = lab.Sampling(least=20, fewest=20, most=100, half_width=0.005, budget=0.0)
         self.assertEqual(sampled(broke, wild), 20)
+        late = lab.Sampling(least=6, fewest=3, most=10, half_width=0.05, budget=0.0)
+        self.assertEqual(sampled(late, wild), 3)
 
     def test_ranks_match_the_binomial_table(self) -> None:
         for count, rank in [(1, 0), (5, 0), (6, 0), (9, 1), (10, 1), (100, 39)]:

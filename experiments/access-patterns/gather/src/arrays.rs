@@ -29,6 +29,8 @@ pub(crate) struct Arrays {
     table: CudaSlice<u32>,
     indices: CudaSlice<u32>,
     contiguous: CudaSlice<u32>,
+    /// The indices on the host, for the check.
+    on_host: Vec<u32>,
     kernels: Kernels,
     pub(crate) stream: Arc<CudaStream>,
 }
@@ -40,6 +42,7 @@ impl Arrays {
             table: stream.alloc_zeros(table)?,
             indices: stream.alloc_zeros(count)?,
             contiguous: stream.alloc_zeros(count)?,
+            on_host: vec![0; count],
             kernels: Kernels::load(lab)?,
             stream,
         })
@@ -48,7 +51,7 @@ impl Arrays {
     /// Makes the indices, fills what the kernel reads and clears what it writes.
     pub(crate) fn prepare(&mut self, kernel: &str, pick: &Pick) -> Result<()> {
         let Pick { count_bits: bits, table_bits, group_bits, step_bits } = *pick;
-        let Arrays { table, indices, contiguous, kernels, stream } = self;
+        let Arrays { table, indices, contiguous, kernels, stream, .. } = self;
         let grid = threads(1 << bits);
         kernels.make_indices(
             stream, grid, indices, bits, table_bits, group_bits, step_bits,
@@ -64,7 +67,7 @@ impl Arrays {
     }
 
     pub(crate) fn launch(&mut self, kernel: &str, count: usize) -> Result<()> {
-        let Arrays { table, indices, contiguous, kernels, stream } = self;
+        let Arrays { table, indices, contiguous, kernels, stream, .. } = self;
         let (grid, count) = (threads(count), count as u32);
         kernels.access(kernel, stream, grid, table, indices, contiguous, count)
     }
@@ -81,7 +84,9 @@ impl Arrays {
             // With what the next indices name, which must not have been written.
             self.launch("gather", self.indices.len().min(count + check::GUARD))?;
         }
-        let indices = self.stream.clone_dtoh(&self.indices.slice(..count))?;
+        let indices = &mut self.on_host[..count];
+        self.stream.memcpy_dtoh(&self.indices.slice(..count), indices)?;
+        self.stream.synchronize()?;
         let some = &indices[..count.min(100_003)];
         every_element("indices", some, |i| pick.index(i as u32))?;
         let gathers = kernel == "gather";

@@ -7,6 +7,7 @@ use lab::launch::threads;
 use lab::measure::Timed;
 use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
+use rayon::prelude::*;
 
 // SAFETY: threads of `chain`, `multiply`, `shift`, `activate`, `add` and `layer` use quad i
 // of each array if i is below `quads`, which all have. The others have a block for each row
@@ -113,7 +114,8 @@ impl Chain {
         let affordable = power_of_two_within(lab.free_bytes()? / 8 / QUAD_BYTES);
         let quads = (4 * lab.l2_bytes() / QUAD_BYTES).next_power_of_two();
         let quads = quads.min(affordable);
-        let input: Vec<f32> = (0..quads * QUAD).map(number).collect();
+        let input: Vec<f32> =
+            (0..quads * QUAD).into_par_iter().map(number).collect();
         let array = || stream.alloc_zeros::<f32>(quads * QUAD);
         Ok(Chain {
             kernels: Kernels::load(lab)?,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
+use rayon::prelude::*;
 
 use crate::chain::{Kernels, QUAD, QUAD_BYTES, Way, number, table};
 
@@ -21,8 +22,11 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     let numbers = quads * QUAD;
     let kernels = Kernels::load(lab)?;
     let residual = |i: usize| number(7 * i);
-    let x = stream.clone_htod(&(0..numbers).map(number).collect::<Vec<_>>())?;
-    let r = stream.clone_htod(&(0..numbers).map(residual).collect::<Vec<_>>())?;
+    let of = |number: fn(usize) -> f32| -> Vec<f32> {
+        (0..numbers).into_par_iter().map(number).collect()
+    };
+    let (x, r) =
+        (stream.clone_htod(&of(number))?, stream.clone_htod(&of(residual))?);
     let array = || stream.alloc_zeros::<f32>(numbers);
     let (mut a, mut b, mut out) = (array()?, array()?, array()?);
     let activated = table(|x| gelu(SCALE * x + BIAS));

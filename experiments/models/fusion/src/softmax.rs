@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use lab::launch::blocks;
 use lab::{Case, Lab, Result, check};
+use rayon::prelude::*;
 
 use crate::chain::Kernels;
 use crate::layer::near;
@@ -29,11 +30,13 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     // 1. Inputs from 0 to 50, and in every third row from 100 to 150: there the sum is
     //    infinite if the largest number is not taken off first.
     let input: Vec<f32> = (0..numbers)
+        .into_par_iter()
         .map(|i| {
             50.0 * (check::value(i) as f32 / 2f32.powi(32)) + offset(i / COLUMNS)
         })
         .collect();
-    let right: Vec<f32> = input.chunks_exact(COLUMNS).flat_map(softmax).collect();
+    let rows_of_input = input.par_chunks_exact(COLUMNS);
+    let right: Vec<f32> = rows_of_input.flat_map_iter(softmax).collect();
     let x = stream.clone_htod(&input)?;
     let mut out = stream.alloc_zeros::<f32>(numbers)?;
     let (mut most, mut total) =

@@ -34,7 +34,7 @@ pub(crate) fn conversions(
     // GPU with too little memory for that gets fewer.
     let most = lab.free_bytes()? / 16 / 4 * 4;
     let count = lab.l2_bytes().max(5 << 16).min(most);
-    let floats: Vec<u32> = (0..count).map(float).collect();
+    let floats: Vec<u32> = (0..count).into_par_iter().map(float).collect();
     let from = stream.clone_htod(&floats)?;
     let mut to = stream.alloc_zeros::<u8>(4 * count + check::GUARD)?;
     let instructions = instructions::load(lab)?;

@@ -22,7 +22,8 @@ pub fn every_element<T: PartialEq + Display + Copy + Sync>(
 }
 
 /// Copies the first `count` words of an array from the device and compares them likewise:
-/// piece by piece, for memory that was never touched takes longer than the copy.
+/// piece by piece, for memory that was never touched takes longer than the copy. (Pieces
+/// this small come from memory that was freed before.)
 pub(crate) fn on_device<
     T: PartialEq + Display + Copy + Default + Sync + DeviceRepr,
 >(
@@ -32,7 +33,7 @@ pub(crate) fn on_device<
     count: usize,
     expected: impl Fn(usize) -> T + Sync,
 ) -> Result<u64> {
-    const PIECE_BYTES: usize = 32 << 20;
+    const PIECE_BYTES: usize = 8 << 20;
     let piece = PIECE_BYTES / size_of::<T>();
     let mut got = vec![T::default(); piece.min(count)];
     let mut wrong = Wrong::default();

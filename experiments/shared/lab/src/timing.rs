@@ -92,15 +92,15 @@ impl Sampling {
         half_width: 0.005,
         budget: Duration::from_secs(2),
     };
-    /// For a look: within ±5 %, or 10 samples, or 0.2 seconds.
+    /// For a look: within ±5 %, or 10 samples, or 0.1 seconds.
     pub const QUICK: Sampling = Sampling {
-        warm_ups: 2,
+        warm_ups: 1,
         warm_up: Duration::from_millis(20),
         least: 6,
         fewest: 3,
         most: 10,
         half_width: 0.05,
-        budget: Duration::from_millis(200),
+        budget: Duration::from_millis(100),
     };
 
     /// Where there is no time: one turn, after one that warms up as lessons expect.
@@ -427,7 +427,9 @@ mod tests {
         assert_eq!(sampled(full, wild.clone()), Sampling::FULL.most);
         assert_eq!(sampled(Sampling::exactly(3), wild.clone()), 3);
         let broke = Sampling { budget: Duration::ZERO, ..Sampling::FULL };
-        assert_eq!(sampled(broke, wild), Sampling::FULL.least);
+        assert_eq!(sampled(broke, wild.clone()), Sampling::FULL.least);
+        let broke = Sampling { budget: Duration::ZERO, ..Sampling::QUICK };
+        assert_eq!(sampled(broke, wild), Sampling::QUICK.fewest);
     }
 
     #[test]
