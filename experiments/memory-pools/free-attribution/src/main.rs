@@ -79,7 +79,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    After its last call `cuMemFree` leaves nothing to be done, and a pool that returns
     //    its memory while the host waits leaves none to be returned after that.
     let stops = [&UNTIL[1..2], &UNTIL[..2], &UNTIL];
-    let (most, parts) = if lab.quick() { (LARGEST / 16, 20) } else { (LARGEST, 5) };
+    let (most, parts, rest) = match lab.quick() {
+        true => (LARGEST / 16, 20, REST / 5),
+        false => (LARGEST, 5, REST),
+    };
     let bytes = most.min(power_of_two_within(lab.free_bytes()? / parts));
 
     // 2. A size that no block divides.
@@ -97,7 +100,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             let case = case.with("schedule", *schedule).with("until", *until);
             let case = case.with("bytes", bytes).writes(ROUNDS * bytes);
             let timed = case.time_turns(lab, Clock::Host, || {
-                thread::sleep(REST);
+                thread::sleep(rest);
                 bench.rounds(allocator, schedule, until)
             })?;
             timed

@@ -7,6 +7,7 @@ use anyhow::Result;
 use cudarc::driver::{
     CudaContext, DeviceRepr, PinnedHostSlice, ValidAsZeroBits, sys,
 };
+use rayon::prelude::*;
 
 /// The largest power of two up to `limit`: of what fits, a size that divides evenly.
 pub fn power_of_two_within(limit: usize) -> usize {
@@ -15,25 +16,25 @@ pub fn power_of_two_within(limit: usize) -> usize {
 
 /// Plain pinned memory with `value(i)` in element i. (cudarc's `alloc_pinned` would make
 /// it write-combined, which the host reads very slowly.)
-pub fn pinned<T: DeviceRepr + ValidAsZeroBits>(
+pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Send>(
     context: &Arc<CudaContext>,
     count: usize,
-    value: impl FnMut(usize) -> T,
+    value: impl Fn(usize) -> T + Sync,
 ) -> Result<PinnedHostSlice<T>> {
     pinned_with_flags(context, count, 0, value)
 }
 
 /// The same with the driver's `CU_MEMHOSTALLOC_…` flags.
-pub fn pinned_with_flags<T: DeviceRepr + ValidAsZeroBits>(
+pub fn pinned_with_flags<T: DeviceRepr + ValidAsZeroBits + Send>(
     context: &Arc<CudaContext>,
     count: usize,
     flags: u32,
-    value: impl FnMut(usize) -> T,
+    value: impl Fn(usize) -> T + Sync,
 ) -> Result<PinnedHostSlice<T>> {
     // SAFETY: every element is written below, before anything reads one.
     let mut memory = unsafe { context.alloc_pinned_with_flags(count, flags) }?;
-    let values = (0..count).map(value);
-    memory.as_mut_slice()?.iter_mut().zip(values).for_each(|(e, value)| *e = value);
+    let elements = memory.as_mut_slice()?.par_iter_mut().with_min_len(1 << 14);
+    elements.enumerate().for_each(|(i, element)| *element = value(i));
     Ok(memory)
 }
 
@@ -47,11 +48,11 @@ pub struct Mapped<T> {
 }
 
 /// Mapped memory with `value(i)` in element i; `flags` besides the one for mapping.
-pub fn mapped<T: DeviceRepr + ValidAsZeroBits>(
+pub fn mapped<T: DeviceRepr + ValidAsZeroBits + Send>(
     context: &Arc<CudaContext>,
     count: usize,
     flags: u32,
-    value: impl FnMut(usize) -> T,
+    value: impl Fn(usize) -> T + Sync,
 ) -> Result<Mapped<T>> {
     let flags = flags | sys::CU_MEMHOSTALLOC_DEVICEMAP;
     let mut host = pinned_with_flags(context, count, flags, value)?;

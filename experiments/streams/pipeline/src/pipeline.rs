@@ -7,6 +7,7 @@ use cudarc::driver::{CudaEvent, CudaSlice, CudaStream};
 use lab::check::every_element;
 use lab::launch::threads;
 use lab::{Case, Lab, Result};
+use rayon::prelude::*;
 
 use crate::plan::{A, B, Order, Plan};
 use crate::timeline::Marks;
@@ -160,9 +161,12 @@ impl<'a> Pipeline<'a> {
         Ok(self.pairs.iter().try_for_each(|pair| pair.stream.synchronize())?)
     }
 
-    /// Clears the results.
+    /// Clears the results, on all cores.
     pub(crate) fn clear(&mut self, plan: &Plan) {
-        self.hosts[plan.host].to.fill(0);
+        self.hosts[plan.host]
+            .to
+            .par_chunks_mut(1 << 18)
+            .for_each(|part| part.fill(0));
     }
 
     /// Compares all results.

@@ -4,6 +4,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use lab::launch::threads;
 use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result, check};
+use rayon::prelude::*;
 
 use crate::{GIB, Kernels, WORD_BYTES, value};
 
@@ -13,7 +14,8 @@ pub(crate) fn read_once(lab: &mut Lab) -> Result<()> {
     let grid = threads(lab.resident_threads()?);
     let most = if lab.emulated() { GIB / 16 } else { GIB };
     let bytes = most.min(power_of_two_within(lab.free_bytes()? / 2));
-    let ramp: Vec<f32> = (0..bytes / WORD_BYTES).map(value).collect();
+    let words = (0..bytes / WORD_BYTES).into_par_iter();
+    let ramp: Vec<f32> = words.map(value).collect();
     let input = stream.clone_htod(&ramp)?;
     let mut sum = stream.alloc_zeros::<u32>(1)?;
     let mut turns = 0u32;
