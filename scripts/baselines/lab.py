@@ -389,8 +389,11 @@ class Lab:
         cache: str = "not_applicable",
         computes: int = 0,
         checked: int = 0,
+        model: dict[str, float] | None = None,
     ) -> None:
-        """Takes a finished case into the record and prints its row."""
+        """Takes a finished case into the record and prints its row. Parameters tell it from
+        other cases, in every run alike; what is read beside the clock goes into `model`.
+        """
         self._record["measurements"].append(
             {
                 "case": case,
@@ -404,6 +407,7 @@ class Lab:
                 "elements_checked": checked,
                 "operations_per_sample": samples.operations,
                 "seconds": samples.seconds,
+                **({"model": model} if model else {}),
             }
         )
         median = statistics.median(samples.seconds)

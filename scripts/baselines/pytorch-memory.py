@@ -185,11 +185,11 @@ def measure(lab: Lab, name: str, precision: str) -> None:
             "workspace_bytes": workspace,
             "allocated_bytes": torch.cuda.memory_allocated() - workspace,
             "peak_bytes": torch.cuda.max_memory_allocated() - workspace,
-            "reserved_bytes": torch.cuda.memory_reserved(),
         }
+        model = {"reserved_bytes": float(torch.cuda.memory_reserved())}
         checked = check(lab, name, trainer, phase)
         key = {"model": name, "precision": precision, "phase": phase}
-        lab.record("training", {**key, **state}, samples, checked=checked)
+        lab.record("training", {**key, **state}, samples, checked=checked, model=model)
         trainer = None
         collect()
 

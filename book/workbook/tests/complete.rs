@@ -308,6 +308,42 @@ fn no_full_run((path, record): &Stored) -> Vec<String> {
     problems
 }
 
+/// What a run reads beside the clock is no parameter: each run would have a case of its own, and
+/// the book the newest run's number. A case that only one of two runs has is new, or gone.
+#[test]
+fn the_runs_of_a_machine_have_the_same_cases() {
+    let names = experiments().into_iter().map(|lesson| lesson.name);
+    let problems = names.chain(baselines()).flat_map(|name| {
+        let stored = recorded(&name).unwrap_or_default();
+        let mut problems = vec![];
+        for (i, (path, record)) in stored.iter().enumerate() {
+            let of_machine =
+                |(_, other): &&Stored| other.machine.name == record.machine.name;
+            for (other_path, other) in stored[..i].iter().filter(of_machine) {
+                let only_here = cases_besides(record, other);
+                let shared = cases_besides(other, record);
+                let case = only_here.intersection(&shared).next();
+                problems.extend(case.map(|case| {
+                    format!(
+                        "{path}: `{case}` has other parameters than in {other_path}"
+                    )
+                }));
+            }
+        }
+        problems
+    });
+    let remedy = "What differs from run to run goes into the case's `model`.";
+    none(problems.collect(), remedy);
+}
+
+/// The names of cases of `record` with parameters that `other` does not have.
+fn cases_besides(record: &Record, other: &Record) -> BTreeSet<String> {
+    let key = |m: &record::Measurement| (m.case.clone(), m.parameters.clone());
+    let there: Vec<_> = other.measurements.iter().map(key).collect();
+    let own = record.measurements.iter().map(key);
+    own.filter(|own| !there.contains(own)).map(|(case, _)| case).collect()
+}
+
 #[test]
 fn what_was_counted_was_counted_on_the_kernels_of_today() {
     let problems = each(|lesson| {

@@ -20,7 +20,7 @@ pub(crate) fn sustained(
         }
         let fast = turns.iter().take_while(|turn| **turn < 2.0 * turns[0]).count();
         let case = Case::new("sustained").with("allocator", *name);
-        let case = case.with("bytes", bytes).with("fast_turns", fast);
+        let case = case.with("bytes", bytes).model("fast_turns", fast as f64);
         let timed =
             case.writes(ROUNDS * bytes).time_turns(lab, Clock::Host, turn)?;
         timed

@@ -86,7 +86,8 @@ impl Case {
         self
     }
 
-    /// What the lesson's model says of the case, by name with unit.
+    /// What the lesson's model says of the case, or what is read beside the clock and may
+    /// differ from run to run, by name with unit.
     pub fn model(mut self, name: &str, value: f64) -> Case {
         self.measurement.model.insert(name.to_owned(), value);
         self
