@@ -196,8 +196,8 @@ fn over(a: &Estimate, b: &Estimate) -> Estimate {
     let value = a.value / b.value;
     let add = |x: f64, y: f64| x.ln().hypot(y.ln()).exp();
     let least = match (a.runs, b.runs) {
-        (1, n @ 2..) => of_a_new_run(b, n),
-        (n @ 2.., 1) => of_a_new_run(a, n),
+        (1, 2..) => b.of_a_new_run(),
+        (2.., 1) => a.of_a_new_run(),
         _ => 1.0,
     };
     Estimate {
@@ -207,13 +207,6 @@ fn over(a: &Estimate, b: &Estimate) -> Estimate {
         runs: a.runs.min(b.runs),
         range: (value, value),
     }
-}
-
-/// The factor by which a new run may be off `n` runs' number. Student's interval of their mean is
-/// t s / √n to each side; that of a new run is t s √(1 + 1 / n).
-fn of_a_new_run(of: &Estimate, n: usize) -> f64 {
-    let half = (of.high / of.low).ln() / 2.0;
-    (half * (n as f64 + 1.0).sqrt()).exp()
 }
 
 impl Experiment {

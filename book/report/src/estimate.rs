@@ -62,6 +62,30 @@ impl Estimate {
         }
     }
 
+    /// The factor by which a new run may be off this positive number of several. Student's
+    /// interval of their mean is t s / √n to each side; that of a new run is t s √(1 + 1 / n).
+    pub fn of_a_new_run(&self) -> f64 {
+        let half = (self.high / self.low).ln() / 2.0;
+        (half * (self.runs as f64 + 1.0).sqrt()).exp()
+    }
+
+    /// Where it may be, or, of a positive number of several runs, where one more may be.
+    fn span(&self, of_one_more: bool) -> (f64, f64) {
+        if !(of_one_more && self.runs > 1 && self.low > 0.0) {
+            return (self.low, self.high);
+        }
+        let off = self.of_a_new_run();
+        (self.low.min(self.value / off), self.high.max(self.value * off))
+    }
+
+    /// Whether the two may be the same: their intervals overlap, or one is of a single run, of
+    /// which its interval does not know how runs differ, and the other's next run may be like it.
+    pub fn may_be(&self, other: &Estimate) -> bool {
+        let (own_low, own_high) = self.span(other.runs == 1);
+        let (low, high) = other.span(self.runs == 1);
+        own_low <= high && low <= own_high
+    }
+
     /// Half the interval's width, as a share of the value.
     pub fn relative_half_width(&self) -> f64 {
         match self.low == self.high {
@@ -308,7 +332,8 @@ mod tests {
     }
 
     /// The rule is what it says: draw hosts and, on each, samples that depend on each other,
-    /// and count how often the interval has the machine's median in it.
+    /// and count how often the interval has the machine's median in it, and how often one more
+    /// run, whose own interval says nothing of that, may be the same.
     #[test]
     fn the_interval_covers_the_machine_whatever_samples_do() {
         let mut state = 7u64;
@@ -324,7 +349,7 @@ mod tests {
         };
         let trials = 4000;
         for count in [2, 3, 5] {
-            let mut hits = 0;
+            let (mut hits, mut alike) = (0, 0);
             for _ in 0..trials {
                 let run = |normal: &mut dyn FnMut() -> f64| {
                     let (host, mut noise, mut samples) =
@@ -340,9 +365,14 @@ mod tests {
                     (0..count).map(|_| run(&mut normal)).collect();
                 let found = runs(&values).estimate();
                 hits += usize::from((found.low..=found.high).contains(&1.0));
+                let another = Estimate::exact(run(&mut normal));
+                assert_eq!(found.may_be(&another), another.may_be(&found));
+                alike += usize::from(found.may_be(&another));
             }
-            let coverage = hits as f64 / f64::from(trials);
+            let [coverage, alike] =
+                [hits, alike].map(|n| n as f64 / f64::from(trials));
             assert!((0.94..0.96).contains(&coverage), "{count} runs: {coverage}");
+            assert!((0.94..0.96).contains(&alike), "{count} runs: {alike}");
         }
     }
 }

@@ -487,7 +487,7 @@ impl Alike for f64 {
 
 impl Alike for Estimate {
     fn is_like(&self, other: &Estimate) -> bool {
-        self.low <= other.high && other.low <= self.high
+        self.may_be(other)
     }
 }
 
