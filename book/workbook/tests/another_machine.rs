@@ -15,16 +15,10 @@ use checkout::Checkout;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-/// The runs of the reference machine whose records the others are made from: the counters, the
-/// experiments with the newest last, the exercises, and what was recorded again since.
-const RUNS: [&str; 6] = [
-    "results/h200",
-    "results/h200/host-b",
-    "results/h200/host-c",
-    "results/h200/host-e",
-    "results/h200/host-m",
-    "results/h200/host-o",
-];
+/// The runs of the reference machine whose records the others are made from: the counters, all
+/// experiments by one revision, and the exercises.
+const RUNS: [&str; 3] =
+    ["results/h200", "results/h200/host-r", "results/h200/host-l"];
 
 /// The reference's records as of a machine with half the memory bandwidth and a link of PCI
 /// Express 4.0 in place of 5.0. `more` says how many times as long a case takes besides; it gets the

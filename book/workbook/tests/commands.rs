@@ -42,10 +42,9 @@ fn commands() -> Vec<String> {
 /// A page, what becomes of it, and the newest run of its record: most tests look at them.
 const PAGE: &str = "book/src/access-patterns/coalescing.md";
 const HTML: &str = "access-patterns/coalescing.html";
-const RECORD: &str = "results/h200/host-c/coalescing.json";
+const RECORD: &str = "results/h200/host-r/coalescing.json";
 /// Runs of the reference that have one record of most experiments together.
-const RUNS: [&str; 3] =
-    ["results/h200", "results/h200/host-c", "results/h200/host-p"];
+const RUNS: [&str; 2] = ["results/h200", "results/h200/host-r"];
 
 /// Every file below `folder` with its content, to tell whether anything was changed.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
