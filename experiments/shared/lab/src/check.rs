@@ -37,6 +37,7 @@ pub(crate) fn on_device<
     let piece = PIECE_BYTES / size_of::<T>();
     let mut got = vec![T::default(); piece.min(count)];
     let mut wrong = Wrong::default();
+    stream.context().bind_to_thread()?;
     for start in (0..count).step_by(piece) {
         let got = &mut got[..piece.min(count - start)];
         let (from, _order) = words.device_ptr(stream);
