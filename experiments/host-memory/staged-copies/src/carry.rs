@@ -5,18 +5,23 @@ use std::mem::MaybeUninit;
 
 use lab::check::every_element;
 use lab::{Case, Lab, Result};
-use staging::{Options, copy_non_temporal};
+use staging::{Options, Stores};
 
 use crate::UP;
-use crate::buffers::{Buffers, Bytes, bytes};
+use crate::buffers::{Buffers, bytes};
 
-// ANCHOR: stores
-type Carry = fn(&mut Bytes, &Bytes);
-
-/// Ways to write a copy's target, with their names in the record.
-pub(crate) const STORES: [(&str, Carry); 2] =
-    [("plain", <[_]>::copy_from_slice), ("past_caches", copy_non_temporal)];
-// ANCHOR_END: stores
+/// The stores that this CPU has, with their names in the record. For copies to the host those
+/// that demote are left out. The last are those that [`staging`] uses.
+pub(crate) fn stores(
+    direction: &str,
+) -> impl Iterator<Item = (&'static str, Stores)> {
+    let all = Stores::all().iter().map(|stores| match stores {
+        Stores::Plain => ("plain", *stores),
+        Stores::PastCaches => ("past_caches", *stores),
+        Stores::Demoted => ("demoted", *stores),
+    });
+    all.filter(move |(_, stores)| direction == UP || *stores != Stores::Demoted)
+}
 
 /// Times a carry of all memory with each kind of stores, and returns the rate of the last
 /// in bytes per second.
@@ -28,7 +33,7 @@ pub(crate) fn measure(
 ) -> Result<f64> {
     let (source, target) = bytes(buffers.source, buffers.target);
     let mut rate = 0.0;
-    for (stores, carry) in STORES {
+    for (stores, how) in stores(direction) {
         let slot = |n| vec![MaybeUninit::new((n % 255) as u8 + 1); piece_bytes];
         let mut ring: Vec<_> = (0..slots).map(slot).collect();
         target.fill(MaybeUninit::new(0));
@@ -43,7 +48,10 @@ pub(crate) fn measure(
                 let pieces = pieces.zip(target.chunks_mut(piece_bytes));
                 for (turn, (from, to)) in pieces.enumerate() {
                     let slot = &mut ring[turn % slots][..from.len()];
-                    if direction == UP { carry(slot, from) } else { carry(to, slot) }
+                    match direction {
+                        UP => how.copy(slot, from),
+                        _ => how.copy(to, slot),
+                    }
                 }
                 Ok(())
             })?;

@@ -1,4 +1,5 @@
-//! How fast the copy engine fetches what a core has just written.
+//! How fast the copy engine fetches what a core has just written, and which stores are best for
+//! whole copies.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,9 +7,11 @@ use std::time::Instant;
 use lab::check::value;
 use lab::memory::pinned;
 use lab::{Case, Ceiling, Clock, Lab, Result};
+use staging::{Options, Staging};
 
+use crate::UP;
 use crate::buffers::{Buffers, bytes};
-use crate::carry::STORES;
+use crate::carry::stores;
 
 /// Half of what a core's own cache holds, on the CPUs that we know.
 const BYTES: usize = 1 << 20;
@@ -23,10 +26,9 @@ pub(crate) fn measure(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
     let mut slot = pinned(stream.context(), words, |_| 0u32)?;
     let mut other = vec![0u8; OTHER];
     // ANCHOR: fetch
-    let [plain, past_caches] = STORES;
-    for ((stores, write), then) in
-        [(plain, "at_once"), (past_caches, "at_once"), (plain, "later")]
-    {
+    let at_once = stores(UP).map(|kind| (kind, "at_once"));
+    let later = stores(UP).take(1).map(|kind| (kind, "later"));
+    for ((stores, how), then) in at_once.chain(later) {
         let (mut turn, mut start) = (0, 0);
         stream.memset_zeros(device)?;
         let timed = Case::new("fetch")
@@ -40,7 +42,7 @@ pub(crate) fn measure(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
                 start = turn * words % source.len();
                 let piece = &source[start..start + words];
                 let (from, to) = bytes(piece, slot.as_mut_slice()?);
-                write(to, from);
+                how.copy(to, from);
                 if then == "later" {
                     black_box(&mut other).fill(turn as u8);
                 }
@@ -53,6 +55,24 @@ pub(crate) fn measure(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
         // ANCHOR_END: fetch
         let got = device.slice(..words);
         timed.check_device(stream, &got, |i| value(start + i))?.record(lab)?;
+    }
+    Ok(())
+}
+
+/// Staged copies of three sizes to the GPU, with each kind of stores.
+pub(crate) fn stage(
+    lab: &mut Lab,
+    buffers: &mut Buffers,
+    options: Options,
+) -> Result<()> {
+    for (name, stores) in stores(UP) {
+        let context = buffers.stream.context().clone();
+        let by = &mut Staging::new(&context, Options { stores, ..options })?;
+        for part in [64, 16, 1] {
+            let bytes = size_of_val(buffers.source) / part;
+            let case = Case::new("stores").with("stores", name).with("bytes", bytes);
+            buffers.copy(lab, case, UP, bytes, by)?;
+        }
     }
     Ok(())
 }

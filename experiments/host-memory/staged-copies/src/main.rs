@@ -8,7 +8,7 @@
 //! | `main.rs` | The code; Measured; The trap | staged copies beside the driver's, in every size |
 //! | [`buffers`] | | host memory to copy from and to, and copies of it |
 //! | [`carry`] | The code | can the CPU keep up with the link? |
-//! | [`fetch`] | Fresh bytes are slow to fetch | how fast does the engine fetch what a core has just written? |
+//! | [`fetch`] | Fresh bytes are slow to fetch | how fast does the engine fetch what a core has just written, and which stores are best? |
 //!
 //! Bytes in pageable memory pass through pinned memory before the GPU gets them, and a
 //! CPU core carries them there. The driver uses one core. The crate `staging` uses as
@@ -29,7 +29,7 @@
 //! ```
 //!
 //! The case `carry` measures the first without a copy engine, `copy` from pinned memory
-//! the second. If one thread carries 10 GB/s and the link 55 GB/s, six are enough, and
+//! the second. If one thread carries 5 GB/s and the link 55 GB/s, eleven are enough, and
 //! more do not help.
 
 mod buffers;
@@ -42,14 +42,14 @@ use std::thread::available_parallelism;
 use lab::check::{every_element, value};
 use lab::memory::pinned;
 use lab::{Case, Lab, Result};
-use staging::{Options, Staging};
+use staging::{Options, Staging, Stores};
 
 use buffers::Buffers;
 
 const SMALLEST: usize = 256 << 10;
 const LARGEST: usize = 1 << 30;
-const THREADS: [usize; 6] = [1, 2, 3, 4, 6, 8];
-const PIECES: [usize; 5] = [32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10];
+const THREADS: [usize; 8] = [1, 2, 4, 6, 8, 10, 12, 14];
+const PIECES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 const RINGS: [usize; 3] = [1 << 20, 4 << 20, 16 << 20];
 const UP: &str = "host_to_device";
 const DOWN: &str = "device_to_host";
@@ -81,8 +81,13 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. Who copies: the driver, to which one `Staging` leaves all copies; and threads,
     //    also the small copies that `Staging` usually leaves to the driver.
     let options = Options { staged_from: 0, ..Options::default() };
-    let alone =
-        Options { threads: 1, slots: 1, piece_bytes: 1, staged_from: usize::MAX };
+    let alone = Options {
+        threads: 1,
+        slots: 1,
+        piece_bytes: 1,
+        staged_from: usize::MAX,
+        ..options
+    };
     let mut driver = Staging::new(&context, alone)?;
     let mut staged = Staging::new(&context, options)?;
 
@@ -90,6 +95,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for threads in THREADS.into_iter().filter(|threads| *threads > cores) {
         let case = Case::new("threads").with("threads", threads);
         lab.skip(case, "this machine has fewer cores");
+    }
+    if !Stores::all().contains(&Stores::Demoted) {
+        let why =
+            "this CPU cannot demote lines, so copies to the GPU go past its caches";
+        lab.skip(Case::new("carry").with("stores", "demoted"), why);
     }
 
     let sizes = (0..).map(|n| SMALLEST << (2 * n));
@@ -139,8 +149,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
     }
 
-    // 6. What the engine fetches from a core's cache, and from memory.
+    // 6. What the engine fetches from a core's cache, and from elsewhere; and what that does
+    //    to whole copies.
     fetch::measure(lab, &mut pageable)?;
+    fetch::stage(lab, &mut pageable, options)?;
 
     // 7. The trap: a target that nobody has touched.
     let bytes = largest / 16;

@@ -35,8 +35,8 @@
 //! made in a slot, by a thread of its own, while the GPU works on what was made before.
 
 mod loader;
-mod non_temporal;
 mod ring;
+mod stores;
 
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
@@ -49,8 +49,8 @@ use cudarc::driver::{
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 pub use loader::{LoadError, Loader};
-pub use non_temporal::copy_non_temporal;
 use ring::{Direction, Ring};
+pub use stores::{Stores, copy_demoted, copy_non_temporal};
 
 /// What a [`Staging`] is made of. It holds `piece_bytes × slots` of pinned memory. Zero of
 /// any of them counts as one.
@@ -66,18 +66,21 @@ pub struct Options {
     /// Copies of fewer bytes than this are left to the driver, which is faster than
     /// waking the threads.
     pub staged_from: usize,
+    /// How threads write what the copy engine is to fetch.
+    pub stores: Stores,
 }
 
 impl Default for Options {
-    /// As many threads as this process has cores, but not more than eight, and a ring of
-    /// 64 MiB for pieces of 128 KiB.
+    /// As many threads as this process has cores, but not more than 14, and a ring of
+    /// 64 MiB for pieces of 64 KiB.
     fn default() -> Options {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Options {
-            threads: cores.min(8),
-            piece_bytes: 128 << 10,
-            slots: 512,
+            threads: cores.min(14),
+            piece_bytes: 64 << 10,
+            slots: 1024,
             staged_from: 1 << 20,
+            stores: Stores::default(),
         }
     }
 }
@@ -145,13 +148,8 @@ impl Staging {
         let source = bytes(source);
         let pieces = source.chunks(self.options.piece_bytes);
         let way = (Direction::ToDevice, device, source.len());
-        self.pass(stream, way, pieces, |piece, slot, past_caches| {
-            if past_caches {
-                copy_non_temporal(slot, piece);
-            } else {
-                slot.copy_from_slice(piece);
-            }
-        })
+        let stores = self.options.stores;
+        self.pass(stream, way, pieces, |piece, slot| stores.copy(slot, piece))
     }
     // ANCHOR_END: to_device
 
@@ -181,9 +179,7 @@ impl Staging {
         let target = bytes_mut(target);
         let way = (Direction::ToHost, device, target.len());
         let pieces = target.chunks_mut(self.options.piece_bytes);
-        let carry =
-            |piece: &mut [_], slot: &mut [_], _| copy_non_temporal(piece, slot);
-        self.pass(stream, way, pieces, carry)
+        self.pass(stream, way, pieces, |piece, slot| copy_non_temporal(piece, slot))
     }
 
     // ANCHOR: pass
@@ -193,7 +189,7 @@ impl Staging {
         stream: &CudaStream,
         way: (Direction, sys::CUdeviceptr, usize),
         pieces: impl ExactSizeIterator<Item = Piece> + Send,
-        carry: impl Fn(Piece, &mut [MaybeUninit<u8>], bool) + Sync,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
     ) -> Result<(), DriverError> {
         let _settled = Settled(stream);
         stream.context().bind_to_thread()?;

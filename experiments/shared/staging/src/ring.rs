@@ -5,7 +5,7 @@ use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::slice::from_raw_parts_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
@@ -16,14 +16,7 @@ use rayon::ThreadPool;
 /// Copies queued at a time: one that runs, and the next.
 const QUEUED: usize = 2;
 /// The most pieces that go as one copy.
-const TOGETHER: usize = 32;
-/// What the cores' own caches hold together, if eight of them carry: 2 MiB each.
-const CACHES: usize = 16 << 20;
-/// In a long copy the threads have so many bytes to get ahead of the engine, and have done
-/// it if they are so far ahead by then. As large as worked best on the H200's hosts.
-const START: usize = 32 << 20;
-const AHEAD: usize = 8 << 20;
-
+const TOGETHER: usize = 64;
 /// Where the bytes of a copy go.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
@@ -37,6 +30,9 @@ pub(crate) struct Ring {
     memory: PinnedHostSlice<u8>,
     piece_bytes: usize,
     slots: usize,
+    /// Where the next copy begins: behind the last one, so that a short copy does not take
+    /// slots that the cores' caches still hold.
+    first: usize,
     /// The ends of the copies that are queued.
     ends: [CudaEvent; QUEUED],
 }
@@ -64,33 +60,36 @@ impl Ring {
     ) -> Result<Ring, DriverError> {
         let memory = pinned(context, piece_bytes.saturating_mul(slots))?;
         let ends = [context.new_event(None)?, context.new_event(None)?];
-        Ok(Ring { memory, piece_bytes, slots, ends })
+        Ok(Ring { memory, piece_bytes, slots, first: 0, ends })
     }
 
     // ANCHOR: pass
     /// Passes `bytes` through the ring, `pieces` in host memory and from `device` on on
     /// the GPU. The caller and `helpers` threads of the pool `carry` between a piece and
-    /// its slot; `carry` is told whether to go past the core's cache. The caller alone talks
-    /// to the driver, so it is not behind another thread when the engine needs the next
-    /// copy. Returns when all is carried and queued.
+    /// its slot. The caller alone talks to the driver, so it is not behind another thread
+    /// when the engine needs the next copy. Returns when all is carried and queued.
     pub(crate) fn pass<Piece: Send>(
         &mut self,
         (pool, helpers): (&ThreadPool, usize),
         stream: &CudaStream,
         (direction, device, bytes): (Direction, sys::CUdeviceptr, usize),
         pieces: impl ExactSizeIterator<Item = Piece> + Send,
-        carry: impl Fn(Piece, &mut [MaybeUninit<u8>], bool) + Sync,
+        carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
     ) -> Result<(), DriverError> {
         let (count, size, slots) = (pieces.len(), self.piece_bytes, self.slots);
+        let first = self.first;
+        self.first = (first + count) % slots;
         let memory = Memory(self.memory.as_mut_ptr()?);
-        // Piece i has slot i % slots. To the GPU it may be carried when the piece
+        // Piece i has slot (first + i) % slots. To the GPU it may be carried when the piece
         // before it in its slot is copied, and copied when it is carried itself; to the
         // host it is the other way round.
         let (carry_ahead, copy_ahead) = match direction {
             Direction::ToDevice => (slots, 0),
             Direction::ToHost => (0, slots),
         };
-        let pieces = Mutex::new(pieces.enumerate());
+        // Each piece in a lock of its own, which nobody waits for.
+        let pieces: Vec<_> = pieces.map(|piece| Mutex::new(Some(piece))).collect();
+        let next = AtomicUsize::new(0); // pieces before it are taken
         let open = AtomicUsize::new(carry_ahead); // pieces before it may be carried
         let is_carried: Vec<_> =
             (0..count).map(|_| AtomicBool::new(false)).collect();
@@ -99,24 +98,21 @@ impl Ring {
         let span = |from: usize, to: usize| (to * size).min(bytes) - from * size;
         let slot_of = |i: usize| {
             let memory = &memory; // all of it, which may go to other threads
-            memory.0.wrapping_add(i % slots * size)
+            memory.0.wrapping_add((first + i) % slots * size)
         };
-        let place = Place { size, slots, count };
-        let is_ahead = OnceLock::new();
-        let goes_past_caches = |i: usize| {
-            let ahead =
-                || (i + carry_ahead).saturating_sub(open.load(Ordering::Relaxed));
-            place.goes_past_caches(i, ahead, &is_ahead)
+        let take = || {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let mut piece =
+                pieces.get(i)?.lock().unwrap_or_else(PoisonError::into_inner);
+            Some((i, piece.take()?))
         };
-        // Nobody can panic between lock and unlock.
-        let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         // ANCHOR: help
         let carry_piece = |(i, piece)| {
             // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
             // `is_carried`, and no other thread has piece i.
             let slot =
                 unsafe { from_raw_parts_mut(slot_of(i).cast(), span(i, i + 1)) };
-            carry(piece, slot, goes_past_caches(i));
+            carry(piece, slot);
             is_carried[i].store(true, Ordering::Release);
         };
         let help = || {
@@ -156,10 +152,10 @@ impl Ring {
                         // Short copies first, so that there is something to carry
                         // soon, and last, so that there is little to carry after.
                         Direction::ToHost => {
-                            (copied / 2).min((count - copied) / 2).clamp(2, TOGETHER)
+                            (copied / 2).min((count - copied) / 2).clamp(4, TOGETHER)
                         }
                     };
-                    let wrap = (copied / slots + 1) * slots;
+                    let wrap = ((first + copied) / slots + 1) * slots - first;
                     let end = ready.min(wrap).min(copied + together);
                     let there = device + (copied * size) as sys::CUdeviceptr;
                     let (here, bytes) = (slot_of(copied), span(copied, end));
@@ -203,40 +199,6 @@ impl Ring {
     // ANCHOR_END: pass
 }
 
-/// What tells which stores a piece takes on its way to the GPU.
-struct Place {
-    /// Bytes of a piece.
-    size: usize,
-    /// Pieces of the ring, and of the copy.
-    slots: usize,
-    count: usize,
-}
-
-impl Place {
-    /// Whether piece `i`, which is so many pieces `ahead` of the engine, goes past the
-    /// cores' caches. What lies in one is slow to fetch, so this is the way for whatever
-    /// the engine reads soon: before as much again is carried and pushes it out. The rest
-    /// is better left to the cache that all cores share: then the engine need not ask the
-    /// memory for it.
-    fn goes_past_caches(
-        &self,
-        i: usize,
-        ahead: impl Fn() -> usize,
-        is_ahead: &OnceLock<bool>,
-    ) -> bool {
-        let bytes = |pieces: usize| pieces.saturating_mul(self.size);
-        if bytes(self.count - i) < CACHES {
-            true // nothing comes after it
-        } else if self.count <= self.slots {
-            bytes(ahead()) < CACHES
-        } else if bytes(i) < START {
-            false // the engine is slow at first: who can get ahead of it, does
-        } else {
-            !is_ahead.get_or_init(|| bytes(ahead()) >= AHEAD)
-        }
-    }
-}
-
 /// Pinned memory for `count` elements, all zero. Not write-combined: the CPU reads what
 /// comes from the GPU.
 pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
@@ -248,44 +210,4 @@ pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
     // SAFETY: that many elements, and zeros are valid ones.
     unsafe { memory.as_mut_ptr()?.write_bytes(0, count) };
     Ok(memory)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::OnceLock;
-
-    use super::Place;
-
-    #[test]
-    fn what_the_engine_reads_soon_goes_past_the_caches() {
-        const MIB: usize = 8; // pieces
-        let of = |count, i, ahead, is_ahead: &OnceLock<_>| {
-            let place = Place { size: 128 << 10, slots: 64 * MIB, count };
-            place.goes_past_caches(i * MIB, || ahead * MIB, is_ahead)
-        };
-        // In a copy that fits into the ring: what is near the engine, and the end.
-        for (i, ahead, expected) in [
-            (0, 0, true),
-            (30, 15, true),
-            (30, 16, false),
-            (47, 47, false),
-            (49, 49, true),
-        ] {
-            assert_eq!(of(64 * MIB, i, ahead, &OnceLock::new()), expected, "{i}");
-        }
-        // In a longer one, only the end, if the threads have got ahead.
-        for (behind, ahead) in [(false, 8), (true, 7)] {
-            let is_ahead = OnceLock::new();
-            for (i, ahead, expected) in [
-                (0, 0, false),
-                (31, 0, false),
-                (32, ahead, behind),
-                (500, 0, behind),
-                (500, 60, behind),
-                (1009, 60, true),
-            ] {
-                assert_eq!(of(1024 * MIB, i, ahead, &is_ahead), expected, "{i}");
-            }
-        }
-    }
 }

@@ -21,7 +21,7 @@ use test_driver::alone;
 
 /// Small pieces, so that small copies have many of them.
 fn options(threads: usize, piece_bytes: usize, slots: usize) -> Options {
-    Options { threads, piece_bytes, slots, staged_from: 0 }
+    Options { threads, piece_bytes, slots, staged_from: 0, ..Options::default() }
 }
 
 /// A GPU with a stream and some bytes.
@@ -134,7 +134,7 @@ fn any_options_will_do() {
             let piece_bytes = if piece_bytes < 4 { 0 } else { piece_bytes };
             let (count, host, device) = copies;
             let count = if piece_bytes == 0 { count % 50 } else { count };
-            let options = Options { threads, piece_bytes, slots, staged_from };
+            let options = Options { staged_from, ..options(threads, piece_bytes, slots) };
             let mut gpu = gpu.borrow_mut();
             let mut staging = gpu.staging(options);
             for salt in 0..2 {
