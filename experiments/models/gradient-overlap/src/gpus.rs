@@ -7,7 +7,6 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaModule, CudaSlice, CudaStream, DevicePtr,
 };
-use cudarc::nccl::Comm;
 use lab::check::GUARD;
 use lab::libraries::CUBLAS;
 use lab::{CannotRun, Case, Lab, Result, nccl};
@@ -15,11 +14,15 @@ use peer_access::Access;
 
 use crate::numbers::Shape;
 use crate::products::{self, Products};
-use crate::sums::{self, MOST_GPUS};
+use crate::sums::{self, Comms, MOST_GPUS};
 
 /// A GPU's streams: for products, and for what runs beside them.
 pub(crate) const PRODUCTS: usize = 0;
 pub(crate) const BESIDE: usize = 1;
+
+/// The most blocks of threads that a call of NCCL takes, with the communicators after those of
+/// the streams.
+pub(crate) const FEW_BLOCKS: [usize; 4] = [16, 8, 4, 2];
 
 /// One GPU: its streams, its kernels, its buffers.
 pub(crate) struct Gpu {
@@ -77,8 +80,8 @@ impl Libraries {
 pub(crate) struct Gpus {
     pub(crate) each: Vec<Gpu>,
     pub(crate) shape: Shape,
-    /// NCCL's, for either stream; none where there is no NCCL.
-    pub(crate) comms: Vec<Vec<Comm>>,
+    /// NCCL's, for either stream, and with few blocks; none where there is no NCCL.
+    pub(crate) comms: Vec<Comms>,
     pub(crate) gradients: [CUdeviceptr; MOST_GPUS],
 }
 
@@ -120,12 +123,11 @@ impl Gpus {
             gradients[rank] = gpu.gradients.device_ptr(&gpu.streams[PRODUCTS]).0;
             each.push(gpu);
         }
-        let mut comms = vec![];
-        for which in [PRODUCTS, BESIDE].into_iter().filter(|_| libraries.nccl) {
-            let streams =
-                each.iter().map(|gpu| gpu.streams[which].clone()).collect();
-            comms.push(nccl::check("join the GPUs", Comm::from_devices(streams))?);
-        }
+        let limits = [None, None].into_iter().chain(FEW_BLOCKS.map(Some));
+        let comms = limits
+            .filter(|_| libraries.nccl)
+            .map(|most_blocks| Comms::new(contexts.iter(), most_blocks))
+            .collect::<Result<_>>()?;
         Ok(Gpus { each, shape, comms, gradients })
     }
 

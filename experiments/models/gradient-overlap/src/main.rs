@@ -44,11 +44,12 @@ use std::iter::successors;
 use std::process::ExitCode;
 
 use lab::memory::power_of_two_within;
-use lab::{Lab, Result, nccl};
+use lab::{Case, Lab, Result, nccl};
 
 use gpus::{BESIDE, Gpus, Libraries, PRODUCTS};
 use numbers::Shape;
 use steps::Way;
+use sums::Sums;
 
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
@@ -68,7 +69,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let ragged = Shape { layers: 5, width: 37, rows: 21 };
     let mut few = Gpus::new(lab, &contexts, &libraries, ragged)?;
     for call in [1, 2, 5] {
-        for sums in [None, Some((PRODUCTS, call)), Some((BESIDE, call))] {
+        for which in [None, Some(PRODUCTS), Some(BESIDE)] {
+            let sums = which.map(|which| Sums::in_stream(which, call));
             let (name, rows) = ("a few layers", ragged.rows - 2);
             few.try_out(Way { name, rows, sums, upto: BESIDE })?;
         }
@@ -84,7 +86,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for call in
         successors(Some(1), |call| Some(2 * call)).take_while(|n| *n <= layers)
     {
-        alone.push((call, gpus.time_sums(lab, call)?));
+        let sums = Sums::in_stream(BESIDE, call);
+        alone.push((call, gpus.time_sums(lab, sums)?));
     }
 
     // 4. Steps with more and more rows: products alone, all-reduces in the same stream, and
@@ -94,7 +97,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for rows in rows.take_while(|rows| *rows <= shape.rows) {
         let way = |name, sums| Way { name, rows, sums, upto: BESIDE };
         let products = gpus.time(lab, way("compute", None), None)?;
-        gpus.time(lab, way("same_stream", Some((PRODUCTS, 1))), None)?;
+        gpus.time(
+            lab,
+            way("same_stream", Some(Sums::in_stream(PRODUCTS, 1))),
+            None,
+        )?;
         for (call, sums) in &alone {
             let calls = layers / call;
             let name = match calls {
@@ -102,7 +109,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 each if each == layers => "each_layer",
                 _ => "buckets",
             };
-            let way = way(name, Some((BESIDE, *call)));
+            let way = way(name, Some(Sums::in_stream(BESIDE, *call)));
 
             // 5. The model: the longer of both hides the other, but for one call's part of it.
             let (part, rest) = (1.0 / calls as f64, 1.0 - 1.0 / calls as f64);
@@ -113,6 +120,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             if calls == 8.min(layers) {
                 gpus.time(lab, Way { name: "beside", upto: PRODUCTS, ..way }, None)?;
             }
+        }
+    }
+
+    // 7. The largest batch, while NCCL may take a few blocks of threads only: so many fewer
+    //    multiprocessors does it take from the products.
+    if gpus.comms.is_empty() {
+        let case = Case::new("step").with("way", "few_blocks");
+        lab.skip(case, "our own kernel sums here, and not NCCL");
+    }
+    let call = layers / 8.min(layers);
+    for comms in BESIDE + 1..gpus.comms.len() {
+        let sums = Sums { which: BESIDE, call, comms };
+        gpus.time_sums(lab, sums)?;
+        let (rows, sums) = (shape.rows, Some(sums));
+        for (name, upto) in [("few_blocks", BESIDE), ("beside_few_blocks", PRODUCTS)]
+        {
+            gpus.time(lab, Way { name, rows, sums, upto }, None)?;
         }
     }
     Ok(())

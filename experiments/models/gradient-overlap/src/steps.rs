@@ -3,8 +3,9 @@
 use lab::nccl::bus_bandwidth_factor;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::gpus::{BESIDE, Gpus};
+use crate::gpus::{BESIDE, FEW_BLOCKS, Gpus};
 use crate::numbers::Shape;
+use crate::sums::Sums;
 
 /// A way to take a step.
 #[derive(Clone, Copy)]
@@ -12,8 +13,8 @@ pub(crate) struct Way {
     pub(crate) name: &'static str,
     /// Rows of each GPU's batch.
     pub(crate) rows: usize,
-    /// In which stream gradients are summed, if they are, and of how many layers at a time.
-    pub(crate) sums: Option<(usize, usize)>,
+    /// How gradients are summed, if they are.
+    pub(crate) sums: Option<Sums>,
     /// Up to which stream the clock waits: the products' alone, or both.
     pub(crate) upto: usize,
 }
@@ -26,10 +27,10 @@ impl Gpus {
         let mut end = self.shape.layers; // from here on gradients are summed, or queued
         for layer in (0..end).rev() {
             self.weights_back(layer, way.rows)?;
-            if let Some((stream, call)) = way.sums
-                && (end - layer == call || layer == 0)
+            if let Some(sums) = way.sums
+                && (end - layer == sums.call || layer == 0)
             {
-                self.all_reduce(layer..end, stream)?;
+                self.all_reduce(layer..end, sums)?;
                 end = layer;
             }
             self.inputs_back(layer, way.rows)?;
@@ -56,15 +57,18 @@ impl Gpus {
     ) -> Result<f64> {
         let Shape { layers, width, .. } = self.shape;
         let products = 2 * layers - 1; // nobody wants the gradient of the network's input
-        let calls = way.sums.map_or(0, |(_, call)| layers / call);
+        let calls = way.sums.map_or(0, |sums| layers / sums.call);
         let mut case = Case::new("step")
             .with("way", way.name)
             .with("rows", way.rows)
             .with("calls", calls)
             .computes(self.count() * products * 2 * way.rows * width * width);
-        if let Some((_, call)) = way.sums {
-            case = case
-                .with("call_bytes", call * self.shape.layer() * size_of::<f32>());
+        if let Some(sums) = way.sums {
+            case = case.with(
+                "call_bytes",
+                sums.call * self.shape.layer() * size_of::<f32>(),
+            );
+            case = with_blocks(case, sums);
         }
         if let Some(seconds) = model_seconds {
             case = case.model("step_seconds", seconds);
@@ -78,29 +82,38 @@ impl Gpus {
         Ok(seconds)
     }
 
-    /// Times the all-reduces of all gradients without products, so many layers at a time. They
-    /// sum zeros: each sum takes the place of what it was made of.
-    pub(crate) fn time_sums(&mut self, lab: &mut Lab, call: usize) -> Result<f64> {
-        let layers = self.shape.layers;
+    /// Times the all-reduces of all gradients without products, in the second stream. They sum
+    /// zeros: each sum takes the place of what it was made of.
+    pub(crate) fn time_sums(&mut self, lab: &mut Lab, sums: Sums) -> Result<f64> {
+        let (layers, call) = (self.shape.layers, sums.call);
         let call_bytes = call * self.shape.layer() * size_of::<f32>();
         let bytes = (layers / call * call_bytes) as f64;
         let queue = |gpus: &mut Gpus| {
             gpus.start()?;
             for start in (0..layers).step_by(call).rev() {
-                gpus.all_reduce(start..start + call, BESIDE)?;
+                gpus.all_reduce(start..start + call, sums)?;
             }
             gpus.finish(BESIDE)
         };
         queue(self)?;
         self.clear()?;
-        let timed = Case::new("all_reduce")
+        let case = Case::new("all_reduce")
             .with("calls", layers / call)
-            .with("call_bytes", call_bytes)
+            .with("call_bytes", call_bytes);
+        let timed = with_blocks(case, sums)
             .reads((bytes * bus_bandwidth_factor(self.count())) as usize)
             .ceiling(Ceiling::NvLink)
             .time_on_gpu(lab, &self.first(), |_| queue(self))?;
         let seconds = timed.samples.median();
         timed.checked(self.check("all-reduce of zeros", 0, true)?).record(lab)?;
         Ok(seconds)
+    }
+}
+
+/// The case, with the most blocks that a call takes, if there is a limit.
+fn with_blocks(case: Case, sums: Sums) -> Case {
+    match sums.comms.checked_sub(BESIDE + 1) {
+        Some(place) => case.with("most_blocks", FEW_BLOCKS[place]),
+        None => case,
     }
 }

@@ -1,9 +1,16 @@
 //! How gradients are summed over all GPUs: by NCCL, or by our own kernel.
 
+use std::ffi::{c_int, c_void};
+use std::mem::offset_of;
 use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::Arc;
 
+use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdeviceptr;
-use cudarc::nccl::{ReduceOp, group_end, group_start};
+use cudarc::nccl::sys::ncclDataType_t::ncclFloat32;
+use cudarc::nccl::sys::ncclRedOp_t::ncclSum;
+use cudarc::nccl::{group_end, group_start, result, sys};
 use lab::{Result, nccl};
 
 use crate::gpus::{BESIDE, Gpu, Gpus, PRODUCTS};
@@ -19,6 +26,75 @@ lab::kernels! { unsafe "gradient-overlap" {
     );
 } }
 
+/// How gradients are summed.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums {
+    /// In which stream.
+    pub(crate) which: usize,
+    /// Of how many layers in a call.
+    pub(crate) call: usize,
+    /// Which of the communicators sum.
+    pub(crate) comms: usize,
+}
+
+impl Sums {
+    /// In one of the streams, by NCCL as it likes.
+    pub(crate) fn in_stream(which: usize, call: usize) -> Sums {
+        Sums { which, call, comms: which }
+    }
+}
+
+/// NCCL's communicators, one on each GPU.
+pub(crate) struct Comms(Vec<sys::ncclComm_t>);
+
+impl Comms {
+    /// A call takes at most so many blocks of threads on each GPU, or as many as NCCL likes.
+    pub(crate) fn new<'a>(
+        contexts: impl ExactSizeIterator<Item = &'a Arc<CudaContext>>,
+        most_blocks: Option<usize>,
+    ) -> Result<Comms> {
+        let undefined = c_int::MIN;
+        // SAFETY: a C structure of numbers and pointers, and the size says that NCCL reads
+        // only those that are set here: what NCCL 2.17 knew.
+        let mut config = sys::ncclConfig_t {
+            size: offset_of!(sys::ncclConfig_t, trafficClass),
+            magic: 0xcafe_beef,
+            version: 21_700,
+            blocking: undefined,
+            cgaClusterSize: undefined,
+            minCTAs: undefined,
+            maxCTAs: most_blocks.map_or(undefined, |blocks| blocks as c_int),
+            splitShare: undefined,
+            ..unsafe { std::mem::zeroed() }
+        };
+        let count = contexts.len();
+        let id = nccl::check("find a name for the group", result::get_uniqueid())?;
+        let mut comms = Comms(vec![null_mut(); count]);
+        nccl::check("begin a group", group_start())?;
+        for ((rank, context), comm) in contexts.enumerate().zip(&mut comms.0) {
+            context.bind_to_thread()?;
+            let (count, rank) = (count as c_int, rank as c_int);
+            // SAFETY: both places live until the group has ended.
+            let joined = unsafe {
+                result::comm_init_rank_config(comm, count, id, rank, &raw mut config)
+            };
+            nccl::check("join the GPUs", joined)?;
+        }
+        nccl::check("join the GPUs", group_end())?;
+        Ok(comms)
+    }
+}
+
+impl Drop for Comms {
+    fn drop(&mut self) {
+        for comm in self.0.iter().filter(|comm| !comm.is_null()) {
+            // SAFETY: NCCL made it, nobody uses it any more, and nothing is queued on it:
+            // lessons wait before they let go of what they measure. An error has no remedy.
+            let _ = unsafe { result::comm_abort(*comm) };
+        }
+    }
+}
+
 impl Gpus {
     // ANCHOR: all_reduce
     /// Sums the gradients of these layers over all GPUs, in either of their streams. Beside the
@@ -26,7 +102,7 @@ impl Gpus {
     pub(crate) fn all_reduce(
         &mut self,
         layers: Range<usize>,
-        which: usize,
+        Sums { which, comms, .. }: Sums,
     ) -> Result<()> {
         for Gpu { streams, marks, .. } in
             self.each.iter().filter(|_| which == BESIDE)
@@ -35,13 +111,29 @@ impl Gpus {
             streams[BESIDE].wait(&marks[PRODUCTS])?;
         }
         let place = self.shape.of(&layers);
-        let Some(comms) = self.comms.get(which) else {
+        let Some(comms) = self.comms.get(comms) else {
             return self.launch_sums(place, which);
         };
         nccl::check("begin a group", group_start())?;
-        for (gpu, comm) in self.each.iter_mut().zip(comms) {
-            let mut gradients = gpu.gradients.slice_mut(place.clone());
-            let queued = comm.all_reduce_in_place(&mut gradients, &ReduceOp::Sum);
+        for ((gpu, address), comm) in
+            self.each.iter().zip(self.gradients).zip(&comms.0)
+        {
+            let gradients = address + (place.start * size_of::<f32>()) as u64;
+            let gradients = gradients as *mut c_void;
+            let stream = gpu.streams[which].cu_stream().cast();
+            let count = place.len();
+            // SAFETY: so many gradients are there, and each sum takes the place of one.
+            let queued = unsafe {
+                result::all_reduce(
+                    gradients,
+                    gradients,
+                    count,
+                    ncclFloat32,
+                    ncclSum,
+                    *comm,
+                    stream,
+                )
+            };
             nccl::check("queue an all-reduce", queued)?;
         }
         nccl::check("start an all-reduce", group_end())?;
