@@ -162,7 +162,25 @@ pub fn repeated(factor: u32, summand: u32, times: u32) -> impl Fn(u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{every_element, ragged, shuffled, value};
+    use cudarc::driver::CudaContext;
+    use test_driver::alone;
+
+    use super::{every_element, output, ragged, shuffled, value};
+
+    #[test]
+    fn another_gpus_results_are_downloaded_while_its_context_is_not_current() {
+        alone(&[("WORKBOOK_EMULATED_GPUS", "2")], || {
+            let [here, there] = [0, 1].map(|gpu| CudaContext::new(gpu).unwrap());
+            // SAFETY: everything that is queued is waited for. Tracking changes contexts.
+            unsafe { there.disable_event_tracking() };
+            let stream = there.new_stream().unwrap();
+            let words = stream.clone_htod(&[1u32, 2, 3]).unwrap();
+            stream.synchronize().unwrap();
+            here.bind_to_thread().unwrap();
+            let checked = output("words", &stream, &words, 3, |i| i as u32 + 1);
+            assert_eq!(checked.unwrap(), 3);
+        });
+    }
 
     #[test]
     fn right_results_are_counted() {

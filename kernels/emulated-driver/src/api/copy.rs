@@ -16,18 +16,21 @@ use crate::call::{In, Out, api};
 use crate::driver::Session;
 use crate::for_tests;
 use crate::host;
-use crate::memory::Where;
+use crate::memory::{Kind, Where};
 use crate::watch::Noted;
 use crate::work::Work;
 
 /// What a call says of one end of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
+    /// On the device, where the current context may copy.
     Device,
+    /// On the device, whichever context is current.
+    AnyDevice,
     Host,
     Any,
 }
-use End::{Any, Device, Host};
+use End::{Any, AnyDevice, Device, Host};
 
 impl Session {
     /// Where one end of a copy lies. An error if all of it does not lie in one memory, or
@@ -44,11 +47,35 @@ impl Session {
         let place = self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         // With one address space, device memory may stand for the host's and the driver's
         // host memory for the device's.
-        if place == Where::Pageable && end == Device {
+        if place == Where::Pageable && matches!(end, Device | AnyDevice) {
             let why = format!("the {what}: {address:#x} is memory of the host's");
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
+        if end == Device {
+            self.check_pool_access(what, address)?;
+        }
         Ok(place)
+    }
+
+    /// On two H100s with driver 580, a copy from or to the host refuses a pool's memory
+    /// while the context of another GPU is current: also in a stream of the pool's own
+    /// GPU, and also with peer access of the contexts, which does not cover pools. It
+    /// takes memory of `cuMemAlloc`, and fills take both. Not measured: that it takes the
+    /// pool's memory, too, once that other GPU has access to the pool; and copies within
+    /// the device's memory, `cuMemcpyAsync` and batches, which refuse nothing here.
+    fn check_pool_access(&self, what: &str, address: u64) -> Answer {
+        let (context, gpu) = (self.context()?, self.gpu()?);
+        let Some((_, holding)) = self.memory.around(address) else { return Ok(()) };
+        let (owner, name) = (holding.gpu, &holding.name);
+        let pooled = matches!(holding.kind, Kind::Pool(_));
+        if !pooled || owner == gpu || self.has_access(context, owner, address) {
+            return Ok(());
+        }
+        let why = format!(
+            "the {what}: {name} is of a pool of GPU {owner}, but the current context \
+             is of GPU {gpu}, which has no access to the pool"
+        );
+        self.refuse(CUDA_ERROR_INVALID_VALUE, &why)
     }
 
     /// Queues a copy; if `wait` or pageable memory asks for it, to its end.
@@ -126,7 +153,7 @@ impl Session {
         if !to.is_multiple_of(pattern.len() as u64) {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        self.end("target", Device, to, bytes)?;
+        self.end("target", AnyDevice, to, bytes)?;
         let fill = Work::Fill { to, pattern: pattern.to_vec(), count: count as u64 };
         self.enqueue(queue, fill)
     }
@@ -154,11 +181,11 @@ api! {
     }
 
     fn cuMemcpyDtoD_v2(session, to: u64, from: u64, bytes: usize) {
-        session.copy((to, Device), (from, Device), bytes, None)?;
+        session.copy((to, AnyDevice), (from, AnyDevice), bytes, None)?;
     }
 
     fn cuMemcpyDtoDAsync_v2(session, to: u64, from: u64, bytes: usize, stream: usize) {
-        session.copy((to, Device), (from, Device), bytes, Some(stream))?;
+        session.copy((to, AnyDevice), (from, AnyDevice), bytes, Some(stream))?;
     }
 
     /// Between the memories of two GPUs; peer access only changes the way it takes.
@@ -167,7 +194,7 @@ api! {
         stream: usize,
     ) {
         session.known_contexts(&[to_context, from_context])?;
-        session.copy((to, Device), (from, Device), bytes, Some(stream))?;
+        session.copy((to, AnyDevice), (from, AnyDevice), bytes, Some(stream))?;
     }
 
     /// Many copies by one call. Each is one here, too.

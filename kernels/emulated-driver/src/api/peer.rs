@@ -19,7 +19,7 @@ impl Session {
         if known { Ok(()) } else { Err(CUDA_ERROR_INVALID_CONTEXT) }
     }
 
-    /// Whether kernels of a context may use this address, on another GPU.
+    /// Whether a context may use this address, on another GPU.
     pub(crate) fn has_access(
         &self,
         context: usize,
