@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::records::Recorded;
 
 /// Some of a record's measurements: those that have one of the listed values for each
-/// parameter. The case stands among the parameters as [`CASE`]. In blocks it is the
+/// parameter, where `-` stands for not having it. The case stands among the parameters as [`CASE`]. In blocks it is the
 /// table `where`: a value for each parameter, or a list of values.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "BTreeMap<String, Given>")]
@@ -61,8 +61,10 @@ impl Filter {
         steps.sort_by_key(|(key, _)| *key != CASE);
         for (key, values) in steps {
             let before = distinct(&chosen, key);
-            chosen
-                .retain(|m| parameter(m, key).is_some_and(|v| values.contains(&v)));
+            chosen.retain(|m| {
+                let value = parameter(m, key);
+                values.contains(&value.unwrap_or_else(|| ABSENT.into()))
+            });
             if chosen.is_empty() {
                 let there_is = match before.as_slice() {
                     [] => format!("there is no parameter `{key}`"),
@@ -110,6 +112,9 @@ impl Filter {
         record.skipped.iter().filter(chosen).collect()
     }
 }
+
+/// In a filter, the value of a parameter that a measurement does not have.
+const ABSENT: &str = "-";
 
 /// In blocks, the name under which the case stands among the parameters.
 pub const CASE: &str = "case";

@@ -1166,6 +1166,8 @@ fn queries_that_mean_nothing_or_too_much() {
         host-memory copy kind=registered bytes=1KiB : time => matches none on `h200`: `kind` is `pageable`, `pinned`; skipped: this driver cannot register memory
         host-memory copy kind=pinned : time => matches 3: give also `bytes`
         host-memory copy : time => matches 6: give also `bytes`, `kind`
+        host-memory copy size=- : time => matches 6: give also `bytes`, `kind`
+        host-memory copy kind=- : time => matches none on `h200`: `kind` is `pageable`, `pinned`
         host-memory copy copy : time => `case` is given twice
         host-memory copy kind=pinned bytes=1KiB : model.speed => this measurement has no `model.speed`
         host-memory copy kind=pinned bytes=1KiB : param.kind => this measurement has no `param.kind`
