@@ -72,14 +72,16 @@ pub struct Options {
 
 impl Default for Options {
     /// As many threads as this process has cores, but not more than 14, and a ring of
-    /// 64 MiB for pieces of 64 KiB.
+    /// 64 MiB for pieces of 64 KiB. With one or two threads all copies are left to the
+    /// driver, which is as fast.
     fn default() -> Options {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = cores.min(14);
         Options {
-            threads: cores.min(14),
+            threads,
             piece_bytes: 64 << 10,
             slots: 1024,
-            staged_from: 1 << 20,
+            staged_from: if threads > 2 { 1 << 20 } else { usize::MAX },
             stores: Stores::default(),
         }
     }
@@ -123,7 +125,6 @@ impl Staging {
         })
     }
 
-    // ANCHOR: to_device
     /// Copies `source` to the start of `target`, after what is queued on `stream`, and
     /// returns when the copy is done. After an error, `target` holds anything.
     ///
@@ -151,7 +152,6 @@ impl Staging {
         let stores = self.options.stores;
         self.pass(stream, way, pieces, |piece, slot| stores.copy(slot, piece))
     }
-    // ANCHOR_END: to_device
 
     /// Copies all of `source` to the start of `target`, after what is queued on
     /// `stream`, and returns when the copy is done. After an error, `target` holds
@@ -182,7 +182,6 @@ impl Staging {
         self.pass(stream, way, pieces, |piece, slot| copy_non_temporal(piece, slot))
     }
 
-    // ANCHOR: pass
     /// Passes all pieces through the ring, and waits until the stream has done its work.
     fn pass<Piece: Send>(
         &mut self,
@@ -197,7 +196,6 @@ impl Staging {
         self.ring.pass(threads, stream, way, pieces, carry)?;
         stream.synchronize()
     }
-    // ANCHOR_END: pass
 }
 
 /// Waits for a stream when the work on it ends, be it in success, error or panic: then

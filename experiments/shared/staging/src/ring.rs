@@ -30,8 +30,8 @@ pub(crate) struct Ring {
     memory: PinnedHostSlice<u8>,
     piece_bytes: usize,
     slots: usize,
-    /// Where the next copy begins: behind the last one, so that a short copy does not take
-    /// slots that the cores' caches still hold.
+    /// Where the next copy begins: behind the last one. At the start of the ring, short
+    /// copies to the host were slow, perhaps since the cores' caches still held its slots.
     first: usize,
     /// The ends of the copies that are queued.
     ends: [CudaEvent; QUEUED],
@@ -40,7 +40,7 @@ pub(crate) struct Ring {
 /// The start of a ring's memory.
 struct Memory(*mut u8);
 
-// SAFETY: a pointer that any thread may hold; what it may be used for is said there.
+// SAFETY: sharing the address does nothing; each use of it says why it is sound.
 unsafe impl Sync for Memory {}
 
 /// Set when it goes, also in a panic.
@@ -63,11 +63,12 @@ impl Ring {
         Ok(Ring { memory, piece_bytes, slots, first: 0, ends })
     }
 
-    // ANCHOR: pass
-    /// Passes `bytes` through the ring, `pieces` in host memory and from `device` on on
-    /// the GPU. The caller and `helpers` threads of the pool `carry` between a piece and
+    /// Passes `bytes` through the ring, between `pieces` in host memory and the GPU's
+    /// memory from `device` on. The caller and `helpers` threads of the pool `carry` between a piece and
     /// its slot. The caller alone talks to the driver, so it is not behind another thread
-    /// when the engine needs the next copy. Returns when all is carried and queued.
+    /// when the engine needs the next copy. Returns when all is carried and queued, or
+    /// after an error: then, too, the caller must wait for the stream before the ring or
+    /// that memory is used again. `carry` must not panic.
     pub(crate) fn pass<Piece: Send>(
         &mut self,
         (pool, helpers): (&ThreadPool, usize),
@@ -97,7 +98,7 @@ impl Ring {
 
         let span = |from: usize, to: usize| (to * size).min(bytes) - from * size;
         let slot_of = |i: usize| {
-            let memory = &memory; // all of it, which may go to other threads
+            let memory = &memory; // captures what is `Sync`, not the address in it
             memory.0.wrapping_add((first + i) % slots * size)
         };
         let take = || {
@@ -108,7 +109,8 @@ impl Ring {
         };
         // ANCHOR: help
         let carry_piece = |(i, piece)| {
-            // SAFETY: within the ring. Piece i is open, so no copy uses its slot before
+            // SAFETY: within the ring. Piece i is open, so the piece before it in its slot
+            // has been carried and copied: no copy and no thread uses the slot until
             // `is_carried`, and no other thread has piece i.
             let slot =
                 unsafe { from_raw_parts_mut(slot_of(i).cast(), span(i, i + 1)) };
@@ -155,8 +157,8 @@ impl Ring {
                             (copied / 2).min((count - copied) / 2).clamp(4, TOGETHER)
                         }
                     };
-                    let wrap = ((first + copied) / slots + 1) * slots - first;
-                    let end = ready.min(wrap).min(copied + together);
+                    let ring_end = ((first + copied) / slots + 1) * slots - first;
+                    let end = ready.min(ring_end).min(copied + together);
                     let there = device + (copied * size) as sys::CUdeviceptr;
                     let (here, bytes) = (slot_of(copied), span(copied, end));
                     // SAFETY: these slots are side by side in the ring, and nobody
@@ -196,7 +198,6 @@ impl Ring {
             Ok(())
         })
     }
-    // ANCHOR_END: pass
 }
 
 /// Pinned memory for `count` elements, all zero. Not write-combined: the CPU reads what

@@ -22,7 +22,11 @@ impl Stores {
         if demotes() { &ALL } else { &ALL[..2] }
     }
 
-    /// Copies `from` to `to`, which must have the same length.
+    /// Copies `from` to `to`.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
     pub fn copy(self, to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
         match self {
             Stores::Plain => to.copy_from_slice(from),
@@ -35,14 +39,14 @@ impl Stores {
 impl Default for Stores {
     /// What a copy engine fetches fastest, of what this processor has.
     fn default() -> Stores {
-        *Stores::all().last().expect("there are some")
+        if demotes() { Stores::Demoted } else { Stores::PastCaches }
     }
 }
 
 /// Copies `from` to `to` with stores that do not read first.
 ///
 /// A core that writes to memory usually fetches the cache line first, because it may
-/// write only a part of it, and drops it from its cache later: every byte written crosses
+/// write only a part of it, and writes it back later: every byte written crosses
 /// the memory bus twice. *Non-temporal* stores collect a whole line and send it
 /// off. That is the better way for a target that is larger than the caches, or that a
 /// copy engine reads next, and the worse one for a target that this core reads again
@@ -66,7 +70,7 @@ pub fn copy_non_temporal(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
 ///
 /// What a core has written stays in its own cache for a while, and is slow to fetch from
 /// there. *Demoting* a line (`CLDEMOTE`) asks the core to hand it to the shared cache now.
-/// Non-temporal stores would send it to memory, where they are in the engine's way.
+/// Non-temporal stores would send it to memory, and whole copies were slower with them.
 ///
 /// On processors that cannot demote this is [`copy_non_temporal`].
 ///
@@ -100,13 +104,12 @@ mod x86_64 {
     use std::sync::LazyLock;
 
     /// A cache line.
-    #[derive(Clone, Copy)]
     #[repr(align(64))]
     struct Line(#[allow(dead_code)] [u8; 64]);
 
     /// Copies what lies before the first whole line of `to` and after the last, and returns
     /// these lines and what goes there.
-    fn lines<'a>(
+    fn copy_edges<'a>(
         to: &'a mut [MaybeUninit<u8>],
         from: &'a [MaybeUninit<u8>],
     ) -> (&'a mut [MaybeUninit<Line>], &'a [MaybeUninit<u8>]) {
@@ -121,7 +124,7 @@ mod x86_64 {
 
     // ANCHOR: copy
     pub(super) fn copy(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
-        let (lines, from) = lines(to, from);
+        let (lines, from) = copy_edges(to, from);
         for (source, line) in from.chunks_exact(64).zip(lines) {
             // SAFETY: `source` is as long as `line`, which is aligned. In assembly, for
             // these bytes need not be initialised. Every x86-64 has the instructions.
@@ -145,7 +148,7 @@ mod x86_64 {
         }
         // Other cores may see these stores late. The fence makes them visible before
         // whatever this core writes next, such as that the copy is done.
-        // SAFETY: it is there wherever the stores are.
+        // SAFETY: SSE is part of every x86-64.
         unsafe { _mm_sfence() };
     }
     // ANCHOR_END: copy
@@ -155,8 +158,8 @@ mod x86_64 {
         __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 25 != 0
     });
 
-    /// A line is demoted when so many more have been written: by then its stores have left
-    /// the core's queue.
+    /// A line is demoted when so many more have been written: by then its stores have most
+    /// likely left the core's queue. On the hosts that were tried 1 to 32 made no difference.
     const BEHIND: usize = 8;
 
     // ANCHOR: demoted
@@ -164,7 +167,7 @@ mod x86_64 {
         to: &mut [MaybeUninit<u8>],
         from: &[MaybeUninit<u8>],
     ) {
-        let (lines, from) = lines(to, from);
+        let (lines, from) = copy_edges(to, from);
         for (i, source) in from.chunks_exact(64).enumerate() {
             let line = lines[i].as_mut_ptr().cast();
             // SAFETY: `source` is as long as `line`, and borrowed beside it.
@@ -177,7 +180,7 @@ mod x86_64 {
     }
     // ANCHOR_END: demoted
 
-    /// Hands a line to the cache that all cores share.
+    /// Asks for a line to be handed to the cache that all cores share.
     fn demote(line: &MaybeUninit<Line>) {
         // SAFETY: a hint, which changes no byte. Processors without it take it for nothing.
         unsafe {
