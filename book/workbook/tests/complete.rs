@@ -369,6 +369,10 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
     none(problems, "Record them again, with the experiment's option --counters.");
 }
 
+/// Kernels that a lesson loads only where a library is missing.
+const STAND_INS: [(&str, &str); 1] =
+    [("gradient-overlap", "activation-checkpointing")];
+
 #[test]
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     let problems = each(|lesson| {
@@ -391,6 +395,7 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
             for kernel in embedded.union(&measured.keys().cloned().collect()) {
                 let problem = match measured.get(kernel) {
                     None if !is_newest => continue,
+                    None if STAND_INS.contains(&(name, kernel)) => continue,
                     None => "was made without it, and now it is embedded",
                     Some(_) if !embedded.contains(kernel) => "was made with it",
                     Some(kernel) if !is_of_today(kernel) => {

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaContext, CudaStream};
 use cudarc::nccl::sys::ncclDataType_t::ncclFloat32;
 use cudarc::nccl::sys::ncclRedOp_t::ncclSum;
 use cudarc::nccl::{group_end, group_start, result, sys};
@@ -83,6 +83,37 @@ impl Comms {
         nccl::check("join the GPUs", group_end())?;
         Ok(comms)
     }
+
+    /// Queues what one GPU does for the sum of `count` floats over all: it has its own at
+    /// `address`, and gets the sums there.
+    ///
+    /// # Safety
+    ///
+    /// The floats must be there until the stream has come so far.
+    unsafe fn sum(
+        &self,
+        rank: usize,
+        address: CUdeviceptr,
+        count: usize,
+        stream: &CudaStream,
+    ) -> Result<()> {
+        let (place, comm) = (address as *mut c_void, self.0[rank]);
+        let stream = stream.cu_stream().cast();
+        // SAFETY: the caller's word for the floats; the communicator lives.
+        let queued = unsafe {
+            result::all_reduce(
+                place,
+                place,
+                count,
+                ncclFloat32,
+                ncclSum,
+                comm,
+                stream,
+            )
+        };
+        nccl::check("queue an all-reduce", queued)?;
+        Ok(())
+    }
 }
 
 impl Drop for Comms {
@@ -115,26 +146,11 @@ impl Gpus {
             return self.launch_sums(place, which);
         };
         nccl::check("begin a group", group_start())?;
-        for ((gpu, address), comm) in
-            self.each.iter().zip(self.gradients).zip(&comms.0)
-        {
-            let gradients = address + (place.start * size_of::<f32>()) as u64;
-            let gradients = gradients as *mut c_void;
-            let stream = gpu.streams[which].cu_stream().cast();
-            let count = place.len();
-            // SAFETY: so many gradients are there, and each sum takes the place of one.
-            let queued = unsafe {
-                result::all_reduce(
-                    gradients,
-                    gradients,
-                    count,
-                    ncclFloat32,
-                    ncclSum,
-                    *comm,
-                    stream,
-                )
-            };
-            nccl::check("queue an all-reduce", queued)?;
+        for (rank, gpu) in self.each.iter().enumerate() {
+            let first =
+                self.gradients[rank] + (place.start * size_of::<f32>()) as u64;
+            // SAFETY: so many gradients are there, and stay as long as the stream.
+            unsafe { comms.sum(rank, first, place.len(), &gpu.streams[which]) }?;
         }
         nccl::check("start an all-reduce", group_end())?;
         Ok(())
