@@ -8,8 +8,9 @@ use serde::Deserialize;
 use crate::records::Recorded;
 
 /// Some of a record's measurements: those that have one of the listed values for each
-/// parameter, where `-` stands for not having it. The case stands among the parameters as [`CASE`]. In blocks it is the
-/// table `where`: a value for each parameter, or a list of values.
+/// parameter, where `-` stands for not having it. The case stands among the parameters as
+/// [`CASE`]. In blocks it is the table `where`: a value for each parameter, or a list of
+/// values.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "BTreeMap<String, Given>")]
 pub struct Filter(BTreeMap<String, Vec<Parameter>>);

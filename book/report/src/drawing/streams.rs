@@ -120,7 +120,7 @@ fn pipeline(c: &mut Canvas, _: &Facts) {
 
 pub(super) const OVERLAP: Drawing = Drawing {
     name: "overlap",
-    title: "Beside the products, only the last all-reduce takes time of its own",
+    title: "In theory, only the last all-reduce takes time of its own",
     description: "Three timetables with a row each for products and all-reduces of six layers. \
         The products go from layer 6 to layer 1. After them: one all-reduce of all layers begins \
         when the products have ended. A call for each layer: the all-reduce of layer 6 runs beside \
