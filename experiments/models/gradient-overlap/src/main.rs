@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | steps in all ways, for more and more rows of a batch |
+//! | `main.rs` | Measured; Blocks that do not fit | steps in all ways, for more and more rows of a batch, and with few blocks |
 //! | [`steps`] | The code | what does a step queue, and how long does it take? |
 //! | [`gpus`] | | streams and buffers of all GPUs |
 //! | [`products`] | The code | the two products of a layer's way back |
@@ -70,9 +70,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. Sizes that nothing divides, and a last call for fewer layers than the others.
     let ragged = Shape { layers: 5, width: 37, rows: 21 };
     let mut few = Gpus::new(lab, &contexts, &libraries, ragged)?;
+    let comms = few.comms.len().max(BESIDE + 1);
     for call in [1, 2, 5] {
-        for which in [None, Some(PRODUCTS), Some(BESIDE)] {
-            let sums = which.map(|which| Sums::in_stream(which, call));
+        let all = (0..comms).map(|comms| Sums::by(comms, call));
+        for sums in std::iter::once(None).chain(all.map(Some)) {
             let (name, rows) = ("a few layers", ragged.rows - 2);
             few.try_out(Way { name, rows, sums, upto: BESIDE })?;
         }
@@ -88,7 +89,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for call in
         successors(Some(1), |call| Some(2 * call)).take_while(|n| *n <= layers)
     {
-        let sums = Sums::in_stream(BESIDE, call);
+        let sums = Sums::by(BESIDE, call);
         alone.push((call, gpus.time_sums(lab, sums)?));
     }
 
@@ -99,11 +100,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for rows in rows.take_while(|rows| *rows <= shape.rows) {
         let way = |name, sums| Way { name, rows, sums, upto: BESIDE };
         let products = gpus.time(lab, way("compute", None), None)?;
-        gpus.time(
-            lab,
-            way("same_stream", Some(Sums::in_stream(PRODUCTS, 1))),
-            None,
-        )?;
+        gpus.time(lab, way("same_stream", Some(Sums::by(PRODUCTS, 1))), None)?;
         for (call, sums) in &alone {
             let calls = layers / call;
             let name = match calls {
@@ -111,7 +108,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 each if each == layers => "each_layer",
                 _ => "buckets",
             };
-            let way = way(name, Some(Sums::in_stream(BESIDE, *call)));
+            let way = way(name, Some(Sums::by(BESIDE, *call)));
 
             // 5. The model: the longer of both hides the other, but for one call's part of it.
             let (part, rest) = (1.0 / calls as f64, 1.0 - 1.0 / calls as f64);
@@ -133,7 +130,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     let call = layers / 8.min(layers);
     for comms in BESIDE + 1..gpus.comms.len() {
-        let sums = Sums { which: BESIDE, call, comms };
+        let sums = Sums::by(comms, call);
         gpus.time_sums(lab, sums)?;
         let (rows, sums) = (shape.rows, Some(sums));
         for (name, upto) in [("few_blocks", BESIDE), ("beside_few_blocks", PRODUCTS)]

@@ -38,9 +38,9 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// In one of the streams, by NCCL as it likes.
-    pub(crate) fn in_stream(which: usize, call: usize) -> Sums {
-        Sums { which, call, comms: which }
+    /// By one of the communicators: each stream has one, and the others are for the second.
+    pub(crate) fn by(comms: usize, call: usize) -> Sums {
+        Sums { which: comms.min(BESIDE), call, comms }
     }
 }
 
@@ -74,7 +74,8 @@ impl Comms {
         for ((rank, context), comm) in contexts.enumerate().zip(&mut comms.0) {
             context.bind_to_thread()?;
             let (count, rank) = (count as c_int, rank as c_int);
-            // SAFETY: both places live until the group has ended.
+            // SAFETY: both places live until the group has ended; if a call fails before, it
+            // never starts.
             let joined = unsafe {
                 result::comm_init_rank_config(comm, count, id, rank, &raw mut config)
             };
@@ -119,8 +120,8 @@ impl Comms {
 impl Drop for Comms {
     fn drop(&mut self) {
         for comm in self.0.iter().filter(|comm| !comm.is_null()) {
-            // SAFETY: NCCL made it, nobody uses it any more, and nothing is queued on it:
-            // lessons wait before they let go of what they measure. An error has no remedy.
+            // SAFETY: NCCL made it, and nobody uses it any more. What an error may have left
+            // queued on it ends here. An error of this call has no remedy.
             let _ = unsafe { result::comm_abort(*comm) };
         }
     }

@@ -90,9 +90,8 @@ fn the_contexts_switch_is_not_the_pools() {
     });
 }
 
-/// What the driver answers, while `current` is current, to copies into these three
-/// words and out of them, and last to a fill. The stream is of the words'
-/// own GPU.
+/// What the driver answers, while `current` is current, to copies into these three words
+/// and out of them, and last to a fill. The stream is of the words' own GPU.
 fn copies_and_a_fill(
     current: &Arc<CudaContext>,
     data: &CudaSlice<u32>,

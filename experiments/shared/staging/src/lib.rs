@@ -50,7 +50,8 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 pub use loader::{LoadError, Loader};
 use ring::{Direction, Ring};
-pub use stores::{Stores, copy_demoted, copy_non_temporal};
+pub use stores::Stores;
+use stores::copy_non_temporal;
 
 /// What a [`Staging`] is made of. It holds `piece_bytes × slots` of pinned memory. Zero of
 /// any of them counts as one.
@@ -73,7 +74,7 @@ pub struct Options {
 impl Default for Options {
     /// As many threads as this process has cores, but not more than 14, and a ring of
     /// 64 MiB for pieces of 64 KiB. With one or two threads all copies are left to the
-    /// driver, which is as fast.
+    /// driver, which is faster than one and about as fast as two.
     fn default() -> Options {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = cores.min(14);

@@ -8,9 +8,11 @@ use std::mem::MaybeUninit;
 pub enum Stores {
     /// Ordinary ones.
     Plain,
-    /// Non-temporal ones ([`copy_non_temporal`]).
+    /// Non-temporal ones, which bypass the caches; ordinary ones, where the processor is no
+    /// x86-64.
     PastCaches,
-    /// Ordinary ones, whose lines are demoted ([`copy_demoted`]).
+    /// Ordinary ones, whose lines are demoted: handed to the cache that all cores share.
+    /// Where the processor cannot demote, the same as `PastCaches`.
     Demoted,
 }
 
@@ -57,7 +59,10 @@ impl Default for Stores {
 /// # Panics
 ///
 /// If the slices differ in length.
-pub fn copy_non_temporal(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
+pub(crate) fn copy_non_temporal(
+    to: &mut [MaybeUninit<u8>],
+    from: &[MaybeUninit<u8>],
+) {
     assert_eq!(from.len(), to.len(), "both must have the same length");
     #[cfg(target_arch = "x86_64")]
     x86_64::copy(to, from);
@@ -77,7 +82,7 @@ pub fn copy_non_temporal(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
 /// # Panics
 ///
 /// If the slices differ in length.
-pub fn copy_demoted(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
+fn copy_demoted(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
     assert_eq!(from.len(), to.len(), "both must have the same length");
     #[cfg(target_arch = "x86_64")]
     if demotes() {
