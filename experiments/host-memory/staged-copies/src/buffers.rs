@@ -2,6 +2,8 @@
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
 
 use cudarc::driver::{CudaSlice, CudaStream};
 use lab::check::value;
@@ -17,6 +19,8 @@ pub(crate) struct Buffers<'a> {
     pub(crate) target: &'a mut [u32],
     pub(crate) device: CudaSlice<u32>,
     pub(crate) stream: Arc<CudaStream>,
+    /// How long the host sleeps before each copy.
+    pub(crate) pause: Duration,
 }
 
 impl Buffers<'_> {
@@ -31,7 +35,7 @@ impl Buffers<'_> {
         bytes: usize,
         staging: &mut Staging,
     ) -> Result<f64> {
-        let Buffers { source, target, device, stream } = self;
+        let Buffers { source, target, device, stream, pause } = self;
         let words = bytes / size_of::<u32>();
         let (mut turn, mut piece) = (0, 0..words);
         let mut next = || {
@@ -40,10 +44,14 @@ impl Buffers<'_> {
             piece = start..start + words;
             piece.clone()
         };
+        let wait = || {
+            sleep(*pause);
+            Ok(())
+        };
         let case = case.with("direction", direction).ceiling(Ceiling::HostLink);
         let timed = if direction == UP {
             stream.memset_zeros(device)?;
-            let timed = case.writes(bytes).time_on_host(lab, || {
+            let timed = case.writes(bytes).time_on_host_after(lab, wait, |()| {
                 Ok(staging.copy_to_device(stream, &source[next()], device)?)
             })?;
             let got = device.slice(..words);
@@ -51,7 +59,7 @@ impl Buffers<'_> {
         } else {
             stream.memcpy_htod(&source[..words], device)?;
             target.fill(0);
-            let timed = case.reads(bytes).time_on_host(lab, || {
+            let timed = case.reads(bytes).time_on_host_after(lab, wait, |()| {
                 let device = &device.slice(..words);
                 Ok(staging.copy_to_host(stream, device, &mut target[next()])?)
             })?;

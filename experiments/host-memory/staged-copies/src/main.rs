@@ -38,6 +38,7 @@ mod fetch;
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use lab::check::{every_element, value};
 use lab::memory::pinned;
@@ -51,6 +52,7 @@ const LARGEST: usize = 1 << 30;
 const THREADS: [usize; 8] = [1, 2, 4, 6, 8, 10, 12, 14];
 const PIECES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 const RINGS: [usize; 3] = [1 << 20, 4 << 20, 16 << 20];
+const PAUSE_MS: u64 = 10;
 const UP: &str = "host_to_device";
 const DOWN: &str = "device_to_host";
 
@@ -72,11 +74,12 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut to = pinned(&context, words, |_| 1u32)?;
     let (source, target) = (from.as_slice()?, to.as_mut_slice()?);
     let (device, queue) = (stream.alloc_zeros(words)?, stream.clone());
-    let mut pinned = Buffers { source, target, device, stream: queue };
+    let pause = Duration::ZERO;
+    let mut pinned = Buffers { source, target, device, stream: queue, pause };
     let from: Vec<u32> = (0..words).map(value).collect();
     let (source, target) = (&from[..], &mut vec![1; words][..]);
     let (device, queue) = (stream.alloc_zeros(words)?, stream.clone());
-    let mut pageable = Buffers { source, target, device, stream: queue };
+    let mut pageable = Buffers { source, target, device, stream: queue, pause };
 
     // 2. Who copies: the driver, to which one `Staging` leaves all copies; and threads,
     //    also the small copies that `Staging` usually leaves to the driver.
@@ -154,7 +157,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     fetch::measure(lab, &mut pageable)?;
     fetch::stage(lab, &mut pageable, options)?;
 
-    // 7. The trap: a target that nobody has touched.
+    // 7. Copies after a pause, in which the threads have gone to sleep.
+    for bytes in [largest / 64, largest / 16] {
+        let mut copy = |buffers: &mut Buffers, kind, by: &mut _| {
+            buffers.pause = Duration::from_millis(PAUSE_MS);
+            let case = Case::new("pause").with("kind", kind).with("bytes", bytes);
+            let case = case.with("pause_ms", PAUSE_MS);
+            buffers.copy(lab, case, UP, bytes, by)
+        };
+        copy(&mut pinned, "pinned", &mut driver)?;
+        copy(&mut pageable, "staged", &mut staged)?;
+    }
+
+    // 8. The trap: a target that nobody has touched.
     let bytes = largest / 16;
     let words = bytes / size_of::<u32>();
     stream.memcpy_htod(pageable.source, &mut pageable.device)?;

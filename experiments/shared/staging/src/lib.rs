@@ -38,10 +38,12 @@ mod loader;
 mod ring;
 mod stores;
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::{
     CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError, sys,
@@ -69,6 +71,9 @@ pub struct Options {
     pub staged_from: usize,
     /// How threads write what the copy engine is to fetch.
     pub stores: Stores,
+    /// How long the threads stay awake for another copy before they sleep: waking them costs
+    /// tens of microseconds. Meanwhile they yield their cores to any other thread.
+    pub linger: Duration,
 }
 
 impl Default for Options {
@@ -84,6 +89,7 @@ impl Default for Options {
             slots: 1024,
             staged_from: if threads > 2 { 1 << 20 } else { usize::MAX },
             stores: Stores::default(),
+            linger: Duration::from_millis(1),
         }
     }
 }
@@ -193,10 +199,30 @@ impl Staging {
     ) -> Result<(), DriverError> {
         let _settled = Settled(stream);
         stream.context().bind_to_thread()?;
-        let threads = (&self.pool, self.options.threads - 1);
-        self.ring.pass(threads, stream, way, pieces, carry)?;
+        let helpers = self.options.threads - 1;
+        self.ring.pass((&self.pool, helpers), stream, way, pieces, carry)?;
+        let linger = self.options.linger;
+        if helpers > 0 && !linger.is_zero() {
+            self.pool.spawn_broadcast(move |_| stay_awake(linger));
+        }
         stream.synchronize()
     }
+}
+
+/// Keeps a thread of a pool awake for a while, and ready for the pool's jobs.
+fn stay_awake(linger: Duration) {
+    thread_local! {
+        static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if UNTIL.replace(Some(Instant::now() + linger)).is_some() {
+        return; // this is a job of a thread that is awake, and stays so longer now
+    }
+    while UNTIL.get().is_some_and(|until| Instant::now() < until) {
+        if rayon::yield_now() != Some(rayon::Yield::Executed) {
+            std::thread::yield_now();
+        }
+    }
+    UNTIL.set(None);
 }
 
 /// Waits for a stream when the work on it ends, be it in success, error or panic: then

@@ -15,8 +15,6 @@ use rayon::ThreadPool;
 
 /// Copies queued at a time: one that runs, and the next.
 const QUEUED: usize = 2;
-/// The most pieces that go as one copy.
-const TOGETHER: usize = 64;
 /// Where the bytes of a copy go.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
@@ -78,6 +76,7 @@ impl Ring {
         carry: impl Fn(Piece, &mut [MaybeUninit<u8>]) + Sync,
     ) -> Result<(), DriverError> {
         let (count, size, slots) = (pieces.len(), self.piece_bytes, self.slots);
+        let longest = (slots / 4).max(1); // so that there is room to carry meanwhile
         let first = self.first;
         self.first = (first + count) % slots;
         let memory = Memory(self.memory.as_mut_ptr()?);
@@ -148,17 +147,20 @@ impl Ring {
                     carried += 1;
                 }
                 let ready = count.min(carried + copy_ahead);
-                if queued.len() < QUEUED && copied < ready {
-                    let together = match direction {
-                        Direction::ToDevice => TOGETHER,
-                        // Short copies first, so that there is something to carry
-                        // soon, and last, so that there is little to carry after.
-                        Direction::ToHost => {
-                            (copied / 2).min((count - copied) / 2).clamp(4, TOGETHER)
-                        }
-                    };
-                    let ring_end = ((first + copied) / slots + 1) * slots - first;
-                    let end = ready.min(ring_end).min(copied + together);
+                // Short copies first, so that there is something to copy or carry soon;
+                // then longer ones, for each costs the engine a moment.
+                let (left, to_end) =
+                    (count - copied, slots - (first + copied) % slots);
+                let (least, most) = match direction {
+                    Direction::ToDevice if queued.is_empty() => (1, longest),
+                    Direction::ToDevice => (copied / 4, longest),
+                    // And short ones last, so that there is little to carry after.
+                    Direction::ToHost => (1, (copied / 2).min(left / 2).max(4)),
+                };
+                let most = most.min(longest).min(left).min(to_end);
+                if queued.len() < QUEUED && copied + least.min(most).max(1) <= ready
+                {
+                    let end = ready.min(copied + most);
                     let there = device + (copied * size) as sys::CUdeviceptr;
                     let (here, bytes) = (slot_of(copied), span(copied, end));
                     // SAFETY: these slots are side by side in the ring, and nobody

@@ -10,6 +10,7 @@ mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, sys,
@@ -287,6 +288,43 @@ fn an_error_is_returned_and_does_no_harm() {
             }
         }
     }
+}
+
+/// How many of this process's threads have a core, or want one.
+#[cfg(target_os = "linux")]
+fn awake() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let stats = tasks.map(|task| task.unwrap().path().join("stat"));
+    let stats = stats.filter_map(|stat| std::fs::read_to_string(stat).ok());
+    stats.filter(|stat| stat.rsplit_once(')').unwrap().1.starts_with(" R")).count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_stay_awake_as_long_as_they_are_told() {
+    alone(&[], || {
+        let mut gpu = Gpu::new(5000);
+        let mut after_copies = |linger| {
+            let mut staging = gpu.staging(Options { linger, ..options(4, 64, 8) });
+            for salt in 0..3 {
+                gpu.round_trip(&mut staging, 3000, (0, 0), salt).unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            (awake(), staging)
+        };
+        // This thread is awake, and those of the first copies go to sleep soon.
+        let (mut few, _kept) = after_copies(Duration::from_millis(1));
+        for _ in 0..100 {
+            if few == 1 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            few = awake();
+        }
+        assert_eq!(few, 1);
+        let (many, _kept) = after_copies(Duration::from_secs(60));
+        assert_eq!(many, 1 + 3);
+    });
 }
 
 fn fails_at_most_once(code: sys::CUresult) {
