@@ -22,7 +22,7 @@ pub(crate) const BESIDE: usize = 1;
 
 /// The most blocks of threads that a call of NCCL takes, with the communicators after those of
 /// the streams.
-pub(crate) const FEW_BLOCKS: [usize; 4] = [16, 8, 4, 2];
+pub(crate) const FEW_BLOCKS: [usize; 7] = [16, 12, 8, 6, 5, 4, 2];
 
 /// One GPU: its streams, its kernels, its buffers.
 pub(crate) struct Gpu {

@@ -53,6 +53,9 @@ use numbers::Shape;
 use steps::Way;
 use sums::Sums;
 
+/// A block of cuBLAS computes 128 × 128 results, we think.
+const BLOCK_ROWS: usize = 128;
+
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
@@ -123,19 +126,24 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 7. The largest batch, while NCCL may take a few blocks of threads only: so many fewer
-    //    multiprocessors does it take from the products.
+    //    multiprocessors does it take from the products. And a batch whose products have a row
+    //    of blocks less, and so leave over more multiprocessors.
     if gpus.comms.is_empty() {
         let case = Case::new("step").with("way", "few_blocks");
         lab.skip(case, "our own kernel sums here, and not NCCL");
+        return Ok(());
     }
     let call = layers / 8.min(layers);
+    let fewer = shape.rows - BLOCK_ROWS.min(shape.rows / 2);
+    let name = "compute";
+    gpus.time(lab, Way { name, rows: fewer, sums: None, upto: BESIDE }, None)?;
     for comms in BESIDE + 1..gpus.comms.len() {
         let sums = Sums::by(comms, call);
         gpus.time_sums(lab, sums)?;
-        let (rows, sums) = (shape.rows, Some(sums));
-        for (name, upto) in [("few_blocks", BESIDE), ("beside_few_blocks", PRODUCTS)]
-        {
-            gpus.time(lab, Way { name, rows, sums, upto }, None)?;
+        for rows in [shape.rows, fewer] {
+            let way = |name, upto| Way { name, rows, sums: Some(sums), upto };
+            gpus.time(lab, way("few_blocks", BESIDE), None)?;
+            gpus.time(lab, way("beside_few_blocks", PRODUCTS), None)?;
         }
     }
     Ok(())
