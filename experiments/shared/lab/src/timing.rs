@@ -72,8 +72,10 @@ pub struct Sampling {
     pub least: usize,
     /// Never fewer.
     pub fewest: usize,
-    /// Never more.
+    /// Not more, unless the interval is still ten times as wide as is enough.
     pub most: usize,
+    /// Never more.
+    pub most_unsteady: usize,
     /// Enough when half the confidence interval is within this share of the median.
     pub half_width: f64,
     /// Enough when sampling took this long, if `fewest` was reached.
@@ -82,13 +84,16 @@ pub struct Sampling {
 
 impl Sampling {
     /// For a record to quote: within ±0.5 % of the median with 95 % confidence, or 100
-    /// samples, or two seconds.
+    /// samples, or two seconds. On hosts that share a machine, something else slows a tenth
+    /// of a second down now and then, which is all samples of a short case: where 100 are
+    /// not within ±5 %, up to 400.
     pub const FULL: Sampling = Sampling {
         warm_ups: 2,
         warm_up: Duration::from_millis(200),
         least: 20,
         fewest: 20,
         most: 100,
+        most_unsteady: 400,
         half_width: 0.005,
         budget: Duration::from_secs(2),
     };
@@ -99,6 +104,7 @@ impl Sampling {
         least: 6,
         fewest: 3,
         most: 10,
+        most_unsteady: 10,
         half_width: 0.05,
         budget: Duration::from_millis(100),
     };
@@ -110,6 +116,7 @@ impl Sampling {
         least: 1,
         fewest: 1,
         most: 1,
+        most_unsteady: 1,
         half_width: 0.0,
         budget: Duration::MAX,
     };
@@ -121,6 +128,7 @@ impl Sampling {
             least: n,
             fewest: n,
             most: n,
+            most_unsteady: n,
             half_width: 0.0,
             budget: Duration::MAX,
             ..Sampling::FULL
@@ -153,14 +161,14 @@ impl Sampling {
     }
 
     fn enough(&self, seconds: &[f64], elapsed: Duration) -> bool {
-        let is_over = elapsed >= self.budget && seconds.len() >= self.fewest;
-        let narrow = || {
-            Statistics::of(seconds)
-                .is_some_and(|s| s.relative_half_width() <= self.half_width)
+        let within = |share| {
+            Statistics::of(seconds).is_some_and(|s| s.relative_half_width() <= share)
         };
-        is_over
-            || seconds.len() >= self.most
-            || seconds.len() >= self.least && narrow()
+        let count = seconds.len();
+        elapsed >= self.budget && count >= self.fewest
+            || count >= self.most_unsteady
+            || count >= self.most && within(10.0 * self.half_width)
+            || count >= self.least && within(self.half_width)
     }
 }
 
@@ -422,14 +430,31 @@ mod tests {
     fn sampling_stops_where_it_says() {
         let steady = std::iter::repeat(1.0);
         let wild = (0..).map(|i| if i % 2 == 0 { 1.0 } else { 2.0 });
+        let shaky = (0..).map(|i| if i % 2 == 0 { 1.0 } else { 1.06 });
         let full = Sampling { budget: Duration::MAX, ..Sampling::FULL };
         assert_eq!(sampled(full, steady), Sampling::FULL.least);
-        assert_eq!(sampled(full, wild.clone()), Sampling::FULL.most);
+        assert_eq!(sampled(full, shaky), Sampling::FULL.most);
+        assert_eq!(sampled(full, wild.clone()), Sampling::FULL.most_unsteady);
         assert_eq!(sampled(Sampling::exactly(3), wild.clone()), 3);
         let broke = Sampling { budget: Duration::ZERO, ..Sampling::FULL };
         assert_eq!(sampled(broke, wild.clone()), Sampling::FULL.least);
         let broke = Sampling { budget: Duration::ZERO, ..Sampling::QUICK };
         assert_eq!(sampled(broke, wild), Sampling::QUICK.fewest);
+    }
+
+    /// As seen on a host: 64 turns of slow page faults, which become fewer.
+    #[test]
+    fn a_disturbance_does_not_decide() {
+        let mut turns = (0..).map(|i: i32| {
+            let slow = f64::exp(f64::from(30 - i) / 20.0);
+            1.0 + 0.03 * f64::from(i % 2) + if i < 30 { 0.0 } else { 6.0 * slow }
+        });
+        let full = Sampling { budget: Duration::MAX, ..Sampling::FULL };
+        let seconds = full.run(|| Ok(turns.next().unwrap())).unwrap();
+        let s = Statistics::of(&seconds).unwrap();
+        assert!(s.median < 1.1, "{s:?}");
+        let first = Statistics::of(&seconds[..Sampling::FULL.most]).unwrap();
+        assert!(first.median > 1.2, "{first:?}");
     }
 
     #[test]
