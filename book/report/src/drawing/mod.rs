@@ -11,7 +11,7 @@
 //! | `numbers` | formats of numbers |
 //! | `kernels` | kernels that follow each other |
 //! | `host` | kinds of host memory, and a page fault |
-//! | `streams` | streams and engines, a pipeline, and all-reduces beside products |
+//! | `streams` | streams and engines, a pipeline, all-reduces beside products, and blocks that wait |
 //! | `ring` | an all-reduce, step by step |
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
@@ -66,7 +66,7 @@ pub struct Drawing {
 }
 
 /// Every drawing.
-pub static ALL: [Drawing; 23] = [
+pub static ALL: [Drawing; 24] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -80,6 +80,7 @@ pub static ALL: [Drawing; 23] = [
     streams::STREAMS,
     streams::PIPELINE,
     streams::OVERLAP,
+    streams::WAITING,
     machine::TOPOLOGY,
     ring::RING,
     pool::POOL,

@@ -1,7 +1,9 @@
 //! Streams and the engines that do their work.
 
 use super::Drawing;
-use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, Pen, UPLOAD, area};
+use super::canvas::{
+    Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, MEMORY, Pen, UPLOAD, area,
+};
 use super::facts::{Facts, Of};
 
 pub(super) const STREAMS: Drawing = Drawing {
@@ -168,5 +170,67 @@ fn overlap(c: &mut Canvas, _: &Facts) {
     let y = 3.0 * 104.0 + 6.0;
     let end = c.width - 1.0;
     c.arrow(&[(label, y - 14.0), (end, y - 14.0)], Pen::MUTED);
+    c.text((end, y), Anchor::End, Pen::MUTED, "time");
+}
+
+pub(super) const WAITING: Drawing = Drawing {
+    name: "waiting",
+    title: "Two blocks of a product wait until a call of three blocks is over",
+    description: "Two timetables of a GPU with eight multiprocessors, a row each. A product has \
+        seven blocks. First, a call of three blocks begins on the three last multiprocessors when \
+        inputs_back has ended. Five blocks of weights_back begin at once, and two when the call \
+        is over; the product after them begins later by as much. Second, a call of one block \
+        takes three times as long on the last multiprocessor, and all seven blocks of \
+        weights_back begin at once.",
+    caption: "Eight multiprocessors, products of seven blocks, and a call that begins when \
+        `inputs_back` ends. Each block needs a multiprocessor to itself.",
+    of: Of::Nobody,
+    draw: waiting,
+};
+
+fn waiting(c: &mut Canvas, _: &Facts) {
+    const ROW: f64 = 18.0;
+    const ROWS: usize = 8;
+    const PANEL: f64 = ROWS as f64 * ROW + 44.0;
+    let slot = (c.width - 2.0) / 16.0;
+    let [inputs, weights, call] =
+        [("inputs", COMPUTE), ("weights", MEMORY), ("call", UPLOAD)];
+    // What runs on which multiprocessors, from which slot on, and for how many.
+    let three = vec![
+        (inputs, 0..7, 0, 4),
+        (call, 5..8, 4, 3),
+        (weights, 0..5, 4, 4),
+        (weights, 5..7, 7, 4),
+        (inputs, 0..7, 11, 4),
+    ];
+    let one = vec![
+        (inputs, 0..7, 0, 4),
+        (call, 7..8, 4, 9),
+        (weights, 0..7, 4, 4),
+        (inputs, 0..7, 8, 4),
+        (weights, 0..7, 12, 4),
+    ];
+    let panels = [("A call of three blocks", three), ("A call of one block", one)];
+    for (n, (name, blocks)) in panels.into_iter().enumerate() {
+        let top = n as f64 * PANEL;
+        c.heading((1.0, top + 10.0), Anchor::Start, name);
+        let lane = |row: usize| top + 24.0 + row as f64 * ROW;
+        let whole = area(1.0, lane(0), 16.0 * slot, ROWS as f64 * ROW);
+        c.fill(whole, Pen::MUTED, 0.07);
+        for ((what, pen), rows, start, slots) in blocks {
+            let first = rows.start;
+            for row in rows {
+                let x = 1.0 + f64::from(start) * slot;
+                let place =
+                    area(x, lane(row), f64::from(slots) * slot, ROW).inside(0.5);
+                c.cell(place, pen, 0.25);
+                if row == first {
+                    c.label(place, what);
+                }
+            }
+        }
+    }
+    let (y, end) = (2.0 * PANEL + 6.0, c.width - 1.0);
+    c.arrow(&[(1.0, y - 14.0), (end, y - 14.0)], Pen::MUTED);
     c.text((end, y), Anchor::End, Pen::MUTED, "time");
 }

@@ -53,7 +53,7 @@ use numbers::Shape;
 use steps::Way;
 use sums::Sums;
 
-/// A block of cuBLAS computes 128 × 128 results, we think.
+/// A block of the product `inputs_back` computes 128 × 128 results on an H100.
 const BLOCK_ROWS: usize = 128;
 
 fn main() -> ExitCode {
