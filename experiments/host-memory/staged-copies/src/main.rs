@@ -36,6 +36,7 @@ mod buffers;
 mod carry;
 mod fetch;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -157,15 +158,19 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     fetch::measure(lab, &mut pageable)?;
     fetch::stage(lab, &mut pageable, options)?;
 
-    // 7. Copies after a pause, in which the threads have gone to sleep.
-    for bytes in [largest / 64, largest / 16] {
+    // 7. Copies after a pause, in which the threads have gone to sleep: small ones, which
+    //    may be better left to the driver, and large ones.
+    pinned.pause = Duration::from_millis(PAUSE_MS);
+    pageable.pause = pinned.pause;
+    let sizes = [SMALLEST, 4 * SMALLEST, largest / 64, largest / 16];
+    for bytes in BTreeSet::from(sizes.map(|bytes| bytes.min(largest))) {
         let mut copy = |buffers: &mut Buffers, kind, by: &mut _| {
-            buffers.pause = Duration::from_millis(PAUSE_MS);
             let case = Case::new("pause").with("kind", kind).with("bytes", bytes);
             let case = case.with("pause_ms", PAUSE_MS);
             buffers.copy(lab, case, UP, bytes, by)
         };
         copy(&mut pinned, "pinned", &mut driver)?;
+        copy(&mut pageable, "pageable", &mut driver)?;
         copy(&mut pageable, "staged", &mut staged)?;
     }
 

@@ -34,22 +34,23 @@
 //! Data that has yet to be made need not pass through pageable memory: a [`Loader`] has it
 //! made in a slot, by a thread of its own, while the GPU works on what was made before.
 
+mod awake;
 mod loader;
 mod ring;
 mod stores;
 
-use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cudarc::driver::{
     CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError, sys,
 };
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
+use awake::Awake;
 pub use loader::{LoadError, Loader};
 use ring::{Direction, Ring};
 pub use stores::Stores;
@@ -62,17 +63,20 @@ pub struct Options {
     /// Host threads that carry bytes, the caller among them.
     pub threads: usize,
     /// The most that a thread carries at a time. The copy engine waits for the first
-    /// piece, and each costs the threads a moment.
+    /// piece, and each costs the threads a moment. The caller looks after the engine between
+    /// two pieces.
     pub piece_bytes: usize,
     /// How many pieces the ring of pinned memory has room for.
     pub slots: usize,
-    /// Copies of fewer bytes than this are left to the driver, which is faster than
-    /// waking the threads.
+    /// Copies of fewer bytes than this are left to the driver, which is faster if the
+    /// threads have to be woken.
     pub staged_from: usize,
     /// How threads write what the copy engine is to fetch.
     pub stores: Stores,
-    /// How long the threads stay awake for another copy before they sleep: waking them costs
-    /// tens of microseconds. Meanwhile they yield their cores to any other thread.
+    /// How long after a staged copy the threads stay awake for another one; if zero, not at
+    /// all. Waking them costs tens of microseconds. While they are awake they use the time of
+    /// their cores, but yield them to other threads. It gains nothing if copies are further
+    /// apart than this.
     pub linger: Duration,
 }
 
@@ -101,6 +105,7 @@ pub struct Staging {
     options: Options,
     pool: ThreadPool,
     ring: Ring,
+    awake: Awake,
 }
 
 /// Why there is no [`Staging`].
@@ -129,6 +134,7 @@ impl Staging {
             options: Options { threads, piece_bytes, slots, ..options },
             pool: ThreadPoolBuilder::new().num_threads(others).build()?,
             ring: Ring::new(context, piece_bytes, slots)?,
+            awake: Awake::new(),
         })
     }
 
@@ -203,26 +209,12 @@ impl Staging {
         self.ring.pass((&self.pool, helpers), stream, way, pieces, carry)?;
         let linger = self.options.linger;
         if helpers > 0 && !linger.is_zero() {
-            self.pool.spawn_broadcast(move |_| stay_awake(linger));
+            self.awake.begin(&self.pool);
         }
-        stream.synchronize()
+        let done = stream.synchronize();
+        self.awake.end_after(linger);
+        done
     }
-}
-
-/// Keeps a thread of a pool awake for a while, and ready for the pool's jobs.
-fn stay_awake(linger: Duration) {
-    thread_local! {
-        static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
-    }
-    if UNTIL.replace(Some(Instant::now() + linger)).is_some() {
-        return; // this is a job of a thread that is awake, and stays so longer now
-    }
-    while UNTIL.get().is_some_and(|until| Instant::now() < until) {
-        if rayon::yield_now() != Some(rayon::Yield::Executed) {
-            std::thread::yield_now();
-        }
-    }
-    UNTIL.set(None);
 }
 
 /// Waits for a stream when the work on it ends, be it in success, error or panic: then

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::slice::from_raw_parts_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::yield_now;
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
@@ -15,6 +16,9 @@ use rayon::ThreadPool;
 
 /// Copies queued at a time: one that runs, and the next.
 const QUEUED: usize = 2;
+/// A thread that has asked so often whether its slot is free yields its core.
+const PATIENCE: u32 = 1000;
+
 /// Where the bytes of a copy go.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
@@ -62,8 +66,8 @@ impl Ring {
     }
 
     /// Passes `bytes` through the ring, between `pieces` in host memory and the GPU's
-    /// memory from `device` on. The caller and `helpers` threads of the pool `carry` between a piece and
-    /// its slot. The caller alone talks to the driver, so it is not behind another thread
+    /// memory from `device` on. The caller and `helpers` threads of the pool `carry` between
+    /// a piece and its slot. The caller alone talks to the driver, so it is not behind another thread
     /// when the engine needs the next copy. Returns when all is carried and queued, or
     /// after an error: then, too, the caller must wait for the stream before the ring or
     /// that memory is used again. `carry` must not panic.
@@ -118,11 +122,16 @@ impl Ring {
         };
         let help = || {
             while let Some(next) = take() {
+                let mut asked = 0;
                 while next.0 >= open.load(Ordering::Acquire) {
                     if ended.load(Ordering::Acquire) {
                         return; // the caller has met an error
                     }
-                    spin_loop();
+                    asked += 1;
+                    match asked % PATIENCE {
+                        0 => yield_now(),
+                        _ => spin_loop(),
+                    }
                 }
                 carry_piece(next);
             }
@@ -148,7 +157,9 @@ impl Ring {
                 }
                 let ready = count.min(carried + copy_ahead);
                 // Short copies first, so that there is something to copy or carry soon;
-                // then longer ones, for each costs the engine a moment.
+                // then longer ones, for each costs the engine a moment. While a copy is
+                // queued the next one may wait until it has some length: all in all, no
+                // more than three quarters of the ring are copied or waited for.
                 let (left, to_end) =
                     (count - copied, slots - (first + copied) % slots);
                 let (least, most) = match direction {

@@ -93,8 +93,11 @@ impl Gpu {
 fn every_size_arrives() {
     alone(&[], || {
         let mut gpu = Gpu::new(400);
-        for (threads, slots) in [(1, 1), (1, 3), (2, 2), (5, 1)] {
-            let mut staging = gpu.staging(options(threads, 64, slots));
+        // In a ring of many slots, copies grow to several pieces.
+        for (threads, piece_bytes, slots) in
+            [(1, 64, 1), (1, 64, 3), (2, 64, 2), (5, 64, 1), (2, 3, 13), (3, 1, 33)]
+        {
+            let mut staging = gpu.staging(options(threads, piece_bytes, slots));
             for count in 0..=330 {
                 gpu.round_trip(&mut staging, count, (1, 3), count).unwrap();
             }
@@ -121,7 +124,8 @@ fn every_alignment_arrives() {
 #[test]
 fn any_options_will_do() {
     alone(&[], || {
-        let limits = (0..6usize, 0..5000usize, 0..5usize, 0..9000usize);
+        let pieces = (prop_oneof![0..40usize, 0..5000usize], 0..40usize);
+        let limits = (0..6usize, pieces, 0..9000usize, 0..2u64);
         let copies = (0..9000usize, 0..64usize, 0..64usize);
         let config = ProptestConfig {
             failure_persistence: None,
@@ -130,12 +134,14 @@ fn any_options_will_do() {
         };
         let gpu = std::cell::RefCell::new(Gpu::new(10_000));
         proptest!(config, |(limits in limits, copies in copies)| {
-            let (threads, piece_bytes, slots, staged_from) = limits;
+            let (threads, (piece_bytes, slots), staged_from, linger) = limits;
+            let linger = Duration::from_millis(linger);
             // Not one piece for every byte of them.
             let piece_bytes = if piece_bytes < 4 { 0 } else { piece_bytes };
             let (count, host, device) = copies;
             let count = if piece_bytes == 0 { count % 50 } else { count };
-            let options = Options { staged_from, ..options(threads, piece_bytes, slots) };
+            let options = options(threads, piece_bytes, slots);
+            let options = Options { staged_from, linger, ..options };
             let mut gpu = gpu.borrow_mut();
             let mut staging = gpu.staging(options);
             for salt in 0..2 {
@@ -299,6 +305,18 @@ fn awake() -> usize {
     stats.filter(|stat| stat.rsplit_once(')').unwrap().1.starts_with(" R")).count()
 }
 
+/// Waits until so many threads are awake, this one among them.
+#[cfg(target_os = "linux")]
+fn soon_awake(count: usize) {
+    for _ in 0..200 {
+        if awake() == count {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} threads are awake, not {count}", awake());
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_stay_awake_as_long_as_they_are_told() {
@@ -309,21 +327,17 @@ fn threads_stay_awake_as_long_as_they_are_told() {
             for salt in 0..3 {
                 gpu.round_trip(&mut staging, 3000, (0, 0), salt).unwrap();
             }
-            std::thread::sleep(Duration::from_millis(50));
-            (awake(), staging)
+            staging
         };
-        // This thread is awake, and those of the first copies go to sleep soon.
-        let (mut few, _kept) = after_copies(Duration::from_millis(1));
-        for _ in 0..100 {
-            if few == 1 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-            few = awake();
+        for linger in [Duration::ZERO, Duration::from_millis(1)] {
+            let _kept = after_copies(linger);
+            soon_awake(1);
         }
-        assert_eq!(few, 1);
-        let (many, _kept) = after_copies(Duration::from_secs(60));
-        assert_eq!(many, 1 + 3);
+        let staging = after_copies(Duration::MAX);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(awake(), 1 + 3);
+        drop(staging);
+        soon_awake(1);
     });
 }
 
