@@ -23,14 +23,28 @@ use crate::work::Work;
 /// What a call says of one end of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// On the device, where the current context may copy.
     Device,
-    /// On the device, whichever context is current.
-    AnyDevice,
     Host,
     Any,
 }
-use End::{Any, AnyDevice, Device, Host};
+use End::{Any, Device, Host};
+
+/// Whose access decides whether a call may use a GPU's memory. So it was on two H100s with
+/// driver 580: access to a pool is asked for whether the contexts have peer access or not, and
+/// lifts every refusal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judge {
+    /// The current context's, whatever the stream: copies refuse a pool of a GPU that it has
+    /// no access to. Plain memory passes.
+    Current,
+    /// That of the stream's context: the same for batches.
+    Stream,
+    /// That of the stream's context, also for plain memory, to which peer access of the
+    /// contexts is enough: fills.
+    StreamForAll,
+    /// Nobody's: copies that name both contexts.
+    Nobody,
+}
 
 impl Session {
     /// Where one end of a copy lies. An error if all of it does not lie in one memory, or
@@ -41,39 +55,49 @@ impl Session {
         end: End,
         address: u64,
         bytes: usize,
+        (judge, queue): (Judge, u32),
     ) -> Answer<Where> {
         let place = self.memory.locate(address, bytes as u64);
         let place = place.map_err(|why| format!("the {what}: {why}"));
         let place = self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         // With one address space, device memory may stand for the host's and the driver's
         // host memory for the device's.
-        if place == Where::Pageable && matches!(end, Device | AnyDevice) {
+        if place == Where::Pageable && end == Device {
             let why = format!("the {what}: {address:#x} is memory of the host's");
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
-        if end == Device {
-            self.check_pool_access(what, address)?;
-        }
+        self.check_access(what, address, judge, queue)?;
         Ok(place)
     }
 
-    /// On two H100s with driver 580, a copy from or to the host refuses a pool's memory
-    /// while the context of another GPU is current: also in a stream of the pool's own
-    /// GPU, and also with peer access of the contexts, which does not cover pools. It
-    /// takes memory of `cuMemAlloc`, and fills take both. Not measured: that it takes the
-    /// pool's memory, too, once that other GPU has access to the pool; and copies within
-    /// the device's memory, `cuMemcpyAsync` and batches, which refuse nothing here.
-    fn check_pool_access(&self, what: &str, address: u64) -> Answer {
-        let (context, gpu) = (self.context()?, self.gpu()?);
+    fn check_access(
+        &self,
+        what: &str,
+        address: u64,
+        judge: Judge,
+        queue: u32,
+    ) -> Answer {
+        let (whose, context) = match judge {
+            Judge::Nobody => return Ok(()),
+            Judge::Current => ("current context", self.context()?),
+            Judge::Stream | Judge::StreamForAll => {
+                ("stream's context", self.context_of(queue))
+            }
+        };
+        let gpu = self.contexts.get(context).ok_or(CUDA_ERROR_INVALID_CONTEXT)?.gpu;
         let Some((_, holding)) = self.memory.around(address) else { return Ok(()) };
         let (owner, name) = (holding.gpu, &holding.name);
-        let pooled = matches!(holding.kind, Kind::Pool(_));
-        if !pooled || owner == gpu || self.has_access(context, owner, address) {
+        let (is_asked, place) = match holding.kind {
+            Kind::Pool(_) => (true, "of a pool"),
+            Kind::Device => (judge == Judge::StreamForAll, "memory"),
+            _ => (false, ""),
+        };
+        if !is_asked || owner == gpu || self.has_access(context, owner, address) {
             return Ok(());
         }
         let why = format!(
-            "the {what}: {name} is of a pool of GPU {owner}, but the current context \
-             is of GPU {gpu}, which has no access to the pool"
+            "the {what}: {name} is {place} of GPU {owner}, but the {whose} is of GPU \
+             {gpu}, which has no access to it"
         );
         self.refuse(CUDA_ERROR_INVALID_VALUE, &why)
     }
@@ -85,13 +109,14 @@ impl Session {
         (from, from_end): (u64, End),
         bytes: usize,
         stream: Option<usize>,
+        judge: Judge,
     ) -> Answer {
         let queue = self.queue(stream.unwrap_or(0))?;
         if bytes == 0 {
             return Ok(());
         }
-        let target = self.end("target", to_end, to, bytes)?;
-        let source = self.end("source", from_end, from, bytes)?;
+        let target = self.end("target", to_end, to, bytes, (judge, queue))?;
+        let source = self.end("source", from_end, from, bytes, (judge, queue))?;
         let capturing = self.is_capturing(queue);
         let staged = source == Where::Pageable && matches!(target, Where::Device(_));
         let pageable = source == Where::Pageable || target == Where::Pageable;
@@ -153,7 +178,7 @@ impl Session {
         if !to.is_multiple_of(pattern.len() as u64) {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        self.end("target", AnyDevice, to, bytes)?;
+        self.end("target", Device, to, bytes, (Judge::StreamForAll, queue))?;
         let fill = Work::Fill { to, pattern: pattern.to_vec(), count: count as u64 };
         self.enqueue(queue, fill)
     }
@@ -161,31 +186,31 @@ impl Session {
 
 api! {
     fn cuMemcpyAsync(session, to: u64, from: u64, bytes: usize, stream: usize) {
-        session.copy((to, Any), (from, Any), bytes, Some(stream))?;
+        session.copy((to, Any), (from, Any), bytes, Some(stream), Judge::Current)?;
     }
 
     fn cuMemcpyHtoD_v2(session, to: u64, from: u64, bytes: usize) {
-        session.copy((to, Device), (from, Host), bytes, None)?;
+        session.copy((to, Device), (from, Host), bytes, None, Judge::Current)?;
     }
 
     fn cuMemcpyHtoDAsync_v2(session, to: u64, from: u64, bytes: usize, stream: usize) {
-        session.copy((to, Device), (from, Host), bytes, Some(stream))?;
+        session.copy((to, Device), (from, Host), bytes, Some(stream), Judge::Current)?;
     }
 
     fn cuMemcpyDtoH_v2(session, to: u64, from: u64, bytes: usize) {
-        session.copy((to, Host), (from, Device), bytes, None)?;
+        session.copy((to, Host), (from, Device), bytes, None, Judge::Current)?;
     }
 
     fn cuMemcpyDtoHAsync_v2(session, to: u64, from: u64, bytes: usize, stream: usize) {
-        session.copy((to, Host), (from, Device), bytes, Some(stream))?;
+        session.copy((to, Host), (from, Device), bytes, Some(stream), Judge::Current)?;
     }
 
     fn cuMemcpyDtoD_v2(session, to: u64, from: u64, bytes: usize) {
-        session.copy((to, AnyDevice), (from, AnyDevice), bytes, None)?;
+        session.copy((to, Device), (from, Device), bytes, None, Judge::Current)?;
     }
 
     fn cuMemcpyDtoDAsync_v2(session, to: u64, from: u64, bytes: usize, stream: usize) {
-        session.copy((to, AnyDevice), (from, AnyDevice), bytes, Some(stream))?;
+        session.copy((to, Device), (from, Device), bytes, Some(stream), Judge::Current)?;
     }
 
     /// Between the memories of two GPUs; peer access only changes the way it takes.
@@ -194,7 +219,7 @@ api! {
         stream: usize,
     ) {
         session.known_contexts(&[to_context, from_context])?;
-        session.copy((to, AnyDevice), (from, AnyDevice), bytes, Some(stream))?;
+        session.copy((to, Device), (from, Device), bytes, Some(stream), Judge::Nobody)?;
     }
 
     /// Many copies by one call. Each is one here, too.
@@ -213,7 +238,9 @@ api! {
         }
         for copy in 0..count {
             let (to, from, bytes) = (to.at(copy)?, from.at(copy)?, sizes.at(copy)?);
-            if let Err(code) = session.copy((to, Any), (from, Any), bytes, Some(stream)) {
+            let copied =
+                session.copy((to, Any), (from, Any), bytes, Some(stream), Judge::Stream);
+            if let Err(code) = copied {
                 failed.set_if_wanted(copy)?;
                 return Err(code);
             }
