@@ -180,10 +180,12 @@ pub(super) const WAITING: Drawing = Drawing {
         seven blocks. First, a call of three blocks begins on the three last multiprocessors when \
         inputs_back has ended. Five blocks of weights_back begin at once, and two when the call \
         is over; the product after them begins later by as much. Second, a call of one block \
-        takes three times as long on the last multiprocessor, and all seven blocks of \
-        weights_back begin at once.",
-    caption: "Eight multiprocessors, products of seven blocks, and a call that begins when \
-        `inputs_back` ends. Each block needs a multiprocessor to itself.",
+        takes three times as long on the last multiprocessor, beside both products, and all \
+        blocks of the products begin at once.",
+    caption: "A GPU of eight multiprocessors, a row each, and products of seven blocks, \
+        `inputs_back` and `weights_back` in turns. Above, the call finds room when \
+        `inputs_back` has ended, and two blocks wait for the call. Below, it takes three times \
+        as long, and no block waits.",
     of: Of::Nobody,
     draw: waiting,
 };
@@ -205,7 +207,7 @@ fn waiting(c: &mut Canvas, _: &Facts) {
     ];
     let one = vec![
         (inputs, 0..7, 0, 4),
-        (call, 7..8, 4, 9),
+        (call, 7..8, 0, 9),
         (weights, 0..7, 4, 4),
         (inputs, 0..7, 8, 4),
         (weights, 0..7, 12, 4),
