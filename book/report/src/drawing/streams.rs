@@ -184,8 +184,8 @@ pub(super) const WAITING: Drawing = Drawing {
         blocks of the products begin at once.",
     caption: "A GPU of eight multiprocessors, a row each, and products of seven blocks, \
         `inputs_back` and `weights_back` in turns. Above, the call finds room when \
-        `inputs_back` has ended, and two blocks wait for the call. Below, it takes three times \
-        as long, and no block waits.",
+        `inputs_back` has ended, and two blocks wait for the call. Below, it fits beside the \
+        products: it takes three times as long, and no block waits.",
     of: Of::Nobody,
     draw: waiting,
 };
