@@ -1,8 +1,11 @@
 use trial::ledger::Kind;
-use trial::{Result, Trial, numbers};
+use trial::{Result, Trial, anyhow, numbers, peer_access};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
     let gpus = trial.gpus()?;
+    if !peer_access::enable_all(trial.contexts())?.is_granted() {
+        return Err(anyhow!("these GPUs have no access to each other"));
+    }
     let n = gpus.len();
     for length in [n, n + 1, 999, 20_003] {
         let all: Vec<_> = (0..n).map(|rank| numbers(length, rank)).collect();
