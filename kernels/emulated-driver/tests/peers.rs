@@ -68,6 +68,28 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
     let pinned = common::pinned(&here, &[0; 16]);
     let host = pinned.as_slice().unwrap().as_ptr().cast_mut();
     let (near, far) = (near.cu_stream(), far.cu_stream());
+    let batch = |stream| {
+        let (mut to, mut from, mut bytes) = (pool, host as u64, 64);
+        let (mut first, mut failed) = (0, 0);
+        // SAFETY: zeros are a valid value of all fields but the first, which is set; lists of
+        // one; memory as above.
+        unsafe {
+            let mut how: sys::CUmemcpyAttributes = std::mem::zeroed();
+            how.srcAccessOrder =
+                sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+            sys::cuMemcpyBatchAsync(
+                &mut to,
+                &mut from,
+                &mut bytes,
+                1,
+                &mut how,
+                &mut first,
+                1,
+                &mut failed,
+                stream,
+            )
+        }
+    };
     let copies = || {
         let in_stream = |stream| {
             // SAFETY: all memory has 64 bytes and lives.
@@ -87,6 +109,7 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
                 sys::cuMemcpyDtoD_v2(near_plain, pool, 64),
                 sys::cuMemsetD8_v2(pool, 1, 64),
                 sys::cuMemsetD8Async(pool, 1, 64, near),
+                batch(near),
             ]
         };
         [in_stream(near).to_vec(), in_stream(far).to_vec(), at_once.to_vec()]
@@ -99,6 +122,7 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
             sys::cuMemcpyDtoD_v2(plain, near_plain, 64),
             sys::cuMemcpyHtoD_v2(plain, host.cast(), 64),
             sys::cuMemsetD8Async(pool, 1, 64, far),
+            batch(far),
             sys::cuMemsetD8Async(plain, 1, 64, far),
             sys::cuMemcpyPeerAsync(
                 pool,

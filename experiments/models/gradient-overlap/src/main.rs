@@ -126,8 +126,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 7. The largest batch, while NCCL may take a few blocks of threads only: so many fewer
-    //    multiprocessors does it take from the products. And a batch whose products have a row
-    //    of blocks less, and so leave over more multiprocessors.
+    //    multiprocessors does it take from the products. And a batch whose `inputs_back` has a
+    //    row of blocks less, and so leaves over more multiprocessors.
     if gpus.comms.is_empty() {
         let case = Case::new("step").with("way", "few_blocks");
         lab.skip(case, "our own kernel sums here, and not NCCL");

@@ -84,9 +84,9 @@ pub struct Sampling {
 
 impl Sampling {
     /// For a record to quote: within ±0.5 % of the median with 95 % confidence, or 100
-    /// samples, or two seconds. On hosts that share a machine, something else slows a tenth
-    /// of a second down now and then, which is all samples of a short case: where 100 are
-    /// not within ±5 %, up to 400.
+    /// samples, or two seconds. Now and then something else slows a shared host down for a
+    /// tenth of a second, which may be all samples of a short case: where 100 are not within
+    /// ±5 %, up to 400.
     pub const FULL: Sampling = Sampling {
         warm_ups: 2,
         warm_up: Duration::from_millis(200),

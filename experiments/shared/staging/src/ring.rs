@@ -67,8 +67,8 @@ impl Ring {
 
     /// Passes `bytes` through the ring, between `pieces` in host memory and the GPU's
     /// memory from `device` on. The caller and `helpers` threads of the pool `carry` between
-    /// a piece and its slot. The caller alone talks to the driver, so it is not behind another thread
-    /// when the engine needs the next copy. Returns when all is carried and queued, or
+    /// a piece and its slot. The caller alone talks to the driver, so it is not behind another
+    /// thread when the engine needs the next copy. Returns when all is carried and queued, or
     /// after an error: then, too, the caller must wait for the stream before the ring or
     /// that memory is used again. `carry` must not panic.
     pub(crate) fn pass<Piece: Send>(

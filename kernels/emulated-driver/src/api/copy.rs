@@ -70,6 +70,7 @@ impl Session {
         Ok(place)
     }
 
+    /// An error if the memory at `address` is of another GPU, and the judge has no access to it.
     fn check_access(
         &self,
         what: &str,
