@@ -50,7 +50,7 @@ use buffers::Buffers;
 
 const SMALLEST: usize = 256 << 10;
 const LARGEST: usize = 1 << 30;
-const THREADS: [usize; 8] = [1, 2, 4, 6, 8, 10, 12, 14];
+const THREADS: [usize; 9] = [1, 2, 4, 6, 8, 10, 12, 14, 16];
 const PIECES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 const RINGS: [usize; 3] = [1 << 20, 4 << 20, 16 << 20];
 const PAUSE_MS: u64 = 10;

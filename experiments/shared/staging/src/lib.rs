@@ -81,12 +81,12 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// As many threads as this process has cores, but not more than 14, and a ring of
+    /// As many threads as this process has cores, but not more than 16, and a ring of
     /// 64 MiB for pieces of 64 KiB. With one or two threads all copies are left to the
     /// driver, which is faster than one and about as fast as two.
     fn default() -> Options {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = cores.min(14);
+        let threads = cores.min(16);
         Options {
             threads,
             piece_bytes: 64 << 10,

@@ -16,6 +16,8 @@ use rayon::ThreadPool;
 
 /// Copies queued at a time: one that runs, and the next.
 const QUEUED: usize = 2;
+/// For so many pieces it is worthwhile to let the next copy wait.
+const ENOUGH: usize = 16;
 /// A thread that has asked so often whether its slot is free yields its core.
 const PATIENCE: u32 = 1000;
 
@@ -157,14 +159,17 @@ impl Ring {
                 }
                 let ready = count.min(carried + copy_ahead);
                 // Short copies first, so that there is something to copy or carry soon;
-                // then longer ones, for each costs the engine a moment. While a copy is
-                // queued the next one may wait until it has some length: all in all, no
-                // more than three quarters of the ring are copied or waited for.
+                // then longer ones, for each costs the engine a moment. Only while a copy
+                // is queued may the next one wait until it has some length, so all pieces
+                // get their turn.
                 let (left, to_end) =
                     (count - copied, slots - (first + copied) % slots);
                 let (least, most) = match direction {
                     Direction::ToDevice if queued.is_empty() => (1, longest),
-                    Direction::ToDevice => (copied / 4, longest),
+                    // Near the end there is little to wait for.
+                    Direction::ToDevice => {
+                        ((copied / 4).min(left / 4).min(ENOUGH), longest)
+                    }
                     // And short ones last, so that there is little to carry after.
                     Direction::ToHost => (1, (copied / 2).min(left / 2).max(4)),
                 };
