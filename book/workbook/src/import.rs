@@ -41,6 +41,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     if !folder.is_dir() {
         bail!("there is no {shown}");
     }
+    if unpacked.is_none() && is_machine(folder) {
+        bail!(
+            "{shown} is the folder of one machine: import the folder that holds it"
+        );
+    }
     let (from, into) = (Results::new(folder), Results::new(root.join("results")));
     let machines = from.machines()?;
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
@@ -94,6 +99,19 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         _ => bail!("{refused} of {} records were refused", imported + refused),
     }
+}
+
+/// Whether a folder holds the records of the machine that it is called after.
+fn is_machine(folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let (Some(holder), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return false;
+    };
+    let (records, name) = (Results::new(holder), name.to_string_lossy());
+    let runs = records.all(&name).unwrap_or_default();
+    runs.iter().any(|(run, experiment)| {
+        run.read(&name, experiment).is_ok_and(|record| record.is_some())
+    })
 }
 
 /// A record that comes: its run, its experiment, and the label that it is to have.

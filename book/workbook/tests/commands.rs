@@ -1651,8 +1651,12 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         ("empty", "empty holds no records"),
         ("nosuch", "there is no nosuch"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
-        // One level too deep: these are files, not machines.
-        ("results/h200-x4", "results/h200-x4 holds no records"),
+        // One level too deep.
+        (
+            "results/h200-x4",
+            "results/h200-x4 is the folder of one machine: import the",
+        ),
+        ("results/emulated", "results/emulated is the folder of one machine"),
     ] {
         checkout.run(&format!("import {folder}")).refuses(&[problem]);
     }
