@@ -24,7 +24,8 @@ pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;
     let folder = temporary::folder()?;
-    let mut archive = Archive::new(GzDecoder::new(file).take(MAX_BYTES));
+    // A byte more, so that what is larger is cut off inside an entry or a header.
+    let mut archive = Archive::new(GzDecoder::new(file).take(MAX_BYTES + 1));
     let entries = archive.entries().with_context(|| name.clone())?;
     for (number, entry) in entries.enumerate() {
         let what = "it is no archive of records, or it was cut off, or is larger than 256 MiB";

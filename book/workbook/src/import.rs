@@ -41,11 +41,6 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     if !folder.is_dir() {
         bail!("there is no {shown}");
     }
-    if unpacked.is_none() && is_machine(folder) {
-        bail!(
-            "{shown} is the folder of one machine: import the folder that holds it"
-        );
-    }
     let (from, into) = (Results::new(folder), Results::new(root.join("results")));
     let machines = from.machines()?;
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
@@ -54,9 +49,23 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     if machines.len() > MOST_MACHINES {
         bail!("{shown} holds more than {MOST_MACHINES} machines");
     }
+    if lies_in(from.folder(), into.folder()) {
+        bail!("{shown} lies where this checkout keeps its own records");
+    }
+    if unpacked.is_none() && is_machine(folder) {
+        bail!(
+            "{shown} is the folder of one machine: import the folder that holds it"
+        );
+    }
     let mut references = into.references()?;
     references.push(EMULATED.to_owned()); // the book shows what it counted, too
     let (mut imported, mut refused) = (0, 0);
+    let mut refuse = |why: Error| {
+        // Nobody knows the folder that an archive was unpacked to.
+        let why = format!("{why:#}").replace(&folder.display().to_string(), &shown);
+        complain!("refused: {why}");
+        refused += 1;
+    };
     let mut others = vec![];
     for machine in machines {
         let name = name.as_ref().unwrap_or(&machine);
@@ -66,24 +75,21 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         let mut coming = vec![];
         for (run, experiment) in from.all(&machine)? {
-            let label = run.label().or(label.as_deref()).map(str::to_owned);
-            coming.push((run, experiment, label));
+            let label = run.label().or(label.as_deref());
+            match take(&run, (&machine, &experiment), (name, label), &coming) {
+                Ok(record) => coming.push(record),
+                Err(why) => refuse(why),
+            }
         }
         let mut place = Place::new(&into, name, &coming, is_reference, *replace)?;
-        for (run, experiment, label) in coming {
-            match place.take(&run, &machine, &experiment, label) {
+        for (file, record) in coming {
+            match place.give(record).context(file) {
                 Ok(path) => {
                     let path = path.strip_prefix(root).unwrap_or(&path);
                     say!("imported: {}", path.display());
                     imported += 1;
                 }
-                Err(why) => {
-                    // Nobody knows the folder that an archive was unpacked to.
-                    let why = format!("{why:#}");
-                    let why = why.replace(&folder.display().to_string(), &shown);
-                    complain!("refused: {why}");
-                    refused += 1;
-                }
+                Err(why) => refuse(why),
             }
         }
     }
@@ -114,8 +120,43 @@ fn is_machine(folder: &Path) -> bool {
     })
 }
 
-/// A record that comes: its run, its experiment, and the label that it is to have.
-type Coming = (Results, String, Option<String>);
+/// Whether a folder is the other one or lies in it.
+fn lies_in(folder: &Path, other: &Path) -> bool {
+    let (folder, other) = (folder.canonicalize(), other.canonicalize());
+    matches!((folder, other), (Ok(folder), Ok(other)) if folder.starts_with(&other))
+}
+
+/// A record that comes, and the file that it comes from.
+type Coming = (String, Record);
+
+/// A record under the name and label that it is to have, if it may come at all, whatever is
+/// where it goes. The error names its file.
+fn take(
+    run: &Results,
+    (machine, experiment): (&str, &str),
+    (name, label): (&str, Option<&str>),
+    coming: &[Coming],
+) -> Result<Coming> {
+    let file = run.path(machine, experiment)?.display().to_string();
+    let record = run.read(machine, experiment)?;
+    let mut record = record.with_context(|| format!("{file}: it is gone"))?;
+    record.machine.name = name.to_owned();
+    record.run.label = label.map(str::to_owned);
+    let is_there = |(_, other): &&Coming| {
+        other.experiment == experiment && other.run.label == record.run.label
+    };
+    if let Some((other, _)) = coming.iter().find(is_there) {
+        bail!("{file}: {other} is to have the same label");
+    }
+    if record.is_dated_ahead() {
+        let started = record.run.started;
+        bail!("{file}: it was started on {started}, which has not come yet");
+    }
+    if record.measurements.is_empty() && record.skipped.is_empty() {
+        bail!("{file}: it has no measurements");
+    }
+    Ok((file, record))
+}
 
 /// The folder of one machine that records come into.
 struct Place<'a> {
@@ -138,8 +179,9 @@ impl<'a> Place<'a> {
     ) -> Result<Place<'a>> {
         let mut staying = vec![];
         for (run, experiment) in into.all(name)? {
-            let comes = coming.iter().any(|(_, coming, label)| {
-                *coming == experiment && label.as_deref() == run.label()
+            let comes = coming.iter().any(|(_, record)| {
+                record.experiment == experiment
+                    && record.run.label.as_deref() == run.label()
             });
             // A reference machine stays the one that the book is about.
             let stays = is_reference || !(replace && comes);
@@ -153,25 +195,14 @@ impl<'a> Place<'a> {
         Ok(Place { into, name, is_reference, replace, staying })
     }
 
-    /// Takes over one record; the error names its file.
-    fn take(
-        &mut self,
-        from: &Results,
-        machine: &str,
-        experiment: &str,
-        label: Option<String>,
-    ) -> Result<PathBuf> {
-        let record = from.read(machine, experiment)?;
-        let file = from.path(machine, experiment)?.display().to_string();
-        let mut record = record.with_context(|| format!("{file}: it is gone"))?;
-        record.machine.name = self.name.to_owned();
-        record.run.label = label;
-        self.judge(&record).context(file)?;
+    /// Takes over one record.
+    fn give(&mut self, record: Record) -> Result<PathBuf> {
+        self.judge(&record)?;
+        let path = self.into.write(&record)?;
         if !self.is_reference {
             self.into.set_imported(self.name)?;
         }
-        let path = self.into.write(&record)?;
-        self.staying.push((experiment.to_owned(), record.machine));
+        self.staying.push((record.experiment, record.machine));
         Ok(path)
     }
 
@@ -183,12 +214,6 @@ impl<'a> Place<'a> {
                 "{name} is a reference machine, which the book is about: name yours with \
                  --as NAME, or change the reference with --replace"
             );
-        }
-        if new.is_dated_ahead() {
-            bail!("it was started on {}, which has not come yet", new.run.started);
-        }
-        if new.measurements.is_empty() && new.skipped.is_empty() {
-            bail!("it has no measurements");
         }
         let into = into.labelled(new.run.label.as_deref())?;
         let old = match into.read(name, &new.experiment) {

@@ -1506,6 +1506,41 @@ fn import_takes_over_runs_with_their_labels() {
     assert!(!checkout.path("results/third/new").exists());
 }
 
+/// What is refused takes no place of its own, and nothing takes that of another that comes.
+#[test]
+fn import_replaces_only_by_what_it_takes_over() {
+    let checkout = Checkout::new();
+    let other =
+        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    brought(&checkout, "other", "coalescing", |_| {});
+    brought(&checkout, "other", "transpose", |_| {});
+    checkout.run("import brought").succeeds();
+    let results = contents(&checkout.path("results"));
+    brought(&checkout, "other", "coalescing", other);
+    brought(&checkout, "other", "transpose", |record| {
+        other(record);
+        record["measurements"] = json!([]);
+        record["skipped"] = json!([]);
+    });
+    let refused =
+        ["it has no measurements", "other hardware", "2 of 2 records were"];
+    checkout.run("import brought --replace").refuses(&refused);
+    assert!(contents(&checkout.path("results")) == results);
+
+    fs::remove_dir_all(checkout.path("results/other")).unwrap();
+    brought(&checkout, "other", "coalescing", |_| {});
+    let labelled = "brought/other/a/coalescing.json";
+    checkout.write(labelled, &checkout.read("brought/other/coalescing.json"));
+    edit_record(&checkout, labelled, |record| record["run"]["label"] = json!("a"));
+    let ended = checkout.run("import brought --label a --replace");
+    let why =
+        "a/coalescing.json: brought/other/coalescing.json is to have the same label";
+    ended.refuses(&[why, "it has no measurements", "2 of 3 records were refused"]);
+    checkout
+        .run("import brought --label imported")
+        .refuses(&["it means something else"]);
+}
+
 /// The book shows what the committed records of the emulated GPU say.
 #[test]
 fn import_leaves_what_the_emulated_gpu_counted() {
@@ -1647,16 +1682,32 @@ fn import_takes_records_out_of_an_archive_and_nothing_else() {
 fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
     let checkout = Checkout::new();
     fs::create_dir(checkout.path("empty")).unwrap();
+    brought(&checkout, "near", "coalescing", |_| {});
+    let record = checkout.read("brought/near/coalescing.json");
+    checkout.write("taken/this-machine/coalescing.json", &record);
+    checkout.write("taken/near/imported/coalescing.json", &record);
+    checkout.write("brought/far/a/coalescing.json", &record);
+    edit_record(&checkout, "brought/far/a/coalescing.json", |record| {
+        record["machine"]["name"] = json!("far");
+        record["run"]["label"] = json!("a");
+    });
     for (folder, problem) in [
         ("empty", "empty holds no records"),
         ("nosuch", "there is no nosuch"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
-        // One level too deep.
+        // One level too deep, with and without labels.
+        (
+            "brought/far",
+            "brought/far is the folder of one machine: import the folder",
+        ),
+        ("brought/near", "brought/near is the folder of one machine"),
+        ("results", "results lies where this checkout keeps its own records"),
         (
             "results/h200-x4",
-            "results/h200-x4 is the folder of one machine: import the",
+            "results/h200-x4 lies where this checkout keeps its own",
         ),
-        ("results/emulated", "results/emulated is the folder of one machine"),
+        // Other things have these names.
+        ("taken", "taken holds no records"),
     ] {
         checkout.run(&format!("import {folder}")).refuses(&[problem]);
     }

@@ -5,7 +5,8 @@
 //! all or nothing: a killed run leaves the old record as it was.
 
 use std::collections::HashSet;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,6 +27,10 @@ const MAX_READINGS: usize = 10_000;
 const MAX_GPUS: usize = 64;
 const MAX_TEXT_BYTES: usize = 4096;
 const MAX_NAME_BYTES: usize = 64;
+/// A file in the folder of a machine whose records came from somebody else.
+const IMPORTED: &str = "imported";
+/// A file beside the folders of machines, with the name of this checkout's.
+const THIS_MACHINE: &str = "this-machine";
 /// Times and amounts that a machine can have: with them, nothing that is computed from a
 /// record is too large for a number.
 const SECONDS: RangeInclusive<f64> = 1e-12..=1e7;
@@ -71,6 +76,14 @@ pub enum Error {
         visible(name)
     )]
     Name {
+        /// What the name is for.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that means something else in a results folder, or to Windows.
+    #[error("`{name}` cannot be the name of a {what}: it means something else")]
+    Taken {
         /// What the name is for.
         what: &'static str,
         /// The name.
@@ -196,7 +209,12 @@ impl Results {
         let run = self.labelled(record.run.label.as_deref())?;
         let path = run.path(&record.machine.name, &record.experiment)?;
         check(record).map_err(Error::invalid(&path))?;
-        write_atomically(&path, to_json(record).as_bytes())?;
+        let json = to_json(record);
+        let bytes = json.len() as u64;
+        if bytes > MAX_FILE_BYTES {
+            return Err(Error::TooLarge { path, bytes });
+        }
+        write_atomically(&path, json.as_bytes())?;
         Ok(path)
     }
 
@@ -271,7 +289,7 @@ impl Results {
 
     /// Whether records of `machine` came from somebody else.
     pub fn is_imported(&self, machine: &str) -> bool {
-        self.imported_path(machine).exists()
+        self.imported_path(machine).is_file()
     }
 
     /// Remembers that records of `machine` came from somebody else.
@@ -284,11 +302,11 @@ impl Results {
     }
 
     fn imported_path(&self, machine: &str) -> PathBuf {
-        self.folder.join(machine).join("imported")
+        self.folder.join(machine).join(IMPORTED)
     }
 
     fn this_machine_path(&self) -> PathBuf {
-        self.folder.join("this-machine")
+        self.folder.join(THIS_MACHINE)
     }
 }
 
@@ -343,30 +361,35 @@ fn started(record: &Record) -> Option<SystemTime> {
     humantime::parse_rfc3339(&record.run.started).ok()
 }
 
-/// The text of a small file of ours: a regular one of at most 1 MiB, for anything else may
-/// never end.
+/// The text of a small file of ours: a regular one of at most 1 MiB.
 pub fn read_small(path: &Path) -> std::io::Result<String> {
-    const MOST: u64 = 1 << 20;
+    let large = || std::io::Error::other("it has more than 1 MiB");
+    read_regular(path, 1 << 20)?.map_err(|_| large())
+}
+
+/// The text of a regular file, or how many bytes it has if these are more than `most`.
+/// Anything else has no size, and may never end.
+fn read_regular(path: &Path, most: u64) -> std::io::Result<Result<String, u64>> {
+    // Before it is opened, for a pipe waits for a writer.
     let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > MOST {
-        return Err(std::io::Error::other("not a regular file of at most 1 MiB"));
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
     }
-    std::fs::read_to_string(path)
+    if metadata.len() > most {
+        return Ok(Err(metadata.len()));
+    }
+    let mut text = String::new();
+    // It may be growing.
+    let read = File::open(path)?.take(most + 1).read_to_string(&mut text)? as u64;
+    Ok(if read > most { Err(read) } else { Ok(text) })
 }
 
 /// Reads and checks one record.
 pub fn read(path: &Path) -> Result<Record, Error> {
-    let io = Error::io(path);
-    let metadata = std::fs::metadata(path).map_err(&io)?;
-    if !metadata.is_file() {
-        // A device or a pipe has no size, and may never end.
-        return Err(io(std::io::Error::other("not a regular file")));
+    match read_regular(path, MAX_FILE_BYTES).map_err(Error::io(path))? {
+        Ok(text) => parse(path, &text),
+        Err(bytes) => Err(Error::TooLarge { path: path.to_owned(), bytes }),
     }
-    let bytes = metadata.len();
-    if bytes > MAX_FILE_BYTES {
-        return Err(Error::TooLarge { path: path.to_owned(), bytes });
-    }
-    parse(path, &std::fs::read_to_string(path).map_err(io)?)
 }
 
 /// Parses and checks the text of one record; `path` is only named in errors.
@@ -621,7 +644,16 @@ pub fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let good = (1..=MAX_NAME_BYTES).contains(&name.len())
         && name.starts_with(plain)
         && name.chars().all(|c| plain(c) || c == '-');
-    if good { Ok(()) } else { Err(Error::Name { what, name: name.to_owned() }) }
+    let number = name.strip_prefix("com").or(name.strip_prefix("lpt"));
+    let is_taken = [IMPORTED, THIS_MACHINE, "aux", "con", "nul", "prn"]
+        .contains(&name)
+        || number.is_some_and(|n| matches!(n.as_bytes(), [b'0'..=b'9']));
+    let name = name.to_owned();
+    match (good, is_taken) {
+        (false, _) => Err(Error::Name { what, name }),
+        (true, true) => Err(Error::Taken { what, name }),
+        (true, false) => Ok(()),
+    }
 }
 
 /// Usable names of the entries of `folder` that `pick` takes, sorted; none if there is

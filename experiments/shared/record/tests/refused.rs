@@ -423,6 +423,13 @@ fn names_that_could_leave_the_folder() {
             assert!(matches!(error, Error::Name { .. }), "{error}");
         }
     }
+    for taken in ["this-machine", "imported", "con", "com1", "lpt9"] {
+        let error = results.labelled(Some(taken)).map(drop).unwrap_err();
+        assert!(matches!(error, Error::Taken { .. }), "{error}");
+        let mut file = golden();
+        file["machine"]["name"] = json!(taken);
+        refused(&file.to_string(), "machine.name", "it means something else");
+    }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     let longest = "x".repeat(64);
@@ -479,6 +486,21 @@ fn files_of_the_wrong_size_or_kind() {
     // As many as allowed, padded with blanks.
     let blanks = " ".repeat(MAX_FILE_BYTES as usize - GOLDEN.len());
     fs::write(&path, format!("{GOLDEN}{blanks}")).unwrap();
+    results.read("h200", "example").unwrap().unwrap();
+
+    // Numbers get longer when they are written.
+    let mut file = golden();
+    file["measurements"][0]["seconds"] = json!(vec![1e7; 100_000]);
+    let measurement = file["measurements"][0].clone();
+    let all = (0..20).map(|i| {
+        let mut measurement = measurement.clone();
+        measurement["parameters"]["number"] = json!(i);
+        measurement
+    });
+    file["measurements"] = all.collect();
+    let record: Record = serde_json::from_value(file).unwrap();
+    let error = results.write(&record).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     results.read("h200", "example").unwrap().unwrap();
 
     fs::write(&path, b"{\"schema\": 1, \"experiment\": \"\xff\"}").unwrap();
