@@ -56,8 +56,8 @@ use ring::{Direction, Ring};
 pub use stores::Stores;
 use stores::copy_non_temporal;
 
-/// What a [`Staging`] is made of. It holds `piece_bytes × slots` of pinned memory. Zero of
-/// any of them counts as one.
+/// What a [`Staging`] is made of. It holds `piece_bytes × slots` of pinned memory. Zero
+/// `threads`, `piece_bytes` or `slots` count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Host threads that carry bytes, the caller among them.
@@ -100,6 +100,9 @@ impl Default for Options {
 
 /// Threads and pinned memory to stage copies with; see the [crate's page](crate). Making
 /// one costs milliseconds, so keep it and use it again.
+///
+/// On a thread of another rayon pool, do not hold a lock during a copy: while the copy waits, the
+/// thread may run another job of that pool, which may want the same lock.
 #[derive(Debug)]
 pub struct Staging {
     options: Options,

@@ -121,7 +121,7 @@ impl<T: DeviceRepr + ValidAsZeroBits + Send + 'static> Loader<T> {
     // ANCHOR: next
     /// Waits until the next batch is made, queues its copy to the start of `target` on
     /// `stream`, and returns how many elements it has. Zero means that there are no more,
-    /// and so it stays, also after an error. When no more are made, it waits for the copy,
+    /// and so it stays, also after an error. Once no more are made, it may wait for the copy,
     /// too.
     ///
     /// # Panics

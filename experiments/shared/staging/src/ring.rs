@@ -18,7 +18,7 @@ use rayon::ThreadPool;
 const QUEUED: usize = 2;
 /// For so many pieces it is worthwhile to let the next copy wait.
 const ENOUGH: usize = 16;
-/// A thread that has asked so often whether its slot is free yields its core.
+/// A thread that has asked in vain so often yields its core.
 const PATIENCE: u32 = 1000;
 
 /// Where the bytes of a copy go.
@@ -129,11 +129,7 @@ impl Ring {
                     if ended.load(Ordering::Acquire) {
                         return; // the caller has met an error
                     }
-                    asked += 1;
-                    match asked % PATIENCE {
-                        0 => yield_now(),
-                        _ => spin_loop(),
-                    }
+                    wait_a_moment(&mut asked);
                 }
                 carry_piece(next);
             }
@@ -146,6 +142,7 @@ impl Ring {
             }
             let (mut carried, mut copied, mut copies, mut mine) = (0, 0, 0, None);
             let mut queued = VecDeque::<(usize, &CudaEvent)>::new();
+            let mut asked = 0;
             while carried.min(copied) < count {
                 while let Some((end, event)) = queued.front()
                     && event.try_is_complete()?
@@ -209,12 +206,21 @@ impl Ring {
                     }
                     other => {
                         mine = other;
-                        spin_loop();
+                        wait_a_moment(&mut asked);
                     }
                 }
             }
             Ok(())
         })
+    }
+}
+
+/// Lets a moment pass, and other threads have the core if there were many in a row.
+fn wait_a_moment(asked: &mut u32) {
+    *asked = asked.wrapping_add(1);
+    match *asked % PATIENCE {
+        0 => yield_now(),
+        _ => spin_loop(),
     }
 }
 
@@ -224,6 +230,10 @@ pub(crate) fn pinned<T: DeviceRepr + ValidAsZeroBits>(
     context: &Arc<CudaContext>,
     count: usize,
 ) -> Result<PinnedHostSlice<T>, DriverError> {
+    // cudarc would panic.
+    if count >= isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+    }
     // SAFETY: nothing reads the memory before it is zeroed.
     let mut memory = unsafe { context.alloc_pinned_with_flags::<T>(count, 0) }?;
     // SAFETY: that many elements, and zeros are valid ones.

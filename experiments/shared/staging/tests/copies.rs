@@ -8,6 +8,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -177,7 +178,7 @@ fn all_types_arrive() {
         staging.copy_to_host(stream, &device, &mut target).unwrap();
         assert_eq!(target, source);
 
-        // Without elements, and with elements without bytes.
+        // Without elements.
         staging.copy_to_device::<Padded>(stream, &[], &mut device).unwrap();
         let none = device.slice(0..0);
         staging.copy_to_host::<Padded>(stream, &none, &mut []).unwrap();
@@ -246,6 +247,20 @@ fn a_target_that_is_too_short_is_refused() {
 }
 
 #[test]
+fn more_memory_than_there_can_be_is_refused() {
+    alone(&[], || {
+        let context = CudaContext::new(0).unwrap();
+        for (piece_bytes, slots) in
+            [(usize::MAX, 1), (1 << 62, 2), (1 << 40, 1 << 40)]
+        {
+            let refused = Staging::new(&context, options(2, piece_bytes, slots));
+            let Err(Error::Driver(error)) = refused else { panic!("{refused:?}") };
+            assert_eq!(error.0, sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        }
+    });
+}
+
+#[test]
 fn two_at_once_do_not_meet() {
     alone(&[], || {
         std::thread::scope(|scope| {
@@ -270,7 +285,7 @@ const STAGED_FROM: &str = "STAGED_FROM";
 #[test]
 fn an_error_is_returned_and_does_no_harm() {
     const CODE: sys::CUresult = sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
-    for function in [
+    const FUNCTIONS: [&str; 9] = [
         "cuMemHostAlloc",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
@@ -279,21 +294,35 @@ fn an_error_is_returned_and_does_no_harm() {
         "cuEventQuery",
         "cuEventSynchronize",
         "cuStreamCreate",
-        "cuStreamWaitEvent",
         "cuStreamSynchronize",
-    ] {
-        for n in [1, 2, 3, 5, 8, 13, 40] {
-            // All copies staged, and all left to the driver.
-            for staged_from in ["0", "1000000"] {
+    ];
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let trace = folder.join(format!("copies-{}", std::process::id()));
+    let mut failed = BTreeSet::new();
+    // All copies staged, and all left to the driver.
+    for staged_from in ["0", "1000000"] {
+        let left = (STAGED_FROM, staged_from);
+        let settings = [("TEST_DRIVER_TRACE", trace.to_str().unwrap()), left];
+        if alone(&settings, || fails_at_most_once(CODE)) {
+            return; // this is the process of one of them
+        }
+        let calls = std::fs::read_to_string(&trace).unwrap();
+        std::fs::remove_file(&trace).unwrap();
+        let count =
+            |function| calls.lines().filter(|call| *call == function).count();
+        for function in FUNCTIONS {
+            let reached = |n: &usize| *n <= count(function);
+            for n in [1, 2, 3, 5, 8, 13, 40].into_iter().filter(reached) {
                 let fail = format!("{function} {n} {}", CODE as u32);
-                let settings =
-                    [("TEST_DRIVER_FAIL", &*fail), (STAGED_FROM, staged_from)];
+                let settings = [("TEST_DRIVER_FAIL", &*fail), left];
                 if alone(&settings, || fails_at_most_once(CODE)) {
-                    return; // this is the process of one of them
+                    return;
                 }
+                failed.insert(function);
             }
         }
     }
+    assert_eq!(failed, BTreeSet::from(FUNCTIONS));
 }
 
 /// How many of this process's threads have a core, or want one.
