@@ -115,13 +115,20 @@ impl Side {
     }
 
     /// All that it recorded; an error if that is nothing.
-    fn load(&self) -> Result<Machine> {
+    pub fn load(&self) -> Result<Machine> {
         let results = Results::new(&self.results);
         let machine =
             Machine::load_run(&results, &self.machine, self.label.as_deref())?;
         if machine.experiments().next().is_none() {
             let mut known = results.machines()?;
             known.retain(|name| name != EMULATED);
+            if known.contains(&self.machine) {
+                let labels = results.runs(&self.machine)?;
+                let labels = labels.iter().filter_map(Results::label);
+                known = labels
+                    .map(|label| format!("{}/{label}", self.machine))
+                    .collect();
+            }
             let known = known.join(", ");
             bail!(
                 "there are no measured records of `{}`; there are {known}",

@@ -62,16 +62,19 @@ fn share(text: &str) -> Result<f64, String> {
 /// Compares the two, and says what differs.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let options = Options::of(&root.join("book"))?;
+    let mut folders = vec![]; // of revisions, until all is read
+    let a = side(root, &arguments.first, &mut folders)?;
     let second = match (&arguments.second, &options.this_machine) {
         (Some(second), _) => second.clone(),
         (None, Some(machine)) => machine.clone(),
-        (None, None) => bail!(
-            "nothing was recorded in this checkout yet: name what {} is compared with",
-            arguments.first
-        ),
+        (None, None) => {
+            a.load()?;
+            bail!(
+                "nothing was measured in this checkout yet: name what {} is compared with",
+                arguments.first
+            )
+        }
     };
-    let mut folders = vec![]; // of revisions, until all is read
-    let a = side(root, &arguments.first, &mut folders)?;
     let b = side(root, &second, &mut folders)?;
     let found = compare(&options, &a, &b)?;
     let threshold = arguments.threshold.unwrap_or(THRESHOLD);
@@ -224,6 +227,9 @@ fn tell(
     say!("{bold}{b} against {a}{bold:#}: a ratio above 1 means that {b} is faster");
     say!();
     match found.flips.len() {
+        0 if found.experiments.is_empty() => {
+            say!("They have no experiment in common.");
+        }
         0 => say!("All claims that both can try have the same verdict."),
         1 => say!("One verdict differs:"),
         n => say!("{n} verdicts differ:"),

@@ -86,6 +86,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         }
         Some(name) => name,
     };
+    if arguments.json {
+        bail!("--json is for `list`, not for the exercise {name}");
+    }
     let exercise = find(&all, name)?;
     let mut learner = Learner { root, all: &all, exercise, progress };
     if arguments.task {
@@ -234,15 +237,19 @@ impl Learner<'_> {
     }
 
     fn reset(&self) -> Result<()> {
-        let path = self.path();
-        if path.exists() {
+        let (path, start) = (self.path(), self.exercise.file("start"));
+        let read = |path| std::fs::read(path).ok();
+        if path.exists() && read(&path) == read(&start) {
+            say!("{} is as it was at the start", self.file());
+        } else if path.exists() {
             let kept = set_aside(&path)?;
             say!("what you had is in my/{kept} now");
             self.copy_start()?;
             say!("{} is the start again", self.file());
-            return Ok(());
+        } else {
+            self.begin()?;
         }
-        self.begin()
+        Ok(())
     }
 
     fn hint(&mut self) -> Result<()> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
+use lab::options;
 use record::file::{Conflict, conflict};
 use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
 
@@ -18,10 +19,10 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ARCHIVE|FOLDER")]
     from: PathBuf,
     /// Call the only machine in it by another name
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", value_parser = options::machine_name)]
     name: Option<String>,
     /// Give the runs in it that have no label this one
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = options::label_name)]
     label: Option<String>,
     /// Replace records made on other hardware, full ones by quick ones and later ones by
     /// earlier; and change what a reference machine measured, which the book is about
@@ -211,8 +212,8 @@ impl<'a> Place<'a> {
         let Place { into, name, is_reference, replace, staying } = self;
         if *is_reference && !replace {
             bail!(
-                "{name} is a reference machine, which the book is about: name yours with \
-                 --as NAME, or change the reference with --replace"
+                "{name} is a machine that the book is about: name yours with --as NAME, or \
+                 change that one with --replace"
             );
         }
         let into = into.labelled(new.run.label.as_deref())?;

@@ -12,7 +12,7 @@ use lab::emulator;
 use lab::gpu::{self, Gpus};
 use lab::layout::{self, beside, wrap};
 use lab::lessons::{self, Lesson};
-use lab::options::{CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
+use lab::options::{self, CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
 use lab::workspace;
 use record::{EMULATED, Results};
 use report::this_machine::skipped;
@@ -31,10 +31,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     device: Option<usize>,
     /// Folder name for this machine's records [default: made from the GPU's name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = options::machine_name)]
     machine: Option<String>,
     /// Keep this run beside others of the machine, under a name, such as before-driver-580
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = options::label_name)]
     label: Option<String>,
     /// Take exactly N samples of each case
     #[arg(long, value_name = "N")]

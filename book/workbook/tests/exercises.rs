@@ -175,11 +175,22 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     checkout.run("exercise transpose --reset").succeeds();
     assert_eq!(checkout.read("my/transpose.cu"), start);
     assert_eq!(checkout.read("my/transpose.1.cu"), solution);
+    // What has not changed is not kept twice.
+    checkout.run("exercise transpose --reset").succeeds();
+    assert!(!checkout.path("my/transpose.2.cu").exists());
 
-    checkout.edit("my/transpose.cu", "int column", "integer column");
+    // The mark stays under what it is about, however long the line is.
+    let long = format!("/*{:100}*/ integer column", "");
+    checkout.edit("my/transpose.cu", "int column", &long);
     let broken = checkout.run("exercise transpose");
     assert_eq!(broken.code, Some(1), "{broken}");
     assert!(broken.stdout.contains("\"integer\" is undefined"), "{broken}");
+    let mut lines = broken
+        .stdout
+        .lines()
+        .filter(|line| line.contains(&long) || line.trim_start().starts_with('^'));
+    let (source, mark) = (lines.next().unwrap(), lines.next().unwrap());
+    assert_eq!(source.find("integer"), mark.find('^'), "{broken}");
     assert!(broken.stdout.contains("after that   result, races, loads"), "{broken}");
 
     checkout.write("my/progress.json", "{");

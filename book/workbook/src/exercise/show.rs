@@ -101,9 +101,12 @@ fn show(file: &str, row: &Row, widest: usize) {
 
 /// Each line in as many as it needs, all below each other.
 fn paragraphs(text: &str, before: usize) -> String {
-    let room = layout::width().saturating_sub(before);
-    let line = |line: &str| match line.chars().count() <= room {
-        true => line.to_owned(), // with the spaces that a compiler puts in front
+    // A compiler's lines stay as they are, or its marks would be under something else.
+    let is_mark = |c: char| " |~-_".contains(c);
+    let is_source =
+        text.lines().any(|line| line.trim_start_matches(is_mark).starts_with('^'));
+    let line = |line: &str| match is_source {
+        true => line.to_owned(),
         false => layout::beside(line, before),
     };
     text.lines().map(line).collect::<Vec<_>>().join(&format!("\n{:before$}", ""))

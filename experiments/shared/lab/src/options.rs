@@ -60,11 +60,13 @@ pub struct Options {
     pub version: bool,
 }
 
-fn machine_name(name: &str) -> Result<String, String> {
+/// A name that a machine's folder may have.
+pub fn machine_name(name: &str) -> Result<String, String> {
     usable("machine", name)
 }
 
-fn label_name(name: &str) -> Result<String, String> {
+/// A label that a run may have.
+pub fn label_name(name: &str) -> Result<String, String> {
     usable("label", name)
 }
 

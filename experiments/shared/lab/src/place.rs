@@ -39,7 +39,7 @@ pub(crate) fn check(
         Err(_) if options.replace => return Ok(()),
         old => old.context(REPLACEABLE)?,
     };
-    let Some(old) = old else { return Ok(()) };
+    let Some(old) = old else { return check_source(results, record) };
     if record.source == Source::Emulated && old.source == Source::Emulated {
         return Ok(()); // it is the same wherever it is made
     }
@@ -71,6 +71,23 @@ pub(crate) fn check(
         Conflict::OtherSource => "replace it with --replace",
     };
     bail!("{} {conflict}: {advice}", path.display())
+}
+
+/// What was counted does not come beside what was measured.
+fn check_source(results: &Results, record: &Record) -> Result<()> {
+    let name = &record.machine.name;
+    if record.source != Source::Emulated || name == EMULATED {
+        return Ok(());
+    }
+    let all = results.all(name)?;
+    let mut others = all.iter().filter_map(|(run, of)| run.read(name, of).ok()?);
+    if others.any(|other| other.source != Source::Emulated) {
+        bail!(
+            "{name} holds what was measured: leave out --machine, or write elsewhere with \
+             --results DIR"
+        );
+    }
+    Ok(())
 }
 
 /// Writes the finished record and says where it is.

@@ -58,6 +58,11 @@ pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     };
     let like = record.measurements.iter().filter(|other| is_like(other, m));
     let other = like.max_by_key(|other| (equal(other), other.bytes()))?;
+    if let Some(answer) = other.parameters.get(ANSWER)
+        && m.parameters.get(ANSWER) != Some(answer)
+    {
+        return Some(format!("{answer} there"));
+    }
     let number = match other.bandwidth_bytes_per_second() {
         Some(bandwidth) => units::bandwidth(bandwidth),
         None => units::time(other.median_seconds()?),
@@ -70,11 +75,15 @@ pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     })
 }
 
-/// Whether two measurements differ in numbers only.
+/// The parameter that is no part of a case, but what the driver answered.
+const ANSWER: &str = "answer";
+
+/// Whether two measurements differ in numbers only, or in the driver's answer.
 fn is_like(a: &Measurement, b: &Measurement) -> bool {
     let names = |m: &Measurement| {
         let parameters = m.parameters.iter();
         parameters
+            .filter(|(name, _)| *name != ANSWER)
             .map(|(name, value)| match value {
                 Parameter::Name(text) => (name.clone(), Some(text.clone())),
                 Parameter::Integer(_) => (name.clone(), None),

@@ -381,7 +381,7 @@ impl Lab {
             ));
             if let Some(record) = &self.table.reference {
                 self.table.say(&format!(
-                    "In the last column is what another machine measured: {}.",
+                    "Beside it, where there is room, is what another machine measured: {}.",
                     reference::label(record)
                 ));
             }

@@ -73,8 +73,7 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
         desk.run("transfer-bandwidth", "--emulate").with_code(0).stdout
     };
     let beside = table("[\"nobody\", \"h200\"]");
-    let label =
-        "In the last column is what another machine measured: NVIDIA H200, 20";
+    let label = "Beside it, where there is room, is what another machine measured: NVIDIA H200, 20";
     assert!(beside.contains(label), "{beside}");
     for row in tables::of(&beside).iter().flat_map(|table| &table.rows) {
         assert!(row.ends_with("B/s") || row.contains("B/s at "), "{beside}");
@@ -413,4 +412,8 @@ fn a_measured_record_is_not_replaced_by_an_emulated_one() {
             .saying(&["was measured, and a record of the emulated GPU never takes"]);
     }
     assert_eq!(desk.record("here", "transfer-bandwidth").source, Source::Measured);
+    // Nor does one come beside it.
+    desk.run("coalescing", "--machine here --emulate")
+        .with_code(1)
+        .saying(&["here holds what was measured: leave out --machine"]);
 }

@@ -395,6 +395,9 @@ pub fn read(path: &Path) -> Result<Record, Error> {
 /// Parses and checks the text of one record; `path` is only named in errors.
 pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
     let invalid = Error::invalid(path);
+    if json.trim().is_empty() {
+        return Err(invalid((".".to_owned(), "the file is empty".to_owned())));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let record: Record = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|e| {

@@ -309,7 +309,7 @@ fn text_that_is_not_a_record() {
         (format!("{GOLDEN}{{}}"), ".", "trailing characters"),
         (format!("{GOLDEN}{GOLDEN}"), ".", "trailing characters"),
         (format!("\u{feff}{GOLDEN}"), ".", "expected value"),
-        (String::new(), ".", "EOF"),
+        (" \n".to_owned(), ".", "the file is empty"),
         ("null".to_owned(), ".", "invalid type: null"),
         ("[]".to_owned(), ".", "invalid"),
         ("[".repeat(100_000), "[0]", "invalid type"),
