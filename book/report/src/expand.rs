@@ -280,13 +280,15 @@ impl Text {
     }
 
     /// Where the page's numbers come from: the reader's machine, the reference machine, and
-    /// those that the page names besides.
+    /// those that the page names besides; and which other records its quantities use.
     fn provenance(&self, page: &Page, records: &Records) -> Result<String, String> {
         let experiment = page.experiment(&None)?;
         let both = records.both(experiment, None, |_, record| Ok(record))?;
         let mut shown: Vec<_> =
             both.each().map(|(record, beside)| (*record, beside)).collect();
-        let mut names = page.quantities.machines();
+        let sources = page.quantities.sources();
+        let named = sources.iter().filter_map(|(_, on)| on.clone());
+        let mut names: BTreeSet<String> = named.collect();
         for found in &self.directives {
             match &found.what {
                 Directive::Chart(block) => {
@@ -305,7 +307,17 @@ impl Text {
                 shown.push((record, true));
             }
         }
-        Ok(provenance::full(shown.into_iter()))
+        let others = sources.iter().filter(|(of, _)| of != experiment);
+        let others = others.filter_map(|(of, on)| {
+            let both =
+                records.both(of, on.as_deref(), |_, record| Ok(record)).ok()?;
+            Some((of, both.each().map(|(record, _)| *record).collect::<Vec<_>>()))
+        });
+        let mut used: BTreeMap<&String, Vec<&Recorded>> = BTreeMap::new();
+        for (of, recorded) in others {
+            used.entry(of).or_default().extend(recorded);
+        }
+        Ok(provenance::full(&shown, &used))
     }
 
     /// Its charts, drawings, exercises and predictions, as errors call them: each must be the only one

@@ -13,9 +13,6 @@ use crate::unit::Unit;
 /// One line: GPUs and how many runs; dates, revisions and command when pointed at. Then what
 /// `filter` would have shown but the machine could not measure.
 pub fn line(record: &Recorded, filter: &Filter) -> String {
-    let gpu =
-        record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
-    let gpu = counted(gpu, record.machine.gpus.len());
     let mut line = format!(
         "<span class=\"provenance\" title=\"{}\">{}{}{}</span>",
         escape(&format!(
@@ -24,7 +21,7 @@ pub fn line(record: &Recorded, filter: &Filter) -> String {
             of_runs(record, revision),
             record.run.command
         )),
-        escape(&gpu),
+        escape(&gpus(record)),
         match (record.runs().count(), record.source) {
             (_, Source::Emulated) => String::new(),
             (1, _) => " · one run".to_owned(),
@@ -57,14 +54,55 @@ fn of_runs(record: &Recorded, of: impl Fn(&Record) -> String) -> String {
 }
 
 /// Everything a stranger needs to judge the numbers, folded: a list for each record, with
-/// whether it stands beside another.
-pub fn full<'r>(records: impl Iterator<Item = (&'r Recorded, bool)>) -> String {
+/// whether it stands beside another. Then a line for each record of something else that is
+/// `used`, by its name.
+pub fn full(
+    records: &[(&Recorded, bool)],
+    used: &BTreeMap<&String, Vec<&Recorded>>,
+) -> String {
     let lists: String =
-        records.map(|(record, beside)| list(record, beside)).collect();
+        records.iter().map(|(record, beside)| list(record, *beside)).collect();
+    let profile = records.first().map(|(record, _)| &record.software.profile);
+    let mut others = String::new();
+    for (name, of) in used {
+        let mut said: Vec<String> =
+            of.iter().map(|record| in_short(record, profile)).collect();
+        said.dedup();
+        for text in said {
+            let (name, text) = (escape(name), escape(&text));
+            others.push_str(&format!("<dt>{name}</dt><dd>{text}</dd>\n"));
+        }
+    }
+    if !others.is_empty() {
+        others = format!(
+            "<p>Numbers are also from these records:</p>\n<dl class=\"provenance\">\n{others}</dl>\n"
+        );
+    }
     format!(
         "<details class=\"provenance\"><summary>Machine, software, runs and command</summary>\n\
-         {lists}</details>\n"
+         {lists}{others}</details>\n"
     )
+}
+
+/// GPUs and runs; and the libraries of a baseline, whose profile is not that of the others.
+fn in_short(record: &Recorded, profile: Option<&String>) -> String {
+    let mut parts = vec![gpus(record)];
+    if Some(&record.software.profile) != profile {
+        parts.push(of_runs(record, |run| run.software.profile.clone()));
+        parts.push(record.software.compiler.clone());
+    }
+    parts.push(match record.runs().count() {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
+    });
+    parts.join(", ")
+}
+
+/// The measured GPU's name, and how many there are.
+fn gpus(record: &Record) -> String {
+    let gpu =
+        record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
+    counted(gpu, record.machine.gpus.len())
 }
 
 fn list(record: &Recorded, beside: bool) -> String {
@@ -153,13 +191,14 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
             KernelOrigin::CommittedPtx => "committed PTX",
             KernelOrigin::CompiledAtRunTime => "compiled when it ran",
         };
-        facts.push((
-            "Kernel",
-            format!(
-                "{} ({origin}, {} for compute {})",
-                kernel.name, kernel.compiler, kernel.compute,
-            ),
-        ));
+        let kernel = format!(
+            "{} ({origin}, {} for compute {})",
+            kernel.name, kernel.compiler, kernel.compute
+        );
+        // A file may have been loaded several times.
+        if !facts.contains(&("Kernel", kernel.clone())) {
+            facts.push(("Kernel", kernel));
+        }
     }
     for run in record.runs() {
         let minute: String = run.run.started.chars().take(16).collect();

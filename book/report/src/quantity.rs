@@ -132,19 +132,21 @@ impl Quantities {
         Ok(())
     }
 
-    /// The reference machines that queries name.
-    pub fn machines(&self) -> BTreeSet<String> {
-        let mut machines = BTreeSet::new();
+    /// The experiments that queries ask for, with the reference machine if they name one.
+    pub fn sources(&self) -> BTreeSet<(String, Option<String>)> {
+        let mut sources = BTreeSet::new();
         for formula in self.entries.values().filter_map(Entry::number) {
             let _: Result<f64, String> =
                 evaluate(&formula.expression, false, |operand| {
                     if let Operand::Query(text) = operand {
-                        machines.extend(self.query(text)?.on().map(str::to_owned));
+                        let query = self.query(text)?;
+                        let on = query.on().map(str::to_owned);
+                        sources.insert((query.experiment().to_owned(), on));
                     }
                     Ok(1.0)
                 });
         }
-        machines
+        sources
     }
 
     /// Gives a value to every quantity that has one on the reference machines; returns

@@ -178,6 +178,11 @@ impl Query {
         }
     }
 
+    /// The experiment that it asks for.
+    pub fn experiment(&self) -> &str {
+        &self.experiment
+    }
+
     /// The reference machine that it names.
     pub fn on(&self) -> Option<&str> {
         self.on.as_deref()
