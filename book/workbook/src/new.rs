@@ -126,7 +126,9 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     let pages = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
     for end in [format!("({name}.md)"), format!("/{name}.md)")] {
         if pages.contains(&end) {
-            bail!("the book has a page {name}.md already; choose another name");
+            bail!(
+                "the book has a page {name}.md already: delete it, or choose another name"
+            );
         }
     }
     let results = Results::new(root.join("results"));

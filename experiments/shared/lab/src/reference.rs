@@ -48,7 +48,8 @@ fn hash<'a>(record: &'a Record, function: &str) -> Option<&'a String> {
 }
 
 /// What the record has of the case of `m`: its bandwidth, or its time. If it has the case
-/// in other sizes only, then the largest, and which that is.
+/// in other sizes only, then the largest, and which that is; if the driver answered something else,
+/// then that.
 pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     let equal = |other: &&Measurement| {
         let same = |(name, value): (&String, &Parameter)| {

@@ -79,6 +79,16 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
         assert!(row.ends_with("B/s") || row.contains("B/s at "), "{beside}");
     }
     assert!(!table("[\"nobody\"]").contains("H200"));
+
+    // Where the driver's answer is the result, another one is no other case.
+    let answers =
+        include_str!("../../../../results/h200/host-r/pool-properties.json");
+    std::fs::write(desk.here().join("results/references.json"), "[\"h200\"]")
+        .unwrap();
+    let path = desk.here().join("results/h200/host-c/pool-properties.json");
+    std::fs::write(&path, answers.replace("\"host-r\"", "\"host-c\"")).unwrap();
+    let beside = desk.run("pool-properties", "--emulate").with_code(0).stdout;
+    assert!(beside.contains("invalid_value there"), "{beside}");
 }
 
 /// A reference record of other kernels than those that have run has nothing to compare.

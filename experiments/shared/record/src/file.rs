@@ -197,7 +197,8 @@ impl Results {
             let problem = format!("`{name}` does not match the {place}'s name");
             rule(name == expected, field, problem).map_err(Error::invalid(&path))?;
         }
-        let problem = "does not match the folder's name".to_owned();
+        let label = record.run.label.as_deref().unwrap_or("none");
+        let problem = format!("`{label}` does not match the folder's name");
         rule(record.run.label == self.label, "run.label", problem)
             .map_err(Error::invalid(&path))?;
         Ok(Some(record))

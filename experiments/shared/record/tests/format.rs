@@ -64,7 +64,7 @@ fn runs_with_a_label_lie_beside_each_other() {
     let run = results.labelled(Some("c")).unwrap();
     let error = run.read("h200", "example").unwrap_err().to_string();
     assert!(
-        error.ends_with("field `run.label`: does not match the folder's name"),
+        error.ends_with("field `run.label`: `a` does not match the folder's name"),
         "{error}"
     );
     assert!(results.labelled(Some("../x")).is_err());
