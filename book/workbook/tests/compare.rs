@@ -93,7 +93,7 @@ fn a_side_that_is_not_there_is_refused() {
         ),
         ("compare h200 ../h200", "is not a usable machine name"),
         ("compare h200 emulated", "there are no measured records of `emulated`"),
-        ("compare h200", "nothing was recorded in this checkout yet"),
+        ("compare h200", "nothing was measured in this checkout yet"),
         ("compare nosuch:h200 h200", "git has no nosuch"),
         ("compare h200 --output=x:h200", "unexpected argument"),
     ] {
