@@ -215,7 +215,7 @@ impl Ring {
     }
 }
 
-/// Lets a moment pass, and other threads have the core if there were many in a row.
+/// Lets a moment pass, and every so often gives other threads the core.
 fn wait_a_moment(asked: &mut u32) {
     *asked = asked.wrapping_add(1);
     match *asked % PATIENCE {
