@@ -104,31 +104,21 @@ pub fn build(options: &Options) -> Result<Built> {
     };
     let output = Output::at(&place, own)?;
     config.build.build_dir = output.building();
-    let (title, about) =
-        (config.book.title.clone(), config.book.description.clone());
+    let (title, about) = (config.book.title.clone(), config.book.description.clone());
     let styles = config.html_config().unwrap_or_default();
     let styles = styles.additional_css.into_iter().chain(styles.additional_js);
     let mut book = MDBook::load_with_config(&options.book, config)?;
     let chapters = book.book.chapters().filter_map(|chapter| chapter.path.clone());
     // mdBook would write outside of the folder that it builds in.
-    let leaves = |path: &PathBuf| {
-        !path.components().all(|c| matches!(c, Component::Normal(_)))
-    };
+    let leaves = |path: &PathBuf| !path.components().all(|c| matches!(c, Component::Normal(_)));
     if let Some(path) = styles.chain(chapters).find(leaves) {
         bail!("{} in book.toml or SUMMARY.md leaves the book", path.display());
     }
     let made = Rc::new(RefCell::new(Made::default()));
-    book.with_preprocessor(Workbook {
-        options: options.clone(),
-        made: made.clone(),
-    });
+    book.with_preprocessor(Workbook { options: options.clone(), made: made.clone() });
     book.build()?;
     let made = made.take();
-    made.finish(
-        &output.building(),
-        &title.unwrap_or_default(),
-        &about.unwrap_or_default(),
-    )?;
+    made.finish(&output.building(), &title.unwrap_or_default(), &about.unwrap_or_default())?;
     fail("the finished book", links::check(&output.building())?)?;
     let html = output.publish()?;
     Ok(Built { html, ..made.built })
@@ -157,18 +147,13 @@ impl Made {
             let html = std::fs::read_to_string(&path).with_context(named)?;
             let mut html = minutes::put_in(&html, folder)?;
             if path.ends_with("print.html") {
-                html = self
-                    .contents
-                    .edition(&html, title, about)
-                    .with_context(named)?;
+                html = self.contents.edition(&html, title, about).with_context(named)?;
             }
-            std::fs::write(&path, self.pictures.put_back(&html))
-                .with_context(named)?;
+            std::fs::write(&path, self.pictures.put_back(&html)).with_context(named)?;
         }
         store_values(&self.figures, folder)?;
         for (name, text) in &self.files {
-            std::fs::write(folder.join(name), text)
-                .with_context(|| name.to_string())?;
+            std::fs::write(folder.join(name), text).with_context(|| name.to_string())?;
         }
         search::slim(folder)
     }
@@ -177,11 +162,7 @@ impl Made {
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back
 /// as JSON. Figures are not stored, which would start the next build under `mdbook serve`, nor
 /// offered as files.
-pub fn preprocess(
-    options: &Options,
-    input: impl Read,
-    output: impl Write,
-) -> Result<()> {
+pub fn preprocess(options: &Options, input: impl Read, output: impl Write) -> Result<()> {
     let (context, mut book) = mdbook_preprocessor::parse_input(input)?;
     let expanded = replace(&mut book, &context.config, options, false)?;
     fail("the book", expanded.problems)?;
@@ -255,8 +236,7 @@ fn replace(
 ) -> Result<Expanded> {
     let results = Results::new(&options.results);
     let references = results.references()?;
-    let records =
-        Records::load(&results, &references, options.this_machine.as_deref())?;
+    let records = Records::load(&results, &references, options.this_machine.as_deref())?;
     let claims_name = options.claims.file_name().unwrap_or_default().display();
     let claims = claims(options)?;
 
@@ -269,18 +249,14 @@ fn replace(
     for text in &texts {
         for id in text.named() {
             match ids.get(id) {
-                Some(page) => problems.push(format!(
-                    "{}: {id}: is on `{page}` already: link to it there",
-                    text.path
-                )),
+                Some(page) => problems
+                    .push(format!("{}: {id}: is on `{page}` already: link to it there", text.path)),
                 None => drop(ids.insert(id, &text.path)),
             }
         }
     }
     let (ledger, broken) = claims.judge(&pages);
-    problems.extend(
-        broken.into_iter().map(|problem| format!("{claims_name}: {problem}")),
-    );
+    problems.extend(broken.into_iter().map(|problem| format!("{claims_name}: {problem}")));
 
     let account = Account::of(&records, &ledger, &pages);
     let tasks = Tasks::read(options.book.parent().unwrap_or(Path::new("")))?;
@@ -288,8 +264,7 @@ fn replace(
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
         let (ledger, pages, account) = (&ledger, &pages, account.as_ref());
-        let context =
-            Context { records, ledger, pages, account, tasks: &tasks, downloads };
+        let context = Context { records, ledger, pages, account, tasks: &tasks, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);
@@ -321,8 +296,7 @@ fn replace(
     let machines = references.into_iter().chain(this_machine.clone()).collect();
     let (pages, unused) = (pages.len(), records.unused());
     let broken = records.broken.clone();
-    let built =
-        Built { pages, this_machine, unused, broken, account, ..Built::default() };
+    let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
     let files = export::files(&ledger)?;
     Ok(Expanded { built, pictures, machines, files, problems })
 }
@@ -363,13 +337,10 @@ fn read(
             }
             BookItem::Chapter(chapter) => chapter,
         };
-        if let Some(path) =
-            chapter.source_path.as_ref().and_then(|path| path.to_str())
-        {
+        if let Some(path) = chapter.source_path.as_ref().and_then(|path| path.to_str()) {
             let draft = options.drafts.contains(path);
             let records = if draft { &with_own } else { records };
-            let (page, text, found) =
-                expand::read(path, chapter, part, src, records, draft);
+            let (page, text, found) = expand::read(path, chapter, part, src, records, draft);
             pages.push(page);
             texts.push(text);
             problems.extend(found);
@@ -379,10 +350,7 @@ fn read(
 }
 
 /// The verdicts on the claims that these records can try.
-pub(crate) fn verdicts(
-    options: &Options,
-    records: &Records,
-) -> Result<Vec<(Claim, Verdict)>> {
+pub(crate) fn verdicts(options: &Options, records: &Records) -> Result<Vec<(Claim, Verdict)>> {
     let config = Config::from_disk(options.book.join("book.toml"))?;
     let src = options.book.join(&config.book.src);
     let book = MDBook::load_with_config(&options.book, config)?.book;
@@ -455,9 +423,10 @@ impl Figures {
 
     fn problems(&self) -> impl Iterator<Item = String> {
         const REMEDY: &str = "run `cargo workbook build` and commit it";
-        let changed = self.changed.iter().map(|(path, _)| {
-            format!("{}: is not what the records give; {REMEDY}", path.display())
-        });
+        let changed = self
+            .changed
+            .iter()
+            .map(|(path, _)| format!("{}: is not what the records give; {REMEDY}", path.display()));
         let stale = self.stale.iter();
         changed.chain(stale.map(|path| {
             let remedy = if is_drawn(path) { REMEDY } else { "move it elsewhere" };
@@ -477,8 +446,7 @@ impl Figures {
                 .with_context(|| path.display().to_string())?;
         }
         for path in self.stale.iter().filter(|path| is_drawn(path)) {
-            std::fs::remove_file(path)
-                .with_context(|| path.display().to_string())?;
+            std::fs::remove_file(path).with_context(|| path.display().to_string())?;
         }
         Ok(())
     }

@@ -249,10 +249,7 @@ impl Test {
             Unit::Ratio => (measured - 1.0) * (claimed - 1.0) > 0.0,
             // A share above a bound says nothing of values below it: none is on its side.
             // One that is not even half as large, or more than twice, has only its sign in common.
-            Unit::Share => {
-                self.more_than.is_none()
-                    && (0.5..=2.0).contains(&(measured / claimed))
-            }
+            Unit::Share => self.more_than.is_none() && (0.5..=2.0).contains(&(measured / claimed)),
             _ => false,
         };
         let as_claimed = match self.tolerance {
@@ -261,8 +258,8 @@ impl Test {
         };
         // Other hardware explains another number, but no other side and no other order
         // of magnitude.
-        let may_differ = !matches!(unit, Unit::Ratio)
-            && (0.1..=10.0).contains(&(measured / claimed));
+        let may_differ =
+            !matches!(unit, Unit::Ratio) && (0.1..=10.0).contains(&(measured / claimed));
         if as_claimed {
             Verdict::Reproduced
         } else if same_side {
@@ -284,9 +281,7 @@ impl Recomputation {
             Err(format!("there is no `{what}` to be computed with"))
         })?;
         match (self.agrees(value), is_erratum) {
-            (Some(true), true) => {
-                Err("gives what is printed, so it is no erratum".into())
-            }
+            (Some(true), true) => Err("gives what is printed, so it is no erratum".into()),
             (Some(false), false) => Err(format!(
                 "gives {}, not what is printed; say in `erratum` what is right",
                 Unit::Number.print(value)
@@ -337,8 +332,7 @@ impl Compared {
     pub(crate) fn verdict(&self, test: &Test) -> Both<Verdict> {
         let Compared { measured: Quantity { unit, value, .. }, claimed } = self;
         let (measured, claimed) = (value.clone(), claimed.clone());
-        measured
-            .and(claimed, |measured, claimed| test.verdict(&measured, claimed, unit))
+        measured.and(claimed, |measured, claimed| test.verdict(&measured, claimed, unit))
     }
 }
 
@@ -371,8 +365,7 @@ impl Claims {
         }
         let mut entries = vec![];
         for claim in self.claims {
-            let mut problem =
-                |what: String| problems.push(format!("{}: {what}", claim.id));
+            let mut problem = |what: String| problems.push(format!("{}: {what}", claim.id));
             for rule in claim.broken_rules(pages) {
                 problem(rule);
             }
@@ -380,10 +373,7 @@ impl Claims {
             for recomputation in &claim.recomputations {
                 match recomputation.checked(claim.erratum.is_some()) {
                     Ok(value) => recomputed.push(value),
-                    Err(e) => problem(format!(
-                        "recomputing \"{}\": {e}",
-                        recomputation.what
-                    )),
+                    Err(e) => problem(format!("recomputing \"{}\": {e}", recomputation.what)),
                 }
             }
             let page = claim.page.as_ref().and_then(|stem| find(pages, stem));
@@ -429,9 +419,7 @@ impl Claim {
         if tested && (self.awaits.is_some() || self.outside.is_some()) {
             broken.push("has tests: drop `awaits` and `outside`".to_owned());
         }
-        if self.japanese.trim().is_empty()
-            || self.japanese != visible(&self.japanese)
-        {
+        if self.japanese.trim().is_empty() || self.japanese != visible(&self.japanese) {
             broken.push("`japanese` is empty or has hidden characters".to_owned());
         }
         if !pages.iter().any(|page| page.sections.contains(&self.section)) {

@@ -117,23 +117,17 @@ impl Side {
     /// All that it recorded; an error if that is nothing.
     pub fn load(&self) -> Result<Machine> {
         let results = Results::new(&self.results);
-        let machine =
-            Machine::load_run(&results, &self.machine, self.label.as_deref())?;
+        let machine = Machine::load_run(&results, &self.machine, self.label.as_deref())?;
         if machine.experiments().next().is_none() {
             let mut known = results.machines()?;
             known.retain(|name| name != EMULATED);
             if known.contains(&self.machine) {
                 let labels = results.runs(&self.machine)?;
                 let labels = labels.iter().filter_map(Results::label);
-                known = labels
-                    .map(|label| format!("{}/{label}", self.machine))
-                    .collect();
+                known = labels.map(|label| format!("{}/{label}", self.machine)).collect();
             }
             let known = known.join(", ");
-            bail!(
-                "there are no measured records of `{}`; there are {known}",
-                self.name()
-            );
+            bail!("there are no measured records of `{}`; there are {known}", self.name());
         }
         Ok(machine)
     }
@@ -142,19 +136,14 @@ impl Side {
 impl Case {
     /// The same case on both sides; none if it was not timed, or if one side may have done
     /// less: a quick run does less work, and how much there was may follow from the machine.
-    fn of(
-        a: (&Recorded, &Measurement),
-        b: (&Recorded, &Measurement),
-    ) -> Option<Case> {
+    fn of(a: (&Recorded, &Measurement), b: (&Recorded, &Measurement)) -> Option<Case> {
         let metric = match (a.1.work(), b.1.work()) {
             ((1.., _), (1.., _)) => Metric::Bandwidth,
             ((_, 1..), (_, 1..)) => Metric::Arithmetic,
             _ if a.0.run.quick == b.0.run.quick => Metric::Time,
             _ => return None,
         };
-        let both = |metric: &Metric| {
-            Some((metric.of(a.0, a.1).ok()?, metric.of(b.0, b.1).ok()?))
-        };
+        let both = |metric: &Metric| Some((metric.of(a.0, a.1).ok()?, metric.of(b.0, b.1).ok()?));
         let values = both(&metric)?;
         let shares = both(&Metric::ShareOfPeak);
         Some(Case {
@@ -220,15 +209,14 @@ impl Experiment {
     /// What two sides recorded of the experiment called `name`.
     pub fn of(name: &str, a: &Recorded, b: &Recorded) -> Experiment {
         let of_b = |m: &Measurement| {
-            b.measurements.iter().find(|other| {
-                other.case == m.case && other.parameters == m.parameters
-            })
+            b.measurements
+                .iter()
+                .find(|other| other.case == m.case && other.parameters == m.parameters)
         };
         let matched = a.measurements.iter().filter_map(|m| Some((m, of_b(m)?)));
         let matched: Vec<_> = matched.collect();
         let all = a.measurements.len() + b.measurements.len();
-        let cases =
-            matched.iter().filter_map(|(m, other)| Case::of((a, m), (b, other)));
+        let cases = matched.iter().filter_map(|(m, other)| Case::of((a, m), (b, other)));
         let cases: Vec<_> = cases.collect();
         Experiment {
             name: name.to_owned(),
@@ -254,10 +242,7 @@ pub fn compare(options: &Options, a: &Side, b: &Side) -> Result<Comparison> {
     let experiments = experiments.filter(|experiment| !experiment.cases.is_empty());
     let experiments = experiments.collect();
     let verdicts = |machine: Machine| {
-        build::verdicts(
-            options,
-            &Records::of_one(machine, &Results::new(&options.results)),
-        )
+        build::verdicts(options, &Records::of_one(machine, &Results::new(&options.results)))
     };
     let (of_a, of_b) = (verdicts(first)?, verdicts(second)?);
     let both = of_a.into_iter().filter_map(|(claim, verdict)| {
@@ -309,14 +294,11 @@ mod tests {
     fn one_run_is_compared_as_what_it_is() {
         let mut state = 11u64;
         let mut uniform = || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
         };
         let mut host = || {
-            let normal = (-2.0 * uniform().ln()).sqrt()
-                * (std::f64::consts::TAU * uniform()).cos();
+            let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
             Estimate::exact(f64::exp(0.1 * normal))
         };
         for count in [2, 3, 5] {
@@ -337,8 +319,7 @@ mod tests {
     #[test]
     fn errors_of_a_ratio_add_up_as_squares() {
         let e = std::f64::consts::E;
-        let (a, b) =
-            (estimate(2.0, 2.0, 2.0 * e.powi(3)), estimate(e.powi(-4), 1.0, 1.0));
+        let (a, b) = (estimate(2.0, 2.0, 2.0 * e.powi(3)), estimate(e.powi(-4), 1.0, 1.0));
         let ratio = over(&a, &b);
         assert_eq!((ratio.low, ratio.value), (2.0, 2.0));
         assert!((ratio.high / 2.0 - e.powi(5)).abs() < 1e-9 * e.powi(5));

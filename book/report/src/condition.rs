@@ -44,11 +44,7 @@ impl Condition {
     }
 
     /// Whether it holds, in every run; for the references it must.
-    pub fn holds(
-        &self,
-        quantities: &Quantities,
-        records: &Records,
-    ) -> Result<Both<bool>, String> {
+    pub fn holds(&self, quantities: &Quantities, records: &Records) -> Result<Both<bool>, String> {
         let mut all = Both::anywhere(true);
         for Comparison { difference, sign } in &self.comparisons {
             let runs: Both<Runs> = quantities.runs(difference)?;
@@ -98,8 +94,7 @@ pub fn after(found: &Both<bool>) -> &'static str {
 fn split(text: &str) -> (&str, Option<(&'static str, &str)>) {
     let Some(at) = text.find(['<', '>']) else { return (text.trim(), None) };
     let (left, rest) = text.split_at(at);
-    let found =
-        SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?)));
+    let found = SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?)));
     (left.trim(), found)
 }
 
@@ -114,8 +109,7 @@ mod tests {
 
     #[test]
     fn conditions_are_chains_of_comparisons() {
-        let two =
-            [("(0.8) - (a)".to_owned(), "<"), ("(a) - (b * 2)".to_owned(), "<=")];
+        let two = [("(0.8) - (a)".to_owned(), "<"), ("(a) - (b * 2)".to_owned(), "<=")];
         assert_eq!(parsed("0.8 < a <= b * 2"), two);
         let two = [("(a) - (b)".to_owned(), ">"), ("(c) - (1)".to_owned(), ">=")];
         assert_eq!(parsed("a > b and c >= 1"), two);

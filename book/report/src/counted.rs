@@ -68,12 +68,8 @@ impl Count {
     fn names(self) -> [&'static str; 3] {
         match self {
             Count::Loads => ["Load", "global_load_requests", "global_load_sectors"],
-            Count::Stores => {
-                ["Store", "global_store_requests", "global_store_sectors"]
-            }
-            Count::SharedLoads => {
-                ["Shared load", "shared_load_requests", "shared_load_wavefronts"]
-            }
+            Count::Stores => ["Store", "global_store_requests", "global_store_sectors"],
+            Count::SharedLoads => ["Shared load", "shared_load_requests", "shared_load_wavefronts"],
             Count::SharedStores => {
                 ["Shared store", "shared_store_requests", "shared_store_wavefronts"]
             }
@@ -134,8 +130,7 @@ impl Block {
         let experiment = page.experiment(&self.experiment)?;
         let emulated = records.emulated(experiment)?;
         let references = records.references();
-        let reference =
-            |experiment: &str| records::recorded(&references, experiment, None);
+        let reference = |experiment: &str| records::recorded(&references, experiment, None);
         let (machine, measured) = reference(experiment)?;
         let (_, profiled) = reference(&format!("{experiment}-counters"))?;
         let names = Names { labels: &self.labels, order: &self.order };
@@ -176,8 +171,7 @@ impl Block {
         for key in &self.rows {
             let usual = || names::of_parameter(key);
             let head = self.headings.get(key).cloned().unwrap_or_else(usual);
-            html +=
-                &format!("<th scope=\"col\" rowspan=\"2\">{}</th>", escape(&head));
+            html += &format!("<th scope=\"col\" rowspan=\"2\">{}</th>", escape(&head));
         }
         for part in parts {
             html += &format!(

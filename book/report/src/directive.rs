@@ -64,8 +64,7 @@ pub enum Directive {
 }
 
 /// The blocks that are directives.
-const BLOCKS: [&str; 6] =
-    ["quantities", "chart", "table", "counted", "prediction", "goals"];
+const BLOCKS: [&str; 6] = ["quantities", "chart", "table", "counted", "prediction", "goals"];
 
 /// A directive in a text.
 #[derive(Debug)]
@@ -92,8 +91,7 @@ impl Directive {
     }
 
     fn inline(braced: &str) -> Result<Directive, String> {
-        let text =
-            braced.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
+        let text = braced.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
         let text = text.ok_or("has no closing braces on its line")?;
         if let Some(condition) = text.trim_start().strip_prefix("if ") {
             return Ok(Directive::If(Condition::parse(condition)?));
@@ -132,9 +130,7 @@ impl Directive {
             "chart" => Directive::Chart(Box::new(figure::Block::parse(id, &toml)?)),
             "table" => Directive::Table(table::Block::parse(&toml)?),
             "counted" => Directive::Counted(counted::Block::parse(&toml)?),
-            "prediction" => {
-                Directive::Prediction(prediction::Block::parse(id, &toml)?)
-            }
+            "prediction" => Directive::Prediction(prediction::Block::parse(id, &toml)?),
             "goals" => Directive::Goals(goals::Block::parse(&toml)?),
             _ => Directive::Quantities(toml),
         })
@@ -162,9 +158,7 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
             Event::Start(Tag::CodeBlock(kind)) => {
                 code.push(range);
                 block = match kind {
-                    CodeBlockKind::Fenced(info)
-                        if BLOCKS.contains(&words(&info).0) =>
-                    {
+                    CodeBlockKind::Fenced(info) if BLOCKS.contains(&words(&info).0) => {
                         Some((info.to_string(), String::new()))
                     }
                     _ => None,
@@ -178,8 +172,7 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
             Event::End(TagEnd::CodeBlock) => {
                 if let Some((info, toml)) = block.take() {
                     let (kind, id) = words(&info);
-                    let margin =
-                        range.start == 0 || text[..range.start].ends_with('\n');
+                    let margin = range.start == 0 || text[..range.start].ends_with('\n');
                     let what = match margin {
                         true => Directive::block(kind, id, toml),
                         false => Err("must stand at the left margin".to_owned()),
@@ -219,9 +212,7 @@ fn check_id(id: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match !id.is_empty() && id.chars().all(plain) {
         true => Ok(()),
-        false => {
-            Err("needs an id: lower-case letters, digits and hyphens".to_owned())
-        }
+        false => Err("needs an id: lower-case letters, digits and hyphens".to_owned()),
     }
 }
 
@@ -229,8 +220,7 @@ fn check_id(id: &str) -> Result<(), String> {
 fn braces(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut found = vec![];
     for (start, _) in text.match_indices("{{") {
-        let within =
-            found.last().is_some_and(|last: &Range<usize>| last.contains(&start));
+        let within = found.last().is_some_and(|last: &Range<usize>| last.contains(&start));
         let escaped = within || text[..start].ends_with('\\');
         let in_code = code.iter().any(|range| range.contains(&start));
         if escaped || in_code || text[start..].starts_with("{{#") {

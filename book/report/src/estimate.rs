@@ -40,8 +40,7 @@ pub struct Runs {
 const RANGE: f64 = 1.1;
 
 /// The 97.5 % quantile of Student's t, for 1, 2, 3 … degrees of freedom.
-const T: [f64; 10] =
-    [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 /// The same for more.
 const T_OF_MANY: f64 = 2.228;
 
@@ -122,14 +121,11 @@ impl Runs {
     }
 
     /// One estimate of each run, by its label.
-    pub fn of(
-        runs: impl IntoIterator<Item = (Option<String>, Estimate)>,
-    ) -> Option<Runs> {
+    pub fn of(runs: impl IntoIterator<Item = (Option<String>, Estimate)>) -> Option<Runs> {
         let runs: Vec<(Option<String>, Estimate)> = runs.into_iter().collect();
         let (_, first) = runs.first()?;
         let within = (first.low, first.high);
-        let values =
-            runs.into_iter().map(|(label, estimate)| (label, estimate.value));
+        let values = runs.into_iter().map(|(label, estimate)| (label, estimate.value));
         Some(Runs { values: values.collect(), within })
     }
 
@@ -204,24 +200,19 @@ impl Runs {
                 *if off < 0.0 { &mut below } else { &mut above } += off * off;
             }
         }
-        Ok(Runs {
-            values,
-            within: (value - f64::sqrt(below), value + f64::sqrt(above)),
-        })
+        Ok(Runs { values, within: (value - f64::sqrt(below), value + f64::sqrt(above)) })
     }
 }
 
 /// The runs in which all `parts` have a value: none if they do not meet.
 fn labels(parts: &[Runs]) -> Vec<Option<String>> {
     let of = |part: &Runs| part.values.keys().cloned().collect::<Vec<_>>();
-    let measured: Vec<&Runs> =
-        parts.iter().filter(|part| !part.values.is_empty()).collect();
+    let measured: Vec<&Runs> = parts.iter().filter(|part| !part.values.is_empty()).collect();
     let Some(most) = measured.iter().max_by_key(|part| part.values.len()) else {
         return vec![];
     };
     let mut shared = of(most);
-    shared
-        .retain(|label| measured.iter().all(|part| part.values.contains_key(label)));
+    shared.retain(|label| measured.iter().all(|part| part.values.contains_key(label)));
     shared
 }
 
@@ -258,9 +249,7 @@ mod tests {
 
     fn runs(values: &[f64]) -> Runs {
         let each = values.iter().enumerate();
-        let run = |(i, value): (usize, &f64)| {
-            (Some(format!("run-{i}")), Estimate::exact(*value))
-        };
+        let run = |(i, value): (usize, &f64)| (Some(format!("run-{i}")), Estimate::exact(*value));
         Runs::of(each.map(run)).expect("there are values")
     }
 
@@ -293,21 +282,18 @@ mod tests {
     fn runs_that_do_not_meet_are_independent() {
         let unlabelled = |value| Runs::of([(None, Estimate::exact(value))]).unwrap();
         let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
-        let found =
-            Runs::combine(&[runs(&[1.0, 3.0]), unlabelled(10.0)], sum).unwrap();
+        let found = Runs::combine(&[runs(&[1.0, 3.0]), unlabelled(10.0)], sum).unwrap();
         let (alone, sum_of) = (runs(&[1.0, 3.0]).estimate(), found.estimate());
         assert_eq!((sum_of.value, sum_of.low), (12.0, 10.0 + alone.low));
         assert!((sum_of.high - 10.0 - alone.high).abs() < 1e-9);
         // A run without a label is one among others.
         let mixed = [(None, 1.0), (Some("a".to_owned()), 3.0)];
-        let mixed =
-            Runs::of(mixed.map(|(label, value)| (label, Estimate::exact(value))));
+        let mixed = Runs::of(mixed.map(|(label, value)| (label, Estimate::exact(value))));
         let other = Runs::of([(Some("b".to_owned()), Estimate::exact(10.0))]);
         let found = Runs::combine(&[mixed.unwrap(), other.unwrap()], sum).unwrap();
         assert_eq!(found.estimate().value, 12.0);
         // A part that has all runs is looked up in the run that the other has.
-        let some =
-            Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();
+        let some = Runs::of([(Some("run-1".to_owned()), Estimate::exact(10.0))]).unwrap();
         let found = Runs::combine(&[runs(&[1.0, 3.0]), some], sum).unwrap();
         assert_eq!((found.estimate().value, found.estimate().runs), (13.0, 1));
         let constant = Runs::constant(4.0);
@@ -318,11 +304,8 @@ mod tests {
     #[test]
     fn errors_within_one_run_add_up_as_squares() {
         let of = |value: f64, off: f64| {
-            let estimate = Estimate {
-                low: value - off,
-                high: value + off,
-                ..Estimate::exact(value)
-            };
+            let estimate =
+                Estimate { low: value - off, high: value + off, ..Estimate::exact(value) };
             Runs::of([(None, estimate)]).unwrap()
         };
         let sum = |of: &[f64]| Ok::<_, ()>(of[0] + of[1]);
@@ -338,22 +321,17 @@ mod tests {
     fn the_interval_covers_the_machine_whatever_samples_do() {
         let mut state = 7u64;
         let mut uniform = || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
         };
-        let mut normal = || {
-            (-2.0 * uniform().ln()).sqrt()
-                * (std::f64::consts::TAU * uniform()).cos()
-        };
+        let mut normal =
+            || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
         let trials = 4000;
         for count in [2, 3, 5] {
             let (mut hits, mut alike) = (0, 0);
             for _ in 0..trials {
                 let run = |normal: &mut dyn FnMut() -> f64| {
-                    let (host, mut noise, mut samples) =
-                        (0.1 * normal(), 0.0, vec![]);
+                    let (host, mut noise, mut samples) = (0.1 * normal(), 0.0, vec![]);
                     for _ in 0..20 {
                         noise = 0.6 * noise + 0.02 * normal();
                         samples.push(f64::exp(host + noise));
@@ -361,16 +339,14 @@ mod tests {
                     samples.sort_by(f64::total_cmp);
                     median(&samples)
                 };
-                let values: Vec<f64> =
-                    (0..count).map(|_| run(&mut normal)).collect();
+                let values: Vec<f64> = (0..count).map(|_| run(&mut normal)).collect();
                 let found = runs(&values).estimate();
                 hits += usize::from((found.low..=found.high).contains(&1.0));
                 let another = Estimate::exact(run(&mut normal));
                 assert_eq!(found.may_be(&another), another.may_be(&found));
                 alike += usize::from(found.may_be(&another));
             }
-            let [coverage, alike] =
-                [hits, alike].map(|n| n as f64 / f64::from(trials));
+            let [coverage, alike] = [hits, alike].map(|n| n as f64 / f64::from(trials));
             assert!((0.94..0.96).contains(&coverage), "{count} runs: {coverage}");
             assert!((0.94..0.96).contains(&alike), "{count} runs: {alike}");
         }

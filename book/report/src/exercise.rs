@@ -54,9 +54,8 @@ impl Tasks {
     /// our solution, if they are the ones that are there now.
     pub fn show(&self, name: &str, records: &Records) -> Result<String, String> {
         let task = self.0.get(name);
-        let Task { title, text, minutes, codes } = task.ok_or_else(|| {
-            format!("there is no experiments/*/*/exercises/{name}")
-        })?;
+        let Task { title, text, minutes, codes } =
+            task.ok_or_else(|| format!("there is no experiments/*/*/exercises/{name}"))?;
         let codes = codes.as_ref();
         let measured = codes.and_then(|codes| measured(name, codes, records));
         let measured = measured.unwrap_or_default();
@@ -81,9 +80,8 @@ impl Tasks {
                     task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
                 if part != Some(&page.part) {
                     let heading = escape(page.part.as_deref().unwrap_or_default());
-                    rows += &format!(
-                        "<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n"
-                    );
+                    rows +=
+                        &format!("<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n");
                     part = Some(&page.part);
                 }
                 let name = escape(name);
@@ -106,9 +104,7 @@ impl Tasks {
 /// A sentence on the times of the start and the solution; `None` where they were not recorded.
 fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String> {
     let [start, solution] = codes;
-    let query = |variant, code| {
-        format!("exercises {variant} exercise={name} code={code} : time")
-    };
+    let query = |variant, code| format!("exercises {variant} exercise={name} code={code} : time");
     let (start, solution) = (query("start", start), query("solution", solution));
     let mut quantities = Quantities::of("");
     let times = format!("start = \"{start}\"\nsolution = \"{solution}\"\n");
@@ -131,9 +127,7 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
             let Quantity { value, .. } = quantities.get("solution").ok()?;
             if value.is_lacking() {
                 let there = format!("on the {}", records.label(&value.from));
-                return quantities
-                    .prose_elsewhere(&said.replace("on a GPU", &there))
-                    .ok();
+                return quantities.prose_elsewhere(&said.replace("on a GPU", &there)).ok();
             }
             return quantities.prose(said, records).ok();
         }
@@ -146,8 +140,7 @@ impl Task {
     fn read(folder: &Path) -> Result<Task> {
         let read = |name| {
             let path = folder.join(name);
-            std::fs::read_to_string(&path)
-                .with_context(|| path.display().to_string())
+            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
         let check: Check = toml::from_str(&read("check.toml")?)
             .with_context(|| folder.join("check.toml").display().to_string())?;
@@ -157,17 +150,11 @@ impl Task {
         let code = |name: &str| {
             let source = std::fs::read(folder.join(name)).ok()?;
             let hash = Sha256::digest(source);
-            let hex: String =
-                hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
             Some(format!("x{}", &hex[..12]))
         };
         let codes = code("start.cu").zip(code("solution.cu"));
         let codes = codes.map(|(start, solution)| [start, solution]);
-        Ok(Task {
-            title,
-            text: text.trim().to_owned(),
-            minutes: check.minutes,
-            codes,
-        })
+        Ok(Task { title, text: text.trim().to_owned(), minutes: check.minutes, codes })
     }
 }

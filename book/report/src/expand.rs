@@ -13,9 +13,7 @@ use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Both, Recorded, Records};
 use crate::this_machine::{self, Account};
-use crate::{
-    condition, html, includes, minutes, model, prediction, provenance, scorecard,
-};
+use crate::{condition, html, includes, minutes, model, prediction, provenance, scorecard};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -77,9 +75,7 @@ pub fn read(
     let text = chapter.content.as_str();
     let mut problems = Problems { path, text, found: vec![] };
     let folder = src.join(path);
-    for (start, name, problem) in
-        includes::check(text, folder.parent().unwrap_or(src))
-    {
+    for (start, name, problem) in includes::check(text, folder.parent().unwrap_or(src)) {
         problems.at(start, &name, &problem);
     }
     let mut page = Page {
@@ -130,8 +126,7 @@ pub fn read(
         && page.quantities.experiment.as_deref() == Some(own)
         && records.both(own, None, |_, _| Ok(())).is_err();
     page.unrecorded = unrecorded;
-    let found =
-        if unrecorded { page.quantities.unreadable() } else { without_value };
+    let found = if unrecorded { page.quantities.unreadable() } else { without_value };
     for problem in found {
         problems.at(first.unwrap_or(0), "`quantities` block", &problem);
     }
@@ -143,11 +138,7 @@ pub fn read(
 impl Text {
     /// The text of `page` with every directive replaced, its figures, and what is wrong
     /// with it.
-    pub fn expand(
-        &self,
-        page: &Page,
-        context: &Context,
-    ) -> (String, Vec<Picture>, Vec<String>) {
+    pub fn expand(&self, page: &Page, context: &Context) -> (String, Vec<Picture>, Vec<String>) {
         let Text { path, text, directives, .. } = self;
         let mut problems = Problems { path, text, found: vec![] };
         let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
@@ -158,11 +149,7 @@ impl Text {
                 out += between;
             }
             if open.is_some() && between.contains("\n\n") {
-                problems.at(
-                    range.start,
-                    name,
-                    "an `{{if}}` ends in its paragraph: `{{end}}`",
-                );
+                problems.at(range.start, name, "an `{{if}}` ends in its paragraph: `{{end}}`");
                 open = None;
             }
             let left_out = matches!(open, Some(Sentence::LeftOut));
@@ -172,8 +159,7 @@ impl Text {
                 Ok(html) if !left_out => out += &html,
                 Ok(_) => {}
                 Err(_) if self.unrecorded && needs_records(what, page) => {
-                    let pending =
-                        if what.is_block() { PENDING_BLOCK } else { PENDING };
+                    let pending = if what.is_block() { PENDING_BLOCK } else { PENDING };
                     if let Directive::Prediction(block) = what {
                         out += &block.unanswered();
                     }
@@ -232,37 +218,25 @@ impl Text {
                 *open = Some(Sentence::If(found));
                 before
             }
-            Directive::End => {
-                match open.take().ok_or("has no `{{if}}` before it")? {
-                    Sentence::If(found) => condition::after(&found).to_owned(),
-                    Sentence::LeftOut => String::new(),
-                }
-            }
-            Directive::Verdict(id) => {
-                scorecard::badge(ledger.entry(id)?, records, &root)
-            }
-            Directive::Claim(id) => {
-                scorecard::quotation(&ledger.entry(id)?.claim, &root)
-            }
+            Directive::End => match open.take().ok_or("has no `{{if}}` before it")? {
+                Sentence::If(found) => condition::after(&found).to_owned(),
+                Sentence::LeftOut => String::new(),
+            },
+            Directive::Verdict(id) => scorecard::badge(ledger.entry(id)?, records, &root),
+            Directive::Claim(id) => scorecard::quotation(&ledger.entry(id)?.claim, &root),
             Directive::Scorecard(section) => {
                 scorecard::section(section, ledger, records, pages, &root)?
             }
             Directive::Overview => {
                 let elsewhere = page.sections.is_empty().then_some(root.as_str());
-                scorecard::overview(
-                    ledger,
-                    *downloads && elsewhere.is_none(),
-                    elsewhere,
-                )?
+                scorecard::overview(ledger, *downloads && elsewhere.is_none(), elsewhere)?
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Minutes(names) => minutes::mark(names, pages)?,
             Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises => tasks.list(pages, &root)?,
-            Directive::ThisMachine => {
-                this_machine::html(*account, ledger, records, &root)?
-            }
+            Directive::ThisMachine => this_machine::html(*account, ledger, records, &root)?,
             Directive::Budget => model::calculator()?,
             Directive::Errata => scorecard::errata(ledger, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
@@ -284,33 +258,26 @@ impl Text {
     fn provenance(&self, page: &Page, records: &Records) -> Result<String, String> {
         let experiment = page.experiment(&None)?;
         let both = records.both(experiment, None, |_, record| Ok(record))?;
-        let mut shown: Vec<_> =
-            both.each().map(|(record, beside)| (*record, beside)).collect();
+        let mut shown: Vec<_> = both.each().map(|(record, beside)| (*record, beside)).collect();
         let sources = page.quantities.sources();
         let named = sources.iter().filter_map(|(_, on)| on.clone());
         let mut names: BTreeSet<String> = named.collect();
         for found in &self.directives {
             match &found.what {
-                Directive::Chart(block) => {
-                    names.extend(block.common.machine.clone())
-                }
+                Directive::Chart(block) => names.extend(block.common.machine.clone()),
                 Directive::Table(block) => names.extend(block.machines().cloned()),
                 _ => {}
             }
         }
         for name in names {
-            let is_shown =
-                shown.iter().any(|(record, _)| record.machine.name == name);
-            if let (false, Ok(record)) =
-                (is_shown, records.named(&name)?.record(experiment))
-            {
+            let is_shown = shown.iter().any(|(record, _)| record.machine.name == name);
+            if let (false, Ok(record)) = (is_shown, records.named(&name)?.record(experiment)) {
                 shown.push((record, true));
             }
         }
         let others = sources.iter().filter(|(of, _)| of != experiment);
         let others = others.filter_map(|(of, on)| {
-            let both =
-                records.both(of, on.as_deref(), |_, record| Ok(record)).ok()?;
+            let both = records.both(of, on.as_deref(), |_, record| Ok(record)).ok()?;
             Some((of, both.each().map(|(record, _)| *record).collect::<Vec<_>>()))
         });
         let mut used: BTreeMap<&String, Vec<&Recorded>> = BTreeMap::new();
@@ -327,8 +294,7 @@ impl Text {
             use Directive::{Chart, Drawing, Exercise, Prediction};
             matches!(what, Chart(_) | Drawing(_) | Exercise(_) | Prediction(_))
         };
-        let named =
-            self.directives.iter().filter(move |found| is_named(&found.what));
+        let named = self.directives.iter().filter(move |found| is_named(&found.what));
         named.map(|found| found.name.as_str())
     }
 
@@ -340,8 +306,7 @@ impl Text {
             return vec![];
         }
         let mut problems = Problems { path, text, found: vec![] };
-        let is_first =
-            |f: &&Found<Directive>| matches!(f.what, Directive::Quantities(_));
+        let is_first = |f: &&Found<Directive>| matches!(f.what, Directive::Quantities(_));
         let first = directives.iter().find(is_first).map_or(0, |f| f.range.start);
         for name in page.quantities.unused() {
             let problem = format!("`{name}`: nothing uses it");
@@ -353,9 +318,7 @@ impl Text {
 
 /// Whether the reader's machine recorded the page's experiment in a quick run.
 fn is_quick_here(page: &Page, context: &Context) -> bool {
-    let (Ok(experiment), Some(here)) =
-        (page.experiment(&None), &context.records.here)
-    else {
+    let (Ok(experiment), Some(here)) = (page.experiment(&None), &context.records.here) else {
         return false;
     };
     here.record(experiment).is_ok_and(Recorded::is_quick)

@@ -85,8 +85,7 @@ pub fn files(ledger: &Ledger) -> anyhow::Result<Vec<(&'static str, String)>> {
     lines.write_record(HEADS)?;
     for claim in &claims {
         let untested = [Line::default()];
-        let tests =
-            if claim.tests.is_empty() { &untested[..] } else { &claim.tests };
+        let tests = if claim.tests.is_empty() { &untested[..] } else { &claim.tests };
         for test in tests {
             let texts = [
                 claim.id,
@@ -112,9 +111,8 @@ pub fn files(ledger: &Ledger) -> anyhow::Result<Vec<(&'static str, String)>> {
                 test.measured_here_low,
                 test.measured_here_high,
             ];
-            let numbers = numbers.map(|number| {
-                number.map_or(String::new(), |number| number.to_string())
-            });
+            let numbers =
+                numbers.map(|number| number.map_or(String::new(), |number| number.to_string()));
             lines.write_record(texts.map(str::to_owned).iter().chain(&numbers))?;
         }
     }

@@ -100,11 +100,7 @@ impl Block {
     }
 
     /// The chart as HTML, and the pictures for the figures folder.
-    pub fn expand(
-        &self,
-        records: &Records,
-        page: &Page,
-    ) -> Result<(String, Vec<Picture>), String> {
+    pub fn expand(&self, records: &Records, page: &Page) -> Result<(String, Vec<Picture>), String> {
         let Common { experiment, machine, title, holds, .. } = &self.common;
         let experiment = page.experiment(experiment)?;
         let held = match holds {
@@ -120,22 +116,19 @@ impl Block {
             machine.is_reference()
                 || held.as_ref().is_some_and(|held| held.on(machine) == Some(&true))
         };
-        let subject = |machine: &Machine| {
-            format!("{} on {}", self.form.subject(), machine.whose())
-        };
-        let figures =
-            records.both(experiment, machine.as_deref(), |machine, record| {
-                let (common, quantities) = (&self.common, &page.quantities);
-                let machines = records.with(machine);
-                let plot = Plot { common, machine, record, machines, quantities };
-                let form = self.form.draw(&plot)?;
-                let (title, description) = match is_so(machine) {
-                    true => (title.clone(), common.description.clone()),
-                    false => (subject(machine), subject(machine) + "."),
-                };
-                let id = self.id.clone();
-                Ok((machine, record, Figure { id, title, description, form }))
-            })?;
+        let subject = |machine: &Machine| format!("{} on {}", self.form.subject(), machine.whose());
+        let figures = records.both(experiment, machine.as_deref(), |machine, record| {
+            let (common, quantities) = (&self.common, &page.quantities);
+            let machines = records.with(machine);
+            let plot = Plot { common, machine, record, machines, quantities };
+            let form = self.form.draw(&plot)?;
+            let (title, description) = match is_so(machine) {
+                true => (title.clone(), common.description.clone()),
+                false => (subject(machine), subject(machine) + "."),
+            };
+            let id = self.id.clone();
+            Ok((machine, record, Figure { id, title, description, form }))
+        })?;
         let mut pictures = vec![];
         for ((_, record, figure), _) in figures.each() {
             for (suffix, width) in [("", Width::Wide), ("-narrow", Width::Narrow)] {
@@ -172,8 +165,8 @@ impl Block {
                                 prose(&theirs.title)
                             ),
                         };
-                        let lines = [here, record]
-                            .map(|of| provenance::line(of, &self.common.filter));
+                        let lines =
+                            [here, record].map(|of| provenance::line(of, &self.common.filter));
                         let shares = own.of_peak().zip(theirs.of_peak());
                         let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
                         let lines = lines.join(" ");
@@ -181,10 +174,7 @@ impl Block {
                         let (of, shares) = ([*here, *record], shares.as_ref());
                         self.html(&of, page, &both, shares, false, &caption)
                     }
-                    None => {
-                        one(machine, here, own, false)
-                            + &one(reference, record, theirs, true)
-                    }
+                    None => one(machine, here, own, false) + &one(reference, record, theirs, true),
                 }
             }
         };
@@ -202,13 +192,10 @@ impl Block {
         caption: &str,
     ) -> String {
         // Two figures of one chart on one page: their ids must differ.
-        let (class, suffix) =
-            if beside { ("chart beside", "-reference") } else { ("chart", "") };
+        let (class, suffix) = if beside { ("chart beside", "-reference") } else { ("chart", "") };
         let figure = Figure { id: format!("{}{suffix}", self.id), ..figure.clone() };
-        let names: Vec<String> =
-            of.iter().map(|record| escape(&record.machine.name)).collect();
-        let (root, id) =
-            ("../".repeat(page.stem.matches('/').count()), escape(&self.id));
+        let names: Vec<String> = of.iter().map(|record| escape(&record.machine.name)).collect();
+        let (root, id) = ("../".repeat(page.stem.matches('/').count()), escape(&self.id));
         let files = names.iter().map(|name| {
             let whose = match of.len() {
                 1 => String::new(),

@@ -37,11 +37,8 @@ impl Fit {
         let latency = (wt * wnn - wnt * wn) / determinant;
         let slope = (w * wnt - wn * wt) / determinant;
         let mut fit = Fit { latency, bandwidth: largest / slope, residual: 0.0 };
-        if determinant <= 1e-12 * w * wnn || !fit.latency.is_finite() || slope <= 0.0
-        {
-            return Err(
-                "the times do not grow with the size: no line fits".to_owned()
-            );
+        if determinant <= 1e-12 * w * wnn || !fit.latency.is_finite() || slope <= 0.0 {
+            return Err("the times do not grow with the size: no line fits".to_owned());
         }
         fit.residual = points
             .iter()

@@ -40,8 +40,7 @@ impl Glossary {
     /// Reads the glossary's page.
     pub fn read(text: &str) -> Glossary {
         let mut glossary = Glossary::default();
-        let everyday =
-            text.split_once(EVERYDAY).and_then(|(_, rest)| rest.split_once('.'));
+        let everyday = text.split_once(EVERYDAY).and_then(|(_, rest)| rest.split_once('.'));
         let everyday: BTreeSet<String> = everyday
             .map_or("", |(list, _)| list)
             .split(',')
@@ -50,12 +49,8 @@ impl Glossary {
         let (mut title, mut body) = (None::<String>, None::<String>);
         for event in Parser::new_ext(text, directive::markdown()) {
             match event {
-                Event::Start(Tag::DefinitionListTitle) => {
-                    title = Some(String::new())
-                }
-                Event::Start(Tag::DefinitionListDefinition) => {
-                    body = Some(String::new())
-                }
+                Event::Start(Tag::DefinitionListTitle) => title = Some(String::new()),
+                Event::Start(Tag::DefinitionListDefinition) => body = Some(String::new()),
                 Event::End(TagEnd::DefinitionListDefinition) => {
                     if let (Some(title), Some(body)) = (title.take(), body.take()) {
                         glossary.add(&title, &body, &everyday);
@@ -164,8 +159,7 @@ fn id(title: &str) -> String {
 fn first_sentence(text: &str) -> String {
     let end = text.match_indices(". ").map(|(at, _)| at + 1);
     // Not after `e.g.` and the like, and not where a number has a point.
-    let end =
-        end.filter(|&end| text[end..].trim_start().starts_with(char::is_uppercase));
+    let end = end.filter(|&end| text[end..].trim_start().starts_with(char::is_uppercase));
     text[..end.min().unwrap_or(text.len())].trim().to_owned()
 }
 
@@ -202,9 +196,7 @@ fn prose(text: &str) -> Vec<Words<'_>> {
         };
         match &event {
             // What is written otherwise than it reads is no word of the glossary.
-            Event::Text(part)
-                if outside == 0 && !link && text[range.clone()] == **part =>
-            {
+            Event::Text(part) if outside == 0 && !link && text[range.clone()] == **part => {
                 stretch.extend(words(&text[range.clone()], range.start));
                 continue;
             }
@@ -237,10 +229,10 @@ fn words(part: &str, start: usize) -> impl Iterator<Item = (Range<usize>, &str)>
 fn split<'a>(text: &str, words: &Words<'a>) -> Vec<Words<'a>> {
     let mut parts: Vec<Words> = vec![];
     for word in words {
-        let follows =
-            parts.last().and_then(|part| part.last()).is_some_and(|(last, _)| {
-                text[last.end..word.0.start].chars().all(char::is_whitespace)
-            });
+        let follows = parts
+            .last()
+            .and_then(|part| part.last())
+            .is_some_and(|(last, _)| text[last.end..word.0.start].chars().all(char::is_whitespace));
         match parts.last_mut() {
             Some(part) if follows => part.push(word.clone()),
             _ => parts.push(vec![word.clone()]),
@@ -286,19 +278,13 @@ mod tests {
                  [glossary.html#stream|streams].",
             ),
             ("*latencies*", "*[glossary.html#latency|latencies]*"),
-            (
-                "Arrays of structures",
-                "[glossary.html#array-of-structures|Arrays of structures]",
-            ),
+            ("Arrays of structures", "[glossary.html#array-of-structures|Arrays of structures]"),
             ("When warm.", "When [glossary.html#cold-warm|warm]."),
             ("by default. Stream", "by default. [glossary.html#stream|Stream]"),
         ] {
             assert_eq!(linked(text, "p.md"), want);
         }
-        assert_eq!(
-            linked("A stream.", "a/p.md"),
-            "A [../glossary.html#stream|stream]."
-        );
+        assert_eq!(linked("A stream.", "a/p.md"), "A [../glossary.html#stream|stream].");
     }
 
     #[test]

@@ -118,8 +118,7 @@ impl Block {
             from.extend(verdict.from.clone());
             verdicts.push(verdict);
         }
-        let counts =
-            counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+        let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         Ok(format!(
             "<p class=\"counts\">{} goals, set for the {}: {}{}.</p>\n\
              <div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
@@ -156,8 +155,7 @@ impl Goal {
 
     /// What is required, in words, and whether it is achieved; the quantity is `page`'s.
     fn judge<'p>(&self, page: &'p Page) -> Result<Judged<'p>, String> {
-        let (quantity, scale) =
-            page.quantities.in_unit(&self.achieved, &self.unit)?;
+        let (quantity, scale) = page.quantities.in_unit(&self.achieved, &self.unit)?;
         let (bound, least) = self.bound()?;
         let required = bound * scale;
         let outcome = |achieved: Estimate| Outcome::of(&achieved, required, least);
@@ -171,9 +169,8 @@ impl Goal {
 
     /// The page that explains it.
     fn explained<'p>(&self, pages: &'p [Page]) -> Result<&'p Page, String> {
-        find(pages, &self.page).ok_or_else(|| {
-            format!("there is no page `{}.md` in the book", self.page)
-        })
+        find(pages, &self.page)
+            .ok_or_else(|| format!("there is no page `{}.md` in the book", self.page))
     }
 
     /// Two rows, and whether the goal is met: a row of numbers, and one of sentences,

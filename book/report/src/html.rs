@@ -27,9 +27,7 @@ pub fn xml(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                out.push(' ')
-            }
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
             c => out.push(c),
         }
     }
@@ -66,9 +64,7 @@ pub fn prose(text: &str) -> String {
             continue;
         }
         for word in part.split_inclusive(char::is_whitespace) {
-            let address = word.trim_end_matches(|c: char| {
-                c.is_whitespace() || ".,;:)".contains(c)
-            });
+            let address = word.trim_end_matches(|c: char| c.is_whitespace() || ".,;:)".contains(c));
             if address.starts_with("https://") || address.starts_with("http://") {
                 let (safe, rest) = (escape(address), escape(&word[address.len()..]));
                 out.push_str(&format!("<a href=\"{safe}\">{safe}</a>{rest}"));
@@ -104,10 +100,7 @@ mod tests {
     fn nothing_of_a_stranger_is_markup() {
         let cases = [
             (escape("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;"),
-            (
-                escape("{{#include /etc/passwd}}"),
-                "&#123;&#123;#include /etc/passwd}}",
-            ),
+            (escape("{{#include /etc/passwd}}"), "&#123;&#123;#include /etc/passwd}}"),
             (escape("a\n\nb"), "a  b"),
             (xml("a<b> & \"c\"\n\0'"), "a&lt;b&gt; &amp; &quot;c&quot;  '"),
             (inline("[x](y) *z*"), "&#91;x&#93;&#40;y&#41; &#42;z&#42;"),

@@ -17,13 +17,8 @@ pub fn check(text: &str, folder: &Path) -> Vec<(usize, String, String)> {
         }
         let line = text[start..].lines().next().unwrap_or_default();
         let (name, problem) = match line.find("}}") {
-            None => (
-                line.to_owned(),
-                Err("has no closing braces on its line".to_owned()),
-            ),
-            Some(end) => {
-                (line[..end + 2].to_owned(), directive(&line[3..end], folder))
-            }
+            None => (line.to_owned(), Err("has no closing braces on its line".to_owned())),
+            Some(end) => (line[..end + 2].to_owned(), directive(&line[3..end], folder)),
         };
         if let Err(problem) = problem {
             problems.push((start, name, problem));
@@ -73,14 +68,12 @@ pub fn take_in(text: &str, folder: &Path, repository: &Repository) -> String {
         let marker = line.trim();
         match fence {
             None => {
-                let length =
-                    marker.len() - marker.trim_start_matches(['`', '~']).len();
+                let length = marker.len() - marker.trim_start_matches(['`', '~']).len();
                 let opens = length >= 3 && !marker[length..].contains('`');
                 fence = opens.then(|| &marker[..length]);
             }
             Some(open)
-                if marker.starts_with(open)
-                    && marker.trim_matches(['`', '~']).is_empty() =>
+                if marker.starts_with(open) && marker.trim_matches(['`', '~']).is_empty() =>
             {
                 fence = None;
                 let margin = &line[..line.len() - line.trim_start().len()];
@@ -189,9 +182,8 @@ mod tests {
         let repository = |url| Repository { root: Path::new("/w"), url };
         let page = "{{#include ../../f.rs}}\n\n1. x\n   ```rust\n   {{#include ../../a<b.rs:2}}\n   \
             {{#include ../../a<b.rs:1}}\n   ```\n\n````text\n```\n{{#include ../f.rs}}\n````\n";
-        let below = |margin: &str, inside: &str| {
-            format!("{margin}<p class=\"listing\">{inside}</p>\n\n")
-        };
+        let below =
+            |margin: &str, inside: &str| format!("{margin}<p class=\"listing\">{inside}</p>\n\n");
         for (url, first, second) in [
             (None, "<code>a&lt;b.rs</code>", "<code>book/f.rs</code>"),
             (

@@ -55,11 +55,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Marks", keys::<lines::MarkLine>(), vec![]),
         ("Panels", keys::<course::Panel>(), vec![]),
         ("Tables", keys::<table::Block>(), vec![]),
-        (
-            "Counts of the emulated GPU",
-            keys::<counted::Block>(),
-            variants::<counted::Count>(),
-        ),
+        ("Counts of the emulated GPU", keys::<counted::Block>(), variants::<counted::Count>()),
         ("Predictions", keys::<prediction::Block>(), vec![]),
         ("Goals", keys::<goals::Goal>(), vec![]),
         ("Claims", keys::<claims::Claim>(), vec![]),
@@ -73,8 +69,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         let (heading, text) = section.split_once('\n')?;
         let entries = text.lines().filter_map(|line| line.strip_prefix("- `"));
         let names = entries.filter_map(|entry| Some(entry.split_once('`')?.0));
-        let names: Vec<&str> =
-            names.filter(|name| !name.starts_with("{{")).collect();
+        let names: Vec<&str> = names.filter(|name| !name.starts_with("{{")).collect();
         let heading = heading.trim_start_matches('#').trim();
         (!names.is_empty()).then_some((heading, names))
     });

@@ -7,9 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use html5ever::tokenizer::states::{Rawtext, Rcdata, ScriptData};
-use html5ever::tokenizer::{
-    StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
-};
+use html5ever::tokenizer::{StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult};
 
 use crate::html;
 
@@ -28,8 +26,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut documents = BTreeMap::new();
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "html")) {
         let path = root.join(file);
-        let html = std::fs::read_to_string(&path)
-            .with_context(|| path.display().to_string())?;
+        let html = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         documents.insert(file.clone(), read(&html));
     }
     let mut problems = vec![];
@@ -37,8 +34,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         let name = file.display();
         // The print page is every page in one, the page for lost addresses is served from
         // any folder, and `index.html` repeats the first page: none has links of its own.
-        let repeats =
-            || documents.values().filter(|other| *other == document).count() > 1;
+        let repeats = || documents.values().filter(|other| *other == document).count() > 1;
         match file.to_str() {
             Some("print.html" | "404.html") => continue,
             Some("index.html") if repeats() => continue,
@@ -62,8 +58,7 @@ fn follow(
     files: &BTreeSet<PathBuf>,
     documents: &BTreeMap<PathBuf, Document>,
 ) -> Result<(), String> {
-    let scheme =
-        link.split(['/', '?', '#']).next().is_some_and(|head| head.contains(':'));
+    let scheme = link.split(['/', '?', '#']).next().is_some_and(|head| head.contains(':'));
     if scheme || link.starts_with("//") {
         return Ok(());
     }
@@ -84,9 +79,7 @@ fn follow(
     }
     let fragment = decoded(fragment);
     match documents.get(&target) {
-        Some(document)
-            if !fragment.is_empty() && !document.ids.contains(&fragment) =>
-        {
+        Some(document) if !fragment.is_empty() && !document.ids.contains(&fragment) => {
             Err(format!("`{}` has no id `{fragment}`", target.display()))
         }
         _ => Ok(()),
@@ -131,9 +124,7 @@ fn decoded(text: &str) -> String {
 
 fn walk(root: &Path, folder: &Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
     let path = root.join(folder);
-    for entry in
-        std::fs::read_dir(&path).with_context(|| path.display().to_string())?
-    {
+    for entry in std::fs::read_dir(&path).with_context(|| path.display().to_string())? {
         let entry = entry?;
         let relative = folder.join(entry.file_name());
         if entry.path().is_dir() {

@@ -92,12 +92,10 @@ impl Metric {
             Some(("model", name)) => Ok(Metric::Model(name.to_owned())),
             Some(("counter", name)) => Ok(Metric::Counter(name.to_owned())),
             Some(("param", name)) => Ok(Metric::Parameter(name.to_owned())),
-            Some(("span", of)) => span(of).ok_or_else(|| {
-                format!("`{text}` is not span.LANE.LABEL.{}", OF_A_SPAN.join("|"))
-            }),
-            Some(("memory", of)) => memory(of).ok_or_else(|| {
-                format!("`{text}` is not memory.SERIES.{}", OF_A_SERIES.join("|"))
-            }),
+            Some(("span", of)) => span(of)
+                .ok_or_else(|| format!("`{text}` is not span.LANE.LABEL.{}", OF_A_SPAN.join("|"))),
+            Some(("memory", of)) => memory(of)
+                .ok_or_else(|| format!("`{text}` is not memory.SERIES.{}", OF_A_SERIES.join("|"))),
             _ => {
                 let names = PLAIN.map(|(name, _)| name).join(", ");
                 Err(format!(
@@ -118,9 +116,9 @@ impl Metric {
             Metric::ShareOfPeak | Metric::Spread => Unit::Share,
             Metric::Samples | Metric::Checked => Unit::Number,
             Metric::Bytes => Unit::Bytes,
-            Metric::Model(name)
-            | Metric::Counter(name)
-            | Metric::Parameter(name) => Unit::of_name(name),
+            Metric::Model(name) | Metric::Counter(name) | Metric::Parameter(name) => {
+                Unit::of_name(name)
+            }
             Metric::Span(..) => Unit::Time,
             Metric::Memory(..) => Unit::Bytes,
         }
@@ -133,22 +131,17 @@ impl Metric {
     }
 
     /// The number over all runs that measured it, with its interval.
-    pub fn of(
-        &self,
-        record: &Recorded,
-        m: &Measurement,
-    ) -> Result<Estimate, String> {
+    pub fn of(&self, record: &Recorded, m: &Measurement) -> Result<Estimate, String> {
         Ok(self.runs(record, m)?.estimate())
     }
 
     /// The number in each run that has it; the newest must.
     pub fn runs(&self, record: &Recorded, m: &Measurement) -> Result<Runs, String> {
         let newest = (record.run.label.clone(), self.in_run(record, m)?);
-        let others = record.others(m).filter_map(|(run, m)| {
-            Some((run.run.label.clone(), self.in_run(run, m).ok()?))
-        });
-        Runs::of([newest].into_iter().chain(others))
-            .ok_or_else(|| "there is no run".to_owned())
+        let others = record
+            .others(m)
+            .filter_map(|(run, m)| Some((run.run.label.clone(), self.in_run(run, m).ok()?)));
+        Runs::of([newest].into_iter().chain(others)).ok_or_else(|| "there is no run".to_owned())
     }
 
     /// The number in one run, with the interval that it is known in there.
@@ -165,13 +158,10 @@ impl Metric {
         let found = match self {
             Metric::Time => statistics.map(|s| (s.median, s.low, s.high)),
             Metric::Bandwidth => statistics.zip(bytes).map(|(s, n)| per_time(s, n)),
-            Metric::Arithmetic => {
-                statistics.zip(arithmetic).map(|(s, n)| per_time(s, n))
+            Metric::Arithmetic => statistics.zip(arithmetic).map(|(s, n)| per_time(s, n)),
+            Metric::ShareOfPeak => {
+                statistics.zip(bytes).zip(peak).map(|((s, bytes), peak)| per_time(s, bytes / peak))
             }
-            Metric::ShareOfPeak => statistics
-                .zip(bytes)
-                .zip(peak)
-                .map(|((s, bytes), peak)| per_time(s, bytes / peak)),
             Metric::Spread => statistics.map(|s| exact(s.mad / s.median)),
             Metric::Samples => Some(exact(m.seconds.len() as f64)),
             Metric::Checked => Some(exact(m.elements_checked as f64)),
@@ -195,18 +185,16 @@ impl Metric {
                     _ => exact(span.end_seconds - span.start_seconds),
                 })
             }
-            Metric::Memory(series, what) => {
-                m.memory.get(series).and_then(|series| {
-                    let mut bytes = series.iter().map(|reading| reading.bytes);
-                    let bytes = match what.as_str() {
-                        "first" => bytes.next(),
-                        "last" => bytes.next_back(),
-                        "max" => bytes.max(),
-                        _ => bytes.min(),
-                    };
-                    bytes.map(|bytes| exact(bytes as f64))
-                })
-            }
+            Metric::Memory(series, what) => m.memory.get(series).and_then(|series| {
+                let mut bytes = series.iter().map(|reading| reading.bytes);
+                let bytes = match what.as_str() {
+                    "first" => bytes.next(),
+                    "last" => bytes.next_back(),
+                    "max" => bytes.max(),
+                    _ => bytes.min(),
+                };
+                bytes.map(|bytes| exact(bytes as f64))
+            }),
         };
         match found {
             Some((value, low, high))

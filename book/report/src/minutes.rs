@@ -6,8 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use html5ever::tokenizer::{
-    CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink,
-    TokenSinkResult,
+    CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
 };
 
 use crate::html;
@@ -35,9 +34,8 @@ pub fn mark(names: &[String], pages: &[Page]) -> Result<String, String> {
 
 /// A table of the parts of the book, with their pages, but for those for contributors.
 pub fn table(pages: &[Page], root: &str) -> String {
-    let is_for_readers = |page: &&Page| {
-        page.part.is_some() && !page.stem.starts_with("contributing/")
-    };
+    let is_for_readers =
+        |page: &&Page| page.part.is_some() && !page.stem.starts_with("contributing/");
     let all: Vec<&Page> = pages.iter().filter(is_for_readers).collect();
     let together = |pages: &[&Page]| {
         let stems: Vec<_> = pages.iter().map(|page| page.stem.as_str()).collect();
@@ -144,12 +142,10 @@ impl TokenSink for Sink {
                     shown.figures += usize::from(&*name == "figure");
                 }
             }
-            CharacterTokens(text) if shown.main > 0 && shown.folded == 0 => {
-                match shown.code {
-                    0 => shown.words += text.split_whitespace().count(),
-                    _ => shown.lines += text.matches('\n').count(),
-                }
-            }
+            CharacterTokens(text) if shown.main > 0 && shown.folded == 0 => match shown.code {
+                0 => shown.words += text.split_whitespace().count(),
+                _ => shown.lines += text.matches('\n').count(),
+            },
             _ => {}
         }
         TokenSinkResult::Continue
@@ -195,10 +191,8 @@ mod tests {
     #[test]
     fn only_what_a_page_shows_takes_time() {
         let words = "one two ".repeat(WORDS_A_MINUTE / 2);
-        let code =
-            format!("<pre><code>{}</code></pre>", "x\n".repeat(LINES_A_MINUTE));
-        let page =
-            |main: &str| format!("<nav>{words}</nav><main>{main}</main>{words}");
+        let code = format!("<pre><code>{}</code></pre>", "x\n".repeat(LINES_A_MINUTE));
+        let page = |main: &str| format!("<nav>{words}</nav><main>{main}</main>{words}");
         assert_eq!(read(&page("")), 0);
         assert_eq!(read(&page(&words)), 60);
         assert_eq!(read(&page(&format!("<p>{words}</p>{code}"))), 120);
@@ -221,8 +215,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, words) in [("a", 400), ("b", 600)] {
             let page = format!("<main>{}</main>", "word ".repeat(words));
-            std::fs::write(folder.path().join(format!("{name}.html")), page)
-                .unwrap();
+            std::fs::write(folder.path().join(format!("{name}.html")), page).unwrap();
         }
         let html = "a: <!--minutes a-->, both: <!--minutes a b-->.";
         let got = put_in(html, folder.path()).unwrap();

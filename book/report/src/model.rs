@@ -8,9 +8,7 @@
 
 use std::fmt::Write;
 
-use budget::{
-    Attention, Budget, Model, Offload, Optimiser, Plan, Precision, Quantised,
-};
+use budget::{Attention, Budget, Model, Offload, Optimiser, Plan, Precision, Quantised};
 use budget::{Sharding, Task, cards, models};
 use serde::Deserialize;
 use serde_json::json;
@@ -46,20 +44,16 @@ pub fn number(words: &[&str], what: &str) -> Result<(f64, Unit), String> {
     let (mut model, mut plan) = (None, Table::new());
     for word in words {
         match word.split_once('=') {
-            None => {
-                model = Some(Model::find(word).map_err(|e| e.to_string())?.clone())
-            }
+            None => model = Some(Model::find(word).map_err(|e| e.to_string())?.clone()),
             Some(("parameters", count)) => {
-                let count =
-                    count.parse().map_err(|_| format!("`{count}` is no number"))?;
+                let count = count.parse().map_err(|_| format!("`{count}` is no number"))?;
                 model = Some(Model::of_parameters(count));
             }
             Some((key, value)) => drop(plan.insert(key.to_owned(), typed(value))),
         }
     }
     let model = model.ok_or("budget of which model?")?;
-    let plan =
-        Plan::deserialize(plan).map_err(|error| error.message().to_owned())?;
+    let plan = Plan::deserialize(plan).map_err(|error| error.message().to_owned())?;
     let of = Budget::of(&model, &plan).map_err(|error| error.to_string())?;
     if let Some((_, bytes)) = BYTES.iter().find(|(name, _)| *name == what) {
         return Ok((bytes(&of) / 1e9, Unit::Things("GB".to_owned())));
@@ -68,8 +62,7 @@ pub fn number(words: &[&str], what: &str) -> Result<(f64, Unit), String> {
         return Ok((count(&model, &plan), Unit::Number));
     }
     let names = BYTES.iter().map(|(name, _)| *name);
-    let names: Vec<&str> =
-        names.chain(COUNTS.iter().map(|(name, _)| *name)).collect();
+    let names: Vec<&str> = names.chain(COUNTS.iter().map(|(name, _)| *name)).collect();
     Err(format!("a budget has no `{what}`: there are {}", names.join(", ")))
 }
 
@@ -88,8 +81,7 @@ pub fn calculator() -> Result<String, String> {
     let plan = Plan { task: Task::Training, ..Plan::default() };
     let budget = Budget::of(model, &plan).map_err(|error| error.to_string())?;
     let data = json!({ "models": models(), "cards": cards() }).to_string();
-    let names: Vec<&str> =
-        models().iter().map(|model| model.name.as_str()).collect();
+    let names: Vec<&str> = models().iter().map(|model| model.name.as_str()).collect();
     let mut form = String::new();
     let mut fields = |legend: &str, class: &str, fields: &[String]| {
         let _ = write!(
@@ -98,8 +90,7 @@ pub fn calculator() -> Result<String, String> {
             fields.concat()
         );
     };
-    let choices =
-        |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let choices = |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     fields(
         "Model",
         "",
@@ -138,8 +129,7 @@ pub fn calculator() -> Result<String, String> {
     }
     rows += &row("total", budget.total(), budget.total());
     rows += &row("host memory", budget.host, budget.total());
-    let fits =
-        cards().iter().filter(|card| budget.total() <= card.gigabytes * 0.9e9);
+    let fits = cards().iter().filter(|card| budget.total() <= card.gigabytes * 0.9e9);
     let fits: Vec<&str> = fits.map(|card| card.name.as_str()).collect();
     Ok(format!(
         "<section class=\"budget\" aria-label=\"Calculator\" data-budget=\"{}\">\
@@ -198,8 +188,7 @@ mod tests {
     #[test]
     fn a_budget_is_a_number_with_a_unit() {
         let (weights, unit) =
-            number(&["parameters=7e9", "gpus=4", "task=training"], "weights")
-                .unwrap();
+            number(&["parameters=7e9", "gpus=4", "task=training"], "weights").unwrap();
         assert_eq!(unit.print(weights), "14 GB");
         let (adapters, unit) = number(
             &["llama-2-7b", "task=training", "lora_rank=16", "checkpointing=true"],
@@ -216,11 +205,7 @@ mod tests {
             (vec!["llama-9"], "total", "no model `llama-9`"),
             (vec!["task=training"], "total", "of which model"),
             (vec!["llama-2-7b", "cards=3"], "total", "unknown field `cards`"),
-            (
-                vec!["llama-2-7b", "sharding=zero4"],
-                "total",
-                "unknown variant `zero4`",
-            ),
+            (vec!["llama-2-7b", "sharding=zero4"], "total", "unknown variant `zero4`"),
             (vec!["llama-2-7b", "lora_rank=8"], "total", "add training"),
         ] {
             let error = number(&words, what).unwrap_err();

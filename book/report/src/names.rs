@@ -35,14 +35,11 @@ pub type OfARow<'r> = (Vec<Parameter>, Vec<&'r Measurement>);
 impl Names<'_> {
     /// What `value` of parameter `key` is called.
     pub fn value(&self, key: &str, value: &Parameter) -> String {
-        let given =
-            self.labels.iter().find(|(text, _)| select::value(text) == *value);
+        let given = self.labels.iter().find(|(text, _)| select::value(text) == *value);
         match (given, value) {
             (Some((_, label)), _) => label.clone(),
             (None, Parameter::Name(name)) => name.replace('_', " "),
-            (None, Parameter::Integer(n)) if Unit::of_name(key) == Unit::Bytes => {
-                units::bytes(*n)
-            }
+            (None, Parameter::Integer(n)) if Unit::of_name(key) == Unit::Bytes => units::bytes(*n),
             (None, Parameter::Integer(n)) => n.to_string(),
         }
     }
@@ -72,8 +69,7 @@ impl Names<'_> {
         let mut values = select::distinct(measurements, key);
         values.sort_by_key(|value| self.place(value));
         let with = |value: &Parameter| {
-            let has =
-                |m: &&Measurement| select::parameter(m, key).as_ref() == Some(value);
+            let has = |m: &&Measurement| select::parameter(m, key).as_ref() == Some(value);
             measurements.iter().copied().filter(has).collect()
         };
         let group = |value: Parameter| Group {
@@ -120,9 +116,7 @@ impl Names<'_> {
         let labelled = self.labels.keys().map(|key| ("labels", key.clone()));
         for (what, text) in ordered.chain(labelled) {
             if !occurs(&select::value(&text)) {
-                return Err(format!(
-                    "{what}: no measurement has the value `{text}`"
-                ));
+                return Err(format!("{what}: no measurement has the value `{text}`"));
             }
         }
         Ok(())

@@ -58,8 +58,7 @@ impl Output {
         check(&place, own)?;
         let beside = place.parent().context("there is nothing above it");
         let beside = beside.with_context(named)?;
-        std::fs::create_dir_all(beside)
-            .with_context(|| beside.display().to_string())?;
+        std::fs::create_dir_all(beside).with_context(|| beside.display().to_string())?;
         if own {
             tidy(beside);
         }
@@ -82,8 +81,7 @@ impl Output {
             let hash = hash(&new.join(&file))?.unwrap_or_default();
             list += &format!("{hash}  {}\n", name(&file));
         }
-        std::fs::write(new.join(LIST), list)
-            .with_context(|| new.display().to_string())?;
+        std::fs::write(new.join(LIST), list).with_context(|| new.display().to_string())?;
         let Output { place, own, folder } = self;
         check(&place, own)?;
         let moved = match std::fs::rename(&place, &old) {

@@ -36,20 +36,16 @@ pub struct Page {
 
 impl Page {
     /// The experiment that a block names, or else the page's.
-    pub fn experiment<'p>(
-        &'p self,
-        given: &'p Option<String>,
-    ) -> Result<&'p str, String> {
+    pub fn experiment<'p>(&'p self, given: &'p Option<String>) -> Result<&'p str, String> {
         let experiment = given.as_ref().or(self.quantities.experiment.as_ref());
-        experiment.map(String::as_str).ok_or_else(|| {
-            "name the page's `experiment` in its `quantities` block".to_owned()
-        })
+        experiment
+            .map(String::as_str)
+            .ok_or_else(|| "name the page's `experiment` in its `quantities` block".to_owned())
     }
 
     /// The page's file in the finished book.
     pub fn html(&self) -> String {
-        let readme =
-            self.stem.strip_suffix("README").map(|folder| format!("{folder}index"));
+        let readme = self.stem.strip_suffix("README").map(|folder| format!("{folder}index"));
         format!("{}.html", readme.as_ref().unwrap_or(&self.stem))
     }
 }

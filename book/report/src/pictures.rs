@@ -60,8 +60,7 @@ fn find(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = vec![];
     for (start, _) in text.match_indices("<svg class=\"") {
         let begins_a_line = start == 0 || text[..start].ends_with('\n');
-        if let (true, Some(length)) = (begins_a_line, text[start..].find("</svg>\n"))
-        {
+        if let (true, Some(length)) = (begins_a_line, text[start..].find("</svg>\n")) {
             found.push(start..start + length + "</svg>\n".len());
         }
     }
@@ -148,9 +147,7 @@ impl Shape {
         let count = drawn.len();
         let like = match drawn.as_mut_slice() {
             [.., last] if last.look == self.look => Some(count - 1),
-            [.., fill, outline]
-                if fill.look == self.look && outline.is_around(fill) =>
-            {
+            [.., fill, outline] if fill.look == self.look && outline.is_around(fill) => {
                 Some(count - 2)
             }
             _ => None,
@@ -163,15 +160,12 @@ impl Shape {
 
     /// Whether it is the outlines of what `fill` fills, each a stroke of its colour.
     fn is_around(&self, fill: &Shape) -> bool {
-        let colour =
-            fill.look.split("fill=\"").nth(1).and_then(|c| c.split('"').next());
-        let stroke =
-            colour.map(|colour| format!("fill=\"none\" stroke=\"{colour}\""));
+        let colour = fill.look.split("fill=\"").nth(1).and_then(|c| c.split('"').next());
+        let stroke = colour.map(|colour| format!("fill=\"none\" stroke=\"{colour}\""));
         let pairs = || self.path.split('M').zip(fill.path.split('M'));
         stroke.is_some_and(|stroke| self.look.starts_with(&stroke))
             && self.path.matches('M').count() == fill.path.matches('M').count()
-            && pairs()
-                .all(|(line, area)| line.starts_with(area.trim_end_matches('z')))
+            && pairs().all(|(line, area)| line.starts_with(area.trim_end_matches('z')))
     }
 }
 
@@ -214,8 +208,7 @@ fn path(points: &str) -> Option<String> {
 
 /// What is said of a text besides its place and its words.
 fn look_of_text(line: &str) -> Option<&str> {
-    let inside =
-        line.strip_prefix("<text x=\"").filter(|_| line.ends_with("</text>"))?;
+    let inside = line.strip_prefix("<text x=\"").filter(|_| line.ends_with("</text>"))?;
     let (_, rest) = inside.split_once("\" y=\"")?;
     let (_, rest) = rest.split_once('"')?;
     Some(rest.split_once('>')?.0)
@@ -227,10 +220,8 @@ fn together(texts: &[&str]) -> String {
         return texts.iter().map(|text| format!("{text}\n")).collect();
     };
     let look = look_of_text(first).unwrap_or_default();
-    let texts: String = texts
-        .iter()
-        .map(|text| text.replacen(&format!("{look}>"), ">", 1))
-        .collect();
+    let texts: String =
+        texts.iter().map(|text| text.replacen(&format!("{look}>"), ">", 1)).collect();
     format!("<g{look}>{texts}</g>\n")
 }
 
@@ -241,8 +232,7 @@ mod tests {
     #[test]
     fn a_page_gets_its_own_pictures_back() {
         let svg = "<svg class=\"wide\">\n<circle r=\"1\"/>\n</svg>\n";
-        let page =
-            format!("# P\n\n<figure>\n{svg}</figure>\n\n`<svg class=\"` </svg>\n");
+        let page = format!("# P\n\n<figure>\n{svg}</figure>\n\n`<svg class=\"` </svg>\n");
         let mut pictures = Pictures::default();
         pictures.take("\n<svg class=\"narrow\">\n</svg>\n");
         let taken = pictures.take(&page);
@@ -264,11 +254,8 @@ mod tests {
                 end = x + 3
             )
         };
-        let label = |n: i32| {
-            format!(
-                "<text x=\"{n}\" y=\"0\" fill=\"var(--chart-ink,#000)\">{n}</text>\n"
-            )
-        };
+        let label =
+            |n: i32| format!("<text x=\"{n}\" y=\"0\" fill=\"var(--chart-ink,#000)\">{n}</text>\n");
         let svg = format!(
             "<svg aria-labelledby=\"chart-x\">\n{}{}{}{}{}{}</svg>\n",
             bar(10, "1"),

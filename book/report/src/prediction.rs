@@ -33,10 +33,7 @@ impl Block {
     pub fn parse(id: &str, toml: &str) -> Result<Block, String> {
         let block = Block { id: id.to_owned(), ..block::parse(toml)? };
         if block.question.contains("{{") {
-            return Err(
-                "`question` takes no quantities: say them in the text above"
-                    .to_owned(),
-            );
+            return Err("`question` takes no quantities: say them in the text above".to_owned());
         }
         Ok(block)
     }
@@ -59,8 +56,7 @@ impl Block {
 
     /// The quantity that answers it, and the unit in which the reader does.
     pub fn quantity(&self) -> Result<(&str, &str), String> {
-        let answer =
-            self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
+        let answer = self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
         Ok((answer.0.trim(), answer.1.trim()))
     }
 
@@ -69,14 +65,13 @@ impl Block {
         let (name, typed) = self.quantity()?;
         let quantity = page.quantities.get(name)?;
         let unit = &quantity.unit;
-        let scale = unit.scale_of(typed).ok_or_else(|| {
-            format!("the answer is in `{}`, not `{typed}`", unit.symbol())
-        })?;
+        let scale = unit
+            .scale_of(typed)
+            .ok_or_else(|| format!("the answer is in `{}`, not `{typed}`", unit.symbol()))?;
         let answer = Answer { quantity, typed, scale };
         let first = quantity.value.first();
         // What is computed from no record was not measured anywhere.
-        let computed =
-            if quantity.value.from.is_empty() { " data-computed" } else { "" };
+        let computed = if quantity.value.from.is_empty() { " data-computed" } else { "" };
         let attributes = format!(
             "data-answer=\"{}\" data-scale=\"{scale}\" data-answer-text=\"{}\" \
              data-unit=\"{}\"{computed}",
@@ -95,10 +90,8 @@ impl Block {
             None => String::new(),
             Some(id) => {
                 let axis = page.axes.get(id);
-                let axis =
-                    axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
-                let drawn =
-                    if axis.as_ref() == Some(unit) { " data-drawn" } else { "" };
+                let axis = axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
+                let drawn = if axis.as_ref() == Some(unit) { " data-drawn" } else { "" };
                 format!(" data-figure=\"figure-{id}\"{drawn}")
             }
         };
@@ -122,8 +115,7 @@ impl Block {
             id = self.id,
             typed = escape(answer.typed),
             question = self.question(),
-            measured =
-                value.sentence(records, |value, _| escape(&answer.print(value))),
+            measured = value.sentence(records, |value, _| escape(&answer.print(value))),
             explain = page.quantities.prose(&self.explain, records)?,
         ))
     }
@@ -142,9 +134,7 @@ impl Answer<'_> {
     /// `value` in the unit that the reader was asked for: `12,000 bytes`, not `11.7 KiB`.
     fn print(&self, value: &Estimate) -> String {
         match &self.quantity.unit {
-            Unit::Number | Unit::Ratio | Unit::Share => {
-                value.print(&self.quantity.unit)
-            }
+            Unit::Number | Unit::Ratio | Unit::Share => value.print(&self.quantity.unit),
             _ => value.over(self.scale).print(&Unit::Things(self.typed.to_owned())),
         }
     }

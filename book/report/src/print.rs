@@ -7,8 +7,7 @@ use mdbook_preprocessor::book::{Book, BookItem};
 use crate::html::escape;
 
 /// What mdBook writes between two chapters.
-const BREAK: &str =
-    "<div style=\"break-before: page; page-break-before: always;\"></div>";
+const BREAK: &str = "<div style=\"break-before: page; page-break-before: always;\"></div>";
 
 /// The parts and chapters of a book.
 #[derive(Clone, Debug, Default)]
@@ -32,19 +31,15 @@ impl Contents {
 
     /// `html`, mdBook's page for printing, as an edition.
     pub fn edition(&self, html: &str, title: &str, about: &str) -> Result<String> {
-        let (head, rest) =
-            html.split_once("<main>").context("there is no <main>")?;
-        let (main, foot) =
-            rest.split_once("</main>").context("<main> has no end")?;
+        let (head, rest) = html.split_once("<main>").context("there is no <main>")?;
+        let (main, foot) = rest.split_once("</main>").context("<main> has no end")?;
         let chapters: Vec<&str> = main.split(BREAK).collect();
         if chapters.len() != self.0.len() {
             bail!("{} chapters are {} there", self.0.len(), chapters.len());
         }
         let (mut list, mut body) = (String::new(), String::new());
         for ((part, name), chapter) in self.0.iter().zip(chapters) {
-            let id = chapter
-                .split_once("<h1 id=\"")
-                .and_then(|(_, rest)| rest.split_once('"'));
+            let id = chapter.split_once("<h1 id=\"").and_then(|(_, rest)| rest.split_once('"'));
             let (id, _) = id.with_context(|| format!("`{name}` has no title"))?;
             let part = part.as_ref().map(|part| escape(part));
             if let Some(part) = &part {
@@ -52,9 +47,7 @@ impl Contents {
             }
             list += &format!("<li><a href=\"#{id}\">{}</a></li>\n", escape(name));
             body += BREAK;
-            body += &part.map_or(String::new(), |part| {
-                format!("<p class=\"part\">{part}</p>\n")
-            });
+            body += &part.map_or(String::new(), |part| format!("<p class=\"part\">{part}</p>\n"));
             body += chapter;
         }
         Ok(format!(

@@ -56,17 +56,12 @@ fn of_runs(record: &Recorded, of: impl Fn(&Record) -> String) -> String {
 /// Everything a stranger needs to judge the numbers, folded: a list for each record, with
 /// whether it stands beside another. Then a line for each record of something else that is
 /// `used`, by its name.
-pub fn full(
-    records: &[(&Recorded, bool)],
-    used: &BTreeMap<&String, Vec<&Recorded>>,
-) -> String {
-    let lists: String =
-        records.iter().map(|(record, beside)| list(record, *beside)).collect();
+pub fn full(records: &[(&Recorded, bool)], used: &BTreeMap<&String, Vec<&Recorded>>) -> String {
+    let lists: String = records.iter().map(|(record, beside)| list(record, *beside)).collect();
     let profile = records.first().map(|(record, _)| &record.software.profile);
     let mut others = String::new();
     for (name, of) in used {
-        let mut said: Vec<String> =
-            of.iter().map(|record| in_short(record, profile)).collect();
+        let mut said: Vec<String> = of.iter().map(|record| in_short(record, profile)).collect();
         said.dedup();
         for text in said {
             let (name, text) = (escape(name), escape(&text));
@@ -100,21 +95,17 @@ fn in_short(record: &Recorded, profile: Option<&String>) -> String {
 
 /// The measured GPU's name, and how many there are.
 fn gpus(record: &Record) -> String {
-    let gpu =
-        record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
+    let gpu = record.machine.measured_gpu().map_or("unknown GPU", |gpu| gpu.name.as_str());
     counted(gpu, record.machine.gpus.len())
 }
 
 fn list(record: &Recorded, beside: bool) -> String {
     let class = if beside { "provenance beside" } else { "provenance" };
-    let mut list = format!(
-        "<dl class=\"{class}\" data-machine=\"{}\">\n",
-        escape(&record.machine.name)
-    );
+    let mut list =
+        format!("<dl class=\"{class}\" data-machine=\"{}\">\n", escape(&record.machine.name));
     for (term, text) in facts(record) {
         let text = escape(&text);
-        let text =
-            if term == "Command" { format!("<code>{text}</code>") } else { text };
+        let text = if term == "Command" { format!("<code>{text}</code>") } else { text };
         list.push_str(&format!("<dt>{term}</dt><dd>{text}</dd>\n"));
     }
     list + "</dl>\n"
@@ -123,8 +114,7 @@ fn list(record: &Recorded, beside: bool) -> String {
 fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
     let machine = &record.machine;
     let mut facts = vec![];
-    let in_words =
-        |peak: Option<f64>| peak.map_or("unknown peak".to_owned(), units::bandwidth);
+    let in_words = |peak: Option<f64>| peak.map_or("unknown peak".to_owned(), units::bandwidth);
     if let Some(gpu) = machine.measured_gpu() {
         let peak = in_words(gpu.memory_peak_bytes_per_second());
         facts.push((
@@ -145,10 +135,7 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
         ));
         if let Some(pcie) = &gpu.pcie {
             let peak = in_words(pcie.peak_bytes_per_second());
-            let link = format!(
-                "PCIe {}.0 x{} ({peak} each way)",
-                pcie.generation, pcie.width
-            );
+            let link = format!("PCIe {}.0 x{} ({peak} each way)", pcie.generation, pcie.width);
             facts.push(("Link to the host", link));
         }
         if let Some(nvlink) = &gpu.nvlink {
@@ -157,8 +144,7 @@ fn facts(record: &Recorded) -> Vec<(&'static str, String)> {
             facts.push(("Links to other GPUs", link));
         }
         if machine.gpus.len() > 1 {
-            let which =
-                format!("number {} of {}", machine.measured_gpu, machine.gpus.len());
+            let which = format!("number {} of {}", machine.measured_gpu, machine.gpus.len());
             facts.push(("Measured GPU", which));
         }
     }
@@ -258,8 +244,7 @@ fn samples(record: &Record) -> String {
 }
 
 fn revision(record: &Record) -> String {
-    let revision =
-        record.run.revision.as_deref().map_or("unknown".to_owned(), short);
+    let revision = record.run.revision.as_deref().map_or("unknown".to_owned(), short);
     match record.run.dirty {
         Some(true) => format!("revision {revision} with uncommitted changes"),
         Some(false) | None => format!("revision {revision}"),

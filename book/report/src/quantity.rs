@@ -105,20 +105,14 @@ impl Quantities {
             return Err("`experiment` is given twice on this page".to_owned());
         }
         for (name, text) in block {
-            let plain =
-                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if !name.starts_with(|c: char| c.is_ascii_lowercase())
-                || !name.chars().all(plain)
-            {
-                return Err(format!(
-                    "`{name}`: take lower-case letters, digits and _"
-                ));
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
+                return Err(format!("`{name}`: take lower-case letters, digits and _"));
             }
             if TAKEN.contains(&&*name) || query::KINDS.contains(&&*name) {
                 return Err(format!("`{name}` means something else already"));
             }
-            let formula =
-                Formula::parse(&text).map_err(|e| format!("`{name}`: {e}"))?;
+            let formula = Formula::parse(&text).map_err(|e| format!("`{name}`: {e}"))?;
             let entry = match formula.bracketed() {
                 Some(words) if formula.unit.is_none() && !words.contains(':') => {
                     Entry::Family(words.to_owned())
@@ -136,15 +130,14 @@ impl Quantities {
     pub fn sources(&self) -> BTreeSet<(String, Option<String>)> {
         let mut sources = BTreeSet::new();
         for formula in self.entries.values().filter_map(Entry::number) {
-            let _: Result<f64, String> =
-                evaluate(&formula.expression, false, |operand| {
-                    if let Operand::Query(text) = operand {
-                        let query = self.query(text)?;
-                        let on = query.on().map(str::to_owned);
-                        sources.insert((query.experiment().to_owned(), on));
-                    }
-                    Ok(1.0)
-                });
+            let _: Result<f64, String> = evaluate(&formula.expression, false, |operand| {
+                if let Operand::Query(text) = operand {
+                    let query = self.query(text)?;
+                    let on = query.on().map(str::to_owned);
+                    sources.insert((query.experiment().to_owned(), on));
+                }
+                Ok(1.0)
+            });
         }
         sources
     }
@@ -156,23 +149,19 @@ impl Quantities {
         let references = records.references();
         let reference = self.on(Some(&Side { machines: &references, beside: None }));
         let here = records.here.as_ref().map(|machine| [machine]);
-        let here = here
-            .as_ref()
-            .map(|machines| Side { machines, beside: Some(&references) });
+        let here = here.as_ref().map(|machines| Side { machines, beside: Some(&references) });
         let of_other_work = |name: &str| {
             let text = self.entries[name].number()?.bracketed()?;
             let query = self.query(text).ok()?;
             Some(query.is_of_other_work(here.as_ref()?.machines, &references))
         };
         let here = here.as_ref().map(|side| self.on(Some(side)));
-        let runs_here =
-            |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0.clone());
+        let runs_here = |name: &str| Some(here.as_ref()?[name].as_ref().ok()?.0.clone());
         for (name, found) in &reference {
             let unit = self.entries[name].number().map(|formula| self.unit(formula));
             match (found, &unit) {
                 (Ok((runs, from)), Some(Ok(unit))) => {
-                    let runs = records
-                        .beside(runs.clone(), from.clone(), |_| runs_here(name));
+                    let runs = records.beside(runs.clone(), from.clone(), |_| runs_here(name));
                     let value = runs.clone().map(|runs| runs.estimate());
                     let unit = unit.clone();
                     let of_other_work = of_other_work(name).unwrap_or(false);
@@ -206,9 +195,7 @@ impl Quantities {
         let query = formula.bracketed().map(|text| self.query(text)).transpose()?;
         match (query.map(|query| query.unit()), &formula.unit) {
             // A plain number may be given a word; a bandwidth stays a bandwidth.
-            (Some(natural), Some(unit))
-                if natural != *unit && natural != Unit::Number =>
-            {
+            (Some(natural), Some(unit)) if natural != *unit && natural != Unit::Number => {
                 Err(format!("is in `{}`, not `{}`", natural.symbol(), unit.symbol()))
             }
             (_, Some(unit)) => Ok(unit.clone()),
@@ -268,9 +255,8 @@ impl Quantities {
                         return Err(format!("goes in a circle: {problem}").into());
                     }
                     let formula = self.entries.get(name).and_then(Entry::number);
-                    let formula = formula.ok_or_else(|| {
-                        format!("there is no quantity `{name}` on this page")
-                    })?;
+                    let formula = formula
+                        .ok_or_else(|| format!("there is no quantity `{name}` on this page"))?;
                     self.used.borrow_mut().insert(name.to_owned());
                     self.find(name, formula, side, asking, found);
                     found[name].clone().map_err(|_| Problem::Elsewhere)?
@@ -312,15 +298,12 @@ impl Quantities {
 
     /// The quantity called `name`, and what a number in `unit` is multiplied by to be
     /// compared with it.
-    pub fn in_unit(
-        &self,
-        name: &str,
-        unit: &str,
-    ) -> Result<(&Quantity, f64), String> {
+    pub fn in_unit(&self, name: &str, unit: &str) -> Result<(&Quantity, f64), String> {
         let quantity = self.get(name)?;
-        let scale = quantity.unit.scale_of(unit).ok_or_else(|| {
-            format!("`{name}` is in `{}`, not `{unit}`", quantity.unit.symbol())
-        })?;
+        let scale = quantity
+            .unit
+            .scale_of(unit)
+            .ok_or_else(|| format!("`{name}` is in `{}`, not `{unit}`", quantity.unit.symbol()))?;
         Ok((quantity, scale))
     }
 
@@ -340,15 +323,12 @@ impl Quantities {
             in_each_run::<String>(expression, true, &parts)
         };
         let (reference, here) = (on(|runs| &runs.reference)?, on(Both::first));
-        let is = |wanted: fn(&Here<Runs>) -> bool| {
-            all.iter().any(|runs| wanted(&runs.here))
+        let is = |wanted: fn(&Here<Runs>) -> bool| all.iter().any(|runs| wanted(&runs.here));
+        let here = match (is(|h| *h == Here::Lacking), is(|h| matches!(h, Here::Has(_)))) {
+            (true, _) => Here::Lacking,
+            (false, true) => here.map_or(Here::Lacking, Here::Has),
+            (false, false) => Here::Same,
         };
-        let here =
-            match (is(|h| *h == Here::Lacking), is(|h| matches!(h, Here::Has(_)))) {
-                (true, _) => Here::Lacking,
-                (false, true) => here.map_or(Here::Lacking, Here::Has),
-                (false, false) => Here::Same,
-            };
         let from = all.into_iter().flat_map(|runs| runs.from).collect();
         Ok(Both { reference, from, here })
     }
@@ -369,9 +349,7 @@ impl Quantities {
         let formula = Formula::parse(text)?;
         let value = evaluate(&formula.expression, true, |operand| match operand {
             Operand::Name(name) => on(self.get(name)?),
-            Operand::Query(text) => {
-                Ok(self.measured(text, &side)?.0.estimate().value)
-            }
+            Operand::Query(text) => Ok(self.measured(text, &side)?.0.estimate().value),
         })?;
         match self.values.get(text.trim()) {
             Some(quantity) => Ok((value, quantity.unit.clone())),
@@ -395,11 +373,7 @@ impl Quantities {
     }
 
     /// The same in a sentence that is about the references, and not so here.
-    pub fn value_elsewhere(
-        &self,
-        name: &str,
-        safe: fn(&str) -> String,
-    ) -> Result<String, String> {
+    pub fn value_elsewhere(&self, name: &str, safe: fn(&str) -> String) -> Result<String, String> {
         let Quantity { unit, value, .. } = self.get(name)?;
         let here = match &value.here {
             Here::Has(here) if !here.is_like(&value.reference) => {
@@ -438,10 +412,7 @@ impl Entry {
 }
 
 /// The text as HTML, each `{{name}}` by what `value` says.
-fn fill(
-    text: &str,
-    value: impl Fn(&str) -> Result<String, String>,
-) -> Result<String, String> {
+fn fill(text: &str, value: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let mut parts = text.split("{{");
     let mut out = html::prose(parts.next().unwrap_or_default());
     for part in parts {
@@ -470,11 +441,7 @@ fn compute(
 }
 
 /// The value of `text` in each run; `parts` are its operands in their order.
-fn in_each_run<E: From<String>>(
-    text: &str,
-    is_measured: bool,
-    parts: &[Runs],
-) -> Result<Runs, E> {
+fn in_each_run<E: From<String>>(text: &str, is_measured: bool, parts: &[Runs]) -> Result<Runs, E> {
     Runs::combine(parts, |values| {
         let mut values = values.iter();
         evaluate(text, is_measured, |_| {

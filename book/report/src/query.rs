@@ -75,15 +75,10 @@ static OF_A_MACHINE: [OfAMachine; 10] = [
     ("gpus", Unit::Number, |of| Some(of.machine.gpus.len() as f64)),
     ("l2_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.l2_bytes as f64)),
     ("memory_bytes", Unit::Bytes, |of| of_gpu(of, |gpu| gpu.memory_bytes as f64)),
-    ("multiprocessors", Unit::Number, |of| {
-        of_gpu(of, |gpu| gpu.multiprocessors.into())
-    }),
+    ("multiprocessors", Unit::Number, |of| of_gpu(of, |gpu| gpu.multiprocessors.into())),
     ("threads", Unit::Number, |of| {
         let gpu = of.machine.measured_gpu()?;
-        Some(
-            f64::from(gpu.threads_per_multiprocessor()?)
-                * f64::from(gpu.multiprocessors),
-        )
+        Some(f64::from(gpu.threads_per_multiprocessor()?) * f64::from(gpu.multiprocessors))
     }),
 ];
 
@@ -110,9 +105,8 @@ impl Query {
         page: Option<&str>,
         family: impl Fn(&str) -> Option<String>,
     ) -> Result<Query, String> {
-        let (selector, number) = text
-            .split_once(':')
-            .ok_or_else(|| format!("`{text}` has no ` : metric`"))?;
+        let (selector, number) =
+            text.split_once(':').ok_or_else(|| format!("`{text}` has no ` : metric`"))?;
         let number = number.trim();
         let mut words: Vec<&str> = selector.split_whitespace().collect();
         let kind = words.first().filter(|w| KINDS.contains(w)).copied();
@@ -122,21 +116,14 @@ impl Query {
             words.splice(..1, of_family.split_whitespace());
         }
         let on = match words.iter().position(|word| *word == "on") {
-            Some(at) if at + 1 < words.len() => {
-                words.drain(at..at + 2).nth(1).map(str::to_owned)
-            }
+            Some(at) if at + 1 < words.len() => words.drain(at..at + 2).nth(1).map(str::to_owned),
             Some(_) => return Err("`on` which machine?".to_owned()),
             None => None,
         };
         if kind == Some("budget") {
             let (value, unit) = model::number(&words, number)?;
             let wanted = Wanted::Anywhere(value, unit);
-            return Ok(Query {
-                experiment: String::new(),
-                filter: Filter::default(),
-                on,
-                wanted,
-            });
+            return Ok(Query { experiment: String::new(), filter: Filter::default(), on, wanted });
         }
         let mut words = words.into_iter();
         let wanted = match kind {
@@ -171,9 +158,7 @@ impl Query {
     pub fn unit(&self) -> Unit {
         match &self.wanted {
             Wanted::One(metric) | Wanted::Extreme(metric, _) => metric.unit(),
-            Wanted::Fit((_, unit, _)) | Wanted::Machine((_, unit, _)) => {
-                unit.clone()
-            }
+            Wanted::Fit((_, unit, _)) | Wanted::Machine((_, unit, _)) => unit.clone(),
             Wanted::Anywhere(_, unit) => unit.clone(),
         }
     }
@@ -198,14 +183,13 @@ impl Query {
         is_like: fn(&Measurement, &Measurement) -> bool,
     ) -> bool {
         let chosen = |machines| {
-            let (_, record) =
-                records::recorded(machines, &self.experiment, None).ok()?;
+            let (_, record) = records::recorded(machines, &self.experiment, None).ok()?;
             self.filter.all(record).ok()
         };
         match (&self.wanted, chosen(here), chosen(references)) {
-            (Wanted::One(_) | Wanted::Extreme(..), Some(here), Some(there)) => there
-                .iter()
-                .any(|there| !here.iter().any(|here| is_like(here, there))),
+            (Wanted::One(_) | Wanted::Extreme(..), Some(here), Some(there)) => {
+                there.iter().any(|there| !here.iter().any(|here| is_like(here, there)))
+            }
             _ => false,
         }
     }
@@ -217,8 +201,7 @@ impl Query {
         here: &[&Machine],
         references: &[&Machine],
     ) -> Option<&'static str> {
-        let recorded =
-            |machines| records::recorded(machines, &self.experiment, None).ok();
+        let recorded = |machines| records::recorded(machines, &self.experiment, None).ok();
         let ((_, own), (_, theirs)) = (recorded(here)?, recorded(references)?);
         let is_like = |here: &Measurement, there: &Measurement| {
             here.parameters == there.parameters && here.work() == there.work()
@@ -232,14 +215,9 @@ impl Query {
 
     /// Whether it is a time in which the reader's machine did more work than the references,
     /// or less.
-    pub fn is_of_other_work(
-        &self,
-        here: &[&Machine],
-        references: &[&Machine],
-    ) -> bool {
+    pub fn is_of_other_work(&self, here: &[&Machine], references: &[&Machine]) -> bool {
         matches!(self.wanted, Wanted::One(Metric::Time))
-            && self
-                .differs(here, references, |here, there| here.work() == there.work())
+            && self.differs(here, references, |here, there| here.work() == there.work())
     }
 
     /// Its value in each run, which is finite, and on which of `machines`; on none if it is
@@ -251,8 +229,7 @@ impl Query {
         if let Wanted::Anywhere(value, _) = self.wanted {
             return Ok((Runs::constant(value), None));
         }
-        let (machine, record) =
-            records::recorded(machines, &self.experiment, self.on())?;
+        let (machine, record) = records::recorded(machines, &self.experiment, self.on())?;
         let value = match &self.wanted {
             Wanted::One(metric) => metric.runs(record, self.filter.one(record)?)?,
             Wanted::Extreme(metric, pick) => {
@@ -269,17 +246,11 @@ impl Query {
             }
             Wanted::Fit((.., of)) => {
                 let (bytes, times) = points(record, &self.filter.all(record)?)?;
-                Runs::combine(&times, |times| {
-                    Ok::<_, String>(of(&line(&bytes, times)?))
-                })?
+                Runs::combine(&times, |times| Ok::<_, String>(of(&line(&bytes, times)?)))?
             }
             Wanted::Machine((.., of)) => {
                 let value = of(record);
-                Runs::constant(
-                    value.ok_or_else(|| {
-                        format!("`{}` does not tell", machine.name)
-                    })?,
-                )
+                Runs::constant(value.ok_or_else(|| format!("`{}` does not tell", machine.name))?)
             }
             Wanted::Anywhere(value, _) => Runs::constant(*value),
         };
@@ -307,8 +278,7 @@ fn points(
     record: &Recorded,
     measurements: &[&Measurement],
 ) -> Result<(Vec<f64>, Vec<Runs>), String> {
-    let point =
-        |m: &&Measurement| Ok((m.bytes() as f64, Metric::Time.runs(record, m)?));
+    let point = |m: &&Measurement| Ok((m.bytes() as f64, Metric::Time.runs(record, m)?));
     let points: Result<Vec<_>, String> = measurements.iter().map(point).collect();
     Ok(points?.into_iter().unzip())
 }

@@ -60,22 +60,17 @@ impl Recorded {
     }
 
     /// What the other runs measured in the case of `m`, with the same parameters.
-    pub fn others(
-        &self,
-        m: &Measurement,
-    ) -> impl Iterator<Item = (&Record, &Measurement)> {
+    pub fn others(&self, m: &Measurement) -> impl Iterator<Item = (&Record, &Measurement)> {
         self.others.iter().filter_map(move |run| {
-            let same = |other: &&Measurement| {
-                other.case == m.case && other.parameters == m.parameters
-            };
+            let same =
+                |other: &&Measurement| other.case == m.case && other.parameters == m.parameters;
             Some((run, run.measurements.iter().find(same)?))
         })
     }
 
     /// Notes that a page selects these of its measurements.
     pub fn select(&self, chosen: &[&Measurement]) {
-        let is_chosen =
-            |m: &Measurement| chosen.iter().any(|chosen| std::ptr::eq(*chosen, m));
+        let is_chosen = |m: &Measurement| chosen.iter().any(|chosen| std::ptr::eq(*chosen, m));
         let all = self.measurements.iter().enumerate();
         let chosen = all.filter(|(_, m)| is_chosen(m)).map(|(place, _)| place);
         self.selected.borrow_mut().extend(chosen);
@@ -104,11 +99,7 @@ pub struct Unused {
 impl Machine {
     /// What it recorded, of all its runs or of those with this label alone, as if it were the
     /// only reference machine.
-    pub fn load_run(
-        results: &Results,
-        name: &str,
-        label: Option<&str>,
-    ) -> Result<Machine> {
+    pub fn load_run(results: &Results, name: &str, label: Option<&str>) -> Result<Machine> {
         let (machine, mut broken) = Machine::load(results, name, Some(0), label)?;
         match broken.pop() {
             None => Ok(machine),
@@ -124,8 +115,7 @@ impl Machine {
         place: Option<usize>,
         only: Option<&str>,
     ) -> Result<(Machine, Vec<record::Error>)> {
-        let (mut runs, mut broken) =
-            (BTreeMap::<String, Vec<Record>>::new(), vec![]);
+        let (mut runs, mut broken) = (BTreeMap::<String, Vec<Record>>::new(), vec![]);
         let mut files = results.all(name)?;
         files.retain(|(run, _)| only.is_none() || run.label() == only);
         for (run, experiment) in files {
@@ -140,16 +130,11 @@ impl Machine {
         }
         let runs = runs.into_iter();
         let records: BTreeMap<String, Recorded> = runs
-            .filter_map(|(experiment, runs)| {
-                Some((experiment, Recorded::new(runs)?))
-            })
+            .filter_map(|(experiment, runs)| Some((experiment, Recorded::new(runs)?)))
             .collect();
-        let gpu = |record: &Record| {
-            record.machine.measured_gpu().map(|gpu| gpu.name.clone())
-        };
+        let gpu = |record: &Record| record.machine.measured_gpu().map(|gpu| gpu.name.clone());
         let first = records.iter().next();
-        let is_other =
-            |record: &Record| gpu(record) != first.and_then(|(_, r)| gpu(r));
+        let is_other = |record: &Record| gpu(record) != first.and_then(|(_, r)| gpu(r));
         let other = records
             .iter()
             .flat_map(|(name, of)| of.runs().map(move |run| (name, run)))
@@ -199,9 +184,9 @@ impl Machine {
 
     /// The record of `experiment`; the error says that there is none.
     pub fn record(&self, experiment: &str) -> Result<&Recorded, String> {
-        self.records.get(experiment).ok_or_else(|| {
-            format!("`{}` has no measured record of `{experiment}`", self.name)
-        })
+        self.records
+            .get(experiment)
+            .ok_or_else(|| format!("`{}` has no measured record of `{experiment}`", self.name))
     }
 }
 
@@ -233,23 +218,16 @@ pub struct Records {
 
 impl Records {
     /// Reads every record of all these machines.
-    pub fn load(
-        results: &Results,
-        references: &[String],
-        here: Option<&str>,
-    ) -> Result<Records> {
+    pub fn load(results: &Results, references: &[String], here: Option<&str>) -> Result<Records> {
         let load = |(place, name): (usize, &String)| {
-            let (machine, mut broken) =
-                Machine::load(results, name, Some(place), None)?;
+            let (machine, mut broken) = Machine::load(results, name, Some(place), None)?;
             match broken.pop() {
                 None => Ok(machine),
                 Some(e) => Err(Error::from(e)), // without it the book has holes
             }
         };
-        let references: Result<Vec<Machine>> =
-            references.iter().enumerate().map(load).collect();
-        let here =
-            here.map(|name| Machine::load(results, name, None, None)).transpose();
+        let references: Result<Vec<Machine>> = references.iter().enumerate().map(load).collect();
+        let here = here.map(|name| Machine::load(results, name, None, None)).transpose();
         let (here, broken) = here.context("this machine's records")?.unzip();
         let here = here.filter(|machine: &Machine| !machine.records.is_empty());
         let broken = broken.into_iter().flatten().map(|e| e.to_string()).collect();
@@ -280,8 +258,7 @@ impl Records {
                 let (_, label) = known.iter().find(|(name, _)| name == one)?;
                 Some(counted(label, count.parse().ok()?))
             });
-            let shared =
-                |(other, its): &(String, String)| other != name && its == label;
+            let shared = |(other, its): &(String, String)| other != name && its == label;
             if records.is_empty() {
                 *label = of_one.unwrap_or_else(|| name.clone());
             } else if known.iter().any(shared) {
@@ -327,8 +304,7 @@ impl Records {
     /// Where to look for what is shown with `machine`: there, and for a reference on the
     /// others after it.
     pub fn with<'r>(&'r self, machine: &'r Machine) -> Vec<&'r Machine> {
-        let is_other =
-            |other: &&Machine| machine.is_reference() && other.name != machine.name;
+        let is_other = |other: &&Machine| machine.is_reference() && other.name != machine.name;
         let others = self.references.iter().filter(is_other);
         [machine].into_iter().chain(others).collect()
     }
@@ -358,8 +334,7 @@ impl Records {
         here: impl Fn(&'r Machine) -> Option<T>,
     ) -> Both<T> {
         let is_own = |own: &Machine| {
-            from.iter()
-                .all(|&place| self.at(place).is_some_and(|m| m.name == own.name))
+            from.iter().all(|&place| self.at(place).is_some_and(|m| m.name == own.name))
         };
         let here = match &self.here {
             Some(own) if !is_own(own) => here(own).map_or(Here::Lacking, Here::Has),
@@ -391,11 +366,7 @@ impl Records {
         let unused = experiments.into_iter().map(|(experiment, cases)| Unused {
             experiment: experiment.to_owned(),
             measured: cases.len(),
-            cases: cases
-                .into_iter()
-                .filter(|(_, used)| !used)
-                .map(|(c, _)| c)
-                .collect(),
+            cases: cases.into_iter().filter(|(_, used)| !used).map(|(c, _)| c).collect(),
         });
         unused.filter(|unused| !unused.cases.is_empty()).collect()
     }
@@ -408,8 +379,7 @@ impl Records {
 
     /// The label of the machines at these places.
     pub fn label(&self, places: &BTreeSet<usize>) -> String {
-        let labels =
-            places.iter().filter_map(|&place| Some(self.at(place)?.label.as_str()));
+        let labels = places.iter().filter_map(|&place| Some(self.at(place)?.label.as_str()));
         let labels: Vec<&str> = labels.collect();
         match labels.split_last() {
             Some((last, others)) if !others.is_empty() => {
@@ -429,9 +399,7 @@ fn named<'m>(machines: &[&'m Machine], name: &str) -> Result<&'m Machine, String
     let found = machines.iter().find(|machine| machine.name == name).copied();
     found.ok_or_else(|| {
         let names = names(machines);
-        format!(
-            "`{name}` is no reference machine: results/references.json names {names}"
-        )
+        format!("`{name}` is no reference machine: results/references.json names {names}")
     })
 }
 
@@ -450,8 +418,7 @@ pub fn recorded<'m>(
         Some(name) => &[named(machines, name)?],
         None => machines,
     };
-    let mut found =
-        machines.iter().map(|machine| (machine, machine.record(experiment)));
+    let mut found = machines.iter().map(|machine| (machine, machine.record(experiment)));
     match (found.find(|(_, record)| record.is_ok()), machines) {
         (Some((machine, record)), _) => Ok((machine, record?)),
         (None, [only]) => Err(only.record(experiment).err().unwrap_or_default()),
@@ -568,21 +535,16 @@ impl<T> Both<T> {
 
     /// In the middle of a sentence: this machine's first, the reference's beside it if it is
     /// another. `show` is told whether it stands beside.
-    pub fn sentence(
-        &self,
-        records: &Records,
-        show: impl Fn(&T, bool) -> String,
-    ) -> String
+    pub fn sentence(&self, records: &Records, show: impl Fn(&T, bool) -> String) -> String
     where
         T: Alike,
     {
         let label = html::inline(&records.label(&self.from));
         match &self.here {
             Here::Same => show(&self.reference, false),
-            Here::Lacking => format!(
-                "<span class=\"beside\">{label}:</span> {}",
-                show(&self.reference, false)
-            ),
+            Here::Lacking => {
+                format!("<span class=\"beside\">{label}:</span> {}", show(&self.reference, false))
+            }
             // Numbers may differ only beyond the printed digits.
             Here::Has(here)
                 if here.is_like(&self.reference)

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::claims::{
-    Claim, Compared, Entry, Erratum, Ledger, Recomputation, Unmeasured, Verdict,
-};
+use crate::claims::{Claim, Compared, Entry, Erratum, Ledger, Recomputation, Unmeasured, Verdict};
 use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
@@ -104,10 +102,7 @@ pub fn overview(
     Ok(html + "</div>\n")
 }
 
-fn of_section<'l>(
-    ledger: &'l Ledger,
-    section: &str,
-) -> impl Iterator<Item = &'l Entry> {
+fn of_section<'l>(ledger: &'l Ledger, section: &str) -> impl Iterator<Item = &'l Entry> {
     ledger.entries.iter().filter(move |entry| entry.claim.section == section)
 }
 
@@ -139,8 +134,7 @@ pub fn section(
         })
         .collect();
     let borrowed = borrowed(entries.iter().map(|entry| &entry.verdict));
-    let rows: String =
-        entries.iter().map(|entry| row(entry, records, pages, root)).collect();
+    let rows: String = entries.iter().map(|entry| row(entry, records, pages, root)).collect();
     let quick = match records.here.as_ref().filter(|here| here.is_quick()) {
         Some(here) => format!(
             "<p class=\"counts\">Some of what was measured on {} was measured quickly, with \
@@ -167,8 +161,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     for (test, compared) in claim.tests.iter().zip(compared) {
         let Quantity { unit, value: measured, .. } = &compared.measured;
         let how = if measured.from.is_empty() { "computed" } else { "measured" };
-        let undecided =
-            compared.verdict(test).each().any(|(v, _)| *v == Verdict::Undecided);
+        let undecided = compared.verdict(test).each().any(|(v, _)| *v == Verdict::Undecided);
         let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
         let reading = test.reading.as_ref();
         let reading = reading.map_or(String::new(), |r| format!("Read as “{r}”: "));
@@ -176,9 +169,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             "<p>{}<span class=\"value\">{}</span> {how}, {}{} claimed: {}</p>",
             prose(&reading),
             if undecided { interval(compared, records) } else { value(compared) },
-            compared
-                .claimed
-                .sentence(records, |value, _| escape(&test.claim(*value, unit))),
+            compared.claimed.sentence(records, |value, _| escape(&test.claim(*value, unit))),
             prose(&about),
             prose(&test.what)
         );
@@ -194,10 +185,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
         found += &format!("<p>{}</p>", prose(why));
     }
     if let Some(experiment) = &claim.awaits {
-        found += &format!(
-            "<p>Awaits the experiment <code>{}</code></p>",
-            escape(experiment)
-        );
+        found += &format!("<p>Awaits the experiment <code>{}</code></p>", escape(experiment));
     }
     if let Some(page) = claim.page.as_ref().and_then(|name| find(pages, name)) {
         found += &format!(
@@ -240,17 +228,14 @@ fn interval(compared: &Compared, records: &Records) -> String {
 }
 
 fn folded(summary: &str, inside: &str) -> String {
-    format!(
-        "<details class=\"source\"><summary>{summary}</summary>{inside}</details>"
-    )
+    format!("<details class=\"source\"><summary>{summary}</summary>{inside}</details>")
 }
 
 /// Every erratum of the book: first the claims that are one, then the others.
 pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
     let mut items = String::new();
-    let source = |section: &str, source: &str| {
-        format!("Section {}, {}", escape(section), escape(source))
-    };
+    let source =
+        |section: &str, source: &str| format!("Section {}, {}", escape(section), escape(source));
     for entry in &ledger.entries {
         let claim = &entry.claim;
         let Some(correct) = &claim.erratum else { continue };
@@ -264,9 +249,7 @@ pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
         );
         items += &erratum(&claim.id, &claim.says, &inside);
     }
-    for Erratum { id, section, source: from, says, correct, evidence } in
-        &ledger.errata
-    {
+    for Erratum { id, section, source: from, says, correct, evidence } in &ledger.errata {
         let inside = format!(
             "<div id=\"{id}\"><p class=\"correct\">{}</p><p class=\"evidence\">{}</p>\
              <p class=\"source\">{}</p></div>",

@@ -16,12 +16,9 @@ pub fn slim(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("searchindex")
-            && path.extension().is_some_and(|e| e == "js")
-        {
+        if name.starts_with("searchindex") && path.extension().is_some_and(|e| e == "js") {
             let script = std::fs::read_to_string(&path)?;
-            let script =
-                pruned(&script).with_context(|| path.display().to_string())?;
+            let script = pruned(&script).with_context(|| path.display().to_string())?;
             std::fs::write(&path, script)?;
         }
     }
@@ -30,8 +27,7 @@ pub fn slim(folder: &Path) -> Result<()> {
 
 fn pruned(script: &str) -> Result<String> {
     let quoted = script.strip_prefix(HEAD).and_then(|rest| rest.strip_suffix(TAIL));
-    let quoted =
-        quoted.context("this mdBook writes its search index in another way")?;
+    let quoted = quoted.context("this mdBook writes its search index in another way")?;
     let mut json = String::new();
     let mut escaped = false;
     for c in quoted.chars() {
@@ -44,8 +40,7 @@ fn pruned(script: &str) -> Result<String> {
     // The words are a tree of letters, whose nodes also have `docs` and `df`.
     let begins_a_word = |key: &str| key.starts_with(char::is_alphabetic);
     if let Some(fields) = index["index"]["index"].as_object_mut() {
-        let trees =
-            fields.values_mut().filter_map(|field| field["root"].as_object_mut());
+        let trees = fields.values_mut().filter_map(|field| field["root"].as_object_mut());
         for tree in trees {
             tree.retain(|key, _| begins_a_word(key));
             tree.values_mut().for_each(round);

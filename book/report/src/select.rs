@@ -52,10 +52,7 @@ impl Filter {
     }
 
     /// The chosen measurements, in the record's order; at least one.
-    pub fn all<'r>(
-        &self,
-        record: &'r Recorded,
-    ) -> Result<Vec<&'r Measurement>, String> {
+    pub fn all<'r>(&self, record: &'r Recorded) -> Result<Vec<&'r Measurement>, String> {
         let mut chosen: Vec<&Measurement> = record.measurements.iter().collect();
         // The case first: other parameters mean something within it.
         let mut steps: Vec<_> = self.0.iter().collect();
@@ -87,8 +84,7 @@ impl Filter {
 
     /// The reason for which no measurement has the wanted `key`, if the record gives one.
     fn why_missing(&self, record: &Record, key: &str) -> Option<String> {
-        let told =
-            |skipped: &&Skipped| key == CASE || skipped.parameters.contains_key(key);
+        let told = |skipped: &&Skipped| key == CASE || skipped.parameters.contains_key(key);
         let skipped = self.skipped(record).into_iter().find(told)?;
         Some(format!("; skipped: {}", skipped.reason))
     }
@@ -96,8 +92,7 @@ impl Filter {
     /// The only chosen measurement.
     pub fn one<'r>(&self, record: &'r Recorded) -> Result<&'r Measurement, String> {
         let chosen = self.all(record)?;
-        only(&chosen)
-            .map_err(|more| format!("matches {}: give also {more}", chosen.len()))
+        only(&chosen).map_err(|more| format!("matches {}: give also {more}", chosen.len()))
     }
 
     /// What would have been chosen, but could not be measured.
@@ -105,9 +100,7 @@ impl Filter {
         let chosen = |skipped: &&Skipped| {
             self.0.iter().all(|(key, values)| match key.as_str() {
                 CASE => values.contains(&skipped.case.as_str().into()),
-                key => {
-                    skipped.parameters.get(key).is_none_or(|v| values.contains(v))
-                }
+                key => skipped.parameters.get(key).is_none_or(|v| values.contains(v)),
             })
         };
         record.skipped.iter().filter(chosen).collect()
@@ -137,9 +130,7 @@ pub fn distinct(measurements: &[&Measurement], key: &str) -> Vec<Parameter> {
 }
 
 /// The only one of `measurements`; the error names what tells several apart.
-pub fn only<'r>(
-    measurements: &[&'r Measurement],
-) -> Result<&'r Measurement, String> {
+pub fn only<'r>(measurements: &[&'r Measurement]) -> Result<&'r Measurement, String> {
     if let [one] = measurements {
         return Ok(one);
     }

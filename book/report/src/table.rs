@@ -175,11 +175,11 @@ impl Block {
             (true, _) => Err("say in `machines` which are compared".to_owned()),
             (false, Some(_)) => Err("take `machine` or `machines`".to_owned()),
             (false, None) if in_its_place => Ok(()),
-            (false, None) => Err(
-                "with `machines`, `machine` is the first of `rows`, without `columns_by`, \
+            (false, None) => {
+                Err("with `machines`, `machine` is the first of `rows`, without `columns_by`, \
                  or is `columns_by`"
-                    .to_owned(),
-            ),
+                    .to_owned())
+            }
         }
     }
 
@@ -203,15 +203,11 @@ impl Block {
         })?;
         let (theirs, reference) = &grids.reference;
         match &grids.here {
-            Here::Same | Here::Lacking => {
-                Ok(self.html(&[*theirs], reference.clone(), ""))
-            }
+            Here::Same | Here::Lacking => Ok(self.html(&[*theirs], reference.clone(), "")),
             Here::Has((own, grid)) => {
                 let label = records.label(&grids.from);
                 let both = self.with_ratios(grid, reference, &label);
-                let note = match self.columns_by.is_some()
-                    && self.metrics[0].is_timed()
-                {
+                let note = match self.columns_by.is_some() && self.metrics[0].is_timed() {
                     true => format!(" × is the ratio to the {}'s.", escape(&label)),
                     false => String::new(),
                 };
@@ -241,8 +237,7 @@ impl Block {
                 for row in &mut rows {
                     let there = same(row).map(|there| &there.cells[first]);
                     let ratio = there.and_then(|there| row.cells[first].over(there));
-                    let there =
-                        there.map(|there| Cell { precision: None, ..there.clone() });
+                    let there = there.map(|there| Cell { precision: None, ..there.clone() });
                     let both = [
                         there.unwrap_or_else(Cell::lacking),
                         ratio.map_or_else(Cell::lacking, Cell::number),
@@ -278,16 +273,11 @@ impl Block {
     }
 
     /// The machines in one table: the reader's own first, unless it is among them.
-    fn compare(
-        &self,
-        records: &Records,
-        experiment: &str,
-    ) -> Result<String, String> {
+    fn compare(&self, records: &Records, experiment: &str) -> Result<String, String> {
         let mut one = Block { columns_by: None, ..self.clone() };
         one.rows.retain(|key| key != MACHINE);
         let (mut compared, mut measured) = (vec![], vec![]);
-        let own =
-            records.here.as_ref().filter(|own| !self.machines.contains(&own.name));
+        let own = records.here.as_ref().filter(|own| !self.machines.contains(&own.name));
         if let Some(own) = own
             && let Ok(record) = own.record(experiment)
             && let Ok(grid) = one.grid(own, record)
@@ -305,9 +295,7 @@ impl Block {
             compared.push(Compared { label: machine.label.clone(), found });
         }
         if measured.is_empty() {
-            return Err(format!(
-                "no machine has a measured record of `{experiment}`"
-            ));
+            return Err(format!("no machine has a measured record of `{experiment}`"));
         }
         self.names().check(&measured)?;
         let shown: Vec<&Recorded> =
@@ -327,11 +315,7 @@ impl Block {
         let mut rows = vec![];
         for Compared { label, found } in compared {
             match found {
-                None => rows.push(Row {
-                    keys: vec![],
-                    labels: vec![label],
-                    cells: vec![],
-                }),
+                None => rows.push(Row { keys: vec![], labels: vec![label], cells: vec![] }),
                 Some((_, grid)) => {
                     for mut row in grid.rows {
                         row.labels.insert(0, label.clone());
@@ -449,8 +433,7 @@ impl Block {
         let mut caption = prose(&self.caption) + note;
         match grid.is_tight() {
             Some(true) => {
-                caption += match shown.clone().any(|(of, _)| of.runs().count() == 1)
-                {
+                caption += match shown.clone().any(|(of, _)| of.runs().count() == 1) {
                     true => " Within its runs every number is known to ± 0.5 %.",
                     false => " Every number is known to ± 0.5 %.",
                 }
@@ -460,9 +443,7 @@ impl Block {
         }
         let mut cells = grid.rows.iter().flat_map(|row| &row.cells);
         if cells.any(|cell| cell.text.contains(ABOVE)) {
-            caption += &format!(
-                "{ABOVE}: above the theoretical peak, so wrong and not fast."
-            );
+            caption += &format!("{ABOVE}: above the theoretical peak, so wrong and not fast.");
         }
         for row in grid.rows.iter_mut().filter(|row| row.cells.is_empty()) {
             row.cells.push(Cell::not_recorded(grid.head.len() - row.labels.len()));
@@ -497,8 +478,7 @@ impl Grid {
             }
             for Cell { text, precision, .. } in &mut row.cells {
                 let known = precision.as_ref().filter(|known| known.text != RANGE);
-                *text += &known
-                    .map_or(String::new(), |known| format!(" ± {}", known.text));
+                *text += &known.map_or(String::new(), |known| format!(" ± {}", known.text));
             }
         }
     }
@@ -522,9 +502,8 @@ pub(crate) fn top<'r>(
     shown: impl Iterator<Item = (&'r Recorded, &'r Filter)>,
     caption: &str,
 ) -> String {
-    let (machines, lines): (Vec<_>, Vec<_>) = shown
-        .map(|(of, filter)| (escape(&of.machine.name), provenance::line(of, filter)))
-        .unzip();
+    let (machines, lines): (Vec<_>, Vec<_>) =
+        shown.map(|(of, filter)| (escape(&of.machine.name), provenance::line(of, filter))).unzip();
     format!(
         "<div class=\"table\" data-machine=\"{}\">\n<table>\n<caption>{} {}</caption>\n\
          <thead><tr>",

@@ -130,11 +130,7 @@ pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped
 
 impl Account {
     /// That of the reader's machine, if it measured anything.
-    pub fn of(
-        records: &Records,
-        ledger: &Ledger,
-        pages: &[Page],
-    ) -> Option<Account> {
+    pub fn of(records: &Records, ledger: &Ledger, pages: &[Page]) -> Option<Account> {
         let own = records.here.as_ref()?;
         let references = records.references();
         let is_reference = references.iter().any(|machine| machine.name == own.name);
@@ -150,8 +146,7 @@ impl Account {
             .filter(|name| !name.ends_with("-counters"))
             .filter(|name| own.record(name).is_err())
             .collect();
-        let differing =
-            if is_reference { vec![] } else { differences(own, &references) };
+        let differing = if is_reference { vec![] } else { differences(own, &references) };
         let (goals, counts): (Vec<_>, Vec<_>) = pages
             .iter()
             .flat_map(|page| page.goals.iter().map(|block| block.here(page, pages)))
@@ -196,8 +191,7 @@ impl Account {
         for goal in &self.goals {
             *counts.entry(goal.outcome).or_insert(0) += 1;
         }
-        let counts =
-            counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+        let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         counts.collect::<Vec<_>>().join(", ")
     }
 
@@ -285,15 +279,15 @@ fn because(test: &Test, compared: &Compared, records: &Records) -> Option<String
 fn differences(own: &Machine, references: &[&Machine]) -> Vec<Difference> {
     let mut cases: Vec<(&str, &str, Case)> = vec![];
     for name in own.experiments() {
-        let Ok((machine, reference)) = records::recorded(references, name, None)
-        else {
+        let Ok((machine, reference)) = records::recorded(references, name, None) else {
             continue;
         };
         let Ok(here) = own.record(name) else { continue };
         let of_both = Experiment::of(name, reference, here);
-        let decided = of_both.cases.into_iter().filter(|case| {
-            matches!(case.outcome(THRESHOLD), Outcome::Faster | Outcome::Slower)
-        });
+        let decided = of_both
+            .cases
+            .into_iter()
+            .filter(|case| matches!(case.outcome(THRESHOLD), Outcome::Faster | Outcome::Slower));
         cases.extend(decided.map(|case| (name, machine.label.as_str(), case)));
     }
     let distance = |case: &Case| case.speedup.value.ln().abs();
@@ -310,28 +304,20 @@ fn differences(own: &Machine, references: &[&Machine]) -> Vec<Difference> {
 }
 
 /// What to do after this.
-fn next(
-    own: &Machine,
-    references: &[&Machine],
-    is_reference: bool,
-) -> Vec<(String, &'static str)> {
+fn next(own: &Machine, references: &[&Machine], is_reference: bool) -> Vec<(String, &'static str)> {
     let mut next = vec![];
-    let compared = references.iter().find(|machine| {
-        own.experiments().any(|experiment| machine.record(experiment).is_ok())
-    });
+    let compared = references
+        .iter()
+        .find(|machine| own.experiments().any(|experiment| machine.record(experiment).is_ok()));
     if let (Some(reference), false) = (compared, is_reference) {
-        let command =
-            format!("cargo workbook compare {} {}", reference.name, own.name);
+        let command = format!("cargo workbook compare {} {}", reference.name, own.name);
         next.push((command, "every case beside the reference's"));
     }
     // Of one that was imported, where the records were made.
     let run = if own.is_imported() { "./run" } else { "cargo workbook run" };
     let runs = || own.experiments().flat_map(|name| own.record(name));
     if runs().any(Recorded::is_quick) {
-        next.push((
-            run.to_owned(),
-            "all of it in full, with the sizes that the pages name",
-        ));
+        next.push((run.to_owned(), "all of it in full, with the sizes that the pages name"));
     } else if runs().map(|recorded| recorded.runs().count()).max() == Some(1) {
         next.push((
             format!("{run} --label again"),
@@ -369,20 +355,16 @@ pub fn html(
     }
     let skipped = account.skipped.iter().map(|skipped| escape(&skipped.sentence()));
     html += &list("<p>Cases that could not be measured:</p>", skipped);
-    let above = account.above_peak.iter().map(|(case, share)| {
-        format!("{}: {} of the peak", escape(case), escape(share))
-    });
+    let above = account
+        .above_peak
+        .iter()
+        .map(|(case, share)| format!("{}: {} of the peak", escape(case), escape(share)));
     html += &list("<p>Above the theoretical peak, so wrong, not fast:</p>", above);
     html += &match account.is_reference {
-        true => {
-            "<p>It is a reference machine: what the book says of it is of all its \
+        true => "<p>It is a reference machine: what the book says of it is of all its \
                  runs.</p>\n"
-                .to_owned()
-        }
-        false => {
-            verdicts_html(account, ledger, records, root)?
-                + &differences_html(account)
-        }
+            .to_owned(),
+        false => verdicts_html(account, ledger, records, root)? + &differences_html(account),
     };
     html += &goals_html(account, root);
     let next = account
@@ -414,12 +396,8 @@ fn verdicts_html(
         items.push(format!("{badge} {}{}", prose(says), list("", because)));
     }
     Ok(match items.is_empty() {
-        true => "<p>Every claim that it can try has the reference's verdict.</p>\n"
-            .to_owned(),
-        false => list(
-            "<h2 id=\"verdicts\">Verdicts that are others here</h2>",
-            items.into_iter(),
-        ),
+        true => "<p>Every claim that it can try has the reference's verdict.</p>\n".to_owned(),
+        false => list("<h2 id=\"verdicts\">Verdicts that are others here</h2>", items.into_iter()),
     })
 }
 
@@ -437,9 +415,7 @@ fn differences_html(account: &Account) -> String {
          <th scope=\"col\" class=\"number\">Speed</th></tr></thead>\n<tbody>\n",
         account.differing
     );
-    for Difference { experiment, case, reference, here, speed, .. } in
-        &account.differences
-    {
+    for Difference { experiment, case, reference, here, speed, .. } in &account.differences {
         html += &format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",

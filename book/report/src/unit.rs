@@ -53,9 +53,7 @@ impl Unit {
             "s" => Unit::Time,
             "bytes" => Unit::Bytes,
             text => {
-                if let Some((_, _, kept)) =
-                    SCALED.iter().find(|(name, _, _)| *name == text)
-                {
+                if let Some((_, _, kept)) = SCALED.iter().find(|(name, _, _)| *name == text) {
                     return Err(format!(
                         "unit `{text}`: write `{}`; the scale is chosen when it is printed",
                         kept.symbol()
@@ -123,8 +121,7 @@ impl Unit {
                 _ => 1.0,
             });
         }
-        let scaled =
-            SCALED.iter().find(|(name, _, kept)| *name == text && kept == self);
+        let scaled = SCALED.iter().find(|(name, _, kept)| *name == text && kept == self);
         scaled.map(|(_, scale, _)| *scale)
     }
 
@@ -213,11 +210,7 @@ mod tests {
             ("", "%", None),
         ];
         for (kept, typed, want) in cases {
-            assert_eq!(
-                Unit::parse(kept).unwrap().scale_of(typed),
-                want,
-                "{kept} {typed}"
-            );
+            assert_eq!(Unit::parse(kept).unwrap().scale_of(typed), want, "{kept} {typed}");
         }
     }
 }

@@ -79,10 +79,7 @@ fn golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        text, stored,
-        "if this is meant, run UPDATE_GOLDEN=1 cargo test -p report"
-    );
+    assert_eq!(text, stored, "if this is meant, run UPDATE_GOLDEN=1 cargo test -p report");
 }
 
 /// The figure `old` of a chart that is gone.
@@ -165,10 +162,7 @@ fn a_verdict_that_the_runs_do_not_decide_is_none() {
     let fixture = where_pinned_takes([("a", 1.1), ("b", 0.8)]);
     check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
     let page = expanded(&fixture, "copy");
-    check_parts(
-        &page,
-        &["2 goals, set for the H200: 2 undecided", "goal-undecided"],
-    );
+    check_parts(&page, &["2 goals, set for the H200: 2 undecided", "goal-undecided"]);
 }
 
 /// Neither end of the interval reproduces the claim, and yet it has all that would.
@@ -219,10 +213,7 @@ fn a_sentence_holds_in_every_run_or_is_not_said() {
         ("pinned", "`pinned` compares nothing"),
         ("pinned > 1}}{{end}}{{end", "has no `{{if}}` before it"),
         ("pinned > 1}}{{if pinned > 1", "stands within another"),
-        (
-            "pinned > [large kind=pinned : time]",
-            "give `[large kind=pinned : time]` a name",
-        ),
+        ("pinned > [large kind=pinned : time]", "give `[large kind=pinned : time]` a name"),
         ("pinned > nothing", "there is no quantity `nothing`"),
     ] {
         write(&fixture, condition);
@@ -266,8 +257,7 @@ fn this_machines_page_says_what_is_otherwise_there() {
     );
     let fixture = Fixture::new();
     fixture.here(&record("laptop", "NVIDIA H200", 1.0));
-    let parts =
-        ["has the reference's verdict", "No case differs from the reference's"];
+    let parts = ["has the reference's verdict", "No case differs from the reference's"];
     check_parts(&page(&fixture), &parts);
     fixture.set_this_machine("h200");
     check_parts(&page(&fixture), &["is a reference machine"]);
@@ -291,7 +281,8 @@ fn of_other_work(quick: bool) -> String {
 #[test]
 fn times_of_other_work_do_not_stand_beside_each_other() {
     let page = of_other_work(false);
-    let beside = "Took <span class=\"value\">73.5 µs</span>, <span class=\"value\">28.5 GB/s</span>.";
+    let beside =
+        "Took <span class=\"value\">73.5 µs</span>, <span class=\"value\">28.5 GB/s</span>.";
     check_parts(&page, &[beside, ">other size</td>"]);
     assert!(!page.contains("quick run"), "{page}");
 }
@@ -318,18 +309,12 @@ fn one_gpu_does_not_speak_for_several() {
 fn a_charts_title_is_another_machines_too_where_it_holds() {
     let title = "Pinned memory is faster at every size";
     for (condition, caption) in [
-        (
-            "speedup > 2",
-            format!("Bandwidth over size on this machine. On the H200: {title}"),
-        ),
+        ("speedup > 2", format!("Bandwidth over size on this machine. On the H200: {title}")),
         ("speedup > 0.5", format!("{title} (this machine)")),
     ] {
         let fixture = here();
         let holds = format!("holds = \"{condition}\"\ntitle = \"{title}");
-        fixture.write(
-            "book/src/copy.md",
-            &changed(COPY, &format!("title = \"{title}"), &holds),
-        );
+        fixture.write("book/src/copy.md", &changed(COPY, &format!("title = \"{title}"), &holds));
         let page = expanded(&fixture, "copy");
         let caption = format!("<figcaption><strong>{caption}</strong>");
         check_parts(&page, &[&caption]);
@@ -366,9 +351,8 @@ fn a_table_of_well_known_numbers_says_so_once() {
     fixture.record(&exact);
     let page = expanded(&fixture, "copy");
     let captions = ["Copies of 1 MiB.", "Bandwidth by size."];
-    let said = captions.map(|caption| {
-        format!("{caption} Within its runs every number is known to ± 0.5 %.")
-    });
+    let said = captions
+        .map(|caption| format!("{caption} Within its runs every number is known to ± 0.5 %."));
     check_parts(&page, &said.each_ref().map(String::as_str));
     assert_eq!(page.matches('±').count(), 2, "{page}");
 }
@@ -388,8 +372,7 @@ fn figures_lie_with_the_machine_that_was_measured() {
     let folder = fixture.path("book/src/figures");
     let is_wide = |path: &&PathBuf| !path.to_string_lossy().contains("narrow");
     let wide: Vec<_> = built.stored.iter().filter(is_wide).cloned().collect();
-    let expected =
-        ["h200/copies", "h200-x2/peers-of-two", "h200-x4/peers", "laptop/peers"];
+    let expected = ["h200/copies", "h200-x2/peers-of-two", "h200-x4/peers", "laptop/peers"];
     assert_eq!(wide, expected.map(|stem| folder.join(format!("{stem}.svg"))));
     // What no chart makes is stale on every reference machine.
     fixture.write("book/src/figures/h200-x8/old.svg", OLD);
@@ -425,16 +408,14 @@ fn a_drawing_stands_on_one_page_and_others_link_to_it() {
         ],
     );
     pages("{{drawing machine}}\n\n[It](drawn.md#drawing-machine)\n");
-    let problem =
-        "other.md: {{drawing machine}}: is on `drawn.md` already: link to it there";
+    let problem = "other.md: {{drawing machine}}: is on `drawn.md` already: link to it there";
     check_problems(&fixture, "on two pages", &[problem]);
     // A machine of one GPU has no topology; the first reference that has is shown.
     fixture.here(&record("small", "NVIDIA GeForce RTX 4060", 0.5));
     pages("[The machine](drawn.md#drawing-topology)\n");
     fixture.build().unwrap();
     let html = fixture.read("book/html/drawn.html");
-    let [_, one, several] = html.split("<figcaption>").collect::<Vec<_>>()[..]
-    else {
+    let [_, one, several] = html.split("<figcaption>").collect::<Vec<_>>()[..] else {
         panic!("{html}")
     };
     assert!(one.contains("Numbers: RTX 4060 (this machine).</"), "{one}");
@@ -464,10 +445,7 @@ fn this_machine_may_be_a_reference_machine() {
     ];
     check_parts(&page, &parts);
     // In a list of machines it stands once, in its place.
-    assert_eq!(
-        page.matches("<th scope=\"col\" class=\"number\">H200 ×2</th>").count(),
-        1
-    );
+    assert_eq!(page.matches("<th scope=\"col\" class=\"number\">H200 ×2</th>").count(), 1);
     assert!(!page.contains("(this machine)"), "{page}");
     assert_eq!(fixture.build().unwrap().removed, Vec::<PathBuf>::new());
 }
@@ -493,10 +471,7 @@ fn reference_machines_that_cannot_be_shown() {
         fixture.write("book/src/peers.md", &changed(PEERS, from, to));
         let problems = fixture.problems();
         let is_there = |problem: &String| problem.ends_with(expected);
-        assert!(
-            problems.iter().any(is_there),
-            "{expected}\nis not in {problems:#?}"
-        );
+        assert!(problems.iter().any(is_there), "{expected}\nis not in {problems:#?}");
     }
 }
 
@@ -573,8 +548,7 @@ fn two_machines_with_one_kind_of_gpu_are_told_apart() {
 /// Every text of a record that a stranger could have written.
 #[test]
 fn nothing_in_a_record_is_markup() {
-    const HOSTILE: &str =
-        "</title><script>alert(1)</script>{{#include book.toml}} *b* [a](b)";
+    const HOSTILE: &str = "</title><script>alert(1)</script>{{#include book.toml}} *b* [a](b)";
     let fixture = Fixture::new();
     fixture.write("book/src/book.toml", "SECRET");
     let mut record = record("laptop", HOSTILE, 1.0);
@@ -691,12 +665,7 @@ fn the_same_records_give_the_same_bytes() {
     let (a, b) = (first.build().unwrap(), second.build().unwrap());
     assert_eq!((a.pages, a.this_machine.as_deref()), (2, Some("laptop")));
     let figures = first.path("book/src/figures");
-    let expected = [
-        "h200/copies-narrow",
-        "h200/copies",
-        "laptop/copies-narrow",
-        "laptop/copies",
-    ];
+    let expected = ["h200/copies-narrow", "h200/copies", "laptop/copies-narrow", "laptop/copies"];
     assert_eq!(a.stored, expected.map(|stem| figures.join(format!("{stem}.svg"))));
     assert_eq!(first.files("book"), second.files("book"));
     assert_eq!(a.stored.len(), b.stored.len());
@@ -723,10 +692,7 @@ fn figures_are_kept_or_checked() {
 
     fixture.write("book/src/figures/h200/copies.svg", "drawn by hand");
     fixture.write("book/src/figures/h200/old.svg", OLD);
-    fixture.write(
-        "book/src/figures/elsewhere/old.svg",
-        "of a machine that is not built",
-    );
+    fixture.write("book/src/figures/elsewhere/old.svg", "of a machine that is not built");
     let error = format!("{:#}", report::build(&check).unwrap_err());
     let folder = fixture.path("book/src/figures/h200").display().to_string();
     assert_eq!(
@@ -751,9 +717,7 @@ fn bars_stand_in_groups() {
     };
     check_page(
         &bars(""),
-        &[
-            "page.md:1: chart \"bars\": 3 measurements are \"pageable\"; add `bytes` to `where`",
-        ],
+        &["page.md:1: chart \"bars\": 3 measurements are \"pageable\"; add `bytes` to `where`"],
     );
     check_page(
         &bars("where = { bytes = 1024 }\ngroup = \"none\""),
@@ -766,8 +730,7 @@ fn bars_stand_in_groups() {
     fixture.build().unwrap();
     let svg = fixture.read("book/src/figures/h200/bars.svg");
     let hovers = hovers(&fixture, "h200/bars");
-    let names: Vec<&str> =
-        hovers.iter().map(|h| h.split(' ').next().unwrap()).collect();
+    let names: Vec<&str> = hovers.iter().map(|h| h.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["pinned:", "pageable:", "pinned:", "pageable:"], "{svg}");
     check_parts(&svg, &[">small<", ">1 MiB<"]);
 
@@ -805,17 +768,14 @@ fn heat_maps_show_a_number_or_how_it_compares() {
     // Six cells of a table of which one was not measured.
     let mut lacking = record("h200", "NVIDIA H200", 1.0);
     lacking.measurements.remove(0);
-    let lines = "y = { of = \"bandwidth\", label = \"B\" }\nempty = \"not tried\"\norder = [\"pinned\"]";
+    let lines =
+        "y = { of = \"bandwidth\", label = \"B\" }\nempty = \"not tried\"\norder = [\"pinned\"]";
     let fixture = Fixture::page(&heatmap(lines));
     fixture.record(&lacking);
     fixture.build().unwrap();
     let hovers = hovers(&fixture, "h200/heatmap");
     assert_eq!(hovers.len(), 6);
-    assert!(
-        hovers[2].starts_with(
-            "Memory pinned, Size 1 MiB: 28.5 GB/s (one run, median of 8;"
-        )
-    );
+    assert!(hovers[2].starts_with("Memory pinned, Size 1 MiB: 28.5 GB/s (one run, median of 8;"));
     assert_eq!(hovers[3], "Memory pageable, Size 1 KiB: not tried");
 }
 
@@ -836,19 +796,10 @@ fn with_courses(machine: &str) -> record::Record {
             span("stream 1", "copy 1", 6e-6, end / 2.0),
             span("stream_2", "other 1", end / 4.0, end),
         ];
-        let readings = [
-            (0.0, 0),
-            (1e-6, 1 << 20),
-            (2e-6, 1 << 20),
-            (3e-6, 1 << 20),
-            (end, 1 << 19),
-        ];
-        let reading = |&(seconds, bytes): &(f64, u64)| record::MemoryReading {
-            seconds,
-            bytes,
-        };
-        m.memory
-            .insert("pool_used".to_owned(), readings.iter().map(reading).collect());
+        let readings =
+            [(0.0, 0), (1e-6, 1 << 20), (2e-6, 1 << 20), (3e-6, 1 << 20), (end, 1 << 19)];
+        let reading = |&(seconds, bytes): &(f64, u64)| record::MemoryReading { seconds, bytes };
+        m.memory.insert("pool_used".to_owned(), readings.iter().map(reading).collect());
         m.memory.insert("driver_used".to_owned(), vec![reading(&(0.0, 5 << 20))]);
     }
     record
@@ -891,8 +842,7 @@ fn timelines_show_what_ran_when() {
     assert_eq!(reference[3..], of_pinned);
     assert_eq!(here, of_pinned, "what this machine lacks is left out");
     // Without panels and lanes: the only measurement, all that is there.
-    let page = course("timeline", "")
-        .replace("\"1MiB\" }", "\"1MiB\", kind = \"pinned\" }");
+    let page = course("timeline", "").replace("\"1MiB\" }", "\"1MiB\", kind = \"pinned\" }");
     let fixture = of_courses(&page);
     fixture.build().unwrap();
     let all = hovers(&fixture, "h200/timeline");
@@ -928,8 +878,7 @@ fn courses_that_cannot_be_drawn() {
         memory => y_label = "Memory"\nreadings = ["pool"]\nKINDS => readings: there are none of `pool`
         timeline => labels = { launch = "call", weit = "wait" }\nKINDS => labels: nothing that is drawn is called `weit`
     "#;
-    let small =
-        KINDS.replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024");
+    let small = KINDS.replace("kind = \"pinned\"", "kind = \"pinned\", bytes = 1024");
     for [form, lines, expected] in &table(cases) {
         let lines = lines
             .replace("NONE", &KINDS.replace("\"pinned\"", "\"none\""))
@@ -987,20 +936,16 @@ fn times_and_readings_are_quantities() {
 fn the_finished_book_can_go_elsewhere() {
     let fixture = Fixture::new();
     let output = fixture.path("elsewhere");
-    let options =
-        report::Options { output: Some(output.clone()), ..fixture.options() };
+    let options = report::Options { output: Some(output.clone()), ..fixture.options() };
     assert_eq!(report::build(&options).unwrap().html, output);
-    assert!(
-        output.join("copy.html").exists() && !fixture.path("book/html").exists()
-    );
+    assert!(output.join("copy.html").exists() && !fixture.path("book/html").exists());
 }
 
 #[test]
 fn a_page_in_a_folder_finds_the_scorecard() {
     let fixture = Fixture::new();
-    let deep = COPY
-        .replace("chart copies", "chart deep")
-        .replace("prediction pinned", "prediction deep");
+    let deep =
+        COPY.replace("chart copies", "chart deep").replace("prediction pinned", "prediction deep");
     fixture.pages(&[("copy", COPY), ("part/deep", &deep), ("scorecard", SCORECARD)]);
     fixture.build().unwrap(); // dead links would be refused
     let page = fixture.read("book/html/part/deep.html");
@@ -1019,20 +964,14 @@ fn an_answer_is_in_the_unit_of_its_box() {
         ("0.5 | %", "%", "50.0 %"),
     ] {
         let fixture = Fixture::new();
-        let page =
-            changed(COPY, "\npeak =", &format!("\nasked = \"{quantity}\"\npeak ="));
-        let page =
-            changed(&page, "\"speedup | ×\"", &format!("\"asked | {answer}\""));
+        let page = changed(COPY, "\npeak =", &format!("\nasked = \"{quantity}\"\npeak ="));
+        let page = changed(&page, "\"speedup | ×\"", &format!("\"asked | {answer}\""));
         fixture.pages(&[("copy", &page), ("scorecard", SCORECARD)]);
         let page = expanded(&fixture, "copy");
         let (_, prediction) = page.split_once("class=\"prediction\"").unwrap();
         let (tag, rest) = prediction.split_once('>').unwrap();
         check_parts(tag, &[&format!("data-answer-text=\"{said}\"")]);
-        assert_eq!(
-            tag.contains("data-computed"),
-            !quantity.contains("pinned"),
-            "{quantity}"
-        );
+        assert_eq!(tag.contains("data-computed"), !quantity.contains("pinned"), "{quantity}");
         check_parts(rest, &[&format!(": <span class=\"value\">{said}</span>. ")]);
     }
 }
@@ -1057,8 +996,7 @@ fn the_finished_book_has_what_mdbook_leaves_out() {
             "<a href=\"copy.html#prediction-pinned\">",
         ],
     );
-    let claims: serde_json::Value =
-        serde_json::from_str(&read("claims.json")).unwrap();
+    let claims: serde_json::Value = serde_json::from_str(&read("claims.json")).unwrap();
     assert_eq!(claims[0]["tests"][0]["claimed"], 4.0);
     let csv = read("claims.csv");
     let csv: Vec<&str> = csv.lines().collect();
@@ -1069,10 +1007,7 @@ fn the_finished_book_has_what_mdbook_leaves_out() {
     check_parts(&read("copy.html"), &[term, "<svg class=\"wide\"", "viewBox"]);
     check_parts(
         &read("print.html"),
-        &[
-            "<p class=\"title\">Contents</p>",
-            "<li><a href=\"#copies\">copy</a></li>",
-        ],
+        &["<p class=\"title\">Contents</p>", "<li><a href=\"#copies\">copy</a></li>"],
     );
 }
 
@@ -1102,8 +1037,7 @@ fn changed(text: &str, from: &str, to: &str) -> String {
 #[track_caller]
 fn check_problems(fixture: &Fixture, what: &str, expected: &[&str]) {
     let root = fixture.path("").display().to_string();
-    let problems: Vec<String> =
-        fixture.problems().iter().map(|p| p.replace(&root, "")).collect();
+    let problems: Vec<String> = fixture.problems().iter().map(|p| p.replace(&root, "")).collect();
     assert_eq!(problems, expected, "{what}");
 }
 
@@ -1111,7 +1045,10 @@ fn check_problems(fixture: &Fixture, what: &str, expected: &[&str]) {
 #[track_caller]
 fn check_page(text: &str, expected: &[&str]) {
     let fixture = Fixture::page(text);
-    fixture.write("book/src/code.rs", "fn main() {}\n// ANCHOR: open\n// ANCHOR: a-b\nlet a;\n// ANCHOR_END: a-b\n");
+    fixture.write(
+        "book/src/code.rs",
+        "fn main() {}\n// ANCHOR: open\n// ANCHOR: a-b\nlet a;\n// ANCHOR_END: a-b\n",
+    );
     check_problems(&fixture, text, expected);
 }
 
@@ -1119,10 +1056,7 @@ fn check_page(text: &str, expected: &[&str]) {
 #[track_caller]
 fn check_quantity(is: &str, expected: &str) {
     let text = format!("```quantities\nvalue = \"{is}\"\n```\n");
-    check_page(
-        &text,
-        &[&format!("page.md:1: `quantities` block: `value`: {expected}")],
-    );
+    check_page(&text, &[&format!("page.md:1: `quantities` block: `value`: {expected}")]);
 }
 
 #[test]
@@ -1328,7 +1262,8 @@ fn heat_maps_that_cannot_be_drawn() {
         );
     }
     // Of the two kinds, one has one size.
-    let lines = "y = { of = \"time\", label = \"T\" }\nwhere = { kind = [\"pinned\", \"pageable\"] }";
+    let lines =
+        "y = { of = \"time\", label = \"T\" }\nwhere = { kind = [\"pinned\", \"pageable\"] }";
     let mut lacking = record("h200", "NVIDIA H200", 1.0);
     lacking.measurements.remove(0);
     let page = heatmap(lines);
@@ -1471,8 +1406,7 @@ fn claims_that_break_a_rule() {
 
 #[test]
 fn a_verdict_follows_from_the_numbers() {
-    const TEST: &str =
-        "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"\ntolerance = 0.2\n";
+    const TEST: &str = "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"\ntolerance = 0.2\n";
     // The measured ratio is 3.67×, the largest share 45.2 %, pinned memory has 28.5 GB/s.
     let cases = r#"
         speedup => × => claimed = 4.0 => reproduced
@@ -1502,9 +1436,7 @@ fn a_verdict_follows_from_the_numbers() {
             true => "",
             false => "tolerance = 0.2\n",
         };
-        let test = format!(
-            "quantity = \"{quantity}\"\nunit = \"{unit}\"\n{claimed}\n{tolerance}"
-        );
+        let test = format!("quantity = \"{quantity}\"\nunit = \"{unit}\"\n{claimed}\n{tolerance}");
         fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &test));
         let page = expanded(&fixture, "copy");
         let class = format!("verdict-{class}");
@@ -1520,9 +1452,7 @@ fn a_verdict_follows_from_the_numbers() {
     for [one, other, all, class] in &table(readings) {
         let fixture = Fixture::new();
         let test = |what: &str, bound: &str| {
-            format!(
-                "{what}quantity = \"speedup\"\nmore_than = {bound}\nunit = \"×\"\n"
-            )
+            format!("{what}quantity = \"speedup\"\nmore_than = {bound}\nunit = \"×\"\n")
         };
         let next = "[[claim.test]]\nwhat = \"again\"\n";
         let tests = [
@@ -1532,18 +1462,13 @@ fn a_verdict_follows_from_the_numbers() {
         ];
         fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &tests.join(next)));
         let page = expanded(&fixture, "scorecard");
-        let row =
-            page.lines().find(|line| line.contains("<div id=\"C1\">")).unwrap();
+        let row = page.lines().find(|line| line.contains("<div id=\"C1\">")).unwrap();
         let class = format!("verdict-{class}\"");
-        check_parts(
-            row,
-            &[&class, "<p>Read as “as *fast*”: <span class=\"value\">"],
-        );
+        check_parts(row, &[&class, "<p>Read as “as *fast*”: <span class=\"value\">"]);
     }
     // One that nothing tries leaves it open.
     let fixture = Fixture::new();
-    let unmeasured =
-        "[[claim.unmeasured]]\nreading = \"as slow\"\nwhat = \"a *snail*\"\n";
+    let unmeasured = "[[claim.unmeasured]]\nreading = \"as slow\"\nwhat = \"a *snail*\"\n";
     let read = format!("reading = \"as fast\"\n{TEST}{unmeasured}");
     fixture.write("book/claims.toml", &changed(CLAIMS, TEST, &read));
     let page = expanded(&fixture, "scorecard");
@@ -1551,9 +1476,7 @@ fn a_verdict_follows_from_the_numbers() {
     check_parts(&page, &["verdict-undecided", found]);
     // Arithmetic alone can reproduce a claim.
     let fixture = Fixture::new();
-    let right = CLAIMS
-        .replace("erratum = \"It reads *and* writes.\"", "")
-        .replace("45.0", "89.0");
+    let right = CLAIMS.replace("erratum = \"It reads *and* writes.\"", "").replace("45.0", "89.0");
     fixture.write("book/claims.toml", &right);
     let page = expanded(&fixture, "scorecard");
     let row = page.lines().find(|line| line.contains("<div id=\"C3\">")).unwrap();
@@ -1563,8 +1486,7 @@ fn a_verdict_follows_from_the_numbers() {
 /// Exact numbers of two machines can differ further behind than is printed.
 #[test]
 fn numbers_that_read_the_same_are_printed_once() {
-    const ROW: &str =
-        "row([machine : pcie_generation], 4, 15.001e9, 5, 15.002e9) | GB/s";
+    const ROW: &str = "row([machine : pcie_generation], 4, 15.001e9, 5, 15.002e9) | GB/s";
     let fixture = Fixture::new();
     let page = changed(COPY, "samples = ", &format!("near = \"{ROW}\"\nsamples = "));
     fixture.pages(&[("copy", &changed(&page, "copy `twice`.", "copy: {{near}}."))]);
@@ -1579,12 +1501,10 @@ fn numbers_that_read_the_same_are_printed_once() {
 /// row for PCIe 4.0: in the verdict, in the chart and after the prediction.
 #[test]
 fn a_claim_for_each_kind_of_machine() {
-    const ROW: &str =
-        "row([machine : pcie_generation], 3, 6e9, 4, 15e9, 5, 30e9) | GB/s";
+    const ROW: &str = "row([machine : pcie_generation], 3, 6e9, 4, 15e9, 5, 30e9) | GB/s";
     let of = |generation: u32| {
         let fixture = Fixture::new();
-        let page =
-            changed(COPY, "samples = ", &format!("chapter = \"{ROW}\"\nsamples = "));
+        let page = changed(COPY, "samples = ", &format!("chapter = \"{ROW}\"\nsamples = "));
         let page = changed(&page, "is = \"12e9 | GB/s\"", "is = \"chapter\"");
         let page = changed(&page, "copy `twice`.", "copy: {{chapter}}.");
         fixture.pages(&[("copy", &page), ("scorecard", SCORECARD)]);
@@ -1621,10 +1541,7 @@ fn a_claim_for_each_kind_of_machine() {
     assert_ne!(line("h200"), line("laptop"));
 
     // Of PCIe 6.0 the source says nothing.
-    check_parts(
-        &expanded(&of(3), "copy"),
-        &["C1 · refuted</a> <span class=\"beside\">(H200:"],
-    );
+    check_parts(&expanded(&of(3), "copy"), &["C1 · refuted</a> <span class=\"beside\">(H200:"]);
     check_parts(
         &expanded(&of(6), "scorecard"),
         &["measured, <span class=\"beside\">H200:</span> 30.0 GB/s claimed"],
@@ -1692,10 +1609,7 @@ fn the_reference_must_have_every_measurement() {
 #[test]
 fn a_page_that_does_not_show_its_verdict() {
     let fixture = Fixture::new();
-    fixture.pages(&[
-        ("copy", &changed(COPY, ", {{verdict C1}}", "")),
-        ("scorecard", SCORECARD),
-    ]);
+    fixture.pages(&[("copy", &changed(COPY, ", {{verdict C1}}", "")), ("scorecard", SCORECARD)]);
     check_problems(
         &fixture,
         "no verdict",

@@ -46,9 +46,7 @@ pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
         let to = folder.path().join(place);
         std::fs::create_dir_all(to.parent().context("it lies in a folder")?)?;
         let mut bytes = entry.take(MAX_FILE_BYTES);
-        copy(&mut bytes, &mut File::create(&to)?)
-            .context(what)
-            .with_context(|| name.clone())?;
+        copy(&mut bytes, &mut File::create(&to)?).context(what).with_context(|| name.clone())?;
     }
     Ok(folder)
 }
@@ -56,8 +54,7 @@ pub(crate) fn unpack(path: &Path) -> Result<TempDir> {
 /// Where a record lies below the folder of records; none for anything else.
 fn place(path: &Path) -> Option<PathBuf> {
     let path = path.strip_prefix(".").unwrap_or(path);
-    let words: Vec<&str> =
-        path.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let words: Vec<&str> = path.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     let (machine, label, file) = match words[..] {
         ["results", machine, file] => (machine, None, file),
         ["results", machine, label, file] => (machine, Some(label), file),

@@ -49,17 +49,13 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<Built> {
     if let Some(machine) = &arguments.machine {
         let known = Results::new(&options.results).machines()?;
         if !known.contains(machine) {
-            bail!(
-                "there are no records of `{machine}`; there are {}",
-                known.join(", ")
-            );
+            bail!("there are no records of `{machine}`; there are {}", known.join(", "));
         }
         options.this_machine = Some(machine.clone());
     }
     options.check = arguments.check;
     // A relative path means the folder that the command was given in.
-    options.output =
-        arguments.output.as_deref().map(std::path::absolute).transpose()?;
+    options.output = arguments.output.as_deref().map(std::path::absolute).transpose()?;
     let built = report::build(&options)?;
     for broken in &built.broken {
         complain!("warning: {broken}\n  The book leaves this record out.");
@@ -90,16 +86,10 @@ fn options(root: &Path) -> Result<report::Options> {
 /// Answers mdBook on standard output.
 pub(crate) fn preprocess(root: &Path, arguments: &Preprocess) -> Result<ExitCode> {
     match &arguments.question {
-        Some(Question::Supports { renderer }) if renderer == "html" => {
-            Ok(ExitCode::SUCCESS)
-        }
+        Some(Question::Supports { renderer }) if renderer == "html" => Ok(ExitCode::SUCCESS),
         Some(Question::Supports { .. }) => Ok(ExitCode::FAILURE),
         None => {
-            report::preprocess(
-                &options(root)?,
-                std::io::stdin(),
-                std::io::stdout(),
-            )?;
+            report::preprocess(&options(root)?, std::io::stdin(), std::io::stdout())?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -85,13 +85,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         csv(&found, threshold)?;
     } else {
         let sections = lessons::all(root)?.into_iter();
-        let sections =
-            sections.map(|lesson| (lesson.name, lesson.section)).collect();
+        let sections = sections.map(|lesson| (lesson.name, lesson.section)).collect();
         tell(&found, names, threshold, arguments.all, &sections);
     }
     let cases = found.experiments.iter().flat_map(|experiment| &experiment.cases);
-    let slower =
-        cases.filter(|case| case.outcome(threshold) == Outcome::Slower).count();
+    let slower = cases.filter(|case| case.outcome(threshold) == Outcome::Slower).count();
     Ok(match arguments.threshold.is_some() && slower > 0 {
         true => ExitCode::from(SLOWER),
         false => ExitCode::SUCCESS,
@@ -138,8 +136,7 @@ fn check_out(root: &Path, revision: &str, machine: &str, into: &Path) -> Result<
         Ok(output.stdout)
     };
     let folder = format!("results/{machine}");
-    let listed =
-        git(&["ls-tree", "-r", "-z", "--name-only", revision, "--", &folder])?;
+    let listed = git(&["ls-tree", "-r", "-z", "--name-only", revision, "--", &folder])?;
     let listed = String::from_utf8(listed).context("a file's name is not UTF-8")?;
     let results = Results::new(into);
     for path in listed.split('\0').filter(|path| path.ends_with(".json")) {
@@ -202,8 +199,7 @@ fn csv(found: &Comparison, threshold: f64) -> Result<()> {
     for experiment in &found.experiments {
         for case in &experiment.cases {
             let (a, b) = &case.values;
-            let numbers =
-                [a, b, &case.speedup].map(|of| [of.value, of.low, of.high]);
+            let numbers = [a, b, &case.speedup].map(|of| [of.value, of.low, of.high]);
             let numbers = numbers.as_flattened().iter().map(|n| format!("{n:e}"));
             let names = [&experiment.name, &case.name, case.unit.symbol()];
             let outcome = case.outcome(threshold).word();
@@ -261,18 +257,13 @@ fn tell(
     }
     if found.experiments.iter().any(|experiment| experiment.runs == (1, 1)) {
         say!();
-        say!(
-            "Where each side has one run, a difference between them cannot be told from one"
-        );
+        say!("Where each side has one run, a difference between them cannot be told from one");
         say!("between two runs. `cargo workbook run --label again` adds a run.");
     }
 }
 
 /// The geometric mean, and how many cases there are of each outcome.
-fn counts<'c>(
-    cases: impl Iterator<Item = &'c Case> + Clone,
-    threshold: f64,
-) -> String {
+fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone, threshold: f64) -> String {
     let logs: Vec<f64> = cases.clone().map(|case| case.speedup.value.ln()).collect();
     let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
     let mut counts = BTreeMap::new();
@@ -280,20 +271,15 @@ fn counts<'c>(
         *counts.entry(case.outcome(threshold)).or_insert(0) += 1;
     }
     let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
-    format!(
-        "{mean:.3}× in the geometric mean: {}",
-        counts.collect::<Vec<_>>().join(", ")
-    )
+    format!("{mean:.3}× in the geometric mean: {}", counts.collect::<Vec<_>>().join(", "))
 }
 
 /// The cases of an experiment that differ most, or all.
 fn list(experiment: &Experiment, threshold: f64, all: bool) {
     let Experiment { name, runs, cases, unmatched } = experiment;
-    let differs = |case: &&Case| {
-        matches!(case.outcome(threshold), Outcome::Faster | Outcome::Slower)
-    };
-    let mut listed: Vec<&Case> =
-        cases.iter().filter(|case| all || differs(case)).collect();
+    let differs =
+        |case: &&Case| matches!(case.outcome(threshold), Outcome::Faster | Outcome::Slower);
+    let mut listed: Vec<&Case> = cases.iter().filter(|case| all || differs(case)).collect();
     let differing = listed.len();
     if !all {
         let distance = |case: &&Case| case.speedup.value.ln().abs();
@@ -311,9 +297,9 @@ fn list(experiment: &Experiment, threshold: f64, all: bool) {
     for case in &listed {
         let (a, b) = &case.values;
         let (a, b) = (case.unit.print(a.value), case.unit.print(b.value));
-        let peak = case.shares_of_peak.map_or(String::new(), |(_, share)| {
-            format!("{:.0} % of peak", share * 100.0)
-        });
+        let peak = case
+            .shares_of_peak
+            .map_or(String::new(), |(_, share)| format!("{:.0} % of peak", share * 100.0));
         say!(
             "    {:<40} {a:>11} → {b:<11} {:>7} {:<9} {peak}",
             cut(&case.name, 40),
@@ -326,9 +312,7 @@ fn list(experiment: &Experiment, threshold: f64, all: bool) {
         more => say!("    and {more} more; --all lists them"),
     }
     if *unmatched > 0 && all {
-        say!(
-            "    {unmatched} cases are not on both sides, or not with as much work"
-        );
+        say!("    {unmatched} cases are not on both sides, or not with as much work");
     }
 }
 

@@ -27,8 +27,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         Gpus::None(why) => {
             line(false, "GPU", &format!("none can be measured: {why}"));
             if emulator::stands_in() {
-                let text =
-                    "experiments run on it here: checked and counted, not timed";
+                let text = "experiments run on it here: checked and counted, not timed";
                 line(true, "emulated GPU", text);
             }
         }
@@ -43,12 +42,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for experiment in lessons::all(root)? {
         let verdict = match &gpus {
             Gpus::None(_) if emulator::stands_in() => Ok("run on the emulated GPU"),
-            Gpus::None(_) => {
-                Err("a GPU is needed; the book shows the recorded results".into())
-            }
-            Gpus::Count(count) => {
-                enough(*count, &experiment).map(|()| "can run here")
-            }
+            Gpus::None(_) => Err("a GPU is needed; the book shows the recorded results".into()),
+            Gpus::Count(count) => enough(*count, &experiment).map(|()| "can run here"),
         };
         match verdicts.iter_mut().find(|(known, _)| *known == verdict) {
             Some((_, names)) => names.push(experiment.name),
@@ -61,9 +56,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         let names = names.join(", ");
         match verdict {
             Ok(how) => line(true, &what, &format!("{how}: {names}")),
-            Err(why) => {
-                line(false, &what, &format!("cannot run here, {why}: {names}"))
-            }
+            Err(why) => line(false, &what, &format!("cannot run here, {why}: {names}")),
         }
     }
     Ok(())
@@ -81,19 +74,13 @@ fn describe(monitor: &machine::Monitor) -> Result<()> {
     let driver = monitor.driver().unwrap_or_else(|| "of unknown release".into());
     let old = (major, minor) < kernel::COMMITTED_NVRTC;
     let advice = if old { "; older than CUDA 12.4, update it" } else { "" };
-    line(
-        !old,
-        "driver",
-        &format!("{driver}, for CUDA up to {major}.{minor}{advice}"),
-    );
+    line(!old, "driver", &format!("{driver}, for CUDA up to {major}.{minor}{advice}"));
     let nvml = monitor.driver().is_some();
     let text = if nvml {
         "found; it tells links, clocks and temperatures".to_owned()
     } else {
         let file = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
-        format!(
-            "not found ({file} comes with the driver): clocks and temperatures stay unknown"
-        )
+        format!("not found ({file} comes with the driver): clocks and temperatures stay unknown")
     };
     line(nvml, "NVML", &text);
     let machine: Machine = monitor.describe("here", 0)?;
@@ -115,13 +102,9 @@ fn describe(monitor: &machine::Monitor) -> Result<()> {
         );
         match &gpu.pcie {
             Some(p) => {
-                let peak = p
-                    .peak_bytes_per_second()
-                    .map(units::bandwidth)
-                    .unwrap_or_default();
+                let peak = p.peak_bytes_per_second().map(units::bandwidth).unwrap_or_default();
                 let most = p.max_generation.unwrap_or(p.generation);
-                let idle =
-                    if most > p.generation { ", dropped while idle" } else { "" };
+                let idle = if most > p.generation { ", dropped while idle" } else { "" };
                 let text = format!(
                     "PCIe {}.0 x{} now{idle}; at best {most}.0 x{}; {peak} each way \
                      (theoretical)",
@@ -153,8 +136,7 @@ fn peer_access(count: usize) {
         unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, a, b) }.result()?;
         Ok(can != 0)
     };
-    let pairs =
-        (0..count as i32).flat_map(|a| (0..count as i32).map(move |b| (a, b)));
+    let pairs = (0..count as i32).flat_map(|a| (0..count as i32).map(move |b| (a, b)));
     let pairs: Vec<_> = pairs.filter(|(a, b)| a != b).collect();
     let able = pairs.iter().filter(|(a, b)| can(*a, *b).unwrap_or(false)).count();
     let text = format!("{able} of {} ordered pairs of GPUs have it", pairs.len());
@@ -191,13 +173,7 @@ fn host() {
 /// What else commands need; it is missing on few machines.
 fn programs() {
     let mut git = Command::new("git");
-    if git
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_err()
-    {
+    if git.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
         let text = "not found; without it everything runs, but records do not tell their \
                     revision, and `compare` knows none";
         line(false, "git", text);

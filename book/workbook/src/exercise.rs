@@ -159,11 +159,7 @@ fn verify(root: &Path, all: &[Exercise], arguments: &Arguments) -> Result<ExitCo
     for exercise in chosen {
         let problems = exercise::verify::verify(exercise, root, arguments.times)
             .with_context(|| exercise.name.clone())?;
-        say!(
-            "{}: {}",
-            exercise.name,
-            if problems.is_empty() { "as declared" } else { "no" }
-        );
+        say!("{}: {}", exercise.name, if problems.is_empty() { "as declared" } else { "no" });
         for problem in problems {
             say!("    {}", visible_lines(&problem));
             code = ExitCode::from(UNSOLVED);
@@ -222,8 +218,7 @@ impl Learner<'_> {
         }
         show::task(self.exercise);
         let folder = path.parent().context("it is in `my`")?;
-        std::fs::create_dir_all(folder)
-            .with_context(|| folder.display().to_string())?;
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         self.copy_start()?;
         say!("\n{} is yours to edit. This is how it is now:\n", self.file());
         Ok(())
@@ -331,8 +326,7 @@ impl Learner<'_> {
 
     fn write(&self) -> Result<()> {
         let folder = self.root.join("my");
-        std::fs::create_dir_all(&folder)
-            .with_context(|| folder.display().to_string())?;
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         self.progress.write(self.root)
     }
 }

@@ -54,9 +54,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         bail!("{shown} lies where this checkout keeps its own records");
     }
     if unpacked.is_none() && is_machine(folder) {
-        bail!(
-            "{shown} is the folder of one machine: import the folder that holds it"
-        );
+        bail!("{shown} is the folder of one machine: import the folder that holds it");
     }
     let mut references = into.references()?;
     references.push(EMULATED.to_owned()); // the book shows what it counted, too
@@ -98,9 +96,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         (0, 0) => bail!("{shown} holds no records"),
         (_, 0) => {
             for name in others {
-                say!(
-                    "To read the book for it: cargo workbook build --machine {name}"
-                );
+                say!("To read the book for it: cargo workbook build --machine {name}");
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -116,9 +112,8 @@ fn is_machine(folder: &Path) -> bool {
     };
     let (records, name) = (Results::new(holder), name.to_string_lossy());
     let runs = records.all(&name).unwrap_or_default();
-    runs.iter().any(|(run, experiment)| {
-        run.read(&name, experiment).is_ok_and(|record| record.is_some())
-    })
+    runs.iter()
+        .any(|(run, experiment)| run.read(&name, experiment).is_ok_and(|record| record.is_some()))
 }
 
 /// Whether a folder is the other one or lies in it.
@@ -181,8 +176,7 @@ impl<'a> Place<'a> {
         let mut staying = vec![];
         for (run, experiment) in into.all(name)? {
             let comes = coming.iter().any(|(_, record)| {
-                record.experiment == experiment
-                    && record.run.label.as_deref() == run.label()
+                record.experiment == experiment && record.run.label.as_deref() == run.label()
             });
             // A reference machine stays the one that the book is about.
             let stays = is_reference || !(replace && comes);
@@ -223,14 +217,11 @@ impl<'a> Place<'a> {
         };
         let is_there = old.as_ref().is_some_and(|old| old != new);
         let conflict = old.and_then(|old| conflict(&old, new));
-        let path = |experiment| {
-            Ok::<_, Error>(into.path(name, experiment)?.display().to_string())
-        };
+        let path = |experiment| Ok::<_, Error>(into.path(name, experiment)?.display().to_string());
         if let Some(conflict @ Conflict::EmulatedOverMeasured) = conflict {
             bail!("{} {conflict}", path(&new.experiment)?);
         }
-        let other =
-            staying.iter().find(|(_, old)| !same_hardware(old, &new.machine));
+        let other = staying.iter().find(|(_, old)| !same_hardware(old, &new.machine));
         if let Some((experiment, _)) = other {
             bail!(
                 "{} {}, and a folder is one machine's: name yours with --as NAME{}",
@@ -246,10 +237,9 @@ impl<'a> Place<'a> {
             (_, None) => None,
         };
         match problem {
-            Some(problem) => bail!(
-                "{} {problem}; replace it with --replace",
-                path(&new.experiment)?
-            ),
+            Some(problem) => {
+                bail!("{} {problem}; replace it with --replace", path(&new.experiment)?)
+            }
             None => Ok(()),
         }
     }

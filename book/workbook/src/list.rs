@@ -29,10 +29,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let machines = results.machines()?;
     let here = results.this_machine()?;
     let mut broken = vec![];
-    let mut rows = vec![
-        ["experiment", "section", "needs", "title", "recorded on"]
-            .map(str::to_owned),
-    ];
+    let mut rows =
+        vec![["experiment", "section", "needs", "title", "recorded on"].map(str::to_owned)];
     for experiment in lessons::all(root)? {
         let mut recorded = vec![];
         for machine in &machines {
@@ -54,8 +52,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             }
             let mut words = vec![];
             words.extend((runs > 1).then(|| format!("{runs} runs")));
-            words
-                .extend((here.as_ref() == Some(machine)).then(|| "here".to_owned()));
+            words.extend((here.as_ref() == Some(machine)).then(|| "here".to_owned()));
             words.extend(unreadable.then(|| "broken".to_owned()));
             recorded.push(match words.is_empty() {
                 true => machine.clone(),
@@ -77,9 +74,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for e in broken {
         complain!("warning: {e}");
     }
-    say!(
-        "\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run"
-    );
+    say!("\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run");
     Ok(())
 }
 

@@ -127,7 +127,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 
 /// The workbook's top folder.
 fn root() -> Result<PathBuf> {
-    lab::workspace::root().context(
-        "this is not inside a checkout of the workbook (no book/book.toml here or above)",
-    )
+    lab::workspace::root()
+        .context("this is not inside a checkout of the workbook (no book/book.toml here or above)")
 }

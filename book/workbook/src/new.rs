@@ -76,8 +76,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     if let Err(e) = std::fs::write(root.join(SUMMARY), summary) {
         unmake(&made);
-        return Err(e)
-            .context(format!("{SUMMARY} cannot be changed, so nothing was"));
+        return Err(e).context(format!("{SUMMARY} cannot be changed, so nothing was"));
     }
     for (path, _) in &files {
         say!("made: {path}");
@@ -111,13 +110,10 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     if !name.starts_with(lower) || name.ends_with(SUFFIX) || taken {
         bail!("`{name}` is kept for something else; choose another name");
     }
-    if let Some((folder, _)) =
-        lessons::crates(root)?.into_iter().find(|(_, taken)| taken == name)
-    {
+    if let Some((folder, _)) = lessons::crates(root)?.into_iter().find(|(_, taken)| taken == name) {
         bail!("experiments/{folder}/{name} is there already; choose another name");
     }
-    let lock =
-        std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
     // The compiler calls both `a-b` and `a_b` the crate `a_b`.
     let package = format!("name = \"{name}\"");
     if lock.lines().any(|line| line.replace('_', "-") == package) {
@@ -126,9 +122,7 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
     let pages = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
     for end in [format!("({name}.md)"), format!("/{name}.md)")] {
         if pages.contains(&end) {
-            bail!(
-                "the book has a page {name}.md already: delete it, or choose another name"
-            );
+            bail!("the book has a page {name}.md already: delete it, or choose another name");
         }
     }
     let results = Results::new(root.join("results"));
@@ -147,8 +141,7 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
 /// Makes a new file, in a new folder if there is none, and notes both in `made`.
 fn make(path: &Path, text: &str, made: &mut Vec<PathBuf>) -> Result<()> {
     let folder = path.parent().context("a file lies in a folder")?;
-    let missing: Vec<_> =
-        folder.ancestors().take_while(|dir| !dir.exists()).collect();
+    let missing: Vec<_> = folder.ancestors().take_while(|dir| !dir.exists()).collect();
     for dir in missing.into_iter().rev() {
         std::fs::create_dir(dir)?;
         made.push(dir.to_owned());
@@ -172,12 +165,10 @@ fn unmake(made: &[PathBuf]) {
 /// The summary with `line` at the end of the part whose heading starts with `section`.
 fn with_line(summary: &str, section: &str, line: &str) -> Result<String> {
     let mut lines: Vec<&str> = summary.lines().collect();
-    let is_heading = |line: &&str| {
-        line.strip_prefix("# ").is_some_and(|l| lessons::heads(l, section))
-    };
+    let is_heading =
+        |line: &&str| line.strip_prefix("# ").is_some_and(|l| lessons::heads(l, section));
     let start = lines.iter().position(is_heading);
-    let start =
-        start.with_context(|| format!("{SUMMARY} has no `# {section} …`"))? + 1;
+    let start = start.with_context(|| format!("{SUMMARY} has no `# {section} …`"))? + 1;
     let rest = &lines[start..];
     let end = rest.iter().position(|l| l.starts_with("# ")).unwrap_or(rest.len());
     let last = rest[..end].iter().rposition(|line| !line.trim().is_empty());
@@ -191,8 +182,7 @@ mod tests {
 
     #[test]
     fn a_line_goes_to_the_end_of_its_section() {
-        let summary =
-            "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n\n# More\n\n- [z](z.md)\n";
+        let summary = "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n\n# More\n\n- [z](z.md)\n";
         assert_eq!(
             with_line(summary, "8.1", "- [b](b.md)").unwrap(),
             "# Summary\n\n# 8.1 One\n\n- [a](a.md)\n- [b](b.md)\n\n# More\n\n- [z](z.md)\n"

@@ -56,9 +56,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         command.arg("--no-sandbox");
     }
     say!("printing, which takes a minute");
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", browser.display()))?;
+    let output = command.output().with_context(|| format!("cannot start {}", browser.display()))?;
     if !made.exists() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!(
@@ -79,8 +77,7 @@ fn browser() -> Option<PathBuf> {
         return Some(chosen.into());
     }
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
-    let places =
-        NAMES.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
+    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |f| f.join(name)));
     let mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
     places.chain([mac.into()]).find(|place| place.is_file())
 }

@@ -59,24 +59,19 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         } else if arguments.check {
             stale.push(format!("kernels/ptx/{name}.ptx"));
         } else {
-            std::fs::write(&path, fresh)
-                .with_context(|| path.display().to_string())?;
+            std::fs::write(&path, fresh).with_context(|| path.display().to_string())?;
             say!("kernels/ptx/{name}.ptx written");
         }
     }
     if !stale.is_empty() {
-        bail!(
-            "not what the source compiles to: {}. Run `cargo workbook ptx`",
-            stale.join(", ")
-        );
+        bail!("not what the source compiles to: {}. Run `cargo workbook ptx`", stale.join(", "));
     }
     Ok(())
 }
 
 /// All `kernels/*.cu`, sorted.
 pub(crate) fn sources(root: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        WalkDir::new(root.join("kernels")).max_depth(1).sort_by_file_name();
+    let entries = WalkDir::new(root.join("kernels")).max_depth(1).sort_by_file_name();
     let paths = entries.into_iter().map(|entry| Ok(entry?.into_path()));
     let mut paths = paths.collect::<Result<Vec<_>>>()?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "cu"));

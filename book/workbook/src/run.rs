@@ -83,8 +83,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Gpus::Count(count) => {
-            if let Some(device) = arguments.device.filter(|device| *device >= count)
-            {
+            if let Some(device) = arguments.device.filter(|device| *device >= count) {
                 bail!("there is no GPU {device}, only {count} (numbered from 0)");
             }
         }
@@ -102,10 +101,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         return Err(e);
     }
     let results = Results::new(root.join("results"));
-    let weights: Vec<f64> = wanted
-        .iter()
-        .map(|lesson| weight(&results, &lesson.name, emulated))
-        .collect();
+    let weights: Vec<f64> =
+        wanted.iter().map(|lesson| weight(&results, &lesson.name, emulated)).collect();
     let start = Instant::now();
     let mut ended = vec![];
     for (i, lesson) in wanted.iter().enumerate() {
@@ -157,10 +154,7 @@ fn check_records(root: &Path) -> Result<()> {
 }
 
 /// The one of `names` that was probably meant by `name`.
-pub(crate) fn nearest<'n>(
-    name: &str,
-    names: impl Iterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let likeness = |near: &&str| strsim::jaro_winkler(name, near);
     let near = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     near.filter(|near| likeness(near) > ALIKE)
@@ -180,10 +174,7 @@ fn choose(all: Vec<Lesson>, names: &[String]) -> Result<Vec<Lesson>> {
             }
         }
     }
-    Ok(all
-        .into_iter()
-        .filter(|e| names.is_empty() || names.contains(&e.name))
-        .collect())
+    Ok(all.into_iter().filter(|e| names.is_empty() || names.contains(&e.name)).collect())
 }
 
 /// Names at least so much alike, of at most 1, are taken for one that was misspelt.
@@ -201,9 +192,10 @@ fn weight(results: &Results, name: &str, emulated: bool) -> f64 {
     let mut machines = own.into_iter().chain(references);
     let record = machines.find_map(|machine| results.read(&machine, name).ok()?);
     record.map_or(0.0, |record| {
-        let sampled = record.measurements.iter().map(|m| {
-            f64::from(m.operations_per_sample) * m.seconds.iter().sum::<f64>()
-        });
+        let sampled = record
+            .measurements
+            .iter()
+            .map(|m| f64::from(m.operations_per_sample) * m.seconds.iter().sum::<f64>());
         let sampled = if emulated { 0.0 } else { sampled.sum() };
         sampled + BESIDE_SAMPLES * record.measurements.len() as f64
     })
@@ -246,8 +238,7 @@ fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
 /// not run or failed, is kept for the summary.
 fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     let folder = std::env::current_exe()?;
-    let program =
-        folder.parent().context("this program lies in a folder")?.join(name);
+    let program = folder.parent().context("this program lies in a folder")?.join(name);
     let mut command = Command::new(&program);
     command.current_dir(root).stderr(Stdio::piped());
     let mut option = |name: &str, value: Option<String>| {
@@ -262,8 +253,7 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     command.args(arguments.quick.then_some("--quick"));
     command.args(arguments.emulate.then_some(emulator::OPTION));
     command.args(arguments.replace.then_some("--replace"));
-    let mut child =
-        command.spawn().with_context(|| program.display().to_string())?;
+    let mut child = command.spawn().with_context(|| program.display().to_string())?;
     let (mut why, mut not_recorded) = (String::new(), None);
     let unable = format!("{name} cannot run on this machine: ");
     for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {

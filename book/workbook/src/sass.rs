@@ -22,9 +22,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use lab::kernel::{self, sha256};
-use lab::machine_code::{
-    self, COMMITTED_PTXAS, Change, Compared, Difference, TARGETS,
-};
+use lab::machine_code::{self, COMMITTED_PTXAS, Change, Compared, Difference, TARGETS};
 use lab::ptx::essence;
 use lab::{lessons, libraries};
 
@@ -61,9 +59,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         let path = root.join("kernels/ptx").join(format!("{name}.ptx"));
         let text = ptx::read(&path)?;
         let ptx_sha256 = sha256(&essence(&text));
-        let same = |file: &&Compared| {
-            (&file.name, &file.ptx_sha256) == (&name, &ptx_sha256)
-        };
+        let same = |file: &&Compared| (&file.name, &file.ptx_sha256) == (&name, &ptx_sha256);
         if let (false, Some(file)) = (arguments.check, known.iter().find(same)) {
             files.push(file.clone());
             continue;
@@ -95,23 +91,13 @@ fn compare(compiler: &Compiler, path: &Path, text: &str) -> Result<Vec<Differenc
     });
     let targets = targets.collect::<Vec<_>>();
     // Code for 9.0a is compiled for sm_90a.
-    let only = if compute.as_ref().is_some_and(|own| own.ends_with('a')) {
-        "a"
-    } else {
-        ""
-    };
+    let only = if compute.as_ref().is_some_and(|own| own.ends_with('a')) { "a" } else { "" };
     // Side by side, because nvdisasm takes a third of a second.
     let codes = std::thread::scope(|scope| {
-        let disassemble = |target| {
-            scope.spawn(move || {
-                compiler.disassemble(path, &format!("{target}{only}"))
-            })
-        };
-        let threads =
-            targets.iter().map(|target| disassemble(*target)).collect::<Vec<_>>();
-        let codes = threads
-            .into_iter()
-            .map(|thread| thread.join().expect("it does not panic"));
+        let disassemble =
+            |target| scope.spawn(move || compiler.disassemble(path, &format!("{target}{only}")));
+        let threads = targets.iter().map(|target| disassemble(*target)).collect::<Vec<_>>();
+        let codes = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
         codes.collect::<Result<Vec<_>>>()
     })?;
     let ptx = of_ptx(text);
@@ -121,10 +107,9 @@ fn compare(compiler: &Compiler, path: &Path, text: &str) -> Result<Vec<Differenc
             found.entry(difference).or_default().push(target.to_owned());
         }
     }
-    let differences =
-        found.into_iter().map(|((kernel, line, access, change), targets)| {
-            Difference { kernel, line, access, change, targets }
-        });
+    let differences = found.into_iter().map(|((kernel, line, access, change), targets)| {
+        Difference { kernel, line, access, change, targets }
+    });
     Ok(differences.collect())
 }
 
@@ -138,9 +123,8 @@ struct Compiler {
 impl Compiler {
     fn find() -> Result<Compiler> {
         let find = |name: &str| {
-            libraries::find_program(name).with_context(|| {
-                format!("{name} was not found. Get it:\n  {INSTALL}")
-            })
+            libraries::find_program(name)
+                .with_context(|| format!("{name} was not found. Get it:\n  {INSTALL}"))
         };
         let (ptxas, nvdisasm) = (find("ptxas")?, find("nvdisasm")?);
         let version = output(Command::new(&ptxas).arg("--version"))?;
@@ -161,19 +145,14 @@ impl Compiler {
         let mut compile = Command::new(&self.ptxas);
         compile.args(["--generate-line-info", "--gpu-name", target]);
         output(compile.arg(ptx).arg("--output-file").arg(&code))?;
-        output(
-            Command::new(&self.nvdisasm)
-                .args(["-c", "--print-line-info-ptx"])
-                .arg(&code),
-        )
+        output(Command::new(&self.nvdisasm).args(["-c", "--print-line-info-ptx"]).arg(&code))
     }
 }
 
 /// What a program prints.
 fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output =
-        command.output().with_context(|| format!("{name} does not start"))?;
+    let output = command.output().with_context(|| format!("{name} does not start"))?;
     if !output.status.success() {
         bail!("{name} failed: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -210,16 +189,10 @@ fn differences(
     for (number, line) in ptx {
         let made = code.get(number).map_or(&[][..], Vec::as_slice);
         let mut add = |kind: &str, change| {
-            found.insert((
-                line.kernel.clone(),
-                line.source,
-                kind.to_owned(),
-                change,
-            ));
+            found.insert((line.kernel.clone(), line.source, kind.to_owned(), change));
         };
         for access in &line.accesses {
-            let same =
-                |a: &&Access| (&a.kind, a.bytes) == (&access.kind, access.bytes);
+            let same = |a: &&Access| (&a.kind, a.bytes) == (&access.kind, access.bytes);
             let own = made.iter().filter(same).collect::<Vec<_>>();
             let other = made.iter().any(|a| a.kind == access.kind && !same(&a));
             let moved = own.len() == 1 && own[0].loops < access.loops;
@@ -237,8 +210,7 @@ fn differences(
                 }
             }
         }
-        let strange =
-            |a: &&Access| line.accesses.iter().all(|access| access.kind != a.kind);
+        let strange = |a: &&Access| line.accesses.iter().all(|access| access.kind != a.kind);
         for access in made.iter().filter(strange) {
             add(&access.kind, Change::Added);
         }
@@ -266,10 +238,8 @@ fn of_ptx(text: &str) -> BTreeMap<usize, Line> {
             let mut numbers = place.split_whitespace().skip(1);
             source = numbers.next().and_then(|n| n.parse().ok()).unwrap_or(0);
         }
-        let instructions =
-            line.split(';').map(|part| part.trim().trim_start_matches('{'));
-        let accesses =
-            instructions.filter_map(|text| ptx_access(text.trim(), loops)).collect();
+        let instructions = line.split(';').map(|part| part.trim().trim_start_matches('{'));
+        let accesses = instructions.filter_map(|text| ptx_access(text.trim(), loops)).collect();
         let kernel = kernel.clone();
         found.insert(number, Line { kernel, source, accesses });
     }
@@ -279,8 +249,7 @@ fn of_ptx(text: &str) -> BTreeMap<usize, Line> {
 /// A load or store of PTX, such as `@%p1 ld.global.nc.v2.u32 {%r1, %r2}, [%rd1]`.
 fn ptx_access(text: &str, loops: usize) -> Option<Access> {
     let predicated = text.starts_with('@');
-    let text =
-        if predicated { text.split_once(char::is_whitespace)?.1 } else { text };
+    let text = if predicated { text.split_once(char::is_whitespace)?.1 } else { text };
     let mut parts = text.split_whitespace().next()?.split('.');
     let operation = match parts.next()? {
         "ld" => "load",
@@ -295,13 +264,7 @@ fn ptx_access(text: &str, loops: usize) -> Option<Access> {
             "v2" => count = 2,
             "v4" => count = 4,
             "v8" => count = 8,
-            part => {
-                bits = part
-                    .trim_start_matches(['b', 'u', 's', 'f'])
-                    .parse()
-                    .ok()
-                    .or(bits)
-            }
+            part => bits = part.trim_start_matches(['b', 'u', 's', 'f']).parse().ok().or(bits),
         }
     }
     let bytes = count * bits? / 8;
@@ -320,9 +283,7 @@ fn of_machine_code(text: &str) -> BTreeMap<usize, Vec<Access>> {
     let mut number = 0;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for (line, loops) in lines.iter().zip(loops) {
-        if let Some((_, place)) =
-            line.strip_prefix("//##").and_then(|l| l.split_once("line "))
-        {
+        if let Some((_, place)) = line.strip_prefix("//##").and_then(|l| l.split_once("line ")) {
             let digits = place.split(|c: char| !c.is_ascii_digit()).next();
             number = digits.and_then(|n| n.parse().ok()).unwrap_or(0);
         }
@@ -376,14 +337,12 @@ fn loops(
     let mut labels = BTreeMap::new();
     let mut loops = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
-        if let Some(start) = target(line).and_then(|name| labels.get(&name).copied())
-        {
+        if let Some(start) = target(line).and_then(|name| labels.get(&name).copied()) {
             loops.insert(start, place);
         }
         labels.extend(label(line).map(|name| (name, place)));
     }
-    let within =
-        |place| loops.iter().filter(|(a, b)| (**a..=**b).contains(&place)).count();
+    let within = |place| loops.iter().filter(|(a, b)| (**a..=**b).contains(&place)).count();
     (0..lines.len()).map(within).collect()
 }
 
@@ -464,18 +423,11 @@ mod tests {
         assert_eq!(removed, [(11, load.clone(), Change::Removed)]);
         let merged = change("LDS R4, [R3+0x4]", "LDS.64 R4, [R3]");
         assert_eq!(merged, [(11, load, Change::Merged)]);
-        let moved = change(".L_x_0:", "")
-            .into_iter()
-            .chain(change("`(.L_x_0)", "`(.L_x_2)"));
-        let moved =
-            moved.map(|(line, _, change)| (line, change)).collect::<Vec<_>>();
-        let expected =
-            [(11, Change::Moved), (12, Change::Moved), (13, Change::Moved)];
+        let moved = change(".L_x_0:", "").into_iter().chain(change("`(.L_x_0)", "`(.L_x_2)"));
+        let moved = moved.map(|(line, _, change)| (line, change)).collect::<Vec<_>>();
+        let expected = [(11, Change::Moved), (12, Change::Moved), (13, Change::Moved)];
         assert_eq!(moved, [expected, expected].concat());
         let added = change("line 17", "line 18");
-        assert_eq!(
-            added,
-            [(14, store.clone(), Change::Removed), (14, store, Change::Added)]
-        );
+        assert_eq!(added, [(14, store.clone(), Change::Removed), (14, store, Change::Added)]);
     }
 }

@@ -73,10 +73,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             Err(e) => {
                 let last = Site::clone(&shown.site());
                 shown.show(Site { error: Some(format!("{e:#}")), ..last });
-                complain!(
-                    "error: {}\nthe last good build stays",
-                    visible_lines(&format!("{e:#}"))
-                );
+                complain!("error: {}\nthe last good build stays", visible_lines(&format!("{e:#}")));
             }
         }
     }
@@ -122,8 +119,8 @@ impl Site {
             if !file.file_type().is_file() {
                 continue;
             }
-            let mut bytes = std::fs::read(file.path())
-                .with_context(|| file.path().display().to_string())?;
+            let mut bytes =
+                std::fs::read(file.path()).with_context(|| file.path().display().to_string())?;
             if file.path().extension().is_some_and(|e| e == "html") {
                 let page = String::from_utf8_lossy(&bytes);
                 let follows = format!("{reload}</body>");
@@ -142,17 +139,10 @@ fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     // A build writes figures itself; they are no news.
     let is_source = |e: &DirEntry| !e.path().ends_with("book/src/figures");
     let book = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
-    let shown = [
-        "my/progress.json",
-        "results",
-        "experiments",
-        "kernels",
-        "scripts/baselines",
-    ];
+    let shown = ["my/progress.json", "results", "experiments", "kernels", "scripts/baselines"];
     let parts = book.into_iter().chain(shown);
-    let entries = parts.flat_map(|part| {
-        WalkDir::new(root.join(part)).into_iter().filter_entry(is_source)
-    });
+    let entries =
+        parts.flat_map(|part| WalkDir::new(root.join(part)).into_iter().filter_entry(is_source));
     let files = entries.flatten().filter(|entry| !entry.file_type().is_dir());
     let time = |file: &DirEntry| file.metadata().ok()?.modified().ok();
     files.filter_map(|file| Some((file.path().to_owned(), time(&file)?))).collect()

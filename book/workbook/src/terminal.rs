@@ -14,8 +14,7 @@ static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
 pub(crate) fn line(text: Arguments) {
     match writeln!(anstream::stdout(), "{text}") {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            let mut unwritten =
-                UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut unwritten = UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             unwritten.get_or_insert(e.to_string());
         }
         _ => {}
@@ -29,8 +28,7 @@ pub(crate) fn complaint(text: Arguments) {
 
 /// Fails if a line could not be written.
 pub(crate) fn check() -> Result<()> {
-    let mut unwritten =
-        UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut unwritten = UNWRITTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(why) = unwritten.take() {
         bail!("standard output cannot be written: {why}");
     }

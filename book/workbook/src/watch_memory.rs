@@ -61,8 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut next = start;
     for reading in 1.. {
         for gpu in &mut gpus {
-            let memory =
-                gpu.device.memory_info().context("NVML stopped answering")?;
+            let memory = gpu.device.memory_info().context("NVML stopped answering")?;
             let seconds = start.elapsed().as_secs_f64();
             if memory.used > gpu.most.0 {
                 gpu.most = (memory.used, seconds);

@@ -17,8 +17,7 @@ use walkdir::WalkDir;
 
 /// The runs of the reference machine whose records the others are made from: the counters, all
 /// experiments by one revision, and the exercises.
-const RUNS: [&str; 3] =
-    ["results/h200", "results/h200/host-r", "results/h200/host-l"];
+const RUNS: [&str; 3] = ["results/h200", "results/h200/host-r", "results/h200/host-l"];
 
 /// The reference's records as of a machine with half the memory bandwidth and a link of PCI
 /// Express 4.0 in place of 5.0. `more` says how many times as long a case takes besides; it gets the
@@ -30,8 +29,7 @@ fn simulate(checkout: &Checkout, more: impl Fn(u64) -> f64) {
         if path.is_dir() {
             continue; // further runs
         }
-        let mut record: Value =
-            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let mut record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         record["run"].as_object_mut().unwrap().remove("label");
         record["machine"]["name"] = json!("simulated");
         let gpu = &mut record["machine"]["gpus"][0];
@@ -69,11 +67,7 @@ fn book(checkout: &Checkout) -> BTreeMap<String, String> {
 /// How many sentences of the book are said of the references alone.
 fn elsewhere(pages: &BTreeMap<String, String>) -> usize {
     let page = |html: &String| html.matches("class=\"elsewhere\"").count();
-    pages
-        .iter()
-        .filter(|(name, _)| *name != "print.html")
-        .map(|(_, h)| page(h))
-        .sum()
+    pages.iter().filter(|(name, _)| *name != "print.html").map(|(_, h)| page(h)).sum()
 }
 
 #[test]
@@ -85,23 +79,14 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
     // no number of theirs is the reference's alone.
     let of_one_gpu = pages.iter().filter(|(name, _)| {
         let folder = name.split('/').next().unwrap_or_default();
-        let one = [
-            "access-patterns",
-            "host-memory",
-            "memory-pools",
-            "streams",
-            "transfers",
-        ];
+        let one = ["access-patterns", "host-memory", "memory-pools", "streams", "transfers"];
         one.contains(&folder)
     });
     let mut compared = 0;
     for (name, html) in of_one_gpu {
-        for lacking in [
-            "<span class=\"beside\">H200:</span>",
-            "class=\"elsewhere\">On the H200: ",
-        ] {
-            let at =
-                html.find(lacking).map(|at| &html[at..(at + 300).min(html.len())]);
+        for lacking in ["<span class=\"beside\">H200:</span>", "class=\"elsewhere\">On the H200: "]
+        {
+            let at = html.find(lacking).map(|at| &html[at..(at + 300).min(html.len())]);
             assert_eq!(at, None, "{name} takes a number from the H200");
         }
         compared += 1;
@@ -127,12 +112,7 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
 #[test]
 fn a_machine_on_which_nothing_is_as_expected_gets_a_book() {
     let checkout = Checkout::new();
-    simulate(&checkout, |number| {
-        [0.1, 10.0, 1.0, 0.3, 3.0, 30.0, 0.03][number as usize % 7]
-    });
+    simulate(&checkout, |number| [0.1, 10.0, 1.0, 0.3, 3.0, 30.0, 0.03][number as usize % 7]);
     let broken = elsewhere(&book(&checkout));
-    assert!(
-        broken > 30,
-        "{broken} sentences of the book are said of the H200 alone"
-    );
+    assert!(broken > 30, "{broken} sentences of the book are said of the H200 alone");
 }

@@ -46,8 +46,7 @@ impl Scripts {
             return None;
         }
         let scripts = Scripts { folder: tempfile::tempdir().unwrap() };
-        let (from, to) =
-            (root().join("scripts/baselines"), scripts.path("scripts/baselines"));
+        let (from, to) = (root().join("scripts/baselines"), scripts.path("scripts/baselines"));
         fs::create_dir_all(&to).unwrap();
         for entry in fs::read_dir(from).unwrap() {
             let path = entry.unwrap().path();
@@ -78,8 +77,7 @@ impl Scripts {
     }
 
     fn add(&self, name: &str, baseline: &str) {
-        fs::write(self.path(&format!("scripts/baselines/{name}.py")), baseline)
-            .unwrap();
+        fs::write(self.path(&format!("scripts/baselines/{name}.py")), baseline).unwrap();
     }
 
     fn python(&self, arguments: &[&str]) -> Output {
@@ -99,10 +97,9 @@ impl Scripts {
 #[test]
 fn every_script_is_python_and_its_own_tests_pass() {
     let Some(scripts) = Scripts::new() else { return };
-    for arguments in [
-        ["-m", "compileall", "-q", "baselines"],
-        ["-m", "unittest", "-q", "baselines.test_lab"],
-    ] {
+    for arguments in
+        [["-m", "compileall", "-q", "baselines"], ["-m", "unittest", "-q", "baselines.test_lab"]]
+    {
         let output = scripts.python(&arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}\n{said}");
@@ -132,9 +129,7 @@ fn a_baseline_leaves_a_record_beside_the_experiments() {
     assert_eq!((copy.clock, copy.ceiling), (Clock::Host, Ceiling::HostLink));
     assert_eq!((copy.bytes_read, copy.bytes_written), (0, 64 << 10));
     assert_eq!((copy.elements_checked, copy.seconds.len()), (16 << 10, 7));
-    assert!(
-        copy.operations_per_sample == 1 && copy.seconds.iter().all(|s| *s > 1e-3)
-    );
+    assert!(copy.operations_per_sample == 1 && copy.seconds.iter().all(|s| *s > 1e-3));
     assert!(nothing.operations_per_sample > 1 && nothing.seconds[0] < 1e-3);
     assert!(record.skipped[0].reason.ends_with("MiB of free device memory"));
 }
@@ -154,30 +149,18 @@ fn what_a_baseline_refuses() {
     check(&["fake", "--samples", "0"], 2, "argument --samples: take at least 1");
     check(&["fake", "--device", "1"], 1, "is of another GPU than --device 1");
     scripts.add("lacking", "import no_such_library\n\ndef experiment(lab): ...\n");
-    check(
-        &["lacking"],
-        77,
-        "lacking cannot run here: No module named 'no_such_library'",
-    );
+    check(&["lacking"], 77, "lacking cannot run here: No module named 'no_such_library'");
     scripts.add("wrong", "\ndef experiment(lab): lab.check('copy', False)\n");
     check(&["wrong"], 1, "error: copy: wrong result. Nothing was recorded");
     assert!(scripts.results().read(MACHINE, "wrong").unwrap().is_none());
 
     check(&["fake", "--samples", "1"], 0, "");
-    check(
-        &["fake", "--quick"],
-        1,
-        "holds a full run, which a quick one does not replace",
-    );
+    check(&["fake", "--quick"], 1, "holds a full run, which a quick one does not replace");
     check(&["fake", "--quick", "--samples", "1", "--replace"], 0, "");
     beside.machine.gpus[0].name = "NVIDIA H100".to_owned();
     scripts.results().write(&beside).unwrap();
     check(&["fake"], 1, "was recorded on other hardware: replace it with --replace");
-    check(
-        &["fake", "--replace"],
-        1,
-        "uses NVIDIA H200, the record beside is of NVIDIA H100",
-    );
+    check(&["fake", "--replace"], 1, "uses NVIDIA H200, the record beside is of NVIDIA H100");
 }
 
 /// The rule that ends sampling must be the experiments'.
@@ -188,8 +171,7 @@ fn a_baseline_knows_its_spread_as_the_record_crate_does() {
     let orders: [fn(u32) -> u32; 3] = [|i| i * 37 % 101, |i| i / 3 * 37 % 11, |i| i];
     let counts = [1, 2, 6, 7, 20, 21, 57, 100];
     for (count, order) in counts.into_iter().flat_map(|n| orders.map(|f| (n, f))) {
-        let samples: Vec<f64> =
-            (0..count).map(|i| f64::from(order(i)) + 1.0).collect();
+        let samples: Vec<f64> = (0..count).map(|i| f64::from(order(i)) + 1.0).collect();
         let program = format!(
             "from baselines.lab import relative_half_width\nprint(relative_half_width({samples:?}))"
         );

@@ -64,8 +64,7 @@ fn check_every_page(view: View, pages: Vec<PathBuf>) {
     for file in pages {
         let name = book::name(&file);
         page.open(&file);
-        let colors =
-            page.text("getComputedStyle(document.documentElement).colorScheme");
+        let colors = page.text("getComputedStyle(document.documentElement).colorScheme");
         assert_eq!(colors, view.colors, "the book has no theme for these colours");
         let mut problems = page.texts(LAYOUT);
         // The pictures are for judging charts, so they show them.
@@ -79,12 +78,7 @@ fn check_every_page(view: View, pages: Vec<PathBuf>) {
         problems.dedup();
         faults.extend(problems.iter().map(|problem| format!("{name}: {problem}")));
     }
-    assert!(
-        faults.is_empty(),
-        "in the view `{}`:\n{}",
-        view.name,
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "in the view `{}`:\n{}", view.name, faults.join("\n"));
 }
 
 #[test]
@@ -181,23 +175,13 @@ fn a_charts_values_can_be_walked_through_by_keyboard() {
         said.push(page.text(READOUT));
     }
     said.dedup();
-    assert!(
-        said.len() == 3 && said.iter().all(|text| text.contains(": ")),
-        "{said:?}"
-    );
+    assert!(said.len() == 3 && said.iter().all(|text| text.contains(": ")), "{said:?}");
     page.press(Key::End);
-    assert!(page.holds(
-        "document.querySelector('#chart .shown').nextSibling?.nextSibling == null"
-    ));
-    assert!(
-        page.holds("document.querySelector('#chart .readout').checkVisibility()")
-    );
+    assert!(page.holds("document.querySelector('#chart .shown').nextSibling?.nextSibling == null"));
+    assert!(page.holds("document.querySelector('#chart .readout').checkVisibility()"));
     page.screenshot("chart-values");
     page.press(Key::Escape);
-    assert_eq!(
-        (page.text(READOUT), page.evaluate(MARKED)),
-        (String::new(), json!(null))
-    );
+    assert_eq!((page.text(READOUT), page.evaluate(MARKED)), (String::new(), json!(null)));
     assert_eq!(page.text("location.href"), address, "the keys turned the page");
     assert_eq!(page.problems(), [""; 0]);
 }
@@ -215,9 +199,7 @@ fn a_charts_values_show_where_it_is_pointed_at_or_tapped() {
             true => page.tap(&target),
             false => page.point_at(&target),
         }
-        page.wait_until(&format!(
-            "document.querySelector({target:?}).matches('.shown')"
-        ));
+        page.wait_until(&format!("document.querySelector({target:?}).matches('.shown')"));
         let said = page.text(READOUT);
         assert!(said.contains(": "), "{said}");
         // The readout lies in the window, and what it says is not said twice.
@@ -308,10 +290,7 @@ fn the_calculator_needs_only_the_keyboard() {
     page.tab_to(".budget input[name=tokens]");
     page.press(Key::ArrowRight);
     assert_ne!(page.text(said), before);
-    assert_eq!(
-        page.text("document.activeElement.getAttribute('aria-valuetext')"),
-        "4,096"
-    );
+    assert_eq!(page.text("document.activeElement.getAttribute('aria-valuetext')"), "4,096");
     assert_eq!(page.text("location.href"), address, "the key turned the page");
     assert_eq!(page.problems(), [""; 0]);
 }
@@ -346,11 +325,7 @@ fn a_tables_first_column_stays_while_it_scrolls() {
              })",
         );
         tables += moved.len();
-        assert!(
-            moved.iter().all(String::is_empty),
-            "{}: {moved:?}",
-            book::name(&file)
-        );
+        assert!(moved.iter().all(String::is_empty), "{}: {moved:?}", book::name(&file));
     }
     assert!(tables > 0, "no table scrolls on a phone");
 }
@@ -455,8 +430,7 @@ fn what_is_computed_is_right_or_not() {
 fn numbers_are_read_as_people_type_them() {
     let Some(browser) = Browser::get() else { return };
     let prediction = Prediction::open(browser, LIGHT, |_| ());
-    let with_unit =
-        format!("12 {}", prediction.evaluate::<String>("section.dataset.unit"));
+    let with_unit = format!("12 {}", prediction.evaluate::<String>("section.dataset.unit"));
     for (typed, read) in [
         ("12", "12"),
         (" 12.50 ", "12.5"),
@@ -481,13 +455,9 @@ fn numbers_are_read_as_people_type_them() {
         let outcome = prediction.guess(typed);
         let said = format!("You predicted {read}");
         let rest = outcome.split_once(&said).map(|(_, rest)| rest);
-        let ends =
-            rest.is_some_and(|r| !r.starts_with(|c: char| c.is_ascii_digit()));
+        let ends = rest.is_some_and(|r| !r.starts_with(|c: char| c.is_ascii_digit()));
         assert!(ends, "{typed:?}: {outcome}");
-        assert!(
-            prediction.holds("!input.hasAttribute('aria-invalid')"),
-            "{typed:?}"
-        );
+        assert!(prediction.holds("!input.hasAttribute('aria-invalid')"), "{typed:?}");
     }
 }
 
@@ -514,10 +484,7 @@ fn what_is_no_number_is_refused_with_a_message() {
         "<b>12</b>",
     ] {
         let outcome = prediction.guess(typed);
-        assert!(
-            outcome.starts_with("Please give one number"),
-            "{typed:?}: {outcome}"
-        );
+        assert!(outcome.starts_with("Please give one number"), "{typed:?}: {outcome}");
         assert!(prediction.holds("input.getAttribute('aria-invalid') === 'true'"));
         assert!(prediction.holds("input.value !== '' || !details.open"));
         assert!(prediction.is_veiled(), "{typed:?}");
@@ -542,9 +509,8 @@ fn a_guess_off_the_scale_is_drawn_at_its_end() {
                 assert_eq!(drawn.label, "your prediction, off the scale");
             }
             let faults = prediction.page.texts(LAYOUT);
-            let label_outside = |fault: &&String| {
-                fault.contains("your prediction") && fault.contains("leaves")
-            };
+            let label_outside =
+                |fault: &&String| fault.contains("your prediction") && fault.contains("leaves");
             assert_eq!(faults.iter().find(label_outside), None);
         }
     }
@@ -641,9 +607,7 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
         "answer.checkVisibility({ contentVisibilityAuto: true }) &&
          answer.getBoundingClientRect().height > 0"
     ));
-    assert!(
-        prediction.holds("!form.checkVisibility() && !summary.checkVisibility()")
-    );
+    assert!(prediction.holds("!form.checkVisibility() && !summary.checkVisibility()"));
     assert!(prediction.holds(
         "drawings.every(svg => getComputedStyle(svg).filter === 'none') &&
          !figure.querySelector('.veil').checkVisibility()"
@@ -713,9 +677,7 @@ fn all_predictions_are_on_a_page_of_their_own() {
     let list = &book::chapters_with("class=\"my-predictions\"")[0];
     page.open(list);
     let text = page.text("document.querySelector('.my-predictions').textContent");
-    for part in
-        ["You have answered 1 of ", "1 close", "within 1.3×", "Off by", "1.3×"]
-    {
+    for part in ["You have answered 1 of ", "1 close", "within 1.3×", "Off by", "1.3×"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(page.texts(LAYOUT), [""; 0]);
@@ -731,9 +693,7 @@ fn all_predictions_are_on_a_page_of_their_own() {
     let mut page = Page::new(browser, LIGHT);
     page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     page.open(list);
-    assert!(
-        page.holds("document.querySelector('.my-predictions p').checkVisibility()")
-    );
+    assert!(page.holds("document.querySelector('.my-predictions p').checkVisibility()"));
 }
 
 #[test]
@@ -759,19 +719,13 @@ fn a_served_page_shows_a_mistake_until_it_is_mended() {
     let good = checkout.read(source);
     for view in [LIGHT, DARK, PHONE] {
         let mut page = Page::new(browser, view);
-        page.visit(&format!(
-            "http://{}/access-patterns/coalescing.html",
-            server.address()
-        ));
-        assert!(
-            page.holds("!document.querySelector('[role=alert]').checkVisibility()")
-        );
+        page.visit(&format!("http://{}/access-patterns/coalescing.html", server.address()));
+        assert!(page.holds("!document.querySelector('[role=alert]').checkVisibility()"));
         let heading = page.text("document.querySelector('h1').textContent");
 
         checkout.write(source, &format!("{good}\n{{{{no_<b>such</b>_number}}}}\n"));
         page.wait_until("document.querySelector('[role=alert] pre')");
-        let error =
-            page.text("document.querySelector('[role=alert] pre').textContent");
+        let error = page.text("document.querySelector('[role=alert] pre').textContent");
         assert!(error.contains("no_<b>such</b>_number"), "{error}");
         assert!(error.contains("coalescing.md:"), "{error}");
         assert_eq!(page.text("document.querySelector('h1').textContent"), heading);
@@ -789,12 +743,9 @@ fn a_served_page_shows_a_mistake_until_it_is_mended() {
 
         checkout.write(source, &format!("{good}\nMended for {}.\n", view.name));
         page.settle("the mended page");
-        assert!(page.holds(&format!(
-            "document.body.textContent.includes('Mended for {}')",
-            view.name
-        )));
         assert!(
-            page.holds("!document.querySelector('[role=alert]').checkVisibility()")
+            page.holds(&format!("document.body.textContent.includes('Mended for {}')", view.name))
         );
+        assert!(page.holds("!document.querySelector('[role=alert]').checkVisibility()"));
     }
 }

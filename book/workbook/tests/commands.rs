@@ -104,10 +104,8 @@ fn other_machine(checkout: &Checkout, folder: &str) {
 fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
     let checkout = Checkout::new();
     let before = contents(&checkout.path(""));
-    let unknown: Vec<_> = commands()
-        .into_iter()
-        .map(|command| format!("{command} --nosuch"))
-        .collect();
+    let unknown: Vec<_> =
+        commands().into_iter().map(|command| format!("{command} --nosuch")).collect();
     let others = [
         "",
         "nosuch",
@@ -127,8 +125,7 @@ fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
     for arguments in unknown.iter().map(String::as_str).chain(others) {
         let ended = checkout.run(arguments);
         let error = ended.fails(2);
-        let helps =
-            error.contains("--help") || error.contains("Usage: cargo workbook");
+        let helps = error.contains("--help") || error.contains("Usage: cargo workbook");
         assert!(helps, "{ended}");
     }
     assert!(contents(&checkout.path("")) == before, "wrong usage changed something");
@@ -196,11 +193,8 @@ fn variables_are_checked_first() {
     let checkout = Checkout::new();
     let mut command = checkout.command("build");
     let ended = Ended::of(command.env("WORKBOOK_EMULATED_GPUS", "two"));
-    ended.refuses(&[
-        "WORKBOOK_EMULATED_GPUS is `two`, but may only be a number from 0 to 8",
-    ]);
-    let bytes =
-        <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff");
+    ended.refuses(&["WORKBOOK_EMULATED_GPUS is `two`, but may only be a number from 0 to 8"]);
+    let bytes = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff");
     let ended = Ended::of(checkout.command("list").env("WORKBOOK_PATIENCE", bytes));
     ended.refuses(&["WORKBOOK_PATIENCE is `\u{fffd}`"]);
     Ended::of(checkout.command("list").arg(bytes)).fails(2);
@@ -229,25 +223,17 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
     // However many runs there are, and whether they fit into a line.
     let narrow = format!("\n{:76}", "");
     let listed = ended.succeeds().replace(&narrow, " ");
-    let listed = (2..100)
-        .fold(listed, |listed, runs| listed.replace(&format!(" ({runs} runs)"), ""));
+    let listed =
+        (2..100).fold(listed, |listed, runs| listed.replace(&format!(" ({runs} runs)"), ""));
     let lines = listed.lines();
     // Columns are padded with spaces; two or more of them end a column.
     let rows: Vec<Vec<_>> = lines
         .take_while(|line| !line.is_empty())
-        .map(|line| {
-            line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
-        })
+        .map(|line| line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect())
         .collect();
     let expected = [
         ["experiment", "section", "needs", "title", "recorded on"],
-        [
-            "transfer-bandwidth",
-            "8.1",
-            "1 GPU",
-            "Transfer bandwidth",
-            "h200, other (here)",
-        ],
+        ["transfer-bandwidth", "8.1", "1 GPU", "Transfer bandwidth", "h200, other (here)"],
         ["host-memory", "8.2", "1 GPU", "Host memory", "h200, other (here)"],
         ["not-yet", "8.2", "1 GPU", "not-yet", "no machine yet (draft)"],
         ["coalescing", "8.3", "1 GPU", "Coalescing", "h200, other (here)"],
@@ -292,18 +278,14 @@ fn command_without_an_emulator(checkout: &Checkout, arguments: &str) -> Command 
 fn doctor_says_what_is_missing_and_how_to_get_it() {
     let checkout = Checkout::new();
     let mut command = command_without_an_emulator(&checkout, "doctor");
-    for variable in
-        ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"]
-    {
+    for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
         command.env_remove(variable);
     }
     let ended = Ended::of(&mut command);
     let report = ended.succeeds();
     let line = |start: &str| {
         let mut lines = report.lines();
-        lines
-            .find(|l| l.starts_with(start))
-            .unwrap_or_else(|| panic!("no {start}: {ended}"))
+        lines.find(|l| l.starts_with(start)).unwrap_or_else(|| panic!("no {start}: {ended}"))
     };
     let why = line("-- GPU").split_once("none can be measured: ").unwrap().1;
     assert!(why.contains("driver"), "no reason in {ended}");
@@ -331,25 +313,18 @@ fn what_a_bare_machine_lacks_is_told_in_a_line() {
     let bare = |arguments: &str| {
         let mut command = checkout.command(arguments);
         let nothing = checkout.path("nothing");
-        Ended::of(
-            command.env_clear().env("PATH", nothing).env("TMPDIR", "/nonexistent"),
-        )
+        Ended::of(command.env_clear().env("PATH", nothing).env("TMPDIR", "/nonexistent"))
     };
     bare("list").succeeds();
     bare("build").succeeds();
     let folder = "no temporary folder can be made in /nonexistent; set TMPDIR";
     let doctor = bare("doctor");
-    for line in
-        ["-- git             not found", "-- temporary files no temporary folder"]
-    {
+    for line in ["-- git             not found", "-- temporary files no temporary folder"] {
         assert!(doctor.succeeds().contains(line), "no {line:?} in {doctor}");
     }
     for (arguments, line) in [
         ("compare HEAD:h200 h200/host-a", folder),
-        (
-            "run coalescing --emulate",
-            "cargo, which compiles the experiments, cannot be started",
-        ),
+        ("run coalescing --emulate", "cargo, which compiles the experiments, cannot be started"),
     ] {
         let ended = bare(arguments);
         ended.refuses(&[line]);
@@ -384,10 +359,7 @@ fn run_without_a_gpu_says_why_and_builds_the_book() {
         let last = said.lines().last().unwrap();
         assert_eq!(last, format!("the book: {}", index.display()));
         assert!(index.is_file(), "{ended}");
-        assert!(
-            contents(&checkout.path("results")) == before,
-            "results were changed"
-        );
+        assert!(contents(&checkout.path("results")) == before, "results were changed");
     }
 }
 
@@ -417,11 +389,7 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
         "echo 'coalescing cannot run on this machine: it needs 2 GPUs.' >&2\n\
          echo 'Nothing was recorded.' >&2\nexit 77",
     );
-    stand_in(
-        &programs,
-        "host-memory",
-        "echo 'error: wrong result' >&2\necho 'advice' >&2\nexit 1",
-    );
+    stand_in(&programs, "host-memory", "echo 'error: wrong result' >&2\necho 'advice' >&2\nexit 1");
 
     let ended = run("run coalescing transpose --emulate");
     ended.fails(0); // it says on standard error what the experiment says
@@ -444,10 +412,7 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
     stand_in(&programs, "host-memory", "echo 'not recorded: it is edited' >&2");
     let ended = run("run coalescing host-memory transpose --emulate");
     ended.fails(0);
-    for said in [
-        "Recorded 1 of 3 ",
-        "\nNot recorded\n  host-memory, coalescing: it is edited\n",
-    ] {
+    for said in ["Recorded 1 of 3 ", "\nNot recorded\n  host-memory, coalescing: it is edited\n"] {
         assert!(ended.stdout.contains(said), "no {said} in {ended}");
     }
     fits(&ended.stdout, "100");
@@ -467,8 +432,7 @@ fn run_tells_what_records_leave_out() {
     });
     assert!(record.is_file());
     stand_in(&programs, "coalescing", "");
-    let mut command =
-        command_without_an_emulator(&checkout, "run coalescing --emulate");
+    let mut command = command_without_an_emulator(&checkout, "run coalescing --emulate");
     let ended = Ended::of(command.env("CARGO", "true"));
     let said = "\nSkipped cases\n  coalescing (2): no room\n";
     assert!(ended.succeeds().contains(said), "{ended}");
@@ -491,14 +455,12 @@ fn run_says_of_this_machine_what_its_page_says() {
         // As one line of words, whatever the terminal's width.
         let words: Vec<&str> = ended.stdout.split_whitespace().collect();
         let page = &pages(&checkout.path("book/html"))["this-machine.html"];
-        let main =
-            page.split("<main>").nth(1).unwrap().split("</main>").next().unwrap();
+        let main = page.split("<main>").nth(1).unwrap().split("</main>").next().unwrap();
         (words.join(" "), main.to_owned())
     };
     other_machine(&checkout, "results");
     edit_record(&checkout, "results/other/coalescing.json", |record| {
-        record["skipped"] =
-            json!([{ "case": "stride", "parameters": {}, "reason": "no <room>" }]);
+        record["skipped"] = json!([{ "case": "stride", "parameters": {}, "reason": "no <room>" }]);
         // Faster than any memory.
         record["measurements"][0]["seconds"] = json!([1e-6, 1e-6, 1e-6]);
     });
@@ -516,8 +478,7 @@ fn run_says_of_this_machine_what_its_page_says() {
     }
     assert!(said.contains("no <room>") && page.contains("no &lt;room&gt;"));
     // As many verdicts, and the same; the same differences; the same goals.
-    let list =
-        page.split("id=\"verdicts\"").nth(1).unwrap().split("<h2").next().unwrap();
+    let list = page.split("id=\"verdicts\"").nth(1).unwrap().split("<h2").next().unwrap();
     let flips = list.split("<a class=\"verdict").skip(1).filter_map(|link| {
         let text = link.split_once('>')?.1.split_once('<')?.0;
         text.split_once(" · ")
@@ -526,10 +487,7 @@ fn run_says_of_this_machine_what_its_page_says() {
     let count = format!("Verdicts that are others here: {} ", flips.len());
     assert!(flips.len() > 1 && said.contains(&count), "no {count} in {said}");
     for (id, verdict) in flips {
-        assert!(
-            said.contains(&format!(" {id} {verdict}, ")),
-            "{id} {verdict}: {said}"
-        );
+        assert!(said.contains(&format!(" {id} {verdict}, ")), "{id} {verdict}: {said}");
     }
     let differences = page.split("id=\"differences\"").nth(1).unwrap();
     let rows = differences.split("</table>").next().unwrap().split("<tr>").skip(2);
@@ -545,8 +503,7 @@ fn run_says_of_this_machine_what_its_page_says() {
     assert!(said.contains(&format!("Goals: {goals} ")), "no {goals} in {said}");
 
     let (said, page) = run("h200");
-    let reference =
-        "is a reference machine: what the book says of it is of all its runs.";
+    let reference = "is a reference machine: what the book says of it is of all its runs.";
     assert!(said.contains(reference) && page.contains(reference), "{said} {page}");
 }
 
@@ -617,10 +574,7 @@ fn check_names_every_figure_that_is_not_what_the_records_give() {
     let stray = "book/src/figures/h200/nothing-draws-this.svg";
     checkout.edit(edited, "</svg>", "<desc>better numbers</desc></svg>");
     fs::remove_file(checkout.path(removed)).unwrap();
-    checkout.write(
-        stray,
-        "<svg aria-labelledby=\"chart-nothing-draws-this-wide-title\">\n",
-    );
+    checkout.write(stray, "<svg aria-labelledby=\"chart-nothing-draws-this-wide-title\">\n");
     let before = contents(&checkout.path("book/src/figures"));
 
     let remedy = "cargo workbook build";
@@ -628,15 +582,10 @@ fn check_names_every_figure_that_is_not_what_the_records_give() {
     assert!(contents(&checkout.path("book/src/figures")) == before, "it drew");
 
     let ended = checkout.run("build");
-    for line in [
-        format!("drawn: {edited}"),
-        format!("drawn: {removed}"),
-        format!("removed: {stray}"),
-    ] {
-        assert!(
-            ended.succeeds().lines().any(|l| l == line),
-            "no {line:?} in {ended}"
-        );
+    for line in
+        [format!("drawn: {edited}"), format!("drawn: {removed}"), format!("removed: {stray}")]
+    {
+        assert!(ended.succeeds().lines().any(|l| l == line), "no {line:?} in {ended}");
     }
     checkout.run("build --check").succeeds();
     let index = checkout.path("book/html/index.html");
@@ -659,10 +608,7 @@ fn output_is_relative_to_the_folder_that_the_command_is_given_in() {
         let ended = Ended::of(command.current_dir(checkout.path(folder)));
         let index = html.join("index.html");
         let line = format!("the book: {}", index.display());
-        assert!(
-            ended.succeeds().lines().any(|l| l == line),
-            "no {line:?} in {ended}"
-        );
+        assert!(ended.succeeds().lines().any(|l| l == line), "no {line:?} in {ended}");
         assert!(index.is_file(), "{ended}");
     }
     assert!(!checkout.path("book/html").exists(), "it was built there, too");
@@ -685,10 +631,9 @@ fn output_never_removes_what_is_not_a_book() {
     checkout.run("build --output edited").succeeds();
     checkout.write("edited/errata.html", "my notes");
     std::os::unix::fs::symlink("precious", checkout.path("link")).unwrap();
-    for folder in [
-        "precious", ".", "book", "book/src", "public", "mixed", "forged", "edited",
-        "link",
-    ] {
+    for folder in
+        ["precious", ".", "book", "book/src", "public", "mixed", "forged", "edited", "link"]
+    {
         let before = contents(&checkout.path(""));
         let ended = checkout.run(&format!("build --output {folder}"));
         assert!(
@@ -696,10 +641,7 @@ fn output_never_removes_what_is_not_a_book() {
             "--output {folder} changed or removed files:\n{ended}"
         );
         let path = checkout.path(folder).canonicalize().unwrap();
-        ended.refuses(&[
-            &path.display().to_string(),
-            "is not as a build here made it",
-        ]);
+        ended.refuses(&[&path.display().to_string(), "is not as a build here made it"]);
     }
     // The default folder is the workbook's own, unless it is a link to somebody's.
     fs::rename(checkout.path("link"), checkout.path("book/html")).unwrap();
@@ -728,31 +670,20 @@ fn a_build_writes_and_removes_its_own_alone() {
     assert_eq!(checkout.read(&drawn), right);
     assert!(!checkout.path(&drawn).is_symlink());
     assert_eq!(checkout.read(&format!("{figures}/sketch.svg")), "<svg>mine</svg>");
-    fs::rename(checkout.path("book/src/figures/h200-x4"), checkout.path("x2"))
-        .unwrap();
+    fs::rename(checkout.path("book/src/figures/h200-x4"), checkout.path("x2")).unwrap();
     link("precious", "book/src/figures/h200-x4");
     checkout.run("build").refuses(&["h200-x4 is a link"]);
     fs::remove_file(checkout.path("book/src/figures/h200-x4")).unwrap();
-    fs::rename(checkout.path("x2"), checkout.path("book/src/figures/h200-x4"))
-        .unwrap();
+    fs::rename(checkout.path("x2"), checkout.path("book/src/figures/h200-x4")).unwrap();
 
     checkout.write("foo.html", "my own");
     checkout.write("foo.md", "# Foo");
     let summary = checkout.read("book/src/SUMMARY.md");
-    checkout
-        .write("book/src/SUMMARY.md", &format!("{summary}\n[Foo](../../foo.md)\n"));
-    checkout
-        .run("build")
-        .refuses(&["../../foo.md in book.toml or SUMMARY.md leaves"]);
+    checkout.write("book/src/SUMMARY.md", &format!("{summary}\n[Foo](../../foo.md)\n"));
+    checkout.run("build").refuses(&["../../foo.md in book.toml or SUMMARY.md leaves"]);
     checkout.write("book/src/SUMMARY.md", &summary);
-    checkout.edit(
-        "book/book.toml",
-        "\"theme/workbook.css\"",
-        "\"../../claims.toml\"",
-    );
-    checkout
-        .run("build")
-        .refuses(&["../../claims.toml in book.toml or SUMMARY.md leaves"]);
+    checkout.edit("book/book.toml", "\"theme/workbook.css\"", "\"../../claims.toml\"");
+    checkout.run("build").refuses(&["../../claims.toml in book.toml or SUMMARY.md leaves"]);
     assert_eq!(checkout.read("foo.html"), "my own");
     assert_eq!(checkout.read("precious/letter.txt"), "Dear reader");
     assert_eq!(checkout.read("precious/holiday.svg"), "<svg></svg>");
@@ -798,8 +729,7 @@ fn a_book_is_put_in_its_place_when_it_is_done() {
     let before = contents(&checkout.path("book"));
     checkout.edit(PAGE, "](", "](no-such-page.md) [and](");
     checkout.run("build").refuses(&["no-such-page"]);
-    checkout
-        .write(PAGE, std::str::from_utf8(&before[&checkout.path(PAGE)]).unwrap());
+    checkout.write(PAGE, std::str::from_utf8(&before[&checkout.path(PAGE)]).unwrap());
     assert!(contents(&checkout.path("book")) == before);
 }
 
@@ -809,8 +739,7 @@ fn no_unfinished_book_stays() {
     let checkout = Checkout::new();
     let unfinished = || {
         let entries = fs::read_dir(checkout.path("book")).unwrap();
-        let names =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.starts_with(".building-")).collect::<Vec<_>>()
     };
     checkout.write("book/.building-old/index.html", "");
@@ -831,9 +760,7 @@ fn no_unfinished_book_stays() {
 /// A key as high as the picture once kept the labels from ever finding a place.
 #[test]
 fn many_curves_with_long_names_end_in_a_book() {
-    for (curves, name) in
-        [(16, "a_name_of_forty_three_characters_and_no_less"), (94, "n")]
-    {
+    for (curves, name) in [(16, "a_name_of_forty_three_characters_and_no_less"), (94, "n")] {
         let checkout = Checkout::new();
         other_machine(&checkout, "results");
         edit_record(&checkout, "results/other/transfer-bandwidth.json", |record| {
@@ -868,12 +795,9 @@ fn a_broken_record_is_refused_with_file_and_field() {
     let cut = good.find("\"seconds\"").unwrap() + 20;
     checkout.edit(RECORD, "\"name\": \"h200\"", "\"name\": \"h100\"");
     let renamed = checkout.read(RECORD);
-    for (broken, field) in
-        [(&good[..cut], "measurements[0].seconds"), (&renamed, "machine.name")]
-    {
+    for (broken, field) in [(&good[..cut], "measurements[0].seconds"), (&renamed, "machine.name")] {
         checkout.write(RECORD, broken);
-        let place =
-            format!("{}: field `{field}`: ", checkout.path(RECORD).display());
+        let place = format!("{}: field `{field}`: ", checkout.path(RECORD).display());
         for command in ["build", "build --check", "run"] {
             checkout.run(command).refuses(&[&place]);
         }
@@ -923,9 +847,7 @@ fn an_imported_machine_is_not_this_machine_and_quick_runs_are_marked() {
     checkout.run("import brought").succeeds();
     checkout.run("build --machine other --output theirs").succeeds();
     let (page, scorecard) = shown("theirs");
-    assert!(
-        page.contains("on other, imported<") && !page.contains("on this machine<")
-    );
+    assert!(page.contains("on other, imported<") && !page.contains("on this machine<"));
     assert!(!scorecard.contains("was measured quickly"));
 
     fs::remove_file(checkout.path("results/other/imported")).unwrap();
@@ -934,9 +856,7 @@ fn an_imported_machine_is_not_this_machine_and_quick_runs_are_marked() {
     });
     checkout.run("build --machine other --output ours").succeeds();
     let (page, scorecard) = shown("ours");
-    assert!(
-        page.contains("on this machine<") && page.contains("of a quick run: fewer")
-    );
+    assert!(page.contains("on this machine<") && page.contains("of a quick run: fewer"));
     assert!(scorecard.contains("measured on this machine was measured quickly"));
 }
 
@@ -949,10 +869,7 @@ fn a_folder_with_two_kinds_of_gpu_is_refused() {
         record["machine"]["gpus"][0]["name"] = json!("NVIDIA Z");
     });
     let ended = checkout.run("build --machine other");
-    ended.refuses(&[
-        "results/other: ",
-        "NVIDIA GeForce RTX 4090, transpose on NVIDIA Z",
-    ]);
+    ended.refuses(&["results/other: ", "NVIDIA GeForce RTX 4090, transpose on NVIDIA Z"]);
 }
 
 /// What all can be wrong with a page is tested where books are built.
@@ -1063,8 +980,8 @@ fn the_preprocessor_gives_mdbook_the_expanded_chapters_and_nothing_else() {
         ```quantities\nexperiment = \"coalescing\"\n\
         peak = \"machine coalescing : memory_peak\"\n```\n\n{{provenance}}\n";
     let ended = preprocess(&checkout, &sent_by_mdbook(&checkout, content));
-    let book: Value = serde_json::from_str(ended.succeeds())
-        .unwrap_or_else(|e| panic!("not JSON: {e}: {ended}"));
+    let book: Value =
+        serde_json::from_str(ended.succeeds()).unwrap_or_else(|e| panic!("not JSON: {e}: {ended}"));
     let chapter = &book["items"][0]["Chapter"];
     assert_eq!(chapter["name"], "Coalescing");
     assert_eq!(chapter["path"], "coalescing.md");
@@ -1135,15 +1052,10 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     assert!(page.contains("How many times as long does"), "{page}");
     assert!(page.contains("Not recorded yet."), "{page}");
     assert!(!page.contains("not recorded yet</span>"), "{page}");
-    let shown =
-        pages.values().filter(|page| page.contains("class=\"draft\"")).count();
+    let shown = pages.values().filter(|page| page.contains("class=\"draft\"")).count();
     let lessons = lessons::all(&checkout.path("")).unwrap();
     let drafts = lessons.iter().filter(|lesson| lesson.draft).count();
-    assert_eq!(
-        shown,
-        drafts + 1,
-        "other pages than drafts and the one for printing"
-    );
+    assert_eq!(shown, drafts + 1, "other pages than drafts and the one for printing");
 
     // What is wrong on a draft is still wrong.
     let page = "book/src/access-patterns/shared-atomics.md";
@@ -1153,11 +1065,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
         ("once : time", "once : tme", "tme"),
         ("answer = \"ratio", "answer = \"raito", "raito"),
         (ratio, "ratio = \"twice / ratio", "goes in a circle"),
-        (
-            "experiment = \"shared-atomics\"",
-            "# none",
-            "name the page's `experiment`",
-        ),
+        ("experiment = \"shared-atomics\"", "# none", "name the page's `experiment`"),
         ("experiment = \"shared-atomics\"", "experiment = \"shared\"", "`shared`"),
     ] {
         checkout.edit(page, good, bad);
@@ -1170,8 +1078,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     checkout.edit(page, "ratio = \"once / (twice - once)", ratio);
     // What holds only under a condition is not said before it was measured.
     let text = "TODO(author): the mechanism";
-    let sentence =
-        format!("{{{{if ratio > 1.5}}}}Much more, {{{{ratio}}}}.{{{{end}}}} {text}");
+    let sentence = format!("{{{{if ratio > 1.5}}}}Much more, {{{{ratio}}}}.{{{{end}}}} {text}");
     checkout.edit(page, text, &sentence);
     checkout.run("build").succeeds();
     let html = checkout.read("book/html/access-patterns/shared-atomics.html");
@@ -1358,11 +1265,7 @@ fn import_takes_over_records_of_a_new_machine() {
             let text = checkout.read(&format!("{folder}/other/{name}.json"));
             serde_json::from_str(&text).unwrap()
         };
-        assert_eq!(
-            read("results"),
-            read("brought"),
-            "{name} was changed on its way"
-        );
+        assert_eq!(read("results"), read("brought"), "{name} was changed on its way");
     }
     let after = contents(&checkout.path("results"));
     let marked = before.len() + 1;
@@ -1370,20 +1273,12 @@ fn import_takes_over_records_of_a_new_machine() {
     assert!(before.iter().all(|(path, content)| &after[path] == content));
     assert!(checkout.run("list").succeeds().contains(", other\n"));
     let build = "build --machine other";
-    assert!(
-        ended.succeeds().ends_with(&format!("cargo workbook {build}\n")),
-        "{ended}"
-    );
+    assert!(ended.succeeds().ends_with(&format!("cargo workbook {build}\n")), "{ended}");
     checkout.run(build).succeeds();
 }
 
 /// A record of the reference's that `change` makes another's, in `brought` under `name`.
-fn brought(
-    checkout: &Checkout,
-    name: &str,
-    experiment: &str,
-    change: impl Fn(&mut Value),
-) {
+fn brought(checkout: &Checkout, name: &str, experiment: &str, change: impl Fn(&mut Value)) {
     let path = format!("brought/{name}/{experiment}.json");
     let places = RUNS.map(|run| format!("{run}/{experiment}.json"));
     let measured = places.iter().find(|path| checkout.path(path).exists());
@@ -1400,12 +1295,9 @@ fn brought(
 /// refused then, and whether `--replace` lets it in.
 #[test]
 fn import_replaces_nothing_silently_and_takes_over_the_rest() {
-    let other =
-        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    let other = |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
     let quick = |record: &mut Value| record["run"]["quick"] = json!(true);
-    let earlier = |record: &mut Value| {
-        record["run"]["started"] = json!("2020-01-01T00:00:00Z")
-    };
+    let earlier = |record: &mut Value| record["run"]["started"] = json!("2020-01-01T00:00:00Z");
     let counted = |record: &mut Value, source: &str| {
         record["source"] = json!(source);
         for measurement in record["measurements"].as_array_mut().unwrap() {
@@ -1419,9 +1311,7 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
     let empty = |record: &mut Value| {
         (record["measurements"], record["skipped"]) = (json!([]), json!([]));
     };
-    let ahead = |record: &mut Value| {
-        record["run"]["started"] = json!("9999-12-31T23:59:59Z")
-    };
+    let ahead = |record: &mut Value| record["run"]["started"] = json!("9999-12-31T23:59:59Z");
     let rows: [Row; 7] = [
         (&other, "was recorded on other hardware", false),
         (&quick, "holds a full run", true),
@@ -1449,10 +1339,7 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         ended.refuses(&[refused, why, "1 of 2 records were"]);
         assert_eq!(checkout.read(path), before, "{why}: it was replaced");
         let taken = checkout.read("results/other/coalescing.json");
-        assert!(
-            taken.contains("\"driver\": \"1000.00\""),
-            "{why} took others along"
-        );
+        assert!(taken.contains("\"driver\": \"1000.00\""), "{why} took others along");
 
         let ended = checkout.run("import --replace brought");
         if replaceable {
@@ -1482,18 +1369,13 @@ fn import_takes_over_runs_with_their_labels() {
         record["software"]["driver"] = json!("1000.00");
     });
     let ended = checkout.run("import brought --label before");
-    ended.refuses(&[
-        "before/transpose.json is there already",
-        "--replace",
-        "1 of 2",
-    ]);
+    ended.refuses(&["before/transpose.json is there already", "--replace", "1 of 2"]);
     checkout.run("import brought --label after").succeeds();
     let ended = checkout.run("list");
     let words: Vec<&str> = ended.succeeds().split_whitespace().collect();
     assert!(words.join(" ").contains("other (2 runs)"), "{ended}");
     // An archive's own labels stay.
-    fs::rename(checkout.path("results/other"), checkout.path("brought/third"))
-        .unwrap();
+    fs::rename(checkout.path("results/other"), checkout.path("brought/third")).unwrap();
     fs::remove_dir_all(checkout.path("brought/other")).unwrap();
     for label in ["before", "after"] {
         for experiment in ["coalescing", "transpose"] {
@@ -1512,8 +1394,7 @@ fn import_takes_over_runs_with_their_labels() {
 #[test]
 fn import_replaces_only_by_what_it_takes_over() {
     let checkout = Checkout::new();
-    let other =
-        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    let other = |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
     brought(&checkout, "other", "coalescing", |_| {});
     brought(&checkout, "other", "transpose", |_| {});
     checkout.run("import brought").succeeds();
@@ -1524,8 +1405,7 @@ fn import_replaces_only_by_what_it_takes_over() {
         record["measurements"] = json!([]);
         record["skipped"] = json!([]);
     });
-    let refused =
-        ["it has no measurements", "other hardware", "2 of 2 records were"];
+    let refused = ["it has no measurements", "other hardware", "2 of 2 records were"];
     checkout.run("import brought --replace").refuses(&refused);
     assert!(contents(&checkout.path("results")) == results);
 
@@ -1535,8 +1415,7 @@ fn import_replaces_only_by_what_it_takes_over() {
     checkout.write(labelled, &checkout.read("brought/other/coalescing.json"));
     edit_record(&checkout, labelled, |record| record["run"]["label"] = json!("a"));
     let ended = checkout.run("import brought --label a --replace");
-    let why =
-        "a/coalescing.json: brought/other/coalescing.json is to have the same label";
+    let why = "a/coalescing.json: brought/other/coalescing.json is to have the same label";
     ended.refuses(&[why, "it has no measurements", "2 of 3 records were refused"]);
     let ended = checkout.run("import brought --label imported");
     assert!(ended.fails(2).contains("it means something else"), "{ended}");
@@ -1571,14 +1450,11 @@ fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
             }
         }
     };
-    let other =
-        |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
+    let other = |record: &mut Value| record["machine"]["gpus"][0]["name"] = json!("Z");
     brought(&checkout, "h200", "coalescing", slower);
     brought(&checkout, "h200", "transpose", other);
     checkout.write(new, &checkout.read("brought/h200/coalescing.json"));
-    edit_record(&checkout, new, |record| {
-        record["experiment"] = json!("new-experiment")
-    });
+    edit_record(&checkout, new, |record| record["experiment"] = json!("new-experiment"));
     let ended = checkout.run("import brought");
     let why = "h200 is a machine that the book is about";
     ended.refuses(&[why, "--as NAME", "3 of 3 records were refused"]);
@@ -1648,13 +1524,9 @@ fn import_takes_records_out_of_an_archive_and_nothing_else() {
     let before = contents(&checkout.path(""));
     let ended = checkout.run("import good.tar.gz");
     ended.refuses(&["refused: good.tar.gz/other/broken.json: field `", "1 of "]);
-    assert!(
-        ended.stdout.contains("imported: results/other/coalescing.json\n"),
-        "{ended}"
-    );
+    assert!(ended.stdout.contains("imported: results/other/coalescing.json\n"), "{ended}");
     let after = contents(&checkout.path(""));
-    let new: Vec<_> =
-        after.keys().filter(|path| !before.contains_key(*path)).collect();
+    let new: Vec<_> = after.keys().filter(|path| !before.contains_key(*path)).collect();
     assert!(new.iter().all(|path| path.starts_with(checkout.path("results/other"))));
     assert!(before.iter().all(|(path, content)| &after[path] == content));
     assert!(!checkout.path("results/other/link.json").exists());
@@ -1697,16 +1569,10 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         ("nosuch", "there is no nosuch"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
         // One level too deep, with and without labels.
-        (
-            "brought/far",
-            "brought/far is the folder of one machine: import the folder",
-        ),
+        ("brought/far", "brought/far is the folder of one machine: import the folder"),
         ("brought/near", "brought/near is the folder of one machine"),
         ("results", "results lies where this checkout keeps its own records"),
-        (
-            "results/h200-x4",
-            "results/h200-x4 lies where this checkout keeps its own",
-        ),
+        ("results/h200-x4", "results/h200-x4 lies where this checkout keeps its own"),
         // Other things have these names.
         ("taken", "taken holds no records"),
     ] {
@@ -1721,31 +1587,22 @@ fn serve_shows_the_book_and_nothing_beside_it() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
     let build = server.state().0.to_string();
-    for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")]
-    {
+    for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")] {
         let page = server.get(path);
-        assert_eq!(
-            (page.status, page.header("content-type")),
-            (200, "text/html; charset=utf-8")
-        );
+        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
         assert!(page.body.contains(&build), "{path} does not know its build");
         assert!(page.body.trim_end().ends_with("</html>"), "{path} was cut off");
     }
     let index = fs::read_to_string(checkout.path("book/html/index.html")).unwrap();
     assert!(!index.contains("build-error"), "the finished book asks, too");
     // Everything that a page loads comes with the type that browsers insist on.
-    let types =
-        [("css", "text/css"), ("js", "text/javascript"), ("svg", "image/svg+xml")];
+    let types = [("css", "text/css"), ("js", "text/javascript"), ("svg", "image/svg+xml")];
     for path in contents(&checkout.path("book/html")).into_keys() {
         let url = path.strip_prefix(checkout.path("book/html")).unwrap().display();
         let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         if let Some((_, expected)) = types.iter().find(|(k, _)| *k == kind) {
             let file = server.get(&format!("/{url}"));
-            assert_eq!(
-                (file.status, file.header("content-type")),
-                (200, *expected),
-                "{url}"
-            );
+            assert_eq!((file.status, file.header("content-type")), (200, *expected), "{url}");
         }
     }
 
@@ -1838,8 +1695,7 @@ fn serve_needs_a_free_port_and_says_so_before_it_builds() {
 #[test]
 fn serve_needs_a_good_first_build() {
     let checkout = Checkout::new();
-    let mut page =
-        fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
+    let mut page = fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
     writeln!(page, "\n{{{{no_such_number}}}}").unwrap();
     checkout.run("serve --port 0").refuses(&["{{no_such_number}}"]);
 }
@@ -1851,8 +1707,7 @@ fn serve_answers_only_requests_to_read_from_this_machine() {
     let page = server.get("/");
     for host in ["localhost", "LocalHost", "127.0.0.1", "[::1]"] {
         for host in [host, &format!("{host}:3000")] {
-            let answer =
-                server.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            let answer = server.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
             assert_eq!(answer.status, 200, "{host}: {}", answer.body);
             assert!(answer.body == page.body, "{host}");
         }
@@ -1887,8 +1742,7 @@ fn serve_answers_only_requests_to_read_from_this_machine() {
     }
     for path in ["/", &format!("/{HTML}"), "/build", "/nosuch"] {
         let get = server.get(path);
-        let head =
-            server.ask(&format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        let head = server.ask(&format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         assert_eq!((head.status, &*head.body), (get.status, ""));
         for name in ["content-type", "content-length", "x-content-type-options"] {
             assert_eq!(head.header(name), get.header(name), "{path}: {name}");

@@ -36,15 +36,10 @@ fn what_differs_comes_first_and_the_exit_code_tells() {
     let checkout = Checkout::new();
     run(&checkout, "transfer-bandwidth", "same", 1.0, |_| true);
     run(&checkout, "transfer-bandwidth", "before", 1.0, |_| true);
-    run(&checkout, "transfer-bandwidth", "after", 20.0, |m| {
-        m["parameters"]["direction"] != "both"
-    });
+    run(&checkout, "transfer-bandwidth", "after", 20.0, |m| m["parameters"]["direction"] != "both");
     let ended = checkout.run("compare h200/before h200/same --threshold 5%");
     let same = ended.succeeds();
-    assert!(
-        same.contains("All claims that both can try have the same verdict."),
-        "{same}"
-    );
+    assert!(same.contains("All claims that both can try have the same verdict."), "{same}");
     assert!(same.contains("8.1  1.000× in the geometric mean"), "{same}");
     assert!(!same.contains("slower") && !same.contains("faster,"), "{same}");
 
@@ -53,9 +48,7 @@ fn what_differs_comes_first_and_the_exit_code_tells() {
     let claim = told.find(" → ").expect(told);
     let section = told.find("8.1  0.").expect("it is slower on the whole");
     assert!(claim < section, "{told}");
-    assert!(
-        told.contains("0.050× slower") && told.contains("more; --all lists them")
-    );
+    assert!(told.contains("0.050× slower") && told.contains("more; --all lists them"));
     assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
     let ended = checkout.run("compare h200/before h200/after --threshold 5%");
     assert_eq!(ended.fails(3), "");
@@ -74,8 +67,7 @@ fn programs_can_read_it() {
     assert!(case["speedup"]["value"].as_f64().unwrap() < 1.0, "{case}");
     let ended = checkout.run("compare h200 h200/after --csv");
     let csv = ended.succeeds();
-    let columns: Vec<usize> =
-        csv.lines().map(|line| line.matches(',').count()).collect();
+    let columns: Vec<usize> = csv.lines().map(|line| line.matches(',').count()).collect();
     assert!(columns.len() > 10 && columns.iter().all(|count| *count == 12), "{csv}");
 }
 
@@ -83,14 +75,8 @@ fn programs_can_read_it() {
 fn a_side_that_is_not_there_is_refused() {
     let checkout = Checkout::new();
     for (arguments, why) in [
-        (
-            "compare h200 nosuch",
-            "there are no measured records of `nosuch`; there are",
-        ),
-        (
-            "compare h200 h200/nosuch",
-            "there are no measured records of `h200/nosuch`",
-        ),
+        ("compare h200 nosuch", "there are no measured records of `nosuch`; there are"),
+        ("compare h200 h200/nosuch", "there are no measured records of `h200/nosuch`"),
         ("compare h200 ../h200", "is not a usable machine name"),
         ("compare h200 emulated", "there are no measured records of `emulated`"),
         ("compare h200", "nothing was measured in this checkout yet"),
@@ -115,8 +101,7 @@ fn a_revision_is_a_side() {
     git("add results");
     git("-c user.name=a -c user.email=a@b commit -q -m all");
     run(&checkout, "host-memory", "after", 2.0, |_| true);
-    std::fs::remove_file(checkout.path("results/h200/host-c/host-memory.json"))
-        .unwrap();
+    std::fs::remove_file(checkout.path("results/h200/host-c/host-memory.json")).unwrap();
     let ended = checkout.run("compare HEAD:h200/host-c h200/after");
     assert!(ended.succeeds().contains("0.500×"), "{ended}");
 }

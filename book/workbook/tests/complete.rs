@@ -35,8 +35,7 @@ fn files(folder: &str) -> BTreeSet<String> {
     let top = root().join(folder);
     let entries = WalkDir::new(&top).into_iter().map(Result::unwrap);
     let files = entries.filter(|entry| entry.file_type().is_file());
-    let relative =
-        |path: &Path| path.strip_prefix(&top).unwrap().display().to_string();
+    let relative = |path: &Path| path.strip_prefix(&top).unwrap().display().to_string();
     files.map(|file| relative(file.path())).collect()
 }
 
@@ -62,9 +61,8 @@ fn kernels(lesson: &Lesson) -> BTreeSet<String> {
 
 /// Names of the baselines: the scripts of `scripts/baselines` that measure.
 fn baselines() -> BTreeSet<String> {
-    let measures = |name: &String| {
-        text(&format!("scripts/baselines/{name}.py")).contains("\ndef experiment(")
-    };
+    let measures =
+        |name: &String| text(&format!("scripts/baselines/{name}.py")).contains("\ndef experiment(");
     stems("scripts/baselines", "py").into_iter().filter(measures).collect()
 }
 
@@ -85,8 +83,7 @@ fn recorded(name: &str) -> Result<Vec<Stored>, String> {
         let mut of_machine = vec![];
         for run in results.runs(&machine).map_err(|e| e.to_string())? {
             let record = run.read(&machine, name).map_err(|e| e.to_string())?;
-            let label =
-                run.label().map_or(String::new(), |label| format!("{label}/"));
+            let label = run.label().map_or(String::new(), |label| format!("{label}/"));
             let path = format!("results/{machine}/{label}{name}.json");
             of_machine.extend(record.map(|record| (path, record)));
         }
@@ -140,11 +137,9 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
             return vec![format!("{path} is missing: write the experiment's page")];
         }
         let mut problems = vec![];
-        let source =
-            format!("{{{{#include ../../../{}/src/", lesson.path().display());
+        let source = format!("{{{{#include ../../../{}/src/", lesson.path().display());
         if !page.contains(&source) {
-            problems
-                .push(format!("{path}: show the experiment: {source}main.rs}}}}"));
+            problems.push(format!("{path}: show the experiment: {source}main.rs}}}}"));
         }
         if !lesson.primer && !page.contains("\n{{provenance}}") {
             problems.push(format!("{path}: end it with {{{{provenance}}}}"));
@@ -158,8 +153,7 @@ fn every_experiment_has_a_page_with_its_source_and_its_provenance() {
 fn the_top_of_an_experiment_says_which_section_of_its_page_shows_each_file() {
     let problems = each(|lesson| {
         let main = format!("{}/src/main.rs", lesson.path().display());
-        let (listed, page) =
-            (listed(&text(&main)), format!("book/src/{}", lesson.page()));
+        let (listed, page) = (listed(&text(&main)), format!("book/src/{}", lesson.page()));
         let (headings, shown) = shown(&text(&page), &lesson.name);
         let mut problems = vec![];
         for file in files(&format!("{}/src", lesson.path().display())) {
@@ -175,8 +169,7 @@ fn the_top_of_an_experiment_says_which_section_of_its_page_shows_each_file() {
         for (file, heading) in shown {
             let mut said = listed.get(&file).into_iter().flatten();
             if !said.any(|section| heading.starts_with(section)) {
-                problems
-                    .push(format!("{main}: {page} shows {file} under {heading}"));
+                problems.push(format!("{main}: {page} shows {file} under {heading}"));
             }
         }
         problems
@@ -230,8 +223,7 @@ fn the_summary_lists_the_page_of_every_experiment_once_under_its_section() {
         let (page, section) = (lesson.page(), &lesson.section);
         let line = |line: &&str| line.ends_with(&format!("]({page})"));
         // The parts come after their headings; what comes before the first has none.
-        let found =
-            summary.split("\n# ").find(|part| part.lines().any(|l| line(&l)));
+        let found = summary.split("\n# ").find(|part| part.lines().any(|l| line(&l)));
         let heading = found.and_then(|part| part.lines().next()).unwrap_or_default();
         let is_once = summary.lines().filter(line).count() == 1;
         if is_once && lessons::heads(heading, section) {
@@ -284,10 +276,7 @@ fn no_full_run((path, record): &Stored) -> Vec<String> {
     };
     require(record.source == Source::Measured, "it was not measured".into());
     require(!record.run.quick, "it is a quick run".into());
-    require(
-        record.run.dirty == Some(false),
-        "the sources were not clean; commit first".into(),
-    );
+    require(record.run.dirty == Some(false), "the sources were not clean; commit first".into());
     let revision = record.run.revision.as_deref().unwrap_or_default();
     require(
         revision.len() >= 7 && revision.chars().all(|c| c.is_ascii_hexdigit()),
@@ -299,9 +288,8 @@ fn no_full_run((path, record): &Stored) -> Vec<String> {
         let samples = measurement.seconds.len();
         if samples < least {
             let case = &measurement.case;
-            problems.push(format!(
-                "{path}: `{case}` has {samples} samples, a full run takes {least}"
-            ));
+            problems
+                .push(format!("{path}: `{case}` has {samples} samples, a full run takes {least}"));
             break; // one tells that it was recorded with --samples
         }
     }
@@ -317,16 +305,13 @@ fn the_runs_of_a_machine_have_the_same_cases() {
         let stored = recorded(&name).unwrap_or_default();
         let mut problems = vec![];
         for (i, (path, record)) in stored.iter().enumerate() {
-            let of_machine =
-                |(_, other): &&Stored| other.machine.name == record.machine.name;
+            let of_machine = |(_, other): &&Stored| other.machine.name == record.machine.name;
             for (other_path, other) in stored[..i].iter().filter(of_machine) {
                 let only_here = cases_besides(record, other);
                 let shared = cases_besides(other, record);
                 let case = only_here.intersection(&shared).next();
                 problems.extend(case.map(|case| {
-                    format!(
-                        "{path}: `{case}` has other parameters than in {other_path}"
-                    )
+                    format!("{path}: `{case}` has other parameters than in {other_path}")
                 }));
             }
         }
@@ -360,9 +345,7 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
                 || !kernels.all(is_of_today)
         });
         let problem = |(path, _): &Stored| {
-            format!(
-                "{path} is not a profiled run of today's kernels at a clean revision"
-            )
+            format!("{path} is not a profiled run of today's kernels at a clean revision")
         };
         outdated.map(problem).collect()
     });
@@ -370,8 +353,7 @@ fn what_was_counted_was_counted_on_the_kernels_of_today() {
 }
 
 /// Kernels that a lesson loads only where a library is missing.
-const STAND_INS: [(&str, &str); 1] =
-    [("gradient-overlap", "activation-checkpointing")];
+const STAND_INS: [(&str, &str); 1] = [("gradient-overlap", "activation-checkpointing")];
 
 #[test]
 fn every_kernel_is_there_and_is_the_one_that_was_measured() {
@@ -381,9 +363,8 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
             [format!("kernels/{kernel}.cu"), format!("kernels/ptx/{kernel}.ptx")]
         });
         let missing = files.filter(|path| !exists(path));
-        let mut problems: Vec<_> = missing
-            .map(|path| format!("{path} is missing, which {name} embeds"))
-            .collect();
+        let mut problems: Vec<_> =
+            missing.map(|path| format!("{path} is missing, which {name} embeds")).collect();
         let mut machines = BTreeSet::new();
         // Another test says if there is none.
         for (path, record) in reference_records(name).unwrap_or_default() {
@@ -398,9 +379,7 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
                     None if STAND_INS.contains(&(name, kernel)) => continue,
                     None => "was made without it, and now it is embedded",
                     Some(_) if !embedded.contains(kernel) => "was made with it",
-                    Some(kernel) if !is_of_today(kernel) => {
-                        "was made before it changed"
-                    }
+                    Some(kernel) if !is_of_today(kernel) => "was made before it changed",
                     Some(_) => continue,
                 };
                 problems.push(format!("kernels/{kernel}.cu: {path} {problem}"));
@@ -438,19 +417,16 @@ const UNCOUNTED: [(&str, &[&str], &str); 6] = [
 
 #[test]
 fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
-    let goldens =
-        |file: &str| text(&format!("kernels/emulator/tests/goldens/{file}.txt"));
+    let goldens = |file: &str| text(&format!("kernels/emulator/tests/goldens/{file}.txt"));
     let (launches, counters) = (goldens("launches"), goldens("counters"));
-    let lines =
-        |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
+    let lines = |text: &str| text.lines().filter(|line| !line.starts_with('#')).count();
     // Launches at the end of the list may wait for a machine to count them.
     assert!(lines(&counters) <= lines(&launches), "more counters than launches");
     let problems = each(|lesson| {
         let counted = !lesson.draft && !lesson.primer;
         let all = kernels(lesson).into_iter().filter(|_| counted);
         let all = all.flat_map(|file| {
-            let functions =
-                ptx::functions(&text(&format!("kernels/ptx/{file}.ptx")));
+            let functions = ptx::functions(&text(&format!("kernels/ptx/{file}.ptx")));
             functions.into_keys().map(move |kernel| (file.clone(), kernel))
         });
         let problem = |(file, kernel): (String, String)| {
@@ -461,18 +437,13 @@ fn a_small_launch_of_every_kernel_was_counted_on_hardware() {
             };
             match (counted, UNCOUNTED.iter().find(is)) {
                 (false, None) => Some(format!("{start}is in no line")),
-                (true, Some((.., why))) => {
-                    Some(format!("{start}has a line, although {why}"))
-                }
+                (true, Some((.., why))) => Some(format!("{start}has a line, although {why}")),
                 _ => None,
             }
         };
         all.filter_map(problem).collect()
     });
-    none(
-        problems,
-        "Add them to launches.txt, and count them with measure.py beside it.",
-    );
+    none(problems, "Add them to launches.txt, and count them with measure.py beside it.");
 }
 
 #[test]
@@ -487,9 +458,8 @@ fn no_kernel_and_no_record_is_left_over() {
         if listed || exists(&format!("kernels/{folder}/Cargo.toml")) {
             continue;
         }
-        let stem = file
-            .strip_suffix(".cu")
-            .or_else(|| file.strip_prefix("ptx/")?.strip_suffix(".ptx"));
+        let stem =
+            file.strip_suffix(".cu").or_else(|| file.strip_prefix("ptx/")?.strip_suffix(".ptx"));
         if !stem.is_some_and(|stem| embedded.contains(stem)) {
             problems.push(format!("kernels/{file}: no experiment embeds it"));
         }
@@ -527,12 +497,10 @@ fn no_page_and_no_drawing_is_left_over() {
     let mut problems = vec![];
     for page in &listed {
         if !sources.contains(page) {
-            problems
-                .push(format!("book/src/{page} is missing, which SUMMARY.md lists"));
+            problems.push(format!("book/src/{page} is missing, which SUMMARY.md lists"));
         }
     }
-    let pages: Vec<_> =
-        listed.iter().map(|page| text(&format!("book/src/{page}"))).collect();
+    let pages: Vec<_> = listed.iter().map(|page| text(&format!("book/src/{page}"))).collect();
     for file in &sources {
         let shown = match file.as_str() {
             "SUMMARY.md" => true,
@@ -551,10 +519,7 @@ fn no_page_and_no_drawing_is_left_over() {
             problems.push(format!("{directive}: no page shows it"));
         }
     }
-    none(
-        problems,
-        "List pages in book/src/SUMMARY.md, show drawings, remove the rest.",
-    );
+    none(problems, "List pages in book/src/SUMMARY.md, show drawings, remove the rest.");
 }
 
 #[test]
@@ -582,8 +547,5 @@ fn no_committed_text_names_a_folder_of_somebodys_machine() {
             }
         }
     }
-    none(
-        problems,
-        "Name no absolute path of one machine: other readers have others.",
-    );
+    none(problems, "Name no absolute path of one machine: other readers have others.");
 }

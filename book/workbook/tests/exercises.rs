@@ -25,8 +25,7 @@ fn here(arguments: &[&str]) -> Ended {
 
 /// All exercises, as the program lists them.
 fn all() -> Vec<Value> {
-    let listed: Value =
-        serde_json::from_str(here(&["list", "--json"]).succeeds()).unwrap();
+    let listed: Value = serde_json::from_str(here(&["list", "--json"]).succeeds()).unwrap();
     listed["exercises"].as_array().unwrap().clone()
 }
 
@@ -34,8 +33,7 @@ fn all() -> Vec<Value> {
 fn has_nvrtc() -> bool {
     let found = lab::kernel::nvrtc_version().is_ok();
     if !found {
-        let required =
-            std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
+        let required = std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
         assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found");
         let _ = writeln!(io::stderr(), "SKIPPED: no NVRTC");
     }
@@ -46,8 +44,7 @@ fn has_nvrtc() -> bool {
 fn verify(language: &str, threads: usize) {
     let exercises = all();
     let of_language = exercises.iter().filter(|e| e["language"] == language);
-    let names: Vec<_> =
-        of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect();
+    let names: Vec<_> = of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect();
     assert!(!names.is_empty());
     let (left, problems) = (Mutex::new(names), Mutex::new(String::new()));
     std::thread::scope(|scope| {
@@ -108,18 +105,14 @@ fn exercises_are_listed_in_the_order_in_which_they_stand_in_the_book() {
         let text = std::fs::read_to_string(root().join("book/src").join(&page));
         let at = text.unwrap().find(&format!("{{{{exercise {name}}}}}")).unwrap();
         if page != before.0 {
-            assert!(
-                !pages.contains(&page),
-                "{name} is not beside others of its page"
-            );
+            assert!(!pages.contains(&page), "{name} is not beside others of its page");
             pages.push(page.clone());
         } else {
             assert!(at > before.1, "{name} is not in the order of its page");
         }
         before = (page, at);
     }
-    let summary =
-        std::fs::read_to_string(root().join("book/src/SUMMARY.md")).unwrap();
+    let summary = std::fs::read_to_string(root().join("book/src/SUMMARY.md")).unwrap();
     assert!(pages.is_sorted_by_key(|page| summary.find(&format!("({page})"))));
 }
 
@@ -136,8 +129,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     let first = checkout.run("exercise transpose");
     assert_eq!(first.code, Some(1), "{first}");
     let start = checkout.read("my/transpose.cu");
-    let line =
-        start.lines().position(|line| line.contains(" out[column *")).unwrap() + 1;
+    let line = start.lines().position(|line| line.contains(" out[column *")).unwrap() + 1;
     for part in [
         "yours to edit",
         "stores  no  32 sectors for 32 elements, at most 4",
@@ -152,13 +144,9 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     assert!(locked.fails(1).contains("you have seen 0"), "{locked}");
     for number in 1..=3 {
         let hints = checkout.run("exercise transpose --hint");
-        assert!(
-            hints.succeeds().contains(&format!("hint {number} of 3")),
-            "{hints}"
-        );
+        assert!(hints.succeeds().contains(&format!("hint {number} of 3")), "{hints}");
     }
-    let solution =
-        checkout.run("exercise transpose --solution").succeeds().to_owned();
+    let solution = checkout.run("exercise transpose --solution").succeeds().to_owned();
     checkout.write("my/transpose.cu", &solution);
     let solved = checkout.run("exercise transpose");
     assert!(solved.succeeds().contains("Solved."), "{solved}");

@@ -69,13 +69,12 @@ fn committed_ptx_is_of_todays_source_and_loads_on_every_supported_driver() {
             lines.next().unwrap_or_default().trim()
         };
         let version = directive(".version ");
-        let numbers = version.split_once('.').and_then(|(major, minor)| {
-            Some((major.parse().ok()?, minor.parse().ok()?))
-        });
+        let numbers = version
+            .split_once('.')
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         if numbers.is_none_or(|version: (u32, u32)| version > NEWEST_PTX) {
-            problems.push(format!(
-                "{path}: drivers for CUDA 12.4 do not read PTX version {version:?}"
-            ));
+            problems
+                .push(format!("{path}: drivers for CUDA 12.4 do not read PTX version {version:?}"));
         }
         let target = format!("sm_{}", compute(&source).replace('.', ""));
         if directive(".target ") != target {
@@ -98,8 +97,7 @@ fn checkout_with_nvrtc() -> Option<Checkout> {
     if found {
         return Some(checkout);
     }
-    let required =
-        std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
+    let required = std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
     assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found:\n{doctor}");
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -119,10 +117,7 @@ fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
     let ended = checkout.run(&format!("ptx --check --compute {CAPABILITIES}"));
     for (name, _) in kernels() {
         let line = format!("kernels/ptx/{name}.ptx is fresh");
-        assert!(
-            ended.succeeds().lines().any(|l| l == line),
-            "no {line:?} in {ended}"
-        );
+        assert!(ended.succeeds().lines().any(|l| l == line), "no {line:?} in {ended}");
     }
 }
 
@@ -130,8 +125,7 @@ fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
 fn only_edited_code_or_moved_lines_fail_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, source) = kernels().swap_remove(0);
-    let (source_path, path) =
-        (format!("kernels/{name}.cu"), format!("kernels/ptx/{name}.ptx"));
+    let (source_path, path) = (format!("kernels/{name}.cu"), format!("kernels/ptx/{name}.ptx"));
     let committed = checkout.read(&path);
     let before = ptx::functions(&committed);
 
@@ -154,10 +148,7 @@ fn only_edited_code_or_moved_lines_fail_the_check() {
     checkout.write(&source_path, &format!("{source}{more}"));
     checkout.run("ptx").succeeds();
     let after = ptx::functions(&checkout.read(&path));
-    assert!(
-        after.contains_key("more")
-            && before.iter().all(|(name, hash)| after[name] == *hash)
-    );
+    assert!(after.contains_key("more") && before.iter().all(|(name, hash)| after[name] == *hash));
 }
 
 #[test]
@@ -175,11 +166,7 @@ fn ptx_that_was_edited_or_is_missing_fails_the_check() {
     checkout.run("ptx --check").refuses(&[&path]);
 
     checkout.run("ptx").succeeds();
-    assert_eq!(
-        checkout.read(&path),
-        committed,
-        "the same source gives the same PTX"
-    );
+    assert_eq!(checkout.read(&path), committed, "the same source gives the same PTX");
 }
 
 #[test]
@@ -211,8 +198,7 @@ fn every_ptx_was_compared_with_its_machine_code() {
     let list: BTreeMap<_, _> = list.collect();
     let drafts = lessons::kernels_of_drafts(&root()).unwrap();
     let names = kernels().into_iter().map(|(name, _)| name);
-    let names =
-        names.filter(|name| !drafts.contains(name) || list.contains_key(name));
+    let names = names.filter(|name| !drafts.contains(name) || list.contains_key(name));
     let today = names.map(|name| {
         let ptx = text(&format!("kernels/ptx/{name}.ptx"));
         (name, sha256(&ptx::essence(&ptx)))
@@ -225,14 +211,10 @@ fn every_ptx_was_compared_with_its_machine_code() {
 /// they are not.
 fn checkout_with_ptxas() -> Option<Checkout> {
     let checkout = checkout_with_nvrtc()?;
-    if ["ptxas", "nvdisasm"]
-        .iter()
-        .all(|p| lab::libraries::find_program(p).is_some())
-    {
+    if ["ptxas", "nvdisasm"].iter().all(|p| lab::libraries::find_program(p).is_some()) {
         return Some(checkout);
     }
-    let required =
-        std::env::var_os("WORKBOOK_REQUIRE_PTXAS").is_some_and(|v| v == "1");
+    let required = std::env::var_os("WORKBOOK_REQUIRE_PTXAS").is_some_and(|v| v == "1");
     let ended = checkout.run("sass --check");
     assert!(!required, "WORKBOOK_REQUIRE_PTXAS=1, and it was not found:\n{ended}");
     let _ = writeln!(io::stderr(), "SKIPPED: {ended}");
@@ -274,8 +256,7 @@ fn accesses_that_the_compiler_merges_are_listed() {
     assert!(said.contains("kernels/ptx/merged.ptx compared\n"), "{ended}");
     let list = machine_code::parse(&checkout.read("kernels/ptx/machine-code.txt"));
     let file = list.iter().find(|file| file.name == "merged").unwrap();
-    let differences: Vec<_> =
-        file.differences.iter().map(ToString::to_string).collect();
+    let differences: Vec<_> = file.differences.iter().map(ToString::to_string).collect();
     let targets = machine_code::TARGETS.join(" ");
     let line = |change| format!("product 10 shared_load {change} {targets}");
     assert_eq!(differences, [line("removed"), line("merged")]);
@@ -286,9 +267,7 @@ fn without_nvrtc_the_error_says_how_to_get_it() {
     let checkout = Checkout::new();
     let run = |arguments| {
         let mut command = checkout.command(arguments);
-        for variable in
-            ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"]
-        {
+        for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
             command.env_remove(variable);
         }
         Ended::of(&mut command)

@@ -2,12 +2,8 @@
 
 fn main() {
     let of = |name| std::env::var(name).unwrap_or_default();
-    let profile =
-        if of("PROFILE") == "debug" { "dev".to_owned() } else { of("PROFILE") };
-    println!(
-        "cargo::rustc-env=LAB_PROFILE={profile}, opt-level {}",
-        of("OPT_LEVEL")
-    );
+    let profile = if of("PROFILE") == "debug" { "dev".to_owned() } else { of("PROFILE") };
+    println!("cargo::rustc-env=LAB_PROFILE={profile}, opt-level {}", of("OPT_LEVEL"));
     let version = std::process::Command::new(of("RUSTC"))
         .arg("--version")
         .output()

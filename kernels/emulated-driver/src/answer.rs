@@ -9,9 +9,7 @@ pub(crate) type Answer<T = ()> = Result<T, CUresult>;
 
 /// An error code with its name, and what NVIDIA's driver says of it in words, for the
 /// codes that this driver gives.
-pub(crate) fn describe(
-    code: u32,
-) -> Option<(CUresult, &'static CStr, &'static CStr)> {
+pub(crate) fn describe(code: u32) -> Option<(CUresult, &'static CStr, &'static CStr)> {
     ERRORS.iter().find(|(known, ..)| *known as u32 == code).copied()
 }
 

@@ -12,10 +12,7 @@ use crate::for_tests;
 
 /// Runs the body of a function that a program has called. Nothing gets out of it but an
 /// error code, whatever happens inside.
-pub(crate) fn call(
-    name: &'static str,
-    body: impl FnOnce(&mut Session) -> Answer,
-) -> CUresult {
+pub(crate) fn call(name: &'static str, body: impl FnOnce(&mut Session) -> Answer) -> CUresult {
     let answer = catch_unwind(AssertUnwindSafe(|| match Session::open(name) {
         Some(mut session) => {
             session.ledger.call(name);
@@ -39,9 +36,7 @@ pub(crate) fn call(
 fn explain(session: &Session, answer: Answer) {
     let wrong = matches!(
         answer,
-        Err(CUDA_ERROR_INVALID_VALUE
-            | CUDA_ERROR_INVALID_HANDLE
-            | CUDA_ERROR_INVALID_CONTEXT)
+        Err(CUDA_ERROR_INVALID_VALUE | CUDA_ERROR_INVALID_HANDLE | CUDA_ERROR_INVALID_CONTEXT)
     );
     if let Err(code) = answer
         && wrong

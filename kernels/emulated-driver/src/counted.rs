@@ -48,8 +48,7 @@ impl Counted {
 
 fn write_tally(text: &mut String, tally: &Tally) {
     let sectors = |count: Sectors| [count.requests, count.sectors, count.ideal];
-    let wavefronts =
-        |count: Wavefronts| [count.requests, count.wavefronts, count.ideal];
+    let wavefronts = |count: Wavefronts| [count.requests, count.wavefronts, count.ideal];
     for (kind, unit, [requests, pieces, ideal]) in [
         ("global_load", "sectors", sectors(tally.global_loads)),
         ("global_store", "sectors", sectors(tally.global_stores)),
@@ -103,10 +102,7 @@ extern "C" fn workbookEmulatorNoTime() {
 /// `text` is null, or `room` bytes can be written there.
 #[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
-unsafe extern "C" fn workbookEmulatorCounts(
-    text: *mut c_char,
-    room: usize,
-) -> usize {
+unsafe extern "C" fn workbookEmulatorCounts(text: *mut c_char, room: usize) -> usize {
     let told = std::panic::catch_unwind(|| {
         let mut driver = Driver::lock();
         let told = driver.counted.tell();
@@ -128,10 +124,7 @@ unsafe extern "C" fn workbookEmulatorCounts(
 /// `text` is null, or `room` bytes can be written there.
 #[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
-unsafe extern "C" fn workbookEmulatorExplanations(
-    text: *mut c_char,
-    room: usize,
-) -> usize {
+unsafe extern "C" fn workbookEmulatorExplanations(text: *mut c_char, room: usize) -> usize {
     let mut kept = explanations();
     let told = kept.get_or_insert_default();
     let needed = told.len() + 1;

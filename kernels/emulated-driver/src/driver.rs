@@ -104,8 +104,7 @@ pub(crate) struct Function {
     pub(crate) carveout: i32,
 }
 
-static DRIVER: LazyLock<Mutex<Driver>> =
-    LazyLock::new(|| Mutex::new(Driver::new(&gpu::visible())));
+static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(|| Mutex::new(Driver::new(&gpu::visible())));
 /// Signalled when a host function has ended.
 static ENDED: Condvar = Condvar::new();
 
@@ -186,8 +185,7 @@ impl Driver {
     pub(crate) fn trim_pools(&mut self) {
         let handles: Vec<_> = self.pools.iter().map(|(handle, _)| handle).collect();
         for handle in handles {
-            let keep =
-                self.pools.get(handle).map(|pool| pool.settings.release_threshold);
+            let keep = self.pools.get(handle).map(|pool| pool.settings.release_threshold);
             self.trim_pool(handle, keep.unwrap_or(u64::MAX));
         }
     }
@@ -238,11 +236,7 @@ impl Session {
     }
 
     /// What is in `result`; or answers with an error, and explains it.
-    pub(crate) fn accept<T>(
-        &self,
-        code: CUresult,
-        result: Result<T, String>,
-    ) -> Answer<T> {
+    pub(crate) fn accept<T>(&self, code: CUresult, result: Result<T, String>) -> Answer<T> {
         result.or_else(|why| self.refuse(code, &why))
     }
 
@@ -252,8 +246,7 @@ impl Session {
             return Err(CUDA_ERROR_NOT_INITIALIZED);
         }
         let handle = current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
-        let context =
-            self.contexts.get(handle).ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        let context = self.contexts.get(handle).ok_or(CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
         context.failed.map_or(Ok(handle), Err)
     }
 
@@ -286,14 +279,12 @@ impl Session {
         let known = OF_THREAD.with_borrow(|own| {
             own.iter().find(|(owner, _)| *owner == context).map(|(_, queue)| *queue)
         });
-        known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(
-            || {
-                let queue = self.queues.open(context, Kind::Blocking);
-                self.ledger.stream(queue, context, Kind::Blocking);
-                OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
-                queue
-            },
-        )
+        known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(|| {
+            let queue = self.queues.open(context, Kind::Blocking);
+            self.ledger.stream(queue, context, Kind::Blocking);
+            OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
+            queue
+        })
     }
 
     /// Queues work in a stream, or adds it to what the stream captures.
@@ -359,11 +350,7 @@ impl Session {
     }
 
     /// A panic must not leave the queue as if its work went on: a thread that waits for it would wait forever.
-    fn perform_whatever_happens(
-        &mut self,
-        ticket: Ticket,
-        work: Work,
-    ) -> Result<(), Failure> {
+    fn perform_whatever_happens(&mut self, ticket: Ticket, work: Work) -> Result<(), Failure> {
         let done = catch_unwind(AssertUnwindSafe(|| self.perform(ticket, work)));
         done.unwrap_or_else(|_| {
             let what = "the emulator has panicked".to_owned();
@@ -382,8 +369,7 @@ impl Session {
     /// Waits until a host function ends, and lets other threads use the driver meanwhile.
     fn wait(&mut self) {
         if let Some(driver) = self.driver.take() {
-            self.driver =
-                Some(ENDED.wait(driver).unwrap_or_else(PoisonError::into_inner));
+            self.driver = Some(ENDED.wait(driver).unwrap_or_else(PoisonError::into_inner));
         }
     }
 }

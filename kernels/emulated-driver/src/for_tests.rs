@@ -57,8 +57,7 @@ pub(crate) fn peaks() -> [u32; 3] {
 
 /// Whether copies misbehave in this way.
 pub(crate) fn copies(how: &str) -> bool {
-    static COPIES: LazyLock<Option<String>> =
-        LazyLock::new(|| setting("TEST_DRIVER_COPIES"));
+    static COPIES: LazyLock<Option<String>> = LazyLock::new(|| setting("TEST_DRIVER_COPIES"));
     COPIES.as_deref() == Some(how)
 }
 
@@ -69,14 +68,13 @@ pub(crate) fn enter(function: &str) -> Answer {
         File::options().create(true).append(true).open(path).ok()
     });
     /// The function that fails, after how many more calls, and with which code.
-    static FAILS: LazyLock<Mutex<Option<(String, u32, u32)>>> =
-        LazyLock::new(|| {
-            let fail = setting("TEST_DRIVER_FAIL").unwrap_or_default();
-            let mut words = fail.split_whitespace();
-            let function = words.next().map(str::to_owned);
-            let mut number = || words.next()?.parse().ok();
-            Mutex::new((|| Some((function?, number()?, number()?)))())
-        });
+    static FAILS: LazyLock<Mutex<Option<(String, u32, u32)>>> = LazyLock::new(|| {
+        let fail = setting("TEST_DRIVER_FAIL").unwrap_or_default();
+        let mut words = fail.split_whitespace();
+        let function = words.next().map(str::to_owned);
+        let mut number = || words.next()?.parse().ok();
+        Mutex::new((|| Some((function?, number()?, number()?)))())
+    });
     if let Some(mut trace) = TRACE.as_ref() {
         let _ = writeln!(trace, "{function}"); // a test misses what is not there
     }

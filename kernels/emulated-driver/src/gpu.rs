@@ -25,15 +25,13 @@ const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 const MEMORY: &str = "WORKBOOK_EMULATED_MEMORY";
 
 /// The name of each.
-pub(crate) const NAME: &str =
-    if cfg!(for_tests) { "NVIDIA Test GPU" } else { "Emulated GPU" };
+pub(crate) const NAME: &str = if cfg!(for_tests) { "NVIDIA Test GPU" } else { "Emulated GPU" };
 /// CUDA version that this driver has a part of.
 pub(crate) const CUDA_VERSION: i32 = 12_080;
 /// Memory that one may have at most, in MiB.
 const MOST_MIB: usize = 1 << 20;
 /// Memory of each, unless somebody sets it.
-pub(crate) const MEMORY_BYTES: usize =
-    if cfg!(for_tests) { 32 << 20 } else { 64 << 20 };
+pub(crate) const MEMORY_BYTES: usize = if cfg!(for_tests) { 32 << 20 } else { 64 << 20 };
 /// Multiprocessors, and what one of them holds.
 pub(crate) const MULTIPROCESSORS: u32 = 8;
 pub(crate) const THREADS: u32 = 1024;
@@ -69,10 +67,7 @@ const ATTRIBUTES: [(A, u32); 46] = [
     (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, GRID[1]),
     (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, GRID[2]),
     (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, BLOCK_SHARED_BYTES),
-    (
-        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-        BLOCK_SHARED_BYTES_OPT_IN,
-    ),
+    (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, BLOCK_SHARED_BYTES_OPT_IN),
     (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, SHARED_BYTES),
     (CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 0),
     (CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, CONSTANT_BYTES),

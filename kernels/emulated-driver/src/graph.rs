@@ -62,12 +62,7 @@ impl Capture {
         Capture { origin, graph, lanes, invalid: false }
     }
 
-    fn add(
-        &mut self,
-        queue: u32,
-        work: Work,
-        host: Vec<(u64, String)>,
-    ) -> Option<Place> {
+    fn add(&mut self, queue: u32, work: Work, host: Vec<(u64, String)>) -> Option<Place> {
         let lane = self.lanes.get_mut(&queue)?;
         let place = Place { lane: lane.number, index: lane.length };
         lane.length += 1;
@@ -89,20 +84,16 @@ impl Capture {
     /// Whether the stream that began it waits for all that the others have captured.
     fn is_joined(&self) -> bool {
         let origin = &self.lanes[&self.origin];
-        let before = |place: Place| {
-            place.index.checked_sub(1).map(|index| Place { index, ..place })
-        };
+        let before =
+            |place: Place| place.index.checked_sub(1).map(|index| Place { index, ..place });
         let mut wanted = origin.after.clone();
         wanted.extend(before(Place { lane: origin.number, index: origin.length }));
-        let nodes: BTreeMap<_, _> =
-            self.graph.nodes.iter().map(|(p, n)| (*p, n)).collect();
+        let nodes: BTreeMap<_, _> = self.graph.nodes.iter().map(|(p, n)| (*p, n)).collect();
         let mut seen = BTreeSet::new();
         while let Some(place) = wanted.pop() {
             if seen.insert(place) {
                 wanted.extend(before(place));
-                wanted.extend(
-                    nodes.get(&place).into_iter().flat_map(|node| &node.after),
-                );
+                wanted.extend(nodes.get(&place).into_iter().flat_map(|node| &node.after));
             }
         }
         seen.len() == self.graph.nodes.len()
@@ -112,15 +103,13 @@ impl Capture {
 impl Session {
     fn capture_of(&mut self, queue: u32) -> Option<(u64, &mut Capture)> {
         let mut captures = self.captures.iter_mut();
-        let found =
-            captures.find(|(_, capture)| capture.lanes.contains_key(&queue))?;
+        let found = captures.find(|(_, capture)| capture.lanes.contains_key(&queue))?;
         Some((*found.0, found.1))
     }
 
     /// As the API numbers it: none, active, invalidated.
     pub(crate) fn capture_status(&mut self, queue: u32) -> u32 {
-        self.capture_of(queue)
-            .map_or(0, |(_, capture)| 1 + u32::from(capture.invalid))
+        self.capture_of(queue).map_or(0, |(_, capture)| 1 + u32::from(capture.invalid))
     }
 
     pub(crate) fn is_capturing(&mut self, queue: u32) -> bool {
@@ -129,11 +118,8 @@ impl Session {
 
     /// Whether a stream of this context captures.
     pub(crate) fn captures_in(&self, context: usize) -> bool {
-        let mut queues =
-            self.captures.values().flat_map(|capture| capture.lanes.keys());
-        queues.any(|queue| {
-            self.queues.get(*queue).is_some_and(|q| q.context == context)
-        })
+        let mut queues = self.captures.values().flat_map(|capture| capture.lanes.keys());
+        queues.any(|queue| self.queues.get(*queue).is_some_and(|q| q.context == context))
     }
 
     /// An error if the stream captures: the call would need work to be done.
@@ -144,11 +130,7 @@ impl Session {
     }
 
     /// Adds work to what a stream captures, if it does.
-    pub(crate) fn add_to_capture(
-        &mut self,
-        queue: u32,
-        work: &Work,
-    ) -> Answer<bool> {
+    pub(crate) fn add_to_capture(&mut self, queue: u32, work: &Work) -> Answer<bool> {
         if !self.is_capturing(queue) {
             return Ok(false);
         }
@@ -188,9 +170,7 @@ impl Session {
     /// Records an event: in a queue, or in what its stream captures.
     pub(crate) fn record(&mut self, queue: u32) -> Answer<Recorded> {
         if let Some((number, capture)) = self.capture_of(queue) {
-            let place = capture
-                .add(queue, Work::Record, vec![])
-                .ok_or(CUDA_ERROR_UNKNOWN)?;
+            let place = capture.add(queue, Work::Record, vec![]).ok_or(CUDA_ERROR_UNKNOWN)?;
             return Ok(Recorded::Captured { capture: number, place });
         }
         let ticket = self.push(queue, Work::Record, vec![]);
@@ -245,8 +225,7 @@ impl Session {
     }
 
     pub(crate) fn end_capture(&mut self, queue: u32) -> Answer<Graph> {
-        let (number, capture) =
-            self.capture_of(queue).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
+        let (number, capture) = self.capture_of(queue).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
         if capture.origin != queue {
             return Err(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
         }
@@ -270,18 +249,13 @@ impl Session {
         let context = self.queues.get(queue).map(|queue| queue.context);
         let context = context.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         let start = self.push(queue, Work::Nothing, vec![]);
-        let lanes: Vec<u32> = (0..graph.lanes)
-            .map(|_| self.queues.open(context, Kind::NonBlocking))
-            .collect();
+        let lanes: Vec<u32> =
+            (0..graph.lanes).map(|_| self.queues.open(context, Kind::NonBlocking)).collect();
         lanes.iter().for_each(|lane| self.ledger.lane(*lane, queue));
         let mut tickets: BTreeMap<Place, Ticket> = BTreeMap::new();
         for (place, node) in &graph.nodes {
-            let mut after: Vec<_> = node
-                .after
-                .iter()
-                .filter_map(|place| tickets.get(place))
-                .copied()
-                .collect();
+            let mut after: Vec<_> =
+                node.after.iter().filter_map(|place| tickets.get(place)).copied().collect();
             after.push(start);
             let ticket = self.push(lanes[place.lane], node.work.clone(), after);
             tickets.insert(*place, ticket);

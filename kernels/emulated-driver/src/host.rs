@@ -55,9 +55,7 @@ pub(crate) fn is_mapped(start: usize, bytes: usize) -> bool {
         let Some((range, rights)) = line.split_once(' ') else { continue };
         let Some((first, end)) = range.split_once('-') else { continue };
         let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
-        if (number(first)..number(end)).contains(&missing.start)
-            && rights.starts_with('r')
-        {
+        if (number(first)..number(end)).contains(&missing.start) && rights.starts_with('r') {
             missing.start = number(end);
         }
     }
@@ -103,11 +101,7 @@ impl HostMemory for Mapping {
 pub(crate) unsafe fn read(start: usize, into: &mut [u8]) {
     // SAFETY: as the caller promises. It is no reference, because the program has its own.
     unsafe {
-        std::ptr::copy_nonoverlapping(
-            start as *const u8,
-            into.as_mut_ptr(),
-            into.len(),
-        );
+        std::ptr::copy_nonoverlapping(start as *const u8, into.as_mut_ptr(), into.len());
     }
 }
 
@@ -118,7 +112,5 @@ pub(crate) unsafe fn read(start: usize, into: &mut [u8]) {
 /// So many bytes from `start` on can be written, and lie outside `from`.
 pub(crate) unsafe fn write(start: usize, from: &[u8]) {
     // SAFETY: as the caller promises.
-    unsafe {
-        std::ptr::copy_nonoverlapping(from.as_ptr(), start as *mut u8, from.len())
-    };
+    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), start as *mut u8, from.len()) };
 }

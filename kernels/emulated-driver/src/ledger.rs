@@ -199,9 +199,7 @@ impl Ledger {
             while let Some((_, waited)) = waits.next_if(|wait| wait.0 == issued) {
                 let _ = writeln!(text, "waited {waited}");
             }
-            while let Some((_, address, bytes)) =
-                managed.next_if(|managed| managed.0 == issued)
-            {
+            while let Some((_, address, bytes)) = managed.next_if(|managed| managed.0 == issued) {
                 let _ = writeln!(text, "managed {address} {bytes}");
             }
             if let Some(operation) = kept.operations.get(issued) {
@@ -217,10 +215,7 @@ impl Ledger {
             [] => "-".to_owned(),
             some => some.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
         };
-        let _ = writeln!(
-            text,
-            "operation {number} {stream} {gpu} {bytes} {after} {kind}"
-        );
+        let _ = writeln!(text, "operation {number} {stream} {gpu} {bytes} {after} {kind}");
         for (verb, parts) in [("read", &told.read), ("write", &told.written)] {
             for part in parts {
                 self.tell_part(text, verb, part);
@@ -308,9 +303,7 @@ impl Kept {
 
     fn note_pool(&mut self, operation: &Operation, number: usize) {
         if let Some(made) = allocated(operation) {
-            let again = |freed: &Range<u64>| {
-                made.start <= freed.start && freed.end <= made.end
-            };
+            let again = |freed: &Range<u64>| made.start <= freed.start && freed.end <= made.end;
             self.freed.retain(|(freed, _)| !again(freed));
         }
         if operation.kind == FREE
@@ -333,12 +326,7 @@ fn allocated(operation: &Operation) -> Option<&Range<u64>> {
 
 impl Driver {
     /// Queues work behind what is in `queue`, and behind `after`; and notes it.
-    pub(crate) fn push(
-        &mut self,
-        queue: u32,
-        work: Work,
-        after: Vec<Ticket>,
-    ) -> Ticket {
+    pub(crate) fn push(&mut self, queue: u32, work: Work, after: Vec<Ticket>) -> Ticket {
         let noted = self.ledger.is_kept();
         let noted = noted.then(|| (self.operation(queue, &work), after.clone()));
         let ticket = self.queues.push(queue, work, after);
@@ -457,10 +445,7 @@ extern "C" fn workbookEmulatorLedgerStart() {
 /// `text` is null, or `room` bytes can be written there.
 #[cfg_attr(not(for_tests), unsafe(no_mangle))]
 #[allow(non_snake_case)]
-unsafe extern "C" fn workbookEmulatorLedger(
-    text: *mut c_char,
-    room: usize,
-) -> usize {
+unsafe extern "C" fn workbookEmulatorLedger(text: *mut c_char, room: usize) -> usize {
     let told = std::panic::catch_unwind(|| Driver::lock().ledger.tell());
     let told = told.unwrap_or_default();
     // SAFETY: the caller has as much room as it says.

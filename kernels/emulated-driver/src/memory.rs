@@ -179,9 +179,7 @@ impl Memory {
                 ));
             }
             return Ok(match holding.kind {
-                Kind::Device | Kind::Variable | Kind::Pool(_) => {
-                    Where::Device(holding.gpu)
-                }
+                Kind::Device | Kind::Variable | Kind::Pool(_) => Where::Device(holding.gpu),
                 Kind::Managed | Kind::Pinned | Kind::Registered => Where::Host,
             });
         }
@@ -196,9 +194,11 @@ impl Memory {
 
     /// Why an address is nobody's.
     pub(crate) fn nobodys(&self, address: u64) -> String {
-        let freed = self.freed.iter().rev().find(|(start, bytes, ..)| {
-            address >= *start && address - start < (*bytes).max(1)
-        });
+        let freed = self
+            .freed
+            .iter()
+            .rev()
+            .find(|(start, bytes, ..)| address >= *start && address - start < (*bytes).max(1));
         match freed {
             Some((.., name, call)) => {
                 format!("{address:#x} was in {name}, which {call} has freed")
@@ -216,12 +216,7 @@ impl Memory {
     }
 
     /// Device memory comes into being, when its stream gets there.
-    pub(crate) fn make(
-        &mut self,
-        address: u64,
-        bytes: u64,
-        name: &str,
-    ) -> Result<(), MemoryError> {
+    pub(crate) fn make(&mut self, address: u64, bytes: u64, name: &str) -> Result<(), MemoryError> {
         self.content.allocate_at(address, bytes, name)
     }
 
@@ -231,11 +226,7 @@ impl Memory {
     }
 
     /// Lets kernels reach memory of the host's.
-    pub(crate) fn map(
-        &mut self,
-        host: &HostRange,
-        name: &str,
-    ) -> Result<(), MemoryError> {
+    pub(crate) fn map(&mut self, host: &HostRange, name: &str) -> Result<(), MemoryError> {
         self.content.map_host(host.start() as u64, host.mapping(), name)
     }
 }
@@ -247,14 +238,7 @@ mod tests {
     fn memory_with(address: u64, bytes: u64) -> Memory {
         let mut memory = Memory::new(2);
         let name = memory.new_name("cuMemAlloc");
-        let holding = Holding {
-            bytes,
-            kind: Kind::Device,
-            gpu: 1,
-            context: 7,
-            name,
-            host: None,
-        };
+        let holding = Holding { bytes, kind: Kind::Device, gpu: 1, context: 7, name, host: None };
         memory.hold(address, holding);
         memory
     }
@@ -266,9 +250,7 @@ mod tests {
         assert_eq!(memory.locate(start + 4, 96), Ok(Where::Device(1)));
         let beyond = memory.locate(start + 4, 97).unwrap_err();
         assert!(
-            beyond.ends_with(
-                "on, 1 lies past the end of buffer 1 of cuMemAlloc, which has 100"
-            ),
+            beyond.ends_with("on, 1 lies past the end of buffer 1 of cuMemAlloc, which has 100"),
             "{beyond}"
         );
         let beyond = memory.locate(start + 4, 98).unwrap_err();
@@ -293,9 +275,7 @@ mod tests {
     fn gpus_never_share_an_address() {
         let mut memory = Memory::new(2);
         let first: Vec<_> = (0..9).map(|_| memory.new_addresses(0, 100)).collect();
-        assert!(
-            first.is_sorted() && first.iter().all(|a| a.is_multiple_of(ALIGNMENT))
-        );
+        assert!(first.is_sorted() && first.iter().all(|a| a.is_multiple_of(ALIGNMENT)));
         assert_eq!(memory.new_addresses(1, 1), FIRST_ADDRESS + ADDRESSES_OF_A_GPU);
     }
 }

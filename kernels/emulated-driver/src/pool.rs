@@ -135,8 +135,7 @@ impl Pool {
         known: impl Fn(Ticket) -> bool,
     ) -> Option<Block> {
         let bytes = bytes.checked_next_multiple_of(BLOCK)?;
-        let Settings { follow_events, opportunistic, internal_dependencies, .. } =
-            self.settings;
+        let Settings { follow_events, opportunistic, internal_dependencies, .. } = self.settings;
         let at_once = |ticket: &Ticket| {
             ticket.queue == queue
                 || (opportunistic && is_done(*ticket))
@@ -165,11 +164,7 @@ impl Pool {
     }
 
     /// The first free part that is large enough and suits.
-    fn find(
-        &self,
-        bytes: u64,
-        suits: impl Fn(&Free) -> bool,
-    ) -> Option<(usize, usize)> {
+    fn find(&self, bytes: u64, suits: impl Fn(&Free) -> bool) -> Option<(usize, usize)> {
         self.chunks.iter().enumerate().find_map(|(chunk, found)| {
             let fits = |free: &Free| free.bytes >= bytes && suits(free);
             Some((chunk, found.free.iter().position(fits)?))
@@ -180,9 +175,8 @@ impl Pool {
     pub(crate) fn give_back(&mut self, address: u64, freed: Ticket) {
         let Some(bytes) = self.used.remove(&address) else { return };
         self.used_bytes -= bytes;
-        let holds = |chunk: &&mut Chunk| {
-            (chunk.start..chunk.start + chunk.bytes).contains(&address)
-        };
+        let holds =
+            |chunk: &&mut Chunk| (chunk.start..chunk.start + chunk.bytes).contains(&address);
         let Some(chunk) = self.chunks.iter_mut().find(holds) else { return };
         let at = chunk.free.partition_point(|free| free.start < address);
         chunk.free.insert(at, Free { start: address, bytes, after: vec![freed] });
@@ -195,8 +189,7 @@ impl Pool {
             for part in chunk.free.drain(..) {
                 match joined.last_mut() {
                     Some(last)
-                        if last.start + last.bytes == part.start
-                            && matching(last, &part) =>
+                        if last.start + last.bytes == part.start && matching(last, &part) =>
                     {
                         last.bytes += part.bytes;
                         last.after.extend(part.after);
@@ -212,11 +205,7 @@ impl Pool {
 
     /// Gives chunks back to the GPU of which every byte is free, until no more than `keep`
     /// bytes are reserved. Returns how many bytes that were.
-    pub(crate) fn trim(
-        &mut self,
-        keep: u64,
-        is_done: impl Fn(Ticket) -> bool,
-    ) -> u64 {
+    pub(crate) fn trim(&mut self, keep: u64, is_done: impl Fn(Ticket) -> bool) -> u64 {
         let mut reserved = self.reserved_bytes();
         let before = reserved;
         self.chunks.retain(|chunk| {
@@ -268,10 +257,7 @@ mod tests {
         let block = pool.take(CHUNK / 2, 1, never, never).unwrap();
         pool.give_back(block.address, ticket(1));
         let beside = pool.take(CHUNK / 2, 2, never, never).unwrap();
-        assert_eq!(
-            (beside.address, beside.after.len()),
-            (block.address + CHUNK / 2, 0)
-        );
+        assert_eq!((beside.address, beside.after.len()), (block.address + CHUNK / 2, 0));
         pool.give_back(beside.address, ticket(2));
         let other = pool.take(CHUNK, 2, never, never).unwrap();
         assert_eq!(other.after, [ticket(1), ticket(2)]);
@@ -292,10 +278,7 @@ mod tests {
         assert_eq!(pool.trim(0, |_| false), 0);
         assert_eq!(pool.trim(CHUNK, done), 0);
         assert_eq!(pool.trim(0, done), CHUNK);
-        assert_eq!(
-            (pool.reserved_bytes(), pool.most_bytes()),
-            (0, (CHUNK, 2 * CHUNK))
-        );
+        assert_eq!((pool.reserved_bytes(), pool.most_bytes()), (0, (CHUNK, 2 * CHUNK)));
     }
 
     #[test]

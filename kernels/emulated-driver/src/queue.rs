@@ -104,12 +104,7 @@ impl Queues {
     }
 
     /// Queues work behind what is in `queue`, and behind `after`.
-    pub(crate) fn push(
-        &mut self,
-        queue: u32,
-        work: Work,
-        mut after: Vec<Ticket>,
-    ) -> Ticket {
+    pub(crate) fn push(&mut self, queue: u32, work: Work, mut after: Vec<Ticket>) -> Ticket {
         after.extend(self.implied(queue));
         after.retain(|ticket| !self.is_done(*ticket));
         self.clock += for_tests::nanoseconds(&work);
@@ -158,8 +153,7 @@ impl Queues {
 
     /// Whether what is queued next in `queue` comes after this in any case.
     pub(crate) fn is_awaited(&self, queue: u32, ticket: Ticket) -> bool {
-        let awaited =
-            self.get(queue).and_then(|found| found.awaited.get(&ticket.queue));
+        let awaited = self.get(queue).and_then(|found| found.awaited.get(&ticket.queue));
         awaited.is_some_and(|number| *number >= ticket.number)
     }
 

@@ -13,8 +13,7 @@ pub(crate) struct Schedule(Option<u64>);
 
 impl Schedule {
     pub(crate) fn of_environment() -> Schedule {
-        let seed =
-            std::env::var(SEED).ok().and_then(|text| text.trim().parse().ok());
+        let seed = std::env::var(SEED).ok().and_then(|text| text.trim().parse().ok());
         Schedule(seed.map(|seed: u64| seed.wrapping_mul(2).wrapping_add(1)))
     }
 

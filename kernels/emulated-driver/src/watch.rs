@@ -30,8 +30,7 @@ impl Noted {
     /// Whether the program has changed the range since. `writes` is as for [`Noted::new`].
     pub(crate) fn has_changed(&self, writes: u64) -> bool {
         // SAFETY: as the caller of `new` has promised.
-        writes == self.writes
-            && unsafe { digest(self.start, self.bytes) } != self.content
+        writes == self.writes && unsafe { digest(self.start, self.bytes) } != self.content
     }
 }
 

@@ -79,21 +79,14 @@ impl From<MemoryError> for Failure {
 
 impl Driver {
     /// Does a piece of work, but for a host function's, which is not the driver's to do.
-    pub(crate) fn perform(
-        &mut self,
-        ticket: Ticket,
-        work: Work,
-    ) -> Result<(), Failure> {
+    pub(crate) fn perform(&mut self, ticket: Ticket, work: Work) -> Result<(), Failure> {
         match self.misdone(work) {
-            Work::Nothing
-            | Work::Record
-            | Work::Wait
-            | Work::Prefetch { .. }
-            | Work::Call(_) => Ok(()),
+            Work::Nothing | Work::Record | Work::Wait | Work::Prefetch { .. } | Work::Call(_) => {
+                Ok(())
+            }
             Work::Copy { to, from, bytes, noted } => {
                 if noted.is_some_and(|noted| noted.has_changed(self.host_writes)) {
-                    let what =
-                        "the program has changed memory that this copy was to use";
+                    let what = "the program has changed memory that this copy was to use";
                     self.report_copy(to, from, bytes, what);
                 }
                 self.copy(to, from, bytes)
@@ -103,9 +96,7 @@ impl Driver {
                 for_tests::rest_after(pattern.len() as u64 * count);
                 Ok(self.memory.content.fill(to, &pattern, count)?)
             }
-            Work::Make { address, bytes, name } => {
-                Ok(self.memory.make(address, bytes, &name)?)
-            }
+            Work::Make { address, bytes, name } => Ok(self.memory.make(address, bytes, &name)?),
             Work::Unmake { address, .. } => Ok(self.memory.unmake(address)?),
             Work::Launch(launch) => self.run(ticket, &launch),
         }
@@ -117,8 +108,7 @@ impl Driver {
             Some((_, holding)) => holding.name.clone(),
             None => format!("{address:#x}"),
         };
-        let copy =
-            format!("a copy of {bytes} bytes from {} to {}", name(from), name(to));
+        let copy = format!("a copy of {bytes} bytes from {} to {}", name(from), name(to));
         report(&copy, what);
     }
 
@@ -168,8 +158,7 @@ impl Driver {
         let content = &mut self.memory.content;
         let print_bytes = launch.print_bytes;
         let options = Options { print_bytes, touched, ..Options::default() };
-        let ran =
-            emulator::run(&launch.module, &launch.kernel, &shape, content, &options);
+        let ran = emulator::run(&launch.module, &launch.kernel, &shape, content, &options);
         self.note_touched(ticket);
         match ran {
             Ok(counts) => {
@@ -190,9 +179,7 @@ impl Driver {
                 self.host_writes += 1; // it may have reached the host's memory
                 Ok(())
             }
-            Err(fault) => {
-                Err(Failure { code: code_of(fault.kind), what: fault.to_string() })
-            }
+            Err(fault) => Err(Failure { code: code_of(fault.kind), what: fault.to_string() }),
         }
     }
 }
@@ -202,9 +189,7 @@ impl Driver {
 fn code_of(fault: FaultKind) -> CUresult {
     match fault {
         FaultKind::BadLaunch => CUDA_ERROR_INVALID_VALUE,
-        FaultKind::OutOfBounds | FaultKind::UseAfterFree => {
-            CUDA_ERROR_ILLEGAL_ADDRESS
-        }
+        FaultKind::OutOfBounds | FaultKind::UseAfterFree => CUDA_ERROR_ILLEGAL_ADDRESS,
         FaultKind::Misaligned => CUDA_ERROR_MISALIGNED_ADDRESS,
         FaultKind::NoProgress | FaultKind::OverBudget => CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::Assertion => CUDA_ERROR_ASSERT,

@@ -67,8 +67,7 @@ enum Kind {
 /// Name and arguments of every function in `src/api`.
 fn functions() -> Vec<(String, Vec<Kind>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api");
-    let mut files: Vec<_> =
-        folder.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> = folder.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let mut functions = vec![];
     for file in files {
@@ -101,21 +100,15 @@ fn kind(function: &str, argument: &str, kind: &str, has_list: bool) -> Kind {
         || function.contains("DtoH") && argument == "to"
         || function.contains("HostRegister");
     match kind {
-        _ if kind.starts_with("Out<") || kind == "*mut c_void" || kind == "Room" => {
-            Kind::Out
-        }
+        _ if kind.starts_with("Out<") || kind == "*mut c_void" || kind == "Room" => Kind::Out,
         _ if kind.starts_with("In<") || kind == "*const c_void" => Kind::In,
         _ if kind.starts_with("Option<") => Kind::Callback,
         "Text" => Kind::Text,
-        _ if host
-            && (argument == "to" || argument == "from" || argument == "address") =>
-        {
+        _ if host && (argument == "to" || argument == "from" || argument == "address") => {
             Kind::Host
         }
         _ if any && argument == "bytes" => Kind::Count,
-        _ if (host || function.contains("Alloc")) && argument == "bytes" => {
-            Kind::Bytes
-        }
+        _ if (host || function.contains("Alloc")) && argument == "bytes" => Kind::Bytes,
         _ if has_list && argument.ends_with("count") => Kind::Count,
         "u64" => Kind::Address,
         "usize" | "Location" | "c_ulonglong" => Kind::Word,
@@ -163,8 +156,7 @@ impl Places {
             pointers,
             host: [zeros.clone(), zeros.clone()],
             zeros,
-            texts: ["", "add", PTX, ".version"]
-                .map(|t| std::ffi::CString::new(t).unwrap()),
+            texts: ["", "add", PTX, ".version"].map(|t| std::ffi::CString::new(t).unwrap()),
             answers: vec![],
         }
     }
@@ -175,12 +167,9 @@ impl Places {
             random.of(&[place, place, place, place + 8, place + 1, 0])
         };
         match kind {
-            Kind::Out => {
-                pointer(self.out.as_ptr() as usize + 64 * random.below(8), random)
-            }
+            Kind::Out => pointer(self.out.as_ptr() as usize + 64 * random.below(8), random),
             Kind::In => {
-                let places =
-                    [self.zeros.as_ptr() as usize, self.pointers.as_ptr() as usize];
+                let places = [self.zeros.as_ptr() as usize, self.pointers.as_ptr() as usize];
                 pointer(random.of(&places[..]), random)
             }
             Kind::Text => match random.below(5) {
@@ -194,8 +183,7 @@ impl Places {
             Kind::Callback => random.of(&[0, nothing as *const () as usize]),
             Kind::Count => random.below(64),
             Kind::Bytes => {
-                let sizes =
-                    [0, 1, 7, 64, 4096, ROOM / 2, usize::MAX, isize::MAX as usize];
+                let sizes = [0, 1, 7, 64, 4096, ROOM / 2, usize::MAX, isize::MAX as usize];
                 random.of(&sizes[..])
             }
             Kind::Number => {
@@ -211,13 +199,7 @@ impl Places {
                 4 => {
                     let of_a_gpu = 0x1000_0000_0000 + (random.below(4) << 40);
                     let near = of_a_gpu - 9000 + random.below(18_000);
-                    random.of(&[
-                        near,
-                        near,
-                        near,
-                        0x1f00_0000_0000,
-                        0x1fff_ffff_ffff,
-                    ])
+                    random.of(&[near, near, near, 0x1f00_0000_0000, 0x1fff_ffff_ffff])
                 }
                 _ if self.answers.is_empty() => 1,
                 _ => {
@@ -230,8 +212,7 @@ impl Places {
 
     /// Keeps what a call has answered.
     fn keep(&mut self, random: &mut Random) {
-        let answers =
-            self.out.iter_mut().map(std::mem::take).filter(|word| *word != 0);
+        let answers = self.out.iter_mut().map(std::mem::take).filter(|word| *word != 0);
         for answer in answers {
             if self.answers.len() < 64 {
                 self.answers.push(answer as usize);
@@ -283,11 +264,8 @@ fn calls() {
             *argument = places.argument(*kind, &mut random);
         }
         // SAFETY: pointers are null, or lead to as much memory as the function may use.
-        let code = unsafe {
-            function(
-                a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
-            )
-        };
+        let code =
+            unsafe { function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10]) };
         assert_ne!(code, UNKNOWN, "{name} {a:x?}");
         succeeded += usize::from(code == 0);
         places.keep(&mut random);
@@ -314,14 +292,12 @@ fn whatever_a_function_is_given_it_answers() {
 #[test]
 fn every_function_is_found() {
     let functions = functions();
-    let known =
-        ["cuMemcpyHtoD_v2", "cuLaunchKernel", "cuTexObjectCreate", "cuGetErrorName"];
+    let known = ["cuMemcpyHtoD_v2", "cuLaunchKernel", "cuTexObjectCreate", "cuGetErrorName"];
     for name in known {
         assert!(functions.iter().any(|(other, _)| other == name), "{name}");
     }
     assert!(functions.len() > 300, "{}", functions.len());
-    let missing =
-        functions.iter().find(|(name, _)| name == "cuTexObjectCreate").unwrap();
+    let missing = functions.iter().find(|(name, _)| name == "cuTexObjectCreate").unwrap();
     context(1);
     // SAFETY: the function takes nothing, and does nothing.
     let code = unsafe {

@@ -43,11 +43,8 @@ fn a_stream_that_waits_takes_part_and_has_to_come_back() {
         stream.begin_capture(RELAXED).unwrap();
         // SAFETY: the slices have a word each.
         unsafe {
-            let (address, _) =
-                cudarc::driver::DevicePtrMut::device_ptr_mut(&mut data, &stream);
-            sys::cuMemsetD32Async(address, 5, 1, stream.cu_stream())
-                .result()
-                .unwrap();
+            let (address, _) = cudarc::driver::DevicePtrMut::device_ptr_mut(&mut data, &stream);
+            sys::cuMemsetD32Async(address, 5, 1, stream.cu_stream()).result().unwrap();
         }
         side.join(&stream).unwrap();
         side.memcpy_dtod(&data, &mut other).unwrap();
@@ -70,10 +67,7 @@ fn a_capture_does_not_wait_for_anything() {
 
     stream.begin_capture(RELAXED).unwrap();
     assert_eq!(code(stream.synchronize()), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_eq!(
-        code(stream.end_capture(NO_FLAGS)),
-        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-    );
+    assert_eq!(code(stream.end_capture(NO_FLAGS)), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 
     stream.begin_capture(RELAXED).unwrap();
     assert_eq!(code(stream.wait(&outside)), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);

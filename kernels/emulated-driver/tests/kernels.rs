@@ -54,11 +54,7 @@ fn launches_that_cannot_be_are_refused() {
     ] {
         let mut launch = stream.launch_builder(&function);
         launch.arg(&data).arg(&1u32).arg(&1u32);
-        let shape = LaunchConfig {
-            grid_dim: grid,
-            block_dim: block,
-            shared_mem_bytes: shared,
-        };
+        let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: shared };
         // SAFETY: the driver refuses.
         let refused = unsafe { launch.launch(shape) };
         assert_eq!(code(refused), CUDA_ERROR_INVALID_VALUE, "{shape:?}");

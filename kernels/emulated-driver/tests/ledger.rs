@@ -39,8 +39,7 @@ impl Program {
         let add = module(&context).load_function("add").unwrap();
         // SAFETY: the function is the emulated driver's, with this signature.
         unsafe {
-            let start = sys::culib()
-                .get::<unsafe extern "C" fn()>(b"workbookEmulatorLedgerStart");
+            let start = sys::culib().get::<unsafe extern "C" fn()>(b"workbookEmulatorLedgerStart");
             start.unwrap()();
         }
         Program { context, add, _turn: turn }
@@ -59,24 +58,13 @@ impl Program {
 
     fn add(&self, data: u64, stream: Stream) {
         let (mut data, mut count, mut number) = (data, WORDS, 1u32);
-        let mut arguments = [
-            (&raw mut data).cast::<c_void>(),
-            (&raw mut count).cast(),
-            (&raw mut number).cast(),
-        ];
-        let LaunchConfig { grid_dim, block_dim, .. } =
-            LaunchConfig::for_num_elems(WORDS);
+        let mut arguments =
+            [(&raw mut data).cast::<c_void>(), (&raw mut count).cast(), (&raw mut number).cast()];
+        let LaunchConfig { grid_dim, block_dim, .. } = LaunchConfig::for_num_elems(WORDS);
         // SAFETY: these are the kernel's parameters; there are so many words.
         unsafe {
             let add = self.add.cu_function();
-            result::launch_kernel(
-                add,
-                grid_dim,
-                block_dim,
-                0,
-                stream,
-                &mut arguments,
-            )
+            result::launch_kernel(add, grid_dim, block_dim, 0, stream, &mut arguments)
         }
         .unwrap();
     }
@@ -87,9 +75,8 @@ fn name(address: u64, name: &str) {
     let name = CString::new(name).unwrap();
     // SAFETY: the function is the emulated driver's, with this signature.
     unsafe {
-        let call = sys::culib().get::<unsafe extern "C" fn(u64, *const c_char)>(
-            b"workbookEmulatorName",
-        );
+        let call =
+            sys::culib().get::<unsafe extern "C" fn(u64, *const c_char)>(b"workbookEmulatorName");
         call.unwrap()(address, name.as_ptr());
     }
 }
@@ -128,9 +115,7 @@ fn upload(to: u64, from: u64, stream: Stream) {
 
 fn download(to: u64, from: u64, stream: Stream) {
     // SAFETY: both have so many bytes.
-    unsafe { sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, BYTES, stream) }
-        .result()
-        .unwrap();
+    unsafe { sys::cuMemcpyDtoHAsync_v2(to as *mut c_void, from, BYTES, stream) }.result().unwrap();
 }
 
 /// `later` waits for what `earlier` has to do by now.
@@ -256,10 +241,8 @@ fn a_pinned_half_that_is_used_again_without_a_wait_is_named() {
     assert!(named(true).is_empty());
     assert_eq!(
         named(false),
-        [
-            "download 4 (stream 2) writes `half 0`, which upload 5 (stream 1) reads; nothing \
-          makes 5 wait for 4"
-        ]
+        ["download 4 (stream 2) writes `half 0`, which upload 5 (stream 1) reads; nothing \
+          makes 5 wait for 4"]
     );
 }
 
@@ -319,9 +302,7 @@ fn a_graph_is_one_call_and_keeps_its_order() {
     let program = Program::begin();
     let (stream, side) = (program.context.new_stream().unwrap(), stream());
     let (data, other, [half, _]) = (device("data"), device("other"), halves());
-    stream
-        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-        .unwrap();
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     upload(data, half, stream.cu_stream());
     wait(side, stream.cu_stream());
     program.add(data, side);
@@ -413,8 +394,7 @@ fn two_gpus_and_the_parts_of_a_buffer() {
     assert_eq!(copy.kind, Kind::PeerCopy { from: 0, to: 1 });
     assert_eq!((copy.after.as_slice(), copy.gpu), (&[2][..], 0));
     for ranges in [&copy.read, &ledger.operations[1].read] {
-        let told: Vec<_> =
-            ranges.iter().map(|r| (r.name.as_str(), r.offset, r.bytes)).collect();
+        let told: Vec<_> = ranges.iter().map(|r| (r.name.as_str(), r.offset, r.bytes)).collect();
         assert_eq!(told, [("near", 0, 1024), ("the rest", 0, 3072)]);
     }
     let peer_copies = Amount { count: 1, bytes: BYTES as u64 };

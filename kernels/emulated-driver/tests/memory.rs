@@ -155,8 +155,7 @@ fn many_copies_by_one_call() {
         let (mut to, mut from) = ([device, device + 2], [source + 2, source]);
         let (mut sizes, mut first, mut failed) = ([2, 2], 0, 0);
         let mut attributes: sys::CUmemcpyAttributes = std::mem::zeroed();
-        attributes.srcAccessOrder =
-            sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+        attributes.srcAccessOrder = sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
         let mut batch = |to: &mut [u64; 2]| {
             sys::cuMemcpyBatchAsync(
                 to.as_mut_ptr(),

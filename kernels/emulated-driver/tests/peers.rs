@@ -41,8 +41,7 @@ fn a_kernel_reaches_the_other_gpu_once_it_may() {
 
     here.bind_to_thread().unwrap();
     // SAFETY: both contexts live.
-    let enable =
-        || unsafe { sys::cuCtxEnablePeerAccess(there.cu_ctx(), 0) }.result();
+    let enable = || unsafe { sys::cuCtxEnablePeerAccess(there.cu_ctx(), 0) }.result();
     enable().unwrap();
     assert_eq!(code(enable()), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     add(&near, &kernels, &mut data, 10).unwrap();
@@ -58,8 +57,7 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
     // SAFETY: a call for each kind; the memory outlives them.
     let [pool, plain, near_plain] = unsafe {
         there.bind_to_thread().unwrap();
-        let pool =
-            cudarc::driver::result::malloc_async(far.cu_stream(), 64).unwrap();
+        let pool = cudarc::driver::result::malloc_async(far.cu_stream(), 64).unwrap();
         far.synchronize().unwrap(); // from here on other streams may use it
         let plain = cudarc::driver::result::malloc_sync(64).unwrap();
         here.bind_to_thread().unwrap();
@@ -75,8 +73,7 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
         // one; memory as above.
         unsafe {
             let mut how: sys::CUmemcpyAttributes = std::mem::zeroed();
-            how.srcAccessOrder =
-                sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+            how.srcAccessOrder = sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
             sys::cuMemcpyBatchAsync(
                 &mut to,
                 &mut from,
@@ -112,8 +109,7 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
                 batch(near),
             ]
         };
-        [in_stream(near).to_vec(), in_stream(far).to_vec(), at_once.to_vec()]
-            .concat()
+        [in_stream(near).to_vec(), in_stream(far).to_vec(), at_once.to_vec()].concat()
     };
     // SAFETY: as above.
     let always = || unsafe {
@@ -124,20 +120,12 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
             sys::cuMemsetD8Async(pool, 1, 64, far),
             batch(far),
             sys::cuMemsetD8Async(plain, 1, 64, far),
-            sys::cuMemcpyPeerAsync(
-                pool,
-                far_context,
-                near_plain,
-                near_context,
-                64,
-                near,
-            ),
+            sys::cuMemcpyPeerAsync(pool, far_context, near_plain, near_context, 64, near),
         ]
     };
     // SAFETY: as above.
     let fill_of_plain = || unsafe { sys::cuMemsetD8Async(plain, 1, 64, near) };
-    let all =
-        |results: &[sys::CUresult], result| results.iter().all(|r| *r == result);
+    let all = |results: &[sys::CUresult], result| results.iter().all(|r| *r == result);
 
     assert!(all(&copies(), CUDA_ERROR_INVALID_VALUE), "{:?}", copies());
     assert!(all(&always(), CUDA_SUCCESS), "{:?}", always());

@@ -56,18 +56,13 @@ fn memory_stays_in_the_pool_until_somebody_synchronises() {
     let stream = context.new_stream().unwrap();
     let pool = new_pool(&context, 0);
     let used = || attribute(pool, Attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
-    let reserved =
-        || attribute(pool, Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    let reserved = || attribute(pool, Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 
     let first = take(pool, 3 * MIB, &stream);
     assert_eq!((used(), reserved()), (3 << 20, 4 << 20));
     give(first, &stream);
     assert_eq!((used(), reserved()), (0, 4 << 20));
-    assert_eq!(
-        take(pool, 3 * MIB, &stream),
-        first,
-        "the same stream, the same memory"
-    );
+    assert_eq!(take(pool, 3 * MIB, &stream), first, "the same stream, the same memory");
     give(first, &stream);
     stream.synchronize().unwrap();
     assert_eq!(reserved(), 0, "no threshold, so nothing is kept");
@@ -106,8 +101,7 @@ fn another_stream_waits_for_the_memory_that_it_is_given() {
     let pool = new_pool(&context, 2 * MIB);
     let address = take(pool, 2 * MIB, &first);
     // SAFETY: the memory has as many bytes.
-    unsafe { result::memset_d8_async(address, 1, 2 * MIB, first.cu_stream()) }
-        .unwrap();
+    unsafe { result::memset_d8_async(address, 1, 2 * MIB, first.cu_stream()) }.unwrap();
     give(address, &first);
     let again = take(pool, 2 * MIB, &second);
     assert_eq!(again, address);
@@ -148,10 +142,7 @@ fn a_use_before_the_allocation_in_another_stream_is_found() {
     let (opener, receiver) = channel();
     let receiver = Box::into_raw(Box::new(receiver)).cast();
     // SAFETY: the function owns its argument.
-    unsafe {
-        result::stream::launch_host_function(first.cu_stream(), wait, receiver)
-    }
-    .unwrap();
+    unsafe { result::stream::launch_host_function(first.cu_stream(), wait, receiver) }.unwrap();
     let address = take(pool, 100, &first);
     // SAFETY: the driver checks what the test does on purpose.
     unsafe { result::memset_d8_async(address, 0, 1, second.cu_stream()) }.unwrap();

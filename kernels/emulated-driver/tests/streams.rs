@@ -36,10 +36,7 @@ fn asking_again_and_again_gets_there() {
     let asked = (1..).find(|_| event.try_is_complete().unwrap()).unwrap();
     assert!(asked > 1, "some of the work was still to be done");
     let never = context.new_event(None).unwrap();
-    assert!(
-        never.try_is_complete().unwrap(),
-        "an event that was never recorded is over"
-    );
+    assert!(never.try_is_complete().unwrap(), "an event that was never recorded is over");
 }
 
 #[test]
@@ -74,10 +71,7 @@ fn a_host_function_holds_its_stream_and_no_other() {
     let (opener, receiver) = channel();
     let receiver = Box::into_raw(Box::new(receiver)).cast();
     // SAFETY: the function owns its argument.
-    unsafe {
-        result::stream::launch_host_function(held.cu_stream(), wait, receiver)
-    }
-    .unwrap();
+    unsafe { result::stream::launch_host_function(held.cu_stream(), wait, receiver) }.unwrap();
     held.memcpy_htod(&[1], &mut data).unwrap();
     let behind = held.record_event(None).unwrap();
     for _ in 0..3 {
@@ -93,8 +87,7 @@ fn a_host_function_holds_its_stream_and_no_other() {
 fn the_legacy_stream_orders_blocking_streams() {
     let context = context(4);
     let legacy = context.default_stream();
-    let blocking =
-        result::stream::create(result::stream::StreamKind::Default).unwrap();
+    let blocking = result::stream::create(result::stream::StreamKind::Default).unwrap();
     let mut data = legacy.alloc_zeros::<u32>(1).unwrap();
     legacy.memcpy_htod(&[1], &mut data).unwrap();
     let mut got = [0u32];
@@ -119,9 +112,7 @@ fn hand_over(waits: bool) {
     let read = context.new_event(None).unwrap();
     for turn in 0..8 {
         first.wait(&read).unwrap();
-        first
-            .memcpy_htod(&source.as_slice().unwrap()[turn..=turn], &mut buffer)
-            .unwrap();
+        first.memcpy_htod(&source.as_slice().unwrap()[turn..=turn], &mut buffer).unwrap();
         let written = first.record_event(None).unwrap();
         if waits {
             second.wait(&written).unwrap();
@@ -160,8 +151,7 @@ fn a_missing_wait_shows_under_some_schedule_and_no_other_result_does() {
     for seed in 0..8 {
         assert_eq!(line("hand_over_with_waits", seed), right);
     }
-    let without: Vec<_> =
-        (0..8).map(|seed| line("hand_over_without_waits", seed)).collect();
+    let without: Vec<_> = (0..8).map(|seed| line("hand_over_without_waits", seed)).collect();
     assert!(without.iter().any(|read| read != right), "{without:?}");
     assert!(without.iter().any(|read| *read != without[0]), "{without:?}");
     assert_eq!(without[3], line("hand_over_without_waits", 3), "the seed decides");

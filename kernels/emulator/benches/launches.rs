@@ -3,9 +3,7 @@
 
 use std::hint::black_box;
 
-use criterion::{
-    BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
-};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use emulator::{Arguments, Launch, Memory, Module, Options, run};
 
 fn module(name: &str) -> Module {
@@ -35,8 +33,7 @@ fn bench(
     let launch = Launch::new(grid, block, arguments.bytes());
     let mut once = |threads| {
         let options = Options { threads, ..Options::default() };
-        run(&module, kernel, &launch, &mut memory, &options)
-            .expect("the kernel runs")
+        run(&module, kernel, &launch, &mut memory, &options).expect("the kernel runs")
     };
     let instructions = once(1).total().thread_instructions;
     let mut group = criterion.benchmark_group(name);
@@ -85,22 +82,15 @@ fn launches(criterion: &mut Criterion) {
             .with(64u32.to_le_bytes())
             .with(0u32.to_le_bytes())
     });
-    bench(
-        criterion,
-        "transfer-strategies",
-        "work",
-        [256, 1, 1],
-        [256, 1, 1],
-        |memory| {
-            Arguments::new()
-                .with(buffer(memory, 4 << 16).to_le_bytes())
-                .with(buffer(memory, 4 << 16).to_le_bytes())
-                .with((1u64 << 16).to_le_bytes())
-                .with(1024u32.to_le_bytes())
-                .with(1f32.to_le_bytes())
-                .with(1f32.to_le_bytes())
-        },
-    );
+    bench(criterion, "transfer-strategies", "work", [256, 1, 1], [256, 1, 1], |memory| {
+        Arguments::new()
+            .with(buffer(memory, 4 << 16).to_le_bytes())
+            .with(buffer(memory, 4 << 16).to_le_bytes())
+            .with((1u64 << 16).to_le_bytes())
+            .with(1024u32.to_le_bytes())
+            .with(1f32.to_le_bytes())
+            .with(1f32.to_le_bytes())
+    });
 }
 
 criterion_group!(benches, launches);

@@ -46,20 +46,14 @@ pub fn sectors(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Sect
 /// shares its element with the lane beside it, or every lane with the lane two away. A
 /// lane that is not active shares with anyone. `ideal` is the number of wavefronts that
 /// the words would take if they lay in banks as different as possible.
-pub fn load_wavefronts(
-    address_of: impl FnMut(usize) -> Option<u64>,
-    bytes: u64,
-) -> Wavefronts {
+pub fn load_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Wavefronts {
     let (addresses, mask) = lanes(address_of);
     wavefronts_of(&addresses, mask, bytes, false)
 }
 
 /// The same for a store. Lanes that store to the same element are served together only
 /// where they are in the same half or quarter of the warp.
-pub fn store_wavefronts(
-    address_of: impl FnMut(usize) -> Option<u64>,
-    bytes: u64,
-) -> Wavefronts {
+pub fn store_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Wavefronts {
     let (addresses, mask) = lanes(address_of);
     wavefronts_of(&addresses, mask, bytes, true)
 }
@@ -106,11 +100,7 @@ pub(crate) fn sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sect
 
 /// The sectors of one atomic operation on global memory. Lanes that change the same element
 /// take turns: a sector is needed as often as the element that most lanes share.
-pub(crate) fn atomic_sectors_of(
-    addresses: &[u64; WARP],
-    mask: u32,
-    bytes: u64,
-) -> Sectors {
+pub(crate) fn atomic_sectors_of(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Sectors {
     let mut starts = [0; WARP];
     let mut count = 0;
     for lane in active(mask) {
@@ -138,11 +128,7 @@ pub(crate) fn sectors_of_row(first: u64, bytes: u64) -> Sectors {
 /// The sectors of lanes each of which starts at the same place as the one before it or
 /// further on, at multiples of `bytes`, so that none needs two sectors. Most requests are
 /// like that.
-fn sectors_of_rising(
-    addresses: &[u64; WARP],
-    mask: u32,
-    bytes: u64,
-) -> Option<Sectors> {
+fn sectors_of_rising(addresses: &[u64; WARP], mask: u32, bytes: u64) -> Option<Sectors> {
     let first = addresses[mask.trailing_zeros() as usize % WARP];
     let base = first / SECTOR_BYTES * SECTOR_BYTES;
     // In 32 bits: processors compare several such numbers at once.
@@ -186,8 +172,7 @@ pub(crate) fn wavefronts_of(
     }
     let is_one_pass = || {
         // The first two are what most requests are, and fast to find out.
-        mask == u32::MAX
-            && (contiguous(addresses, bytes) || contiguous(addresses, 0))
+        mask == u32::MAX && (contiguous(addresses, bytes) || contiguous(addresses, 0))
             || in_different_banks(addresses, mask)
     };
     if bytes <= WORD_BYTES && is_one_pass() {

@@ -137,9 +137,7 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
     let offsets = parameter_offsets(&kernel.parameters);
     let parameters = kernel.parameters.iter().zip(offsets);
     let scope = parameters
-        .map(|(parameter, offset)| {
-            (parameter.name.clone(), Named::Parameter(offset))
-        })
+        .map(|(parameter, offset)| (parameter.name.clone(), Named::Parameter(offset)))
         .collect();
     decoder.function(kernel, scope, None)?;
     decoder.statement(kernel.line);
@@ -161,17 +159,10 @@ impl<'a> Decoder<'a> {
         self.unsupported(&format!("{name} with these operands"))
     }
 
-    fn function(
-        &mut self,
-        function: &'a Function,
-        scope: Scope,
-        end: Option<usize>,
-    ) -> Result<()> {
+    fn function(&mut self, function: &'a Function, scope: Scope, end: Option<usize>) -> Result<()> {
         let name = function.name.as_str();
         if self.frames.iter().any(|frame| frame.function == name) {
-            return Err(
-                self.error(format!("{name} calls itself, which is not supported"))
-            );
+            return Err(self.error(format!("{name} calls itself, which is not supported")));
         }
         let body = match &function.body {
             Some(Ok(body)) => body,
@@ -229,9 +220,7 @@ impl<'a> Decoder<'a> {
                     let name = name.map(|(_, name)| base_name(name).to_owned());
                     self.source = name.map(|name| (name, *line));
                 }
-                Statement::Instruction(instruction) => {
-                    self.instruction(instruction)?
-                }
+                Statement::Instruction(instruction) => self.instruction(instruction)?,
             }
         }
         self.frame().scopes.pop();
@@ -239,11 +228,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn registers(
-        &mut self,
-        kind: &str,
-        names: &[(String, Option<u32>)],
-    ) -> Result<()> {
+    fn registers(&mut self, kind: &str, names: &[(String, Option<u32>)]) -> Result<()> {
         let class = match (kind, syntax::size_of(kind)) {
             ("pred", _) => Class::Predicate,
             (_, Some(1 | 2 | 4)) => Class::Narrow,
@@ -286,10 +271,7 @@ impl<'a> Decoder<'a> {
         let named = match variable.space.as_str() {
             "shared" => {
                 let function = self.frame().function;
-                Named::Variable(
-                    Space::Shared,
-                    self.place_shared(function, variable)?,
-                )
+                Named::Variable(Space::Shared, self.place_shared(function, variable)?)
             }
             // What is passed to functions lies in local memory.
             "local" | "param" => {
@@ -315,17 +297,12 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn place_shared(
-        &mut self,
-        function: &str,
-        variable: &Declaration,
-    ) -> Result<u32> {
+    fn place_shared(&mut self, function: &str, variable: &Declaration) -> Result<u32> {
         let key = (function.to_owned(), variable.name.clone());
         if let Some(place) = self.shared.get(&key) {
             return Ok(*place);
         }
-        let place =
-            self.program.shared_bytes.next_multiple_of(variable.align as u32);
+        let place = self.program.shared_bytes.next_multiple_of(variable.align as u32);
         self.program.shared_bytes = self.end_of(place, variable)?;
         let largest = &mut self.program.largest_shared;
         if largest.as_ref().is_none_or(|(_, bytes)| *bytes < variable.bytes) {
@@ -348,9 +325,9 @@ impl<'a> Decoder<'a> {
         }
         let prefix = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let number = name[prefix.len()..].parse::<u32>().ok()?;
-        let depth = scopes.iter().rposition(|scope| {
-            matches!(scope.get(prefix), Some(Named::Family(_, count)) if number < *count)
-        })?;
+        let depth = scopes.iter().rposition(
+            |scope| matches!(scope.get(prefix), Some(Named::Family(_, count)) if number < *count),
+        )?;
         let Named::Family(class, _) = scopes[depth][prefix] else { return None };
         let register = Named::Register(self.new_register(class).ok()?);
         self.frame().scopes[depth].insert(name.to_owned(), register.clone());
@@ -391,8 +368,7 @@ impl<'a> Decoder<'a> {
             let slot = self.register(name, Class::Predicate)?;
             self.guard = Some((slot.index, *negated));
         }
-        let (name, operands) =
-            (instruction.name.as_str(), &instruction.operands[..]);
+        let (name, operands) = (instruction.name.as_str(), &instruction.operands[..]);
         let base = name.split('.').next().unwrap_or_default();
         match base {
             "ld" | "ldu" => self.load(name, operands),
@@ -402,14 +378,10 @@ impl<'a> Decoder<'a> {
             "cvta" => self.convert_address(name, operands),
             "createpolicy" => self.policy(name, operands),
             "membar" | "fence" => self.effect(name, Op::Fence(scope_of(name))),
-            "nanosleep" | "prefetch" | "pmevent" | "prefetchu" => {
-                self.effect(name, Op::Nothing)
-            }
+            "nanosleep" | "prefetch" | "pmevent" | "prefetchu" => self.effect(name, Op::Nothing),
             "bra" => {
                 let label = match operands {
-                    [Operand::Name(label)] if matches!(name, "bra" | "bra.uni") => {
-                        label
-                    }
+                    [Operand::Name(label)] if matches!(name, "bra" | "bra.uni") => label,
                     _ => return Err(self.unsupported(name)),
                 };
                 let label = self.label(label)?;
@@ -440,9 +412,7 @@ impl<'a> Decoder<'a> {
             "setp" => self.compare(name, operands),
             "set" => self.set(name, operands),
             "addc" | "subc" | "madc" => self.with_carry(name, operands),
-            "add" | "sub" | "mad" if name.contains(".cc.") => {
-                self.with_carry(name, operands)
-            }
+            "add" | "sub" | "mad" if name.contains(".cc.") => self.with_carry(name, operands),
             "cvt" => self.convert(name, operands),
             _ => self.compute(name, operands),
         }
@@ -488,9 +458,7 @@ impl<'a> Decoder<'a> {
             [Operand::Name(f)] => (&[][..], f, &[][..]),
             [Operand::List(r), Operand::Name(f)] => (&r[..], f, &[][..]),
             [Operand::Name(f), Operand::List(a)] => (&[][..], f, &a[..]),
-            [Operand::List(r), Operand::Name(f), Operand::List(a)] => {
-                (&r[..], f, &a[..])
-            }
+            [Operand::List(r), Operand::Name(f), Operand::List(a)] => (&r[..], f, &a[..]),
             _ => return Err(self.unsupported(&format!("{name} through a pointer"))),
         };
         let results = self.places(results)?;
@@ -510,8 +478,8 @@ impl<'a> Decoder<'a> {
         let Some(&called) = self.functions.get(function.as_str()) else {
             return Err(self.unsupported(&format!("a call of {function}")));
         };
-        let fits = called.parameters.len() == arguments.len()
-            && called.results.len() == results.len();
+        let fits =
+            called.parameters.len() == arguments.len() && called.results.len() == results.len();
         if !fits {
             return Err(self.error(format!("{function} has other parameters")));
         }
@@ -521,8 +489,7 @@ impl<'a> Decoder<'a> {
             if declared.space != "param" {
                 return Err(self.unsupported("a parameter in a register"));
             }
-            scope
-                .insert(declared.name.clone(), Named::Variable(Space::Local, place));
+            scope.insert(declared.name.clone(), Named::Variable(Space::Local, place));
         }
         let end = self.new_label();
         if let Some((guard, negated)) = self.guard {
@@ -558,8 +525,7 @@ impl<'a> Decoder<'a> {
         for instruction in &mut program.code {
             for target in order::targets(&mut instruction.operation) {
                 let place = self.labels.get(*target as usize).copied().flatten();
-                let place =
-                    place.ok_or_else(|| self.error("a label has no place"))?;
+                let place = place.ok_or_else(|| self.error("a label has no place"))?;
                 *target = place as u32;
             }
         }

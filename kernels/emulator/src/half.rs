@@ -173,8 +173,7 @@ pub(crate) fn each_half<H: Half, const COUNT: usize>(
     operation: fn([f64; COUNT]) -> f64,
 ) -> u32 {
     let at = |shift: u32| {
-        let numbers =
-            operands.map(|bits| H::of_bits((bits >> shift) as u16).value());
+        let numbers = operands.map(|bits| H::of_bits((bits >> shift) as u16).value());
         u32::from(H::nearest(operation(numbers)).bits())
     };
     at(0) | at(16) << 16

@@ -94,9 +94,8 @@ pub struct Options {
 const MOST_CORES: usize = 16;
 
 /// Cores of the CPU that this process may use.
-static CORES: LazyLock<usize> = LazyLock::new(|| {
-    std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_CORES))
-});
+static CORES: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_CORES)));
 
 impl Default for Options {
     fn default() -> Self {
@@ -104,16 +103,7 @@ impl Default for Options {
         let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
         let print_bytes = 1 << 20;
         let (backwards, touched) = (false, false);
-        Self {
-            checks,
-            patience,
-            budget,
-            backwards,
-            print_bytes,
-            threads,
-            stretch,
-            touched,
-        }
+        Self { checks, patience, budget, backwards, print_bytes, threads, stretch, touched }
     }
 }
 
@@ -193,20 +183,13 @@ impl Kernel {
 }
 
 /// Can the launch be made?
-fn check(
-    module: &Module,
-    kernel: &Kernel,
-    launch: &Launch<'_>,
-) -> Result<(), String> {
+fn check(module: &Module, kernel: &Kernel, launch: &Launch<'_>) -> Result<(), String> {
     let [x, y, z] = launch.block;
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
     if threads == 0 || threads > MOST_THREADS {
-        return Err(format!(
-            "a block of {x} × {y} × {z} threads: it has 1 to {MOST_THREADS}"
-        ));
+        return Err(format!("a block of {x} × {y} × {z} threads: it has 1 to {MOST_THREADS}"));
     }
-    if let Some(most) = kernel.max_threads.filter(|most| threads > u64::from(*most))
-    {
+    if let Some(most) = kernel.max_threads.filter(|most| threads > u64::from(*most)) {
         return Err(format!("a block of {threads} threads, of {most} at most"));
     }
     if launch.grid.contains(&0) {
@@ -221,12 +204,9 @@ fn check(
     }
     let (wanted, given) = (kernel.argument_bytes() as usize, launch.arguments.len());
     if given < wanted {
-        return Err(format!(
-            "{given} bytes of arguments, of {wanted} that it takes"
-        ));
+        return Err(format!("{given} bytes of arguments, of {wanted} that it takes"));
     }
-    let placed =
-        module.variables().iter().all(|variable| variable.address.is_some());
+    let placed = module.variables().iter().all(|variable| variable.address.is_some());
     if kernel.program.uses_variables && !placed {
         return Err("the module's variables have no place yet".to_owned());
     }

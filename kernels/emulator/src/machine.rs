@@ -160,18 +160,12 @@ impl AddAssign for Done {
 
 impl<'a> Machine<'a> {
     /// `done`: what was done before.
-    fn new(
-        task: &Task<'a>,
-        memory: View<'a>,
-        global: &'a mut Global,
-        done: Done,
-    ) -> Result<Self> {
+    fn new(task: &Task<'a>, memory: View<'a>, global: &'a mut Global, done: Done) -> Result<Self> {
         let Task { module, kernel, launch, options } = *task;
         let program = &kernel.program;
         let (mut constants, mut of_lanes) = (Vec::new(), Vec::new());
         let mut of_blocks = Vec::new();
-        let static_bytes =
-            program.shared_bytes.next_multiple_of(program.dynamic_align);
+        let static_bytes = program.shared_bytes.next_multiple_of(program.dynamic_align);
         let shared_bytes = match launch.shared_bytes {
             0 => program.shared_bytes,
             dynamic => static_bytes + dynamic,
@@ -189,9 +183,7 @@ impl<'a> Machine<'a> {
                     let variable = &module.variables()[index];
                     variable.address.unwrap_or(0).wrapping_add_signed(offset)
                 }
-                Preset::Dynamic { offset } => {
-                    u64::from(static_bytes).wrapping_add_signed(offset)
-                }
+                Preset::Dynamic { offset } => u64::from(static_bytes).wrapping_add_signed(offset),
                 Preset::Special(special) => match special {
                     Special::Threads(axis) => launch.block[axis].into(),
                     Special::Blocks(axis) => launch.grid[axis].into(),
@@ -215,9 +207,8 @@ impl<'a> Machine<'a> {
         let threads = launch.block.iter().product::<u32>() as usize;
         let granule = global.is_traced().then_some(program.granule);
         let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
-            let row = |(slot, special): &(Slot, Special)| {
-                (*slot, row(*special, warp, launch.block))
-            };
+            let row =
+                |(slot, special): &(Slot, Special)| (*slot, row(*special, warp, launch.block));
             of_lanes.iter().map(row).collect()
         });
         Ok(Self {
@@ -284,8 +275,7 @@ impl<'a> Machine<'a> {
         let mut waiting = Vec::new();
         let warps = threads.div_ceil(WARP);
         for place in 0..warps {
-            let index =
-                if self.options.backwards { warps - 1 - place } else { place };
+            let index = if self.options.backwards { warps - 1 - place } else { place };
             let mut warp = idle.pop().unwrap_or_else(|| self.new_warp());
             let lanes = (threads - index * WARP).min(WARP);
             self.start(&mut warp, index, u32::MAX >> (WARP - lanes));
@@ -349,8 +339,7 @@ impl<'a> Machine<'a> {
             true => width * height * depth - 1 - number,
             false => number,
         };
-        let place =
-            [number % width, number / width % height, number / width / height];
+        let place = [number % width, number / width % height, number / width / height];
         place.map(|place| place as u32)
     }
 
@@ -458,12 +447,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What is neither arithmetic nor frequent.
-    fn execute(
-        &mut self,
-        warp: &mut Warp,
-        operation: &Op,
-        lanes: u32,
-    ) -> Result<()> {
+    fn execute(&mut self, warp: &mut Warp, operation: &Op, lanes: u32) -> Result<()> {
         if let Some(members) = operation.members() {
             if !self.meet(warp, members)? {
                 return Ok(());
@@ -584,8 +568,7 @@ impl<'a> Machine<'a> {
     /// Ends a block that would go on for ever.
     fn check_end(&self, warps: &[Warp]) -> Result<()> {
         let waited = self.executed - self.waiting_from;
-        if self.is_stuck()
-            || self.is_endless() && self.waits() && waited > self.options.budget / 2
+        if self.is_stuck() || self.is_endless() && self.waits() && waited > self.options.budget / 2
         {
             return Err(self.no_progress(warps));
         }
@@ -601,13 +584,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A fault of this lane at the instruction that the warp is at.
-    fn fault(
-        &self,
-        warp: &Warp,
-        kind: FaultKind,
-        lane: usize,
-        what: String,
-    ) -> Box<Fault> {
+    fn fault(&self, warp: &Warp, kind: FaultKind, lane: usize, what: String) -> Box<Fault> {
         Box::new(Fault {
             kind,
             what,
@@ -644,12 +621,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A fault of the whole block. Says which lanes are where.
-    fn everywhere(
-        &self,
-        kind: FaultKind,
-        mut what: String,
-        warps: &[Warp],
-    ) -> Box<Fault> {
+    fn everywhere(&self, kind: FaultKind, mut what: String, warps: &[Warp]) -> Box<Fault> {
         let mut sentences = Vec::new();
         let mut pc = 0;
         for warp in warps.iter().filter(|warp| warp.live != 0) {
@@ -657,8 +629,7 @@ impl<'a> Machine<'a> {
             for group in warp.runnable() {
                 pc = group.pc;
                 let (lanes, place) = (list(group.lanes), place(pc));
-                let verb =
-                    if group.lanes.count_ones() == 1 { "runs" } else { "run" };
+                let verb = if group.lanes.count_ones() == 1 { "runs" } else { "run" };
                 let index = warp.index;
                 sentences.push(format!("{lanes} of warp {index} {verb} at {place}"));
             }
@@ -672,9 +643,7 @@ impl<'a> Machine<'a> {
                 let index = warp.index;
                 let one = waiting.group.lanes.count_ones() == 1;
                 let verb = if one { "waits" } else { "wait" };
-                sentences.push(format!(
-                    "{lanes} of warp {index} {verb} for {thing} at {place}"
-                ));
+                sentences.push(format!("{lanes} of warp {index} {verb} for {thing} at {place}"));
             }
         }
         let more = sentences.len().saturating_sub(4);
@@ -696,8 +665,7 @@ impl<'a> Machine<'a> {
 
 /// Adds a note, if it is the first of its kind and line.
 fn add_note(notes: &mut Vec<Note>, note: Note) {
-    let is_known =
-        notes.iter().any(|n| n.kind == note.kind && n.place == note.place);
+    let is_known = notes.iter().any(|n| n.kind == note.kind && n.place == note.place);
     if !is_known {
         notes.push(note);
     }
@@ -719,9 +687,7 @@ fn row(special: Special, warp: usize, block: [u32; 3]) -> [u32; WARP] {
     for (lane, value) in row.iter_mut().enumerate() {
         let below = |lane: usize| ((1u64 << lane) - 1) as u32;
         *value = match special {
-            Special::Thread(axis) => {
-                thread_at(block, (warp * WARP + lane) as u32)[axis]
-            }
+            Special::Thread(axis) => thread_at(block, (warp * WARP + lane) as u32)[axis],
             Special::Lane => lane as u32,
             Special::Warp => warp as u32,
             Special::Warps => block.iter().product::<u32>().div_ceil(WARP as u32),
@@ -738,8 +704,7 @@ fn row(special: Special, warp: usize, block: [u32; 3]) -> [u32; WARP] {
 
 /// Does an instruction need other lanes to be there?
 fn waits_for_lanes(operation: &Op) -> bool {
-    matches!(operation, Op::Barrier(_) | Op::WarpBarrier(_))
-        || operation.members().is_some()
+    matches!(operation, Op::Barrier(_) | Op::WarpBarrier(_)) || operation.members().is_some()
 }
 
 /// The number that little-endian bytes are.

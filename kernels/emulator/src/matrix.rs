@@ -112,11 +112,7 @@ pub(crate) struct Fragment {
 
 impl Fragment {
     /// Of the product of shape `[m, n, k]`. None, if there is no such matrix.
-    pub(crate) fn new(
-        side: Side,
-        element: Element,
-        [m, n, k]: [usize; 3],
-    ) -> Option<Self> {
+    pub(crate) fn new(side: Side, element: Element, [m, n, k]: [usize; 3]) -> Option<Self> {
         let (across, along) = match side {
             Side::A => (m, k),
             Side::B => (n, k),

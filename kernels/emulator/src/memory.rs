@@ -188,12 +188,7 @@ impl Memory {
 
     /// Makes a buffer at an address of the caller's choice. It does not count towards the
     /// capacity, but cannot be larger.
-    pub fn allocate_at(
-        &mut self,
-        address: u64,
-        bytes: u64,
-        name: &str,
-    ) -> Result<(), MemoryError> {
+    pub fn allocate_at(&mut self, address: u64, bytes: u64, name: &str) -> Result<(), MemoryError> {
         if bytes > self.capacity || address.checked_add(bytes).is_none() {
             let (wanted, left) = (bytes, self.capacity);
             return Err(MemoryError::OutOfMemory { wanted, left });
@@ -230,8 +225,7 @@ impl Memory {
             let name = taken.name.clone();
             return Err(MemoryError::Overlap { address, name });
         }
-        self.freed
-            .retain(|(freed, bytes, _)| freed + bytes <= address || *freed >= end);
+        self.freed.retain(|(freed, bytes, _)| freed + bytes <= address || *freed >= end);
         if counts_towards_capacity {
             self.used += bytes;
         }
@@ -243,8 +237,7 @@ impl Memory {
 
     /// Frees the buffer that starts at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        let Ok(at) = self.stores.binary_search_by_key(&address, |s| s.address)
-        else {
+        let Ok(at) = self.stores.binary_search_by_key(&address, |s| s.address) else {
             if let Some(name) = self.freed_at(address) {
                 return Err(MemoryError::UseAfterFree { address, name });
             }
@@ -307,12 +300,7 @@ impl Memory {
     }
 
     /// Writes `pattern` again and again, `count` times.
-    pub fn fill(
-        &mut self,
-        address: u64,
-        pattern: &[u8],
-        count: u64,
-    ) -> Result<(), MemoryError> {
+    pub fn fill(&mut self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryError> {
         let bytes = (pattern.len() as u64).saturating_mul(count);
         if bytes == 0 {
             return Ok(());
@@ -332,19 +320,13 @@ impl Memory {
 
     /// Copies bytes, which may overlap, and with them the knowledge of which of them were
     /// written.
-    pub fn copy(
-        &mut self,
-        to: u64,
-        from: u64,
-        bytes: u64,
-    ) -> Result<(), MemoryError> {
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<(), MemoryError> {
         if bytes == 0 {
             return Ok(());
         }
         let (source, target) = (self.locate(from, bytes)?, self.locate(to, bytes)?);
         let mut copied = vec![0; bytes as usize];
-        let (start, store) =
-            (from - self.stores[source].address, &self.stores[source]);
+        let (start, store) = (from - self.stores[source].address, &self.stores[source]);
         store.read(start, &mut copied);
         let gaps = store.gaps(start, bytes);
         let store = &mut self.stores[target];
@@ -357,11 +339,7 @@ impl Memory {
     }
 
     /// The first address of a range that nobody has written yet.
-    pub fn first_unwritten(
-        &self,
-        address: u64,
-        bytes: u64,
-    ) -> Result<Option<u64>, MemoryError> {
+    pub fn first_unwritten(&self, address: u64, bytes: u64) -> Result<Option<u64>, MemoryError> {
         let store = &self.stores[self.locate(address, bytes.max(1))?];
         let offset = store.first_unwritten(address - store.address, bytes);
         Ok(offset.map(|offset| store.address + offset))
@@ -426,9 +404,8 @@ impl Memory {
 
     fn freed_at(&self, address: u64) -> Option<String> {
         let mut freed = self.freed.iter().rev();
-        let (.., name) = freed.find(|(start, bytes, _)| {
-            (*start..start + bytes.max(&1)).contains(&address)
-        })?;
+        let (.., name) =
+            freed.find(|(start, bytes, _)| (*start..start + bytes.max(&1)).contains(&address))?;
         Some(name.clone())
     }
 
@@ -461,9 +438,8 @@ impl Memory {
                 format!("{before} is {} too short", in_bytes(beyond))
             }
             (Some(before), after)
-                if after.is_none_or(|after| {
-                    address.saturating_sub(end(before)) <= ahead(after)
-                }) =>
+                if after
+                    .is_none_or(|after| address.saturating_sub(end(before)) <= ahead(after)) =>
             {
                 format!("{} {before}", past_end(address, bytes, end(before)))
             }
@@ -547,16 +523,10 @@ impl Store {
     }
 
     /// Does it hold all that lanes access?
-    fn holds_lanes(
-        &self,
-        addresses: &[u64; WARP],
-        lanes: u32,
-        bytes: usize,
-    ) -> bool {
+    fn holds_lanes(&self, addresses: &[u64; WARP], lanes: u32, bytes: usize) -> bool {
         let last = self.bytes.checked_sub(bytes as u64);
         last.is_some_and(|last| {
-            let inside =
-                |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
+            let inside = |lane: usize| addresses[lane].wrapping_sub(self.address) <= last;
             active(lanes).all(inside)
         })
     }

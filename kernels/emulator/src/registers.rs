@@ -88,8 +88,7 @@ impl Registers {
             Class::Predicate => {
                 let bit = 1 << lane;
                 let others = self.predicates[index] & !bit;
-                self.predicates[index] =
-                    others | if value & 1 == 1 { bit } else { 0 };
+                self.predicates[index] = others | if value & 1 == 1 { bit } else { 0 };
             }
         }
     }
@@ -135,12 +134,7 @@ macro_rules! value {
             }
 
             #[inline(always)]
-            fn put(
-                registers: &mut Registers,
-                index: u16,
-                values: &[Self; WARP],
-                mask: u32,
-            ) {
+            fn put(registers: &mut Registers, index: u16, values: &[Self; WARP], mask: u32) {
                 let encode: fn(Self) -> $bits = $encode;
                 let row = &mut registers.$field[usize::from(index)];
                 if mask == u32::MAX {
@@ -154,8 +148,7 @@ macro_rules! value {
                 } else {
                     for lane in 0..WARP {
                         let new = encode(values[lane]);
-                        row[lane] =
-                            if mask >> lane & 1 != 0 { new } else { row[lane] };
+                        row[lane] = if mask >> lane & 1 != 0 { new } else { row[lane] };
                     }
                 }
             }

@@ -126,9 +126,8 @@ pub(crate) fn size_of(kind: &str) -> Option<u64> {
 pub(crate) fn number(word: &str) -> Option<u64> {
     let digits = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
     let word = word.strip_suffix('U').unwrap_or(word);
-    let prefix = |small: &str, large: &str| {
-        word.strip_prefix(small).or_else(|| word.strip_prefix(large))
-    };
+    let prefix =
+        |small: &str, large: &str| word.strip_prefix(small).or_else(|| word.strip_prefix(large));
     if let Some(bits) = prefix("0f", "0F").or_else(|| prefix("0d", "0D")) {
         return digits(bits, 16);
     }

@@ -38,8 +38,7 @@ impl<'a> Form<'a> {
     pub(crate) fn new(name: &'a str) -> Self {
         let mut parts = name.split('.');
         let base = parts.next().unwrap_or_default();
-        let is_type =
-            |part: &&str| *part == "pred" || crate::syntax::size_of(part).is_some();
+        let is_type = |part: &&str| *part == "pred" || crate::syntax::size_of(part).is_some();
         let (types, modifiers) = parts.partition(is_type);
         Self { base, modifiers, types }
     }
@@ -51,10 +50,7 @@ impl<'a> Form<'a> {
     }
 
     /// Which of these modifiers is there? It is gone afterwards.
-    pub(crate) fn take_one_of(
-        &mut self,
-        modifiers: &[&'static str],
-    ) -> Option<&'static str> {
+    pub(crate) fn take_one_of(&mut self, modifiers: &[&'static str]) -> Option<&'static str> {
         modifiers.iter().copied().find(|modifier| self.take(modifier))
     }
 
@@ -76,11 +72,10 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         ("slct", _) => bits::choose(form),
         ("dp4a" | "dp2a", _) => integer::dot(form),
         ("mov" | "selp", _) => bits::lookup(form),
-        (_, ["f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"]) => {
-            float::lookup(form)
+        (_, ["f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"]) => float::lookup(form),
+        ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _) | ("min" | "max", _) => {
+            integer::lookup(form)
         }
-        ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _)
-        | ("min" | "max", _) => integer::lookup(form),
         _ => bits::lookup(form),
     }?;
     let role = match form.base {
@@ -151,10 +146,7 @@ mod tests {
         assert_eq!(evaluate("bfind.u32", [40, 0, 0]), 5);
         assert_eq!(evaluate("bfind.s32", [u64::from(!40u32), 0, 0]), 5);
         assert_eq!(evaluate("clz.b64", [1, 0, 0]), 63);
-        assert_eq!(
-            evaluate("prmt.b32", [0x3322_1100, 0x7766_5544, 0x7531]),
-            0x7755_3311
-        );
+        assert_eq!(evaluate("prmt.b32", [0x3322_1100, 0x7766_5544, 0x7531]), 0x7755_3311);
         assert_eq!(evaluate("selp.b64", [1 << 40, 2, 1]), 1 << 40);
         let minus = |value: u32| u64::from(value.wrapping_neg());
         assert_eq!(evaluate("slct.b64.s32", [1 << 40, 2, 0]), 1 << 40);
@@ -166,10 +158,7 @@ mod tests {
 
     #[test]
     fn floats() {
-        assert_eq!(
-            evaluate("add.f32", [float(0.1), float(0.2), 0]),
-            float(0.1 + 0.2)
-        );
+        assert_eq!(evaluate("add.f32", [float(0.1), float(0.2), 0]), float(0.1 + 0.2));
         assert_eq!(evaluate("add.ftz.f32", [1, 0, 0]), 0);
         assert_eq!(evaluate("add.sat.f32", [float(1.0), float(9.0), 0]), float(1.0));
         let nan = float(f32::NAN);
@@ -178,10 +167,7 @@ mod tests {
         assert_eq!(evaluate("min.f32", [float(0.0), float(-0.0), 0]), float(-0.0));
         assert_eq!(evaluate("setp.lt.f32", [nan, 0, 0]), 0);
         assert_eq!(evaluate("setp.ltu.f32", [nan, 0, 0]), 1);
-        assert_eq!(
-            evaluate("copysign.f32", [float(-1.0), float(2.0), 0]),
-            float(-2.0)
-        );
+        assert_eq!(evaluate("copysign.f32", [float(-1.0), float(2.0), 0]), float(-2.0));
         assert_eq!(evaluate("ex2.approx.f32", [float(3.0), 0, 0]), float(8.0));
         let fused = f32::mul_add(0.1, 0.2, 0.3);
         let sources = [float(0.1), float(0.2), float(0.3)];
@@ -193,10 +179,7 @@ mod tests {
 
     #[test]
     fn conversions() {
-        assert_eq!(
-            evaluate("cvt.u64.u32", [u64::from(u32::MAX), 0, 0]),
-            0xffff_ffff
-        );
+        assert_eq!(evaluate("cvt.u64.u32", [u64::from(u32::MAX), 0, 0]), 0xffff_ffff);
         assert_eq!(evaluate("cvt.s64.s32", [u64::from(u32::MAX), 0, 0]), u64::MAX);
         assert_eq!(evaluate("cvt.u32.u8", [0x1ff, 0, 0]), 0xff);
         assert_eq!(evaluate("cvt.rzi.s32.f32", [float(-2.7), 0, 0]), 0xffff_fffe);
@@ -214,8 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_not_found() {
-        for name in ["add.cc.u32", "dp4a.u32.f32", "add.rn.bogus.f32", "cvt.f32.s32"]
-        {
+        for name in ["add.cc.u32", "dp4a.u32.f32", "add.rn.bogus.f32", "cvt.f32.s32"] {
             assert!(lookup(name).is_none(), "{name}");
         }
     }

@@ -19,8 +19,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
             std::array::from_fn(|lane| start + (lane as u64 >> shift ^ mask))
         }),
     ];
-    let masks =
-        prop_oneof![Just(u32::MAX), any::<u32>(), Just(0x0000_ffff), Just(1)];
+    let masks = prop_oneof![Just(u32::MAX), any::<u32>(), Just(0x0000_ffff), Just(1)];
     (starts, masks).prop_map(|(starts, mask)| {
         std::array::from_fn(|lane| (mask >> lane & 1 == 1).then(|| starts[lane]))
     })
@@ -34,11 +33,7 @@ fn brute_force_sectors(pattern: &Pattern, bytes: u64) -> (u64, u64) {
 }
 
 /// The rule as the workbook's page on bank conflicts states it.
-fn brute_force_wavefronts(
-    pattern: &Pattern,
-    bytes: u64,
-    stores: bool,
-) -> (u64, u64) {
+fn brute_force_wavefronts(pattern: &Pattern, bytes: u64, stores: bool) -> (u64, u64) {
     let words_each = bytes.div_ceil(4);
     let words = |start: u64| start / 4..start / 4 + words_each;
     let shares = |distance: usize| {
@@ -113,9 +108,7 @@ fn known_cases() {
 
 #[test]
 fn the_ideal_counts_each_byte_once() {
-    for (bytes, share, ideal) in
-        [(16, 32, 1), (8, 32, 1), (16, 4, 4), (8, 2, 4), (16, 1, 16)]
-    {
+    for (bytes, share, ideal) in [(16, 32, 1), (8, 32, 1), (16, 4, 4), (8, 2, 4), (16, 1, 16)] {
         // So many lanes after each other access the same element.
         let address = |lane: usize| Some(256 + (lane / share) as u64 * bytes);
         assert_eq!(sectors(address, bytes).ideal, ideal, "{bytes} bytes by {share}");

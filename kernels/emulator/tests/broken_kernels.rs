@@ -30,9 +30,7 @@ fn wrapped(text: &str) -> String {
     for word in text.split(' ') {
         match lines.last_mut() {
             Some(line) if line.is_empty() => word.clone_into(line),
-            Some(line) if line.len() + word.len() < 80 => {
-                *line += &format!(" {word}")
-            }
+            Some(line) if line.len() + word.len() < 80 => *line += &format!(" {word}"),
             _ => lines.push(word.to_owned()),
         }
     }

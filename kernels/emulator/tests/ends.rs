@@ -31,28 +31,15 @@ fn a_loop_in_which_something_happens_ends() {
                    many as a block may; find the condition that never ends the loop: ";
     for (kernel, lanes, lines, (kind, text)) in [
         ("stores", "lanes 0-31 of warp 0 run", 5..7, fault("stores", 64, stepped)),
-        (
-            "barriers",
-            "lanes 0-31 of warp 1 ",
-            13..19,
-            fault("barriers", 64, stepped),
-        ),
-        (
-            "atomics",
-            "lanes 0-31 of warp 1 run",
-            24..25,
-            fault("atomics", 64, counter),
-        ),
-        ("prints", "lane 0 of warp 0 runs", 30..32, {
-            fault("prints", 1, |_| arguments![u32 0])
-        }),
+        ("barriers", "lanes 0-31 of warp 1 ", 13..19, fault("barriers", 64, stepped)),
+        ("atomics", "lanes 0-31 of warp 1 run", 24..25, fault("atomics", 64, counter)),
+        ("prints", "lane 0 of warp 0 runs", 30..32, { fault("prints", 1, |_| arguments![u32 0]) }),
     ] {
         assert_eq!(kind, FaultKind::OverBudget, "{text}");
         assert!(text.starts_with(&format!("{kernel}: {endless}")), "{text}");
         assert!(text.contains(lanes), "{text}");
-        let named = lines.clone().any(|line| {
-            text.contains(&format!(" at line {line} of without-end.cu"))
-        });
+        let named =
+            lines.clone().any(|line| text.contains(&format!(" at line {line} of without-end.cu")));
         assert!(named, "{lines:?}: {text}");
     }
 }
@@ -64,9 +51,7 @@ fn the_budget_is_of_a_block_and_the_same_for_any_number_of_threads() {
         let (budget, stretch) = (100_000, 1);
         device.options = Options { budget, threads, stretch, ..Options::default() };
         // 60 blocks, each with more than a 60th of the budget.
-        let mut run = |lines| {
-            device.run("prints_lines", [60, 1, 1], ONE, &arguments![u32 lines])
-        };
+        let mut run = |lines| device.run("prints_lines", [60, 1, 1], ONE, &arguments![u32 lines]);
         let counts = run(300).unwrap();
         assert!(counts.total().instructions > budget);
         (counts.printed, run(50_000).unwrap_err())
@@ -79,11 +64,9 @@ fn what_is_printed_first_is_lost() {
     let printed = |print_bytes, threads| {
         let mut device = Device::tests("without-end");
         let stretch = 1;
-        device.options =
-            Options { print_bytes, threads, stretch, ..Options::default() };
+        device.options = Options { print_bytes, threads, stretch, ..Options::default() };
         let arguments = arguments![u32 30];
-        let counts =
-            device.run("prints_lines", [40, 1, 1], ONE, &arguments).unwrap();
+        let counts = device.run("prints_lines", [40, 1, 1], ONE, &arguments).unwrap();
         (counts.printed, counts.printed_before)
     };
     let (all, before) = printed(1 << 20, 1);
@@ -160,9 +143,7 @@ fn copies_in_flight_have_a_limit() {
     let mut device = Device::of(ptx);
     device.options.checks.races = false; // which would end it sooner
     let input = device.words("in", 0..4);
-    let mut run = |turns| {
-        device.run("copies", ONE, [32, 1, 1], &arguments![u64 input, u32 turns])
-    };
+    let mut run = |turns| device.run("copies", ONE, [32, 1, 1], &arguments![u64 input, u32 turns]);
     run(7).unwrap(); // no two write the same word
     let fault = run(1 << 30).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Race);

@@ -45,10 +45,7 @@ fn null() {
     let arguments = arguments![u64 0, u64 output];
     let (kind, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
     assert_eq!(kind, FaultKind::OutOfBounds);
-    assert!(
-        text.contains("reads 4 bytes at 0x0: a null pointer, or near one"),
-        "{text}"
-    );
+    assert!(text.contains("reads 4 bytes at 0x0: a null pointer, or near one"), "{text}");
 }
 
 /// What `in[i - 1]` reads in thread 0, with an unsigned `i`.
@@ -91,10 +88,7 @@ fn use_after_free() {
     let arguments = arguments![u64 input, u64 output];
     let (kind, text) = fault(&mut device, "out_of_bounds", 32, &arguments);
     assert_eq!(kind, FaultKind::UseAfterFree);
-    assert!(
-        text.contains("in out, which was freed, at line 6 of faults.cu"),
-        "{text}"
-    );
+    assert!(text.contains("in out, which was freed, at line 6 of faults.cu"), "{text}");
 }
 
 #[test]
@@ -121,19 +115,13 @@ fn unwritten() {
     let arguments = arguments![u64 input, u64 output];
     let (kind, text) = fault(&mut device, "out_of_bounds", 64, &arguments);
     assert_eq!(kind, FaultKind::Uninitialised);
-    assert!(
-        text.contains(", 132 bytes into in, where nothing was written"),
-        "{text}"
-    );
+    assert!(text.contains(", 132 bytes into in, where nothing was written"), "{text}");
     assert!(text.ends_with("thread (33, 0, 0)"), "{text}");
 
     let arguments = arguments![u64 output];
     let (kind, text) = fault(&mut device, "unwritten_shared", 64, &arguments);
     assert_eq!(kind, FaultKind::Uninitialised);
-    assert!(
-        text.contains("where the block has written nothing, at line 20"),
-        "{text}"
-    );
+    assert!(text.contains("where the block has written nothing, at line 20"), "{text}");
 
     device.options.checks.initialised = false;
     device.run("unwritten_shared", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
@@ -148,9 +136,7 @@ fn past_the_end_of_shared_memory() {
     let (kind, text) = fault(&mut device, "past_the_tile", 64, &arguments);
     assert_eq!(kind, FaultKind::OutOfBounds);
     assert!(
-        text.contains(
-            " of shared memory: right behind the end of the block's 256 bytes"
-        ),
+        text.contains(" of shared memory: right behind the end of the block's 256 bytes"),
         "{text}"
     );
 }
@@ -173,17 +159,12 @@ fn a_race() {
     let output = device.fresh("out", 64);
     let arguments = arguments![u64 output];
     let (kind, text) = fault(&mut device, "race", 64, &arguments);
-    assert!(
-        matches!(kind, FaultKind::Race | FaultKind::Uninitialised),
-        "{kind:?}: {text}"
-    );
+    assert!(matches!(kind, FaultKind::Race | FaultKind::Uninitialised), "{kind:?}: {text}");
     device.options.checks.initialised = false;
     let (kind, text) = fault(&mut device, "race", 64, &arguments);
     assert_eq!(kind, FaultKind::Race);
     assert!(
-        text.contains(
-            "with no barrier between (__syncthreads() orders them), at line"
-        ),
+        text.contains("with no barrier between (__syncthreads() orders them), at line"),
         "{text}"
     );
     assert!(text.contains("of faults.cu"), "{text}");
@@ -211,9 +192,7 @@ fn barriers_that_not_all_reach() {
     }
     device.options.checks.barriers = false;
     let arguments = arguments![u64 output, u32 48];
-    let counts = device
-        .run("barrier_after_return", [1, 1, 1], [64, 1, 1], &arguments)
-        .unwrap();
+    let counts = device.run("barrier_after_return", [1, 1, 1], [64, 1, 1], &arguments).unwrap();
     let [note] = &counts.notes[..] else { panic!() };
     assert_eq!(note.kind, NoteKind::Barrier);
     assert!(note.to_string().contains("16 of 64 have ended before it"), "{note}");
@@ -255,9 +234,7 @@ fn no_progress() {
         device.options.budget = budget;
         let (kind, text) = fault(&mut device, "waits_for_ever", 1, &arguments);
         assert_eq!(kind, FaultKind::NoProgress);
-        assert!(
-            text.contains("a deadlock") && text.contains("lane 0 of warp 0 runs")
-        );
+        assert!(text.contains("a deadlock") && text.contains("lane 0 of warp 0 runs"));
     }
 }
 

@@ -32,8 +32,7 @@ fn variables_of_the_module() {
     };
     assert_eq!((constant("table"), constant("counter")), (Some(true), Some(false)));
     device.module.remove(&mut device.memory).unwrap();
-    let error =
-        device.run("variables", ONE, WARP, &arguments![u64 out]).unwrap_err();
+    let error = device.run("variables", ONE, WARP, &arguments![u64 out]).unwrap_err();
     assert!(error.to_string().contains("have no place"), "{error}");
 }
 
@@ -45,8 +44,7 @@ fn local_memory() {
     let out = device.fresh("out", 32);
     device.run("local_array", ONE, WARP, &arguments![u64 input, u64 out]).unwrap();
     for (thread, result) in device.read(out, 32).into_iter().enumerate() {
-        let mut kept =
-            values.iter().map(|v| v.wrapping_add(thread as u32)).collect::<Vec<_>>();
+        let mut kept = values.iter().map(|v| v.wrapping_add(thread as u32)).collect::<Vec<_>>();
         let at = values[thread % 16] as usize % 16;
         kept[at] = kept[at].wrapping_add(100);
         assert_eq!(result, kept[(at as u32).wrapping_add(values[0]) as usize % 16]);
@@ -61,12 +59,10 @@ fn dynamic_shared_memory() {
     let mut launch = Launch::new(ONE, [128, 1, 1], arguments.bytes());
     launch.shared_bytes = 4000;
     let options = device.options;
-    run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options)
-        .unwrap();
+    run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options).unwrap();
     assert!(device.read(out, 1000).into_iter().eq((0..1000).rev()));
     launch.shared_bytes = 3996;
-    let fault =
-        run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options);
+    let fault = run(&device.module, "dynamic_shared", &launch, &mut device.memory, &options);
     assert!(fault.unwrap_err().to_string().contains("of the block's 3996 bytes"));
 }
 
@@ -118,8 +114,7 @@ fn some_groups_of_a_warp_are_complete_and_some_are_not() {
         let input = device.words("in", (0..count).map(word));
         let out = device.fresh("out", count);
         let arguments = arguments![u64 input, u64 out, u32 count];
-        let counts =
-            device.run("sums_of_four", ONE, [64, 1, 1], &arguments).unwrap();
+        let counts = device.run("sums_of_four", ONE, [64, 1, 1], &arguments).unwrap();
         for (thread, sum) in device.read(out, count).into_iter().enumerate() {
             let own = thread / 4 * 4..=thread;
             let expected = own.map(word).fold(0, u32::wrapping_add);
@@ -133,8 +128,7 @@ fn some_groups_of_a_warp_are_complete_and_some_are_not() {
 fn lanes_that_go_their_own_ways() {
     let mut device = Device::tests("features");
     let out = device.fresh("out", 128);
-    let counts =
-        device.run("divergent", ONE, [128, 1, 1], &arguments![u64 out]).unwrap();
+    let counts = device.run("divergent", ONE, [128, 1, 1], &arguments![u64 out]).unwrap();
     assert!(counts.total().divergent_branches > 0);
     for (thread, result) in device.read(out, 128).into_iter().enumerate() {
         let (mut value, mut steps) = (thread as u32, 0);
@@ -189,10 +183,7 @@ fn floating_point() {
         let at = |place: usize| f32::from_bits(result[8 * thread + place]);
         let near = |place, expected: f64| {
             let error = (f64::from(at(place)) - expected).abs();
-            assert!(
-                error <= 1e-6 * expected.abs().max(1.0),
-                "{place} of {x}: {error}"
-            );
+            assert!(error <= 1e-6 * expected.abs().max(1.0), "{place} of {x}: {error}");
         };
         near(0, f64::from(x).exp());
         assert_eq!(at(1), x.sqrt() / 3.0);
@@ -226,8 +217,7 @@ fn integer_arithmetic() {
             (x.count_ones() + x.leading_zeros() + find_first) as i32,
             (x.reverse_bits() as u32 ^ permuted) as i32,
             i32::from(x as i16) + i32::from(x as i8) + i32::from(x as u8),
-            (((i64::from(x) * i64::from(x)) >> 32) as i32)
-                .wrapping_add(x.rotate_left(5)),
+            (((i64::from(x) * i64::from(x)) >> 32) as i32).wrapping_add(x.rotate_left(5)),
             x.clamp(-100, 100),
         ];
         assert_eq!(row, expected.map(|value| value as u32), "{x}");
@@ -237,8 +227,7 @@ fn integer_arithmetic() {
 #[test]
 fn printing() {
     let mut device = Device::tests("features");
-    let counts =
-        device.run("prints", ONE, [2, 1, 1], &arguments![f32 12.5f32]).unwrap();
+    let counts = device.run("prints", ONE, [2, 1, 1], &arguments![f32 12.5f32]).unwrap();
     let expected = "thread 0 of 2: 12.50% done\nthread 1 of 2: 12.50% done\n";
     assert_eq!(counts.printed, expected);
 }
@@ -258,9 +247,8 @@ fn sines_of_doubles() {
     device.run("sine", ONE, threads, &arguments![u64 input, u64 out]).unwrap();
     let words = device.read(out, 4 * angles.len());
     for (angle, result) in angles.into_iter().zip(words.chunks(4)) {
-        let number = |at: usize| {
-            f64::from_bits(u64::from(result[at + 1]) << 32 | u64::from(result[at]))
-        };
+        let number =
+            |at: usize| f64::from_bits(u64::from(result[at + 1]) << 32 | u64::from(result[at]));
         let (sine, cosine) = angle.sin_cos();
         assert!((number(0) - sine).abs() < 1e-15, "sin {angle}: {}", number(0));
         assert!((number(2) - cosine).abs() < 1e-15, "cos {angle}: {}", number(2));

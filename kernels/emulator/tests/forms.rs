@@ -187,10 +187,7 @@ fn lanes_that_never_come() {
     let (kind, text) = results(32, body).unwrap_err();
     assert_eq!(kind, FaultKind::NoProgress);
     assert!(text.contains("lanes 16-31 of warp 0 run at line"), "{text}");
-    assert!(
-        text.contains("lanes 0-15 of warp 0 wait for other lanes at line"),
-        "{text}"
-    );
+    assert!(text.contains("lanes 0-15 of warp 0 wait for other lanes at line"), "{text}");
 }
 
 #[test]
@@ -294,8 +291,7 @@ fn comparisons_that_give_numbers() {
         let bits = |yes: bool| if yes { u32::MAX } else { 0 };
         let float = if t > 4 { 1f32.to_bits() } else { 0 };
         let numbers = [float, bits(t < 3 && t != 1), 0x3c00_0000, 0xffff];
-        let mixed =
-            |sum: u32, number: u32| sum.wrapping_mul(31).wrapping_add(number);
+        let mixed = |sum: u32, number: u32| sum.wrapping_mul(31).wrapping_add(number);
         numbers.into_iter().fold(bits(t < 3), mixed)
     });
 }
@@ -338,23 +334,11 @@ fn declarations_without_spaces() {
 fn what_one_kernel_does_not_understand_fails_that_kernel_only() {
     let head = ".version 8.4\n.target sm_80\n.address_size 64\n";
     for (kernel, what) in [
-        (
-            ".visible .entry bad() {\nadd.cc.f16 x, y, z; ret; }",
-            "5 of the PTX: add.cc.f16",
-        ),
-        (
-            ".visible .entry bad() {\nmov.u32 x, 1..5; { } }",
-            "5 of the PTX: 1..5: not",
-        ),
+        (".visible .entry bad() {\nadd.cc.f16 x, y, z; ret; }", "5 of the PTX: add.cc.f16"),
+        (".visible .entry bad() {\nmov.u32 x, 1..5; { } }", "5 of the PTX: 1..5: not"),
         (".visible .entry bad() {\n.texref t; }", "5 of the PTX: .texref"),
-        (
-            ".visible .entry bad()\n.explicitcluster\n{ ret; }",
-            "6 of the PTX: .explicitcl",
-        ),
-        (
-            ".func f() {\n.texref t; }\n.entry bad() { call f; ret; }",
-            "5 of the PTX: .texref",
-        ),
+        (".visible .entry bad()\n.explicitcluster\n{ ret; }", "6 of the PTX: .explicitcl"),
+        (".func f() {\n.texref t; }\n.entry bad() { call f; ret; }", "5 of the PTX: .texref"),
     ] {
         let ptx = format!("{head}{kernel}\n.visible .entry good() {{ ret; }}");
         let mut device = Device::of(&ptx);
@@ -381,9 +365,6 @@ fn what_is_not_supported_is_an_error() {
     ] {
         let (kind, text) = results(32, body).unwrap_err();
         assert_eq!(kind, FaultKind::Unsupported);
-        assert_eq!(
-            text,
-            format!("kernel: line 12 of the PTX: {name} is not supported")
-        );
+        assert_eq!(text, format!("kernel: line 12 of the PTX: {name} is not supported"));
     }
 }

@@ -28,13 +28,11 @@ fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
 
 /// Every launch of `launches.txt`, with its line of `counters` as far as that goes.
 fn measured(counters: &str) -> impl Iterator<Item = (Vec<&str>, Vec<u64>)> {
-    lines(include_str!("goldens/launches.txt")).zip(lines(counters)).map(
-        |(launch, measured)| {
-            assert_eq!(launch[1], measured[0], "the kernels of both lines");
-            let numbers = measured[1..].iter().map(|number| number.parse().unwrap());
-            (launch, numbers.collect())
-        },
-    )
+    lines(include_str!("goldens/launches.txt")).zip(lines(counters)).map(|(launch, measured)| {
+        assert_eq!(launch[1], measured[0], "the kernels of both lines");
+        let numbers = measured[1..].iter().map(|number| number.parse().unwrap());
+        (launch, numbers.collect())
+    })
 }
 
 fn shape(text: &str) -> [u32; 3] {
@@ -84,9 +82,9 @@ fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
     let races = !matches!(*ptx, "patterns" | "atomics");
     let checks = Checks { races, ..options.checks };
     device.options = Options { checks, ..options };
-    let arguments = rest.iter().fold(Arguments::new(), |arguments, text| {
-        argument(&mut device, arguments, text)
-    });
+    let arguments = rest
+        .iter()
+        .fold(Arguments::new(), |arguments, text| argument(&mut device, arguments, text));
     let counts = device.run(kernel, shape(grid), shape(block), &arguments).unwrap();
     (device, counts)
 }
@@ -99,8 +97,7 @@ fn run(launch: &[&str]) -> Tally {
 const MATRICES: [&str; 3] = ["load_four", "load_one_and_two", "tensor"];
 /// Counts that differed a little from one run to the next on the same GPU: warps that collide
 /// now and then (`registers` had 4909, 4911 and 4906 wavefronts, `int4_bits` 1317, 1303 and 1314).
-const VARYING: [(&str, &str); 2] =
-    [("registers", "shared_store"), ("int4_bits", "shared_load")];
+const VARYING: [(&str, &str); 2] = [("registers", "shared_store"), ("int4_bits", "shared_load")];
 /// Loops that ptxas unrolls by four, two and one: lanes of a warp with different numbers of
 /// turns load apart.
 const APART: [(&str, &str); 1] = [("softmax", "global_load")];
@@ -124,27 +121,21 @@ fn counts_are_those_of_the_hardware() {
         assert_eq!(expected.len(), 8, "eight counters for each launch");
         for ((kind, ours), hardware) in kinds.into_iter().zip(expected.chunks(2)) {
             let changes = changes(launch[0], launch[1], kind);
-            let has =
-                |names: &[&str]| names.iter().any(|name| changes.contains(name));
+            let has = |names: &[&str]| names.iter().any(|name| changes.contains(name));
             // Which way the hardware's count may differ, if at all.
-            let (fewer, more) =
-                (has(&["removed", "merged", "moved"]), has(&["added"]));
+            let (fewer, more) = (has(&["removed", "merged", "moved"]), has(&["added"]));
             // ncu's requests to shared memory (`smsp__inst_executed_op_shared_…`) count an
             // instruction with a predicate also for warps in which no lane executes it.
             let more = [more || has(&["predicated"]), more];
             // That metric leaves out loads of matrices, which have another one.
-            let fewer = [
-                fewer || kind == "shared_load" && MATRICES.contains(&launch[1]),
-                fewer,
-            ];
+            let fewer = [fewer || kind == "shared_load" && MATRICES.contains(&launch[1]), fewer];
             let more_or_less = fewer.into_iter().zip(more);
             let both = ours.iter().zip(hardware).zip(more_or_less);
             for ((ours, hardware), (fewer, more)) in both {
                 let kernel = (launch[1], kind);
                 let varies = VARYING.contains(&kernel)
                     && (*ours..=ours + ours / 20).contains(hardware)
-                    || APART.contains(&kernel)
-                        && (*ours..=ours + ours / 10).contains(hardware);
+                    || APART.contains(&kernel) && (*ours..=ours + ours / 10).contains(hardware);
                 let is_loop = kind == "shared_load" && LOOPS.contains(&launch[1]);
                 let same = ours == hardware
                     || varies
@@ -163,9 +154,7 @@ fn counts_are_those_of_the_hardware() {
 fn atomics_are_those_of_the_hardware() {
     let launches = lines(include_str!("goldens/launches.txt"));
     let launches = launches.filter(|launch| launch[0] == "atomics");
-    for (launch, measured) in
-        launches.zip(lines(include_str!("goldens/atomics.txt")))
-    {
+    for (launch, measured) in launches.zip(lines(include_str!("goldens/atomics.txt"))) {
         assert_eq!(launch[1], measured[0], "the kernels of both lines");
         let is_loop = LOOPS.contains(&launch[1]);
         let tally = run(&launch);

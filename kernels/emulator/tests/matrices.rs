@@ -191,10 +191,9 @@ fn sums_are_rounded_once() {
     assert_eq!(device.read(sums, 64), [f16(2064) << 16 | f16(2064); 64]);
 
     // 2^31 - 1 is not left, or becomes a negative number.
-    for (kernel, expected) in [
-        ("s8_k32_satfinite", i32::MAX as u32),
-        ("s8_k32", (i32::MAX as u32).wrapping_add(32)),
-    ] {
+    for (kernel, expected) in
+        [("s8_k32_satfinite", i32::MAX as u32), ("s8_k32", (i32::MAX as u32).wrapping_add(32))]
+    {
         let ones = device.words("a", [0x0101_0101; 128].into_iter());
         let in_b = device.words("b", [0x0101_0101; 64].into_iter());
         let sums = device.words("c", [i32::MAX as u32; 128].into_iter());
@@ -236,9 +235,7 @@ fn products_of_doubles() {
     let sums = device.words("c", of_sums(&c).into_iter());
     let arguments = arguments![u64 in_a, u64 in_b, u64 sums];
     device.run("f64_k4", ONE, WARP, &arguments).unwrap();
-    let expected = of_sums(&|row, n| {
-        c(row, n) + (0..4).map(|k| a(row, k) * b(k, n)).sum::<i32>()
-    });
+    let expected = of_sums(&|row, n| c(row, n) + (0..4).map(|k| a(row, k) * b(k, n)).sum::<i32>());
     assert_eq!(device.read(sums, 128), expected);
 }
 
@@ -287,9 +284,7 @@ fn one_and_two_matrices() {
         let (row, column) = (lane / 4, lane % 4 * 2);
         let at = |row: usize, column: usize| 8 * row + column;
         assert_eq!(words[0], pair(at(row, column), at(row, column + 1)));
-        let transposed = |first: usize| {
-            pair(first + at(column, row), first + at(column + 1, row))
-        };
+        let transposed = |first: usize| pair(first + at(column, row), first + at(column + 1, row));
         assert_eq!(words[1..], [transposed(0), transposed(64)]);
     }
 }
@@ -384,11 +379,7 @@ fn conversions_to_few_bits() {
 }
 
 /// Runs a kernel that is wrong, with one buffer and perhaps a number.
-fn outcome(
-    kernel: &str,
-    threads: u32,
-    number: u32,
-) -> Result<(), (FaultKind, String)> {
+fn outcome(kernel: &str, threads: u32, number: u32) -> Result<(), (FaultKind, String)> {
     let mut device = Device::tests("matrices");
     let out = device.words("out", (0..256).map(|_| 0));
     let arguments = match kernel {
@@ -409,15 +400,10 @@ fn mistakes() {
          execute it together"
     );
     let (_, what) = outcome("rows_of_15_bytes", 31, 0).unwrap_err();
-    assert!(
-        what.contains("lanes 0-30 of warp 0 execute ldmatrix, and lane 31 does not")
-    );
+    assert!(what.contains("lanes 0-30 of warp 0 execute ldmatrix, and lane 31 does not"));
     let (kind, what) = outcome("rows_of_15_bytes", 32, 0).unwrap_err();
     assert_eq!(kind, FaultKind::Misaligned);
-    assert!(
-        what.contains("reads 16 bytes at 0x2, which is no multiple of 16"),
-        "{what}"
-    );
+    assert!(what.contains("reads 16 bytes at 0x2, which is no multiple of 16"), "{what}");
     assert_eq!(outcome("a_row_is_missing", 32, 0), Ok(()));
     let (kind, what) = outcome("a_row_is_missing", 32, 1).unwrap_err();
     assert_eq!(kind, FaultKind::Uninitialised);

@@ -9,8 +9,7 @@ use emulator::{Memory, MemoryError};
 #[test]
 fn buffers_are_aligned_apart_and_counted() {
     let mut memory = Memory::new(10_000);
-    let (a, b) =
-        (memory.allocate(1, "a").unwrap(), memory.allocate(5000, "b").unwrap());
+    let (a, b) = (memory.allocate(1, "a").unwrap(), memory.allocate(5000, "b").unwrap());
     assert!(a % 512 == 0 && b % 512 == 0 && b > a + 1);
     assert_eq!(memory.used(), 5001);
     let error = memory.allocate(5000, "c").unwrap_err();
@@ -30,10 +29,7 @@ fn errors_say_where() {
     let mut bytes = [0; 8];
     for (address, place) in [
         (0, "a null pointer, or near one".to_owned()),
-        (
-            a + 96,
-            format!("the last 4 bytes are past the end of a (100 bytes at {a:#x})"),
-        ),
+        (a + 96, format!("the last 4 bytes are past the end of a (100 bytes at {a:#x})")),
         (a + 100, format!("right behind the end of a (100 bytes at {a:#x})")),
         (a + 130, format!("30 bytes past the end of a (100 bytes at {a:#x})")),
         (a - 16, format!("16 bytes before the start of a (100 bytes at {a:#x})")),
@@ -55,8 +51,7 @@ fn errors_say_where() {
 #[test]
 fn what_was_written_is_known_and_copied() {
     let mut memory = Memory::new(1 << 20);
-    let (a, b) =
-        (memory.allocate(1000, "a").unwrap(), memory.allocate(1000, "b").unwrap());
+    let (a, b) = (memory.allocate(1000, "a").unwrap(), memory.allocate(1000, "b").unwrap());
     memory.fill(a, &[1, 2], 100).unwrap();
     memory.write(a + 300, &[7; 200]).unwrap();
     assert_eq!(memory.first_unwritten(a, 1000), Ok(Some(a + 200)));

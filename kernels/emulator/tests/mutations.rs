@@ -32,13 +32,14 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         Just("%r1".to_owned()),
         Just("bra $L__BB0_1;".to_owned()),
     ];
-    let change = prop_oneof![
-        (place.clone(), 1..60usize)
-            .prop_map(|(start, length)| Change::Remove { start, length }),
-        (place.clone(), 1..80usize, place.clone())
-            .prop_map(|(start, length, to)| Change::Copy { start, length, to }),
-        (place, pieces).prop_map(|(at, text)| Change::Insert { at, text }),
-    ];
+    let change =
+        prop_oneof![
+            (place.clone(), 1..60usize)
+                .prop_map(|(start, length)| Change::Remove { start, length }),
+            (place.clone(), 1..80usize, place.clone())
+                .prop_map(|(start, length, to)| Change::Copy { start, length, to }),
+            (place, pieces).prop_map(|(at, text)| Change::Insert { at, text }),
+        ];
     prop::collection::vec(change, 1..6)
 }
 
@@ -46,9 +47,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
     let mut text = text.chars().collect::<Vec<_>>();
     for change in changes {
         let length = text.len();
-        let range = |start: usize, many: usize| {
-            start % length..(start % length + many).min(length)
-        };
+        let range = |start: usize, many: usize| start % length..(start % length + many).min(length);
         match change {
             Change::Remove { start, length } => {
                 text.drain(range(*start, *length));

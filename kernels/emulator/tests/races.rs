@@ -80,9 +80,8 @@ fn wrong_kernels() {
     ] {
         let text = outcome(kernel, threads).expect_err(kernel);
         let file = "races.cu";
-        let expected = format!(
-            "at line {earlier} of {file}{remedy}, at line {later} of {file}, block"
-        );
+        let expected =
+            format!("at line {earlier} of {file}{remedy}, at line {later} of {file}, block");
         assert!(text.contains(&expected), "{text}");
     }
 }
@@ -168,9 +167,8 @@ fn wrong_kernels_in_device_memory() {
     ] {
         let text = global_outcome(kernel, shape).expect_err(kernel);
         let file = "global-races.cu";
-        let expected = format!(
-            "at line {earlier} of {file}{remedy}, at line {later} of {file}, block"
-        );
+        let expected =
+            format!("at line {earlier} of {file}{remedy}, at line {later} of {file}, block");
         assert!(text.contains(&expected), "{text}");
         assert!(
             text.contains(" bytes into out")

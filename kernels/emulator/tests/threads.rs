@@ -38,8 +38,7 @@ type Outcome = (Result<String, String>, Vec<(Vec<u8>, Option<u64>)>);
 /// race, which may be looked for or not.
 fn outcome(body: &str, threads: usize, block: u32, races: bool) -> Outcome {
     let checks = Checks { races, ..Checks::default() };
-    let options =
-        Options { threads, checks, stretch: 1, touched: true, ..Options::default() };
+    let options = Options { threads, checks, stretch: 1, touched: true, ..Options::default() };
     let mut device = device(body, options);
     let words = (BLOCKS * block) as usize;
     let data = device.words("data", (0..words).map(word));
@@ -47,8 +46,7 @@ fn outcome(body: &str, threads: usize, block: u32, races: bool) -> Outcome {
     let arguments = arguments![u64 data, u64 other];
     let ran = device.run("kernel", [BLOCKS, 1, 1], [block, 1, 1], &arguments);
     let touched = device.memory.take_touched();
-    let told = ran
-        .map(|counts| format!("{:?} {} {touched:?}", counts.lines, counts.printed));
+    let told = ran.map(|counts| format!("{:?} {} {touched:?}", counts.lines, counts.printed));
     (told.map_err(|fault| format!("{fault:?}")), device.content())
 }
 
@@ -86,13 +84,11 @@ fn no_parameter_is_read_beyond_the_last() {
 
 #[test]
 fn blocks_of_any_size_change_their_own_words() {
-    let body =
-        "ld.global.u32 %r5, [%rd1]; add.s32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;";
+    let body = "ld.global.u32 %r5, [%rd1]; add.s32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;";
     for block in [1, 32, 50, 100, 128, 1024] {
         let (ran, content) = same(body, block);
         ran.unwrap();
-        let words =
-            content[0].0.as_chunks().0.iter().map(|w| u32::from_le_bytes(*w));
+        let words = content[0].0.as_chunks().0.iter().map(|w| u32::from_le_bytes(*w));
         assert!(words.enumerate().all(|(i, w)| w == word(i).wrapping_add(1)));
     }
 }
@@ -135,8 +131,7 @@ fn the_first_race_is_told_of() {
         for threads in [1, 2, 3, 7] {
             let (ran, _) = outcome(body, threads, 32, true);
             let why = ran.unwrap_err();
-            let place =
-                format!("writes at line {line} of the PTX, and blocks run in");
+            let place = format!("writes at line {line} of the PTX, and blocks run in");
             assert!(why.contains(&place) || body == behind, "{why}");
             assert!(why.contains(&format!("block: Some([{block}, 0, 0])")), "{why}");
         }
@@ -183,9 +178,7 @@ fn the_first_wrong_block_is_told_of() {
     assert!(same(unwritten, 32).0.unwrap_err().contains("Uninitialised"));
     let written = unwritten.replace("+128", "+-128");
     same(&written, 32).0.unwrap();
-    same("setp.eq.u32 %p1, %r1, 333; @%p1 trap; st.global.u32 [%rd1], %r1;", 32)
-        .0
-        .unwrap_err();
+    same("setp.eq.u32 %p1, %r1, 333; @%p1 trap; st.global.u32 [%rd1], %r1;", 32).0.unwrap_err();
 }
 
 #[test]
@@ -298,10 +291,7 @@ fn what_was_read_and_written_is_told_in_ranges() {
         let ends = |ranges: Vec<std::ops::Range<u64>>| {
             ranges.iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
         };
-        assert_eq!(
-            (ends(first.read), ends(first.written)),
-            (vec![(0, 2560)], vec![])
-        );
+        assert_eq!((ends(first.read), ends(first.written)), (vec![(0, 2560)], vec![]));
         let atomic = if threads == 1 { vec![(0, 4)] } else { vec![] };
         assert_eq!(ends(second.read), atomic);
         assert_eq!(ends(second.written), [atomic, vec![(1200, 2560)]].concat());

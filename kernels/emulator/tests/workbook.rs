@@ -17,7 +17,8 @@ fn coalescing() {
         let grid = [count.div_ceil(256) as u32, 1, 1];
         for kernel in ["gather4", "gather4_resident"] {
             device.memory.fill(contiguous, &[0], 4 * count as u64).unwrap();
-            let arguments = arguments![u64 strided, u64 contiguous, u64 count, u64 stride, u64 offset];
+            let arguments =
+                arguments![u64 strided, u64 contiguous, u64 count, u64 stride, u64 offset];
             device.run(kernel, grid, [256, 1, 1], &arguments).unwrap();
             let result = device.read(contiguous, count);
             assert!((0..count).all(|i| result[i] == word(i * stride + offset)));
@@ -26,18 +27,12 @@ fn coalescing() {
         let arguments = arguments![u64 target, u64 contiguous, u64 count, u64 stride, u64 offset];
         device.run("scatter4", grid, [256, 1, 1], &arguments).unwrap();
         let result = device.read(target, length);
-        assert!(
-            (0..count).all(|i| {
-                result[i * stride + offset] == word(i * stride + offset)
-            })
-        );
+        assert!((0..count).all(|i| { result[i * stride + offset] == word(i * stride + offset) }));
         assert_eq!(result.iter().filter(|word| **word != 0).count(), {
             (0..count).filter(|i| word(i * stride + offset) != 0).count()
         });
     }
-    for (kernel, bytes) in
-        [("gather1", 1), ("gather2", 2), ("gather8", 8), ("gather16", 16)]
-    {
+    for (kernel, bytes) in [("gather1", 1), ("gather2", 2), ("gather8", 8), ("gather16", 16)] {
         let (count, stride, offset) = (500usize, 3, 2);
         let length = (count * stride + offset) * bytes;
         let strided = device.words("strided", (0..length.div_ceil(4)).map(word));
@@ -99,11 +94,7 @@ fn transpose(
     let result = device.read(output, width * height);
     for (place, value) in result.into_iter().enumerate() {
         let (x, y) = (place / height, place % height);
-        assert_eq!(
-            value,
-            word(y * width + x),
-            "{kernel} {width} × {height}: {x}, {y}"
-        );
+        assert_eq!(value, word(y * width + x), "{kernel} {width} × {height}: {x}, {y}");
     }
 }
 
@@ -151,9 +142,8 @@ fn data_layout() {
     let pattern = |i: usize, f: usize| word(i * 16 + f);
     let (count, fields) = (1000, 16);
     for shift in [0, 5, 10] {
-        let place = |i: usize, f: usize| {
-            (((i >> shift) * fields + f) << shift) + (i & ((1 << shift) - 1))
-        };
+        let place =
+            |i: usize, f: usize| (((i >> shift) * fields + f) << shift) + (i & ((1 << shift) - 1));
         for used in [1, 2, 3, 4, 8, 16] {
             let length = 1024 * fields;
             let elements = device.words("elements", (0..length).map(|_| 0));
@@ -217,16 +207,14 @@ fn device_bandwidth() {
             assert_eq!(sums, expected.wrapping_mul(passes));
         }
     }
-    let (a, out) =
-        (device.words("a", (0..4000).map(word)), device.fresh("out", 4000));
+    let (a, out) = (device.words("a", (0..4000).map(word)), device.fresh("out", 4000));
     let next = device.words("next", [0].into_iter());
     let arguments = arguments![u64 a, u64 out, u64 1000, u64 next];
     device.run("copy_queue", [3, 1, 1], [128, 1, 1], &arguments).unwrap();
     assert!(device.read(out, 4000).into_iter().eq((0..4000).map(word)));
 
     let mut device = Device::workbook("device-bandwidth-kept");
-    let (a, out) =
-        (device.words("a", (0..4000).map(word)), device.fresh("out", 4000));
+    let (a, out) = (device.words("a", (0..4000).map(word)), device.fresh("out", 4000));
     let arguments = arguments![u64 a, u64 a, u64 out, u64 1000];
     device.run("copy_kept", [4, 1, 1], [256, 1, 1], &arguments).unwrap();
     assert!(device.read(out, 4000).into_iter().eq((0..4000).map(word)));
@@ -261,8 +249,7 @@ fn transfers() {
     let mut device = Device::workbook("transfer-strategies");
     let input = device.words("in", (0..1000).map(|i| (i as f32).to_bits()));
     let out = device.fresh("out", 1000);
-    let arguments =
-        arguments![u64 input, u64 out, u64 1000, u32 130, f32 1.0f32, f32 1.0f32];
+    let arguments = arguments![u64 input, u64 out, u64 1000, u32 130, f32 1.0f32, f32 1.0f32];
     device.run("work", [4, 1, 1], [256, 1, 1], &arguments).unwrap();
     let result = device.read(out, 1000);
     assert!((0..1000).all(|i| f32::from_bits(result[i]) == i as f32 + 130.0));

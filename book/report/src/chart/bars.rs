@@ -47,9 +47,8 @@ pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
     let (width, label_limit) = width.pick((640.0, 170.0), (360.0, 106.0));
     let shown = |bar: &&Bar| bar.value.is_finite();
     let all = || bars.groups.iter().flat_map(|group| &group.bars).filter(shown);
-    let values = all().flat_map(|bar| {
-        [bar.value, bar.low, bar.high, bar.beside.unwrap_or(bar.value)]
-    });
+    let values =
+        all().flat_map(|bar| [bar.value, bar.low, bar.high, bar.beside.unwrap_or(bar.value)]);
     let (value, marks) = measure(&bars.value, values, &bars.references, '→');
 
     let label = all().map(|bar| text::width(&bar.label)).fold(0.0, f64::max);
@@ -99,8 +98,7 @@ fn settle<'a>(
     for (mark, _) in marks.iter().zip(&flags).filter(|(_, flag)| flag.is_none()) {
         key.add_mark(mark);
     }
-    let flag_rows =
-        flags.iter().flatten().map(|flag| flag.row + 1).max().unwrap_or(0);
+    let flag_rows = flags.iter().flatten().map(|flag| flag.row + 1).max().unwrap_or(0);
 
     let top = key.height(width) + flag_rows as f64 * LINE + 2.0;
     let rows = rows(bars, top + 2.0, beside);
@@ -118,8 +116,7 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
     let mut y = top;
     for group in &bars.groups {
         y += if rows.is_empty() { 0.0 } else { 8.0 };
-        let heading =
-            (!group.label.is_empty()).then_some(Content::Heading(&group.label));
+        let heading = (!group.label.is_empty()).then_some(Content::Heading(&group.label));
         let shown = group.bars.iter().filter(|bar| bar.value.is_finite());
         for content in heading.into_iter().chain(shown.map(Content::Bar)) {
             let height = match content {
@@ -195,13 +192,7 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
     }
 }
 
-fn paint_bar(
-    sheet: &mut Sheet,
-    bar: &Bar,
-    marks: &[Mark],
-    row: &Row,
-    layout: &Layout,
-) {
+fn paint_bar(sheet: &mut Sheet, bar: &Bar, marks: &[Mark], row: &Row, layout: &Layout) {
     let Layout { value, plot, beside, plain, .. } = layout;
     let (top, middle) = if *beside {
         (row.top + 4.0, (row.top + row.bottom) / 2.0)
@@ -211,10 +202,7 @@ fn paint_bar(
     let pen = Pen::series(if *plain { 0 } else { bar.color });
     let (zero, tip) = (value.position(0.0), value.position(bar.value));
     let (left, right) = (zero.min(tip), zero.max(tip));
-    sheet.rectangle(
-        &Area { left, top, right, bottom: 2.0 * middle - top },
-        pen.fill(0.85),
-    );
+    sheet.rectangle(&Area { left, top, right, bottom: 2.0 * middle - top }, pen.fill(0.85));
     if bar.low.is_finite() && bar.high.is_finite() && bar.low < bar.high {
         let (low, high) = (value.position(bar.low), value.position(bar.high));
         for stroke in [Pen::PAPER.stroke(3.0), Pen::INK.stroke(1.0)] {

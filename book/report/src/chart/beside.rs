@@ -1,9 +1,7 @@
 //! Two machines in one chart: the other's values on the same axes, and the values of each as
 //! shares of its own peak.
 
-use super::{
-    Axis, Bars, Figure, Form, Group, Lines, Point, Reference, ReferenceKind, Series,
-};
+use super::{Axis, Bars, Figure, Form, Group, Lines, Point, Reference, ReferenceKind, Series};
 use crate::unit::Unit;
 
 impl Figure {
@@ -11,16 +9,11 @@ impl Figure {
     /// form has no axis that values are read from.
     pub fn beside(&self, other: &Figure, whose: (&str, &str)) -> Option<Figure> {
         let form = match (&self.form, &other.form) {
-            (Form::Lines(own), Form::Lines(other)) => {
-                Form::Lines(lines(own, other, whose))
-            }
-            (Form::Bars(own), Form::Bars(other)) => {
-                Form::Bars(bars(own, other, whose))
-            }
+            (Form::Lines(own), Form::Lines(other)) => Form::Lines(lines(own, other, whose)),
+            (Form::Bars(own), Form::Bars(other)) => Form::Bars(bars(own, other, whose)),
             _ => return None,
         };
-        let description =
-            format!("{} Beside it what the {} has.", self.description, whose.1);
+        let description = format!("{} Beside it what the {} has.", self.description, whose.1);
         Some(Figure { form, description, ..self.clone() })
     }
 
@@ -29,8 +22,7 @@ impl Figure {
         let form = match &self.form {
             Form::Lines(lines) if lines.y.unit == Unit::Bandwidth => {
                 let peak = only_peak(&lines.references)?;
-                let of_peak =
-                    |all: &[Series]| all.iter().map(|s| shares(s, peak)).collect();
+                let of_peak = |all: &[Series]| all.iter().map(|s| shares(s, peak)).collect();
                 Form::Lines(Lines {
                     y: of_its_peak(&lines.y),
                     series: of_peak(&lines.series),

@@ -170,10 +170,7 @@ fn numbers<'a>(
     let whole = values.iter().all(|&value| fits(&printed.number(value)));
     move |value| match whole {
         true => Some(printed.number(value)),
-        false => [3, 2, 1]
-            .map(|digits| printed.bare(value, digits))
-            .into_iter()
-            .find(fits),
+        false => [3, 2, 1].map(|digits| printed.bare(value, digits)).into_iter().find(fits),
     }
 }
 

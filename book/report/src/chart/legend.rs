@@ -99,11 +99,7 @@ impl Key {
     }
 
     /// Adds whose values are drawn how, where there are two machines'.
-    pub(super) fn add_whose(
-        &mut self,
-        sample: Sample,
-        whose: &Option<(String, String)>,
-    ) {
+    pub(super) fn add_whose(&mut self, sample: Sample, whose: &Option<(String, String)>) {
         if let Some((own, other)) = whose {
             let (fill, line) = match sample {
                 Sample::Line => (Pen::INK, Pen::BESIDE),
@@ -121,13 +117,11 @@ impl Key {
 
     /// Of each entry: its label as it fits, where it begins and its row.
     fn layout(&self, width: f64) -> Vec<(String, f64, usize)> {
-        let cut =
-            |entry: &Entry| text::cut(&entry.label, width - entry.sample.width());
+        let cut = |entry: &Entry| text::cut(&entry.label, width - entry.sample.width());
         let labels: Vec<String> = self.entries.iter().map(cut).collect();
         let widths = self.entries.iter().zip(&labels);
-        let widths: Vec<f64> = widths
-            .map(|(entry, label)| entry.sample.width() + text::width(label))
-            .collect();
+        let widths: Vec<f64> =
+            widths.map(|(entry, label)| entry.sample.width() + text::width(label)).collect();
         let places = place::rows(&widths, 16.0, width);
         labels.into_iter().zip(places).map(|(l, (x, row))| (l, x, row)).collect()
     }
@@ -139,9 +133,7 @@ impl Key {
 
     pub(super) fn draw(&self, sheet: &mut Sheet) {
         let places = self.layout(sheet.width);
-        for (Entry { pen, sample, .. }, (label, x, row)) in
-            self.entries.iter().zip(places)
-        {
+        for (Entry { pen, sample, .. }, (label, x, row)) in self.entries.iter().zip(places) {
             let y = (row as f64 + 0.5) * Key::ROW;
             let end = x + sample.width() - 6.0;
             let mut ink = *pen;

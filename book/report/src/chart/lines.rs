@@ -64,12 +64,7 @@ pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
 }
 
 /// One of several charts whose axes span the values of all.
-pub(super) fn panel(
-    lines: &Lines,
-    all: &[&Lines],
-    size: (f64, f64),
-    width: Width,
-) -> Picture {
+pub(super) fn panel(lines: &Lines, all: &[&Lines], size: (f64, f64), width: Width) -> Picture {
     let together: Vec<Curve> = all.iter().flat_map(|lines| curves(lines)).collect();
     let points = || together.iter().flat_map(|curve| &curve.points);
     let values = points().flat_map(|point| [point.y, point.low, point.high]);
@@ -84,8 +79,7 @@ pub(super) fn panel(
         return Picture { size, body, reading: None };
     };
     let size = (size.0, layout.height);
-    let body =
-        sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
+    let body = sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
     let cross = (layout.plot.left, layout.plot.right);
     let reading = Some(Reading { axis: "y", value: layout.y, cross });
     Picture { size, body, reading }
@@ -101,9 +95,7 @@ fn curves(lines: &Lines) -> Vec<Curve<'_>> {
         (&lines.beside, Kind::Beside),
         (&lines.models, Kind::Modelled),
     ];
-    let all = kinds
-        .iter()
-        .flat_map(|(all, kind)| all.iter().enumerate().map(move |s| (s, *kind)));
+    let all = kinds.iter().flat_map(|(all, kind)| all.iter().enumerate().map(move |s| (s, *kind)));
     for ((n, series), kind) in all {
         let mut points: Vec<&Point> = series.points.iter().filter(finite).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -133,10 +125,7 @@ fn curves(lines: &Lines) -> Vec<Curve<'_>> {
 }
 
 /// The marks that lie on the drawn part of the x axis, dashed unlike the models.
-fn uprights<'a>(
-    lines: &'a Lines,
-    x: &'a Span,
-) -> impl Iterator<Item = (&'a super::Mark, Pen)> {
+fn uprights<'a>(lines: &'a Lines, x: &'a Span) -> impl Iterator<Item = (&'a super::Mark, Pen)> {
     let shown = |(mark, _): &(&super::Mark, Pen)| (x.min..=x.max).contains(&mark.x);
     lines.marks.iter().zip((lines.models.len()..).map(Pen::model)).filter(shown)
 }
@@ -161,9 +150,7 @@ fn settle(
         let mut key = Key::default();
         key.add_whose(Sample::Line, &lines.whose);
         if labels.is_none() {
-            curves
-                .iter()
-                .for_each(|curve| key.add(Sample::Line, curve.pen, curve.label));
+            curves.iter().for_each(|curve| key.add(Sample::Line, curve.pen, curve.label));
         }
         for (mark, _) in marks.iter().zip(&in_key).filter(|(_, in_key)| **in_key) {
             key.add_mark(mark);
@@ -196,17 +183,7 @@ fn settle(
         match on_lines(lines, curves, marks, &in_key, (&x, &y), plot) {
             Ok(marks) => {
                 let height = bottom + FOOT;
-                return Some(Layout {
-                    height,
-                    x,
-                    y,
-                    x_ticks,
-                    y_ticks,
-                    plot,
-                    key,
-                    ends,
-                    marks,
-                });
+                return Some(Layout { height, x, y, x_ticks, y_ticks, plot, key, ends, marks });
             }
             Err(homeless) => in_key[homeless] = true,
         }
@@ -224,14 +201,11 @@ fn at_ends(
 ) -> Option<Vec<Option<End>>> {
     let labels = labels.unwrap_or_default();
     let mut ends = vec![None; curves.len()];
-    let labelled: Vec<usize> =
-        (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
+    let labelled: Vec<usize> = (0..labels.len()).filter(|&i| !labels[i].is_empty()).collect();
     let wanted = labelled.iter().map(|&i| y.position(curves[i].last().y));
     let heights = labelled.iter().map(|&i| labels[i].len() as f64 * LINE);
-    let (wanted, heights): (Vec<f64>, Vec<f64>) =
-        (wanted.collect(), heights.collect());
-    let middles =
-        place::spread(&wanted, &heights, plot.top - 8.0, plot.bottom + 8.0)?;
+    let (wanted, heights): (Vec<f64>, Vec<f64>) = (wanted.collect(), heights.collect());
+    let middles = place::spread(&wanted, &heights, plot.top - 8.0, plot.bottom + 8.0)?;
     let far = |(wanted, middle): (&f64, &f64)| (wanted - middle).abs() > 3.0 * LINE;
     if wanted.iter().zip(&middles).any(far) {
         return None;
@@ -252,8 +226,7 @@ fn on_lines(
     plot: Area,
 ) -> Result<Vec<Option<(String, Area)>>, usize> {
     let place = |(a, b): (f64, f64)| (x.position(a), y.position(b));
-    let drawn =
-        curves.iter().map(|curve| curve.path().into_iter().map(place).collect());
+    let drawn = curves.iter().map(|curve| curve.path().into_iter().map(place).collect());
     let line = |mark: &Mark| {
         let y = y.position(mark.value);
         vec![(plot.left, y), (plot.right, y)]
@@ -263,8 +236,7 @@ fn on_lines(
         let x = x.position(mark.x);
         vec![(x, plot.top), (x, plot.bottom)]
     });
-    let obstacles: Vec<Vec<(f64, f64)>> =
-        drawn.chain(levels).chain(uprights).collect();
+    let obstacles: Vec<Vec<(f64, f64)>> = drawn.chain(levels).chain(uprights).collect();
     let mut taken = Vec::new();
     let mut places = Vec::new();
     for (i, mark) in marks.iter().enumerate() {
@@ -275,21 +247,14 @@ fn on_lines(
         }
         let height = y.position(mark.value);
         let width = text::width(&text);
-        let area =
-            place::beside(height, width, plot, &obstacles, &taken).ok_or(i)?;
+        let area = place::beside(height, width, plot, &obstacles, &taken).ok_or(i)?;
         taken.push(area);
         places.push(Some((text, area)));
     }
     Ok(places)
 }
 
-fn paint(
-    sheet: &mut Sheet,
-    lines: &Lines,
-    curves: &[Curve],
-    marks: &[Mark],
-    layout: &Layout,
-) {
+fn paint(sheet: &mut Sheet, lines: &Lines, curves: &[Curve], marks: &[Mark], layout: &Layout) {
     let Layout { x, y, plot, .. } = layout;
     for (value, label) in &layout.y_ticks {
         let y = y.position(*value);
@@ -327,9 +292,7 @@ fn paint(
     let grid = |places: Vec<(f64, f64)>| -> Vec<(i32, i32)> {
         places.into_iter().map(|(a, b)| (x.on_grid(a), y.on_grid(b))).collect()
     };
-    for curve in
-        curves.iter().filter(|curve| curve.kind == Kind::Measured && !curve.steps)
-    {
+    for curve in curves.iter().filter(|curve| curve.kind == Kind::Measured && !curve.steps) {
         let outline = grid(curve.band());
         let band = Polygon::new(outline.clone(), curve.pen.fill(0.18));
         sheet.area.draw(&band).expect(INFALLIBLE);
@@ -349,10 +312,7 @@ fn paint(
                 let dot = Circle::new(place, 9, curve.pen.fill(1.0));
                 sheet.area.draw(&dot).expect(INFALLIBLE);
             }
-            sheet.hover_point(
-                (x.position(point.x), y.position(point.y)),
-                &point.hover,
-            );
+            sheet.hover_point((x.position(point.x), y.position(point.y)), &point.hover);
         }
     }
     for (curve, others, stretch) in covered(curves, (x, y)) {
@@ -361,23 +321,15 @@ fn paint(
     }
     for (curve, end) in curves.iter().zip(&layout.ends) {
         let Some((label, middle)) = end else { continue };
-        let (end_x, end_y) =
-            (x.position(curve.last().x), y.position(curve.last().y));
+        let (end_x, end_y) = (x.position(curve.last().x), y.position(curve.last().y));
         let side = plot.right + LEADER;
         if (end_y - middle).abs() > 3.0 || plot.right - end_x > 2.0 * LEADER {
-            let leader =
-                [(end_x + 3.0, end_y), (plot.right, end_y), (side - 3.0, *middle)];
+            let leader = [(end_x + 3.0, end_y), (plot.right, end_y), (side - 3.0, *middle)];
             sheet.line(&leader, curve.pen.faint());
         }
         let first = middle - (label.len() - 1) as f64 / 2.0 * LINE;
         for (n, line) in label.iter().enumerate() {
-            sheet.text(
-                side,
-                first + n as f64 * LINE,
-                Anchor::Start,
-                curve.pen,
-                line,
-            );
+            sheet.text(side, first + n as f64 * LINE, Anchor::Start, curve.pen, line);
         }
     }
 }
@@ -393,10 +345,8 @@ fn covered<'c>(curves: &'c [Curve<'c>], (x, y): (&Span, &Span)) -> Vec<Stretch<'
         .filter(|curve| curve.kind == Kind::Measured && curve.points.len() > 1)
         .collect();
     let place = |(a, b): (f64, f64)| (x.position(a), y.position(b));
-    let paths: Vec<Vec<(f64, f64)>> = measured
-        .iter()
-        .map(|curve| curve.path().into_iter().map(place).collect())
-        .collect();
+    let paths: Vec<Vec<(f64, f64)>> =
+        measured.iter().map(|curve| curve.path().into_iter().map(place).collect()).collect();
     let mut stretches = Vec::new();
     for (n, path) in paths.iter().enumerate().rev() {
         let later = &paths[n + 1..];
@@ -404,8 +354,7 @@ fn covered<'c>(curves: &'c [Curve<'c>], (x, y): (&Span, &Span)) -> Vec<Stretch<'
         let mut stretch: Vec<(f64, f64)> = Vec::new();
         let mut last = 0;
         for ends in cut.windows(2) {
-            let on =
-                |other: &&Vec<(f64, f64)>| place::lies_on(ends[0], ends[1], other);
+            let on = |other: &&Vec<(f64, f64)>| place::lies_on(ends[0], ends[1], other);
             let others = later.iter().filter(on).count();
             if others != last || stretch.is_empty() {
                 stretches.push((measured[n], last, std::mem::take(&mut stretch)));
@@ -438,8 +387,7 @@ impl Curve<'_> {
 
     /// The outline of the points' intervals.
     fn band(&self) -> Vec<(f64, f64)> {
-        let end =
-            |p: &Point, end: f64| (p.x, if end.is_finite() { end } else { p.y });
+        let end = |p: &Point, end: f64| (p.x, if end.is_finite() { end } else { p.y });
         let highs = self.points.iter().map(|p| end(p, p.high));
         let lows = self.points.iter().rev().map(|p| end(p, p.low));
         highs.chain(lows).collect()

@@ -433,7 +433,6 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         reading.map_or_else(String::new, |reading| reading.attributes()),
     );
     let _ = writeln!(out, "<title id=\"{id}-title\">{}</title>", xml(&figure.title));
-    let _ =
-        writeln!(out, "<desc id=\"{id}-desc\">{}</desc>", xml(&figure.description));
+    let _ = writeln!(out, "<desc id=\"{id}-desc\">{}</desc>", xml(&figure.description));
     out + &body + "</svg>\n"
 }

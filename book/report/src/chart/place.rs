@@ -57,12 +57,7 @@ impl Area {
 
 /// Pushes labels of these heights apart, as little as possible from the heights they
 /// point at, within `top..bottom`. Returns their middles, or none if they are too many.
-pub(super) fn spread(
-    wanted: &[f64],
-    heights: &[f64],
-    top: f64,
-    bottom: f64,
-) -> Option<Vec<f64>> {
+pub(super) fn spread(wanted: &[f64], heights: &[f64], top: f64, bottom: f64) -> Option<Vec<f64>> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
     // Neighbours that would overlap form a block around the mean of what they want. A
@@ -107,28 +102,18 @@ pub(super) fn beside(
     const MARGIN: f64 = 4.0;
     let last = plot.right - MARGIN - width;
     let first = plot.left + MARGIN;
-    let between =
-        (1..).map(|n| first + 12.0 * f64::from(n)).take_while(|x| *x < last);
+    let between = (1..).map(|n| first + 12.0 * f64::from(n)).take_while(|x| *x < last);
     let columns: Vec<f64> = [first, last].into_iter().chain(between).collect();
     let above = [y - LINE - 1.0, y + 1.0];
     let places = above.into_iter().flat_map(|top| {
-        columns.iter().map(move |&left| Area {
-            left,
-            top,
-            right: left + width,
-            bottom: top + LINE,
-        })
+        columns.iter().map(move |&left| Area { left, top, right: left + width, bottom: top + LINE })
     });
     places.into_iter().find(|place| {
         let inside = place.left >= plot.left
             && place.right <= plot.right
             && place.top >= plot.top
             && place.bottom <= plot.bottom;
-        let near = Area {
-            left: place.left - MARGIN,
-            right: place.right + MARGIN,
-            ..*place
-        };
+        let near = Area { left: place.left - MARGIN, right: place.right + MARGIN, ..*place };
         inside
             && !taken.iter().any(|area| near.meets(area))
             && !curves.iter().any(|curve| match curve[..] {
@@ -139,10 +124,7 @@ pub(super) fn beside(
 }
 
 /// The path with places added where one of the others has a corner to the right or left.
-pub(super) fn cut(
-    path: &[(f64, f64)],
-    others: &[Vec<(f64, f64)>],
-) -> Vec<(f64, f64)> {
+pub(super) fn cut(path: &[(f64, f64)], others: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
     let mut corners: Vec<f64> = others.iter().flatten().map(|(x, _)| *x).collect();
     corners.sort_by(f64::total_cmp);
     corners.dedup();
@@ -188,18 +170,13 @@ pub(super) struct Flag {
 /// Flies labels from the tops of vertical lines, given as (x, width of label), left or
 /// right of them, between `left` and `right`, in as few rows as possible. No label
 /// meets another, or the line that another flies from; as few as possible get none.
-pub(super) fn flags(
-    poles: &[(f64, f64)],
-    left: f64,
-    right: f64,
-) -> Vec<Option<Flag>> {
+pub(super) fn flags(poles: &[(f64, f64)], left: f64, right: f64) -> Vec<Option<Flag>> {
     const MOST: usize = 6; // 2⁶ choices of labels, with 2⁶ choices of sides, are tried
     let mut left_out: Vec<usize> = (0..1 << poles.len().min(MOST)).collect();
     left_out.sort_by_key(|set| set.count_ones());
     let mut flags = vec![None; poles.len()];
     for set in left_out {
-        let kept: Vec<usize> =
-            (0..poles.len().min(MOST)).filter(|i| set >> i & 1 == 0).collect();
+        let kept: Vec<usize> = (0..poles.len().min(MOST)).filter(|i| set >> i & 1 == 0).collect();
         let flying: Vec<(f64, f64)> = kept.iter().map(|&i| poles[i]).collect();
         let hoisted = (0..1 << kept.len())
             .filter_map(|sides| hoist(&flying, sides, left, right))
@@ -217,12 +194,7 @@ pub(super) const STAFF: f64 = 4.0;
 
 /// The flags when those in the set `sides` fly to the left. A pole that stands below
 /// another's label must end there, so it is placed before, in a lower row.
-fn hoist(
-    poles: &[(f64, f64)],
-    sides: usize,
-    from: f64,
-    to: f64,
-) -> Option<Vec<Flag>> {
+fn hoist(poles: &[(f64, f64)], sides: usize, from: f64, to: f64) -> Option<Vec<Flag>> {
     let flag = |(i, &(x, width)): (usize, &(f64, f64))| {
         let left = sides >> i & 1 == 1;
         let start = if left { x - STAFF - width } else { x + STAFF };
@@ -238,12 +210,9 @@ fn hoist(
             let (left, right) = flags[i].ends;
             j != i && left - 2.0 < poles[j].0 && poles[j].0 < right + 2.0
         };
-        let ready = |i: &usize| {
-            (0..flags.len()).all(|j| !below(*i, j) || placed.contains(&j))
-        };
+        let ready = |i: &usize| (0..flags.len()).all(|j| !below(*i, j) || placed.contains(&j));
         let next = (0..flags.len()).filter(|i| !placed.contains(i)).find(ready)?;
-        let lowest =
-            placed.iter().filter(|&&j| below(next, j)).map(|&j| flags[j].row + 1);
+        let lowest = placed.iter().filter(|&&j| below(next, j)).map(|&j| flags[j].row + 1);
         let mut row = lowest.max().unwrap_or(0);
         let (left, right) = flags[next].ends;
         let meets = |ends: (f64, f64)| left - 12.0 < ends.1 && ends.0 - 12.0 < right;

@@ -74,10 +74,8 @@ impl Span {
     fn new(axis: &Axis, values: &[f64]) -> Span {
         let Axis { scale, unit, .. } = axis.clone();
         let shown = values.iter().filter(|&&v| scale == Scale::Linear || v > 0.0);
-        let (min, max) = shown
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| {
-                (a.min(v), b.max(v))
-            });
+        let (min, max) =
+            shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
         let (min, max) = if min <= max { (min, max) } else { (1.0, 1.0) };
         let binary = |power: i32| 1024f64.powi(-power);
         let (factor, printed) = match unit {
@@ -138,8 +136,7 @@ impl Span {
     /// The pixel of a value; of the nearer end, if the value is not on the axis.
     pub(super) fn position(&self, value: f64) -> f64 {
         let (low, high) = (self.warp(self.min), self.warp(self.max));
-        let part =
-            (self.warp(value.max(self.min).min(self.max)) - low) / (high - low);
+        let part = (self.warp(value.max(self.min).min(self.max)) - low) / (high - low);
         let part = if part.is_finite() { part } else { 0.0 };
         self.start + part * (self.end - self.start)
     }
@@ -177,8 +174,7 @@ impl Span {
         };
         let strides = [1, 2, 5, 10, 20, 50, 100, 200, 500];
         let powers = |base: f64| {
-            let exponent =
-                |x: f64| (x.ln() / base.ln()).clamp(-1100.0, 1100.0) as i32;
+            let exponent = |x: f64| (x.ln() / base.ln()).clamp(-1100.0, 1100.0) as i32;
             let (low, high) = (exponent(self.min) - 1, exponent(self.max) + 1);
             strides.map(|stride: i32| {
                 let first = low.div_euclid(stride) * stride;
@@ -254,8 +250,7 @@ fn ladder(x: f64) -> impl DoubleEndedIterator<Item = f64> {
     let decade = if x > 0.0 { x.log10().floor().min(308.0) as i32 } else { 0 };
     // `powi` would give each system other last bits.
     let number = |digit, n| format!("{digit}e{n}").parse().expect("it is a number");
-    (decade - 1..=decade + 1)
-        .flat_map(move |n| ["1", "2", "5"].map(|digit| number(digit, n)))
+    (decade - 1..=decade + 1).flat_map(move |n| ["1", "2", "5"].map(|digit| number(digit, n)))
 }
 
 /// A round number: no trailing zeros, thousands separated.
@@ -294,32 +289,17 @@ mod tests {
         use Scale::{Linear, Log2, Log10};
         const KIB: f64 = 1024.0;
         let cases: [(_, _, &[f64], _); 15] = [
-            (
-                Linear,
-                Unit::Bandwidth,
-                &[4814e9],
-                "0; 1,000; 2,000; 3,000; 4,000; 5,000",
-            ),
+            (Linear, Unit::Bandwidth, &[4814e9], "0; 1,000; 2,000; 3,000; 4,000; 5,000"),
             (Linear, Unit::Bandwidth, &[55e6], "0; 10; 20; 30; 40; 50; 60"),
             (Linear, Unit::Share, &[0.23], "0 %; 5 %; 10 %; 15 %; 20 %; 25 %"),
-            (
-                Linear,
-                Unit::Ratio,
-                &[0.7, 1.1],
-                "0×; 0.2×; 0.4×; 0.6×; 0.8×; 1×; 1.2×",
-            ),
+            (Linear, Unit::Ratio, &[0.7, 1.1], "0×; 0.2×; 0.4×; 0.6×; 0.8×; 1×; 1.2×"),
             (Linear, Unit::Time, &[0.0021], "0; 0.5; 1; 1.5; 2; 2.5"),
             (Linear, Unit::Bytes, &[3.0 * KIB * KIB], "0; 0.5; 1; 1.5; 2; 2.5; 3"),
             (Linear, Unit::Number, &[0.0, 0.5], "0; 0.1; 0.2; 0.3; 0.4; 0.5"),
             (Linear, Unit::Number, &[0.0, 0.0], "0; 1"),
             (Linear, Unit::Things("slots".to_owned()), &[1.0, 3.0], "0; 1; 2; 3"),
             (Linear, Unit::Number, &[-3.0, 5.0], "-4; -2; 0; 2; 4; 6"),
-            (
-                Log2,
-                Unit::Bytes,
-                &[KIB, KIB.powi(3)],
-                "1 KiB; 32 KiB; 1 MiB; 32 MiB; 1 GiB",
-            ),
+            (Log2, Unit::Bytes, &[KIB, KIB.powi(3)], "1 KiB; 32 KiB; 1 MiB; 32 MiB; 1 GiB"),
             (Log2, Unit::Number, &[1.0, 32.0], "1; 2; 4; 8; 16; 32"),
             (Log10, Unit::Bandwidth, &[0.2e9, 98e9], "1; 10; 100"),
             (Log10, Unit::Time, &[3e-6, 4e-5], "2 µs; 5 µs; 10 µs; 20 µs; 50 µs"),
@@ -328,8 +308,7 @@ mod tests {
         for (scale, unit, values, want) in cases {
             let span = Span::of_values(&axis(scale, unit.clone()), values);
             let ticks = span.between(400.0, 0.0).ticks(|_| 60.0);
-            let labels: Vec<String> =
-                ticks.into_iter().map(|(_, label)| label).collect();
+            let labels: Vec<String> = ticks.into_iter().map(|(_, label)| label).collect();
             assert_eq!(labels.join("; "), want, "{scale:?} {unit:?} {values:?}");
         }
     }
@@ -347,13 +326,9 @@ mod tests {
 
     #[test]
     fn titles_name_the_unit_of_the_numbers() {
-        let titles =
-            [(Unit::Time, 2e-3), (Unit::Bandwidth, 5e9), (Unit::Ratio, 2.0)].map(
-                |(unit, value)| {
-                    Span::of_values(&axis(Scale::Linear, unit), &[value])
-                        .title("Axis")
-                },
-            );
+        let titles = [(Unit::Time, 2e-3), (Unit::Bandwidth, 5e9), (Unit::Ratio, 2.0)].map(
+            |(unit, value)| Span::of_values(&axis(Scale::Linear, unit), &[value]).title("Axis"),
+        );
         assert_eq!(titles, ["Axis (ms)", "Axis (GB/s)", "Axis"]);
     }
 }

@@ -152,11 +152,7 @@ pub(super) struct Sheet<'a> {
 }
 
 /// Runs `paint` on a new sheet; the content of the SVG.
-pub(super) fn sheet(
-    width: f64,
-    height: f64,
-    paint: impl FnOnce(&mut Sheet),
-) -> String {
+pub(super) fn sheet(width: f64, height: f64, paint: impl FnOnce(&mut Sheet)) -> String {
     let mut shapes = String::new();
     let size = (quarter(width) as u32, quarter(height) as u32);
     let (texts, hovers) = {
@@ -168,9 +164,7 @@ pub(super) fn sheet(
     };
     let hovers = match hovers.is_empty() {
         true => hovers,
-        false => format!(
-            "<g class=\"hover\" fill=\"transparent\">\n<g>\n{hovers}</g>\n</g>\n"
-        ),
+        false => format!("<g class=\"hover\" fill=\"transparent\">\n<g>\n{hovers}</g>\n</g>\n"),
     };
     format!(
         "<g transform=\"scale(.25)\" stroke-linejoin=\"round\">\n{}</g>\n\
@@ -199,10 +193,7 @@ fn themed(svg: &str) -> String {
         };
         out = out
             .replace(&format!("fill=\"{sentinel}\""), &format!("fill=\"{css}\""))
-            .replace(
-                &format!("stroke=\"{sentinel}\""),
-                &format!("stroke=\"{css}\"{dash}"),
-            );
+            .replace(&format!("stroke=\"{sentinel}\""), &format!("stroke=\"{css}\"{dash}"));
     }
     out
 }
@@ -210,19 +201,12 @@ fn themed(svg: &str) -> String {
 impl Sheet<'_> {
     /// Draws straight lines through these places.
     pub(super) fn line(&self, places: &[(f64, f64)], stroke: ShapeStyle) {
-        let places: Vec<_> =
-            places.iter().map(|&(x, y)| (quarter(x), quarter(y))).collect();
+        let places: Vec<_> = places.iter().map(|&(x, y)| (quarter(x), quarter(y))).collect();
         self.area.draw(&PathElement::new(places, stroke)).expect(INFALLIBLE);
     }
 
     /// Draws a vertical line, interrupted where it would cross texts written so far.
-    pub(super) fn vertical(
-        &self,
-        x: f64,
-        top: f64,
-        bottom: f64,
-        stroke: ShapeStyle,
-    ) {
+    pub(super) fn vertical(&self, x: f64, top: f64, bottom: f64, stroke: ShapeStyle) {
         let crossed = |area: &&Area| area.left - 3.0 < x && x < area.right + 3.0;
         let mut crossed: Vec<&Area> = self.written.iter().filter(crossed).collect();
         crossed.sort_by(|a, b| a.top.total_cmp(&b.top));
@@ -242,22 +226,13 @@ impl Sheet<'_> {
 
     /// Draws a filled rectangle.
     pub(super) fn rectangle(&self, area: &Area, fill: ShapeStyle) {
-        let corners = [
-            (quarter(area.left), quarter(area.top)),
-            (quarter(area.right), quarter(area.bottom)),
-        ];
+        let corners =
+            [(quarter(area.left), quarter(area.top)), (quarter(area.right), quarter(area.bottom))];
         self.area.draw(&Rectangle::new(corners, fill)).expect(INFALLIBLE);
     }
 
     /// Writes a line of text, `y` its middle, moved inwards if it would be clipped.
-    pub(super) fn text(
-        &mut self,
-        x: f64,
-        y: f64,
-        side: Anchor,
-        pen: Pen,
-        text: &str,
-    ) {
+    pub(super) fn text(&mut self, x: f64, y: f64, side: Anchor, pen: Pen, text: &str) {
         self.words(x, y, side, pen, "", text);
     }
 
@@ -272,15 +247,7 @@ impl Sheet<'_> {
         self.words(x, y, Anchor::Start, Pen::INK, weight, text);
     }
 
-    fn words(
-        &mut self,
-        x: f64,
-        y: f64,
-        side: Anchor,
-        pen: Pen,
-        look: &str,
-        text: &str,
-    ) {
+    fn words(&mut self, x: f64, y: f64, side: Anchor, pen: Pen, look: &str, text: &str) {
         let text = text::cut(text, self.width);
         let width = text::width(&text);
         let (before, after, anchor) = match side {

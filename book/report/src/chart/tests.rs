@@ -23,17 +23,11 @@ fn series(label: &str, points: &[(f64, f64)]) -> Series {
 }
 
 fn figure(form: Form) -> Figure {
-    let (title, description) =
-        ("<Title> & \"more\"".to_owned(), "What\n\nit shows".to_owned());
+    let (title, description) = ("<Title> & \"more\"".to_owned(), "What\n\nit shows".to_owned());
     Figure { id: "id".to_owned(), title, description, form }
 }
 
-fn lines(
-    y: Scale,
-    series: Vec<Series>,
-    models: Vec<Series>,
-    references: Vec<Reference>,
-) -> Figure {
+fn lines(y: Scale, series: Vec<Series>, models: Vec<Series>, references: Vec<Reference>) -> Figure {
     figure(Form::Lines(Lines {
         x: axis("Bytes", Scale::Log2, Unit::Bytes),
         y: axis("Effective bandwidth", y, Unit::Bandwidth),
@@ -90,8 +84,8 @@ fn heatmap(
 /// A ratio that crosses break-even in every row, in each a column earlier.
 fn break_even() -> Figure {
     let sizes = [
-        "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB",
-        "64 MiB", "256 MiB",
+        "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB",
+        "256 MiB",
     ];
     let around = Tones::Around {
         below: "zero-copy is faster".to_owned(),
@@ -141,10 +135,8 @@ fn panel(label: &str, lanes: &[(&str, &[Part])]) -> Panel {
 
 fn timeline(kinds: &[&str], panels: Vec<Panel>) -> Figure {
     let time = axis("Time", Scale::Linear, Unit::Time);
-    let kind = |(n, label): (usize, &&str)| Kind {
-        label: (*label).to_owned(),
-        color: n.checked_sub(1),
-    };
+    let kind =
+        |(n, label): (usize, &&str)| Kind { label: (*label).to_owned(), color: n.checked_sub(1) };
     let kinds = kinds.iter().enumerate().map(kind).collect();
     figure(Form::Timeline(Timeline { time, kinds, panels }))
 }
@@ -154,8 +146,7 @@ fn overlap() -> Figure {
     let one: &[_] = &[("copy 1", 0.0, 1.0e-3), ("kernel 1", 1.0e-3, 2.1e-3)];
     let copy: &[_] = &[("copy 1", 0.0, 1.0e-3)];
     let kernel: &[_] = &[("kernel 1", 4e-6, 1.1e-3)];
-    let calls: &[_] =
-        &[("launch 1", 0.0, 4e-6), ("launch 2", 5e-6, 8e-6), ("wait", 8e-6, 1.1e-3)];
+    let calls: &[_] = &[("launch 1", 0.0, 4e-6), ("launch 2", 5e-6, 8e-6), ("wait", 8e-6, 1.1e-3)];
     let panels = vec![
         panel("One stream", &[("stream 1", one)]),
         panel("Two", &[("host", calls), ("stream 1", copy), ("stream 2", kernel)]),
@@ -199,10 +190,8 @@ fn figures() -> Vec<Figure> {
     const LONG: &str = "A label so long that it fits on no line of any chart, wide or \
         narrow, and must be cut before it ends";
     let transfer = |y| {
-        let curves =
-            [("host to device", 55e9), ("device to host", 55e9), ("both", 98e9)];
-        let curves =
-            curves.map(|(label, top)| series(label, &saturating(4e-6, top)));
+        let curves = [("host to device", 55e9), ("device to host", 55e9), ("both", 98e9)];
+        let curves = curves.map(|(label, top)| series(label, &saturating(4e-6, top)));
         let fit = series("latency + bytes / bandwidth", &saturating(4.2e-6, 55e9));
         let references = vec![
             reference("Theoretical peak, one way", 63e9, Peak),
@@ -215,8 +204,7 @@ fn figures() -> Vec<Figure> {
     let six = (0..6).map(|_| series("variant & <co>", &few));
     let point = series("only one", &[(4096.0, 3e9)]);
     let zeros = series("zeros", &[(1024.0, 0.0), (2048.0, 0.0)]);
-    let not_finite =
-        series("not finite", &[(f64::NAN, 1e9), (1024.0, f64::INFINITY)]);
+    let not_finite = series("not finite", &[(f64::NAN, 1e9), (1024.0, f64::INFINITY)]);
     let far = || vec![reference("Peak", 4e12, Peak), reference(LONG, 4e9, Model)];
     let close = vec![
         reference("The chapter, one", 50e9, Claim),
@@ -229,19 +217,9 @@ fn figures() -> Vec<Figure> {
         lines(Linear, six.collect(), vec![], vec![reference("Claim", 45e9, Claim)]),
         lines(Linear, vec![point.clone()], vec![], far()),
         lines(Log10, vec![point.clone()], vec![point], far()),
-        lines(
-            Linear,
-            vec![zeros.clone()],
-            vec![],
-            vec![reference("Peak", 1e9, Peak)],
-        ),
+        lines(Linear, vec![zeros.clone()], vec![], vec![reference("Peak", 1e9, Peak)]),
         lines(Log10, vec![zeros, not_finite], vec![], vec![]),
-        lines(
-            Linear,
-            vec![series(LONG, &saturating(1e-6, 1e9))],
-            vec![],
-            close.clone(),
-        ),
+        lines(Linear, vec![series(LONG, &saturating(1e-6, 1e9))], vec![], close.clone()),
         lines(Linear, vec![], vec![], vec![reference("Peak", 1e9, Peak)]),
         bars(&["pageable", "pinned", "nothing"], &[13e9, 55e9, 0.0], close),
         bars(&["read", LONG], &[1e9, 0.5e9], far()),
@@ -251,15 +229,9 @@ fn figures() -> Vec<Figure> {
         pairs(2),
         pairs(4),
         pairs(8),
-        heatmap(
-            &["GPU 0", LONG],
-            &[LONG, "GPU 1"],
-            Tones::Sequence,
-            Unit::Bandwidth,
-            |y, x| {
-                if y == x { f64::NAN } else { 276e9 + (y * 100) as f64 * 1e9 }
-            },
-        ),
+        heatmap(&["GPU 0", LONG], &[LONG, "GPU 1"], Tones::Sequence, Unit::Bandwidth, |y, x| {
+            if y == x { f64::NAN } else { 276e9 + (y * 100) as f64 * 1e9 }
+        }),
         heatmap(&[LONG; 32], &["0"], Tones::Sequence, Unit::Time, |_, x| x as f64),
         heatmap(&[], &[], Tones::Sequence, Unit::Number, |_, _| 0.0),
         heatmap(&["zero"], &["0", "1"], Tones::Sequence, Unit::Number, |_, _| 0.0),
@@ -281,9 +253,7 @@ fn figures() -> Vec<Figure> {
 
 fn drawings() -> impl Iterator<Item = String> {
     let widths = [Width::Wide, Width::Narrow];
-    figures()
-        .into_iter()
-        .flat_map(move |figure| widths.map(|width| svg(&figure, width)))
+    figures().into_iter().flat_map(move |figure| widths.map(|width| svg(&figure, width)))
 }
 
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
@@ -323,13 +293,11 @@ fn moved(svg: &str) -> Vec<(&str, f64)> {
 
 /// Every text with the area it covers.
 fn texts(svg: &str) -> Vec<(String, Area)> {
-    let texts =
-        moved(svg).into_iter().filter(|(line, _)| line.starts_with("<text "));
+    let texts = moved(svg).into_iter().filter(|(line, _)| line.starts_with("<text "));
     let area = |(line, down): (&str, f64)| {
         let content = line.split_once('>').unwrap().1.trim_end_matches("</text>");
         let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
-        let content =
-            plain.iter().fold(content.to_owned(), |s, (a, b)| s.replace(a, b));
+        let content = plain.iter().fold(content.to_owned(), |s, (a, b)| s.replace(a, b));
         let (x, width) = (number(line, "x"), text::width(&content));
         let left = match attribute(line, "text-anchor") {
             None => x,
@@ -385,11 +353,7 @@ fn drawings_are_well_formed_and_small() {
         for tag in svg.split('<').skip(1) {
             let (tag, content) = tag.split_once('>').expect("tags are closed");
             assert!(!content.contains(['>', '"']), "unescaped text: {content}");
-            assert_eq!(
-                tag.matches('"').count() % 2,
-                0,
-                "unescaped attribute: {tag}"
-            );
+            assert_eq!(tag.matches('"').count() % 2, 0, "unescaped attribute: {tag}");
             if let Some(name) = tag.strip_prefix('/') {
                 assert_eq!(open.pop(), Some(name));
             } else if !tag.ends_with('/') {
@@ -416,10 +380,7 @@ fn no_text_overlaps_another_or_a_curve_or_is_clipped() {
         let texts = texts(&svg);
         for (i, (text, area)) in texts.iter().enumerate() {
             let inside = area.left > -0.5 && area.right < view[2] + 0.5;
-            assert!(
-                inside && area.top >= 0.0 && area.bottom < view[3],
-                "{text} is cut"
-            );
+            assert!(inside && area.top >= 0.0 && area.bottom < view[3], "{text} is cut");
             for (other, taken) in &texts[..i] {
                 assert!(!area.meets(taken), "{text} lies on {other}");
             }
@@ -430,8 +391,7 @@ fn no_text_overlaps_another_or_a_curve_or_is_clipped() {
 
 /// A text of a drawing that a line goes through, if there is one.
 fn lies_on_a_line(svg: &str) -> Option<String> {
-    let is_grid =
-        |line: &str| line.contains("--chart-grid") || line.contains("opacity");
+    let is_grid = |line: &str| line.contains("--chart-grid") || line.contains("opacity");
     let lines = moved(svg).into_iter();
     let lines: Vec<(&str, Vec<(f64, f64)>)> = lines
         .filter(|(line, _)| line.starts_with("<polyline") && !is_grid(line))
@@ -441,9 +401,8 @@ fn lies_on_a_line(svg: &str) -> Option<String> {
         })
         .collect();
     texts(svg).into_iter().find_map(|(text, area)| {
-        let through = |points: &[(f64, f64)]| {
-            points.windows(2).any(|ends| area.crossed_by(ends[0], ends[1]))
-        };
+        let through =
+            |points: &[(f64, f64)]| points.windows(2).any(|ends| area.crossed_by(ends[0], ends[1]));
         let (line, _) = lines.iter().find(|(_, points)| through(points))?;
         Some(format!("{text} lies on {line}"))
     })
@@ -452,14 +411,10 @@ fn lies_on_a_line(svg: &str) -> Option<String> {
 #[test]
 fn every_label_is_shown() {
     let svg = svg(&figures()[0], Width::Narrow);
-    for label in ["host to device", "both", "latency + bytes / bandwidth", "50 GB/s"]
-    {
+    for label in ["host to device", "both", "latency + bytes / bandwidth", "50 GB/s"] {
         assert!(svg.contains(label), "{label}");
     }
-    assert!(
-        svg.contains("Theoretical peak, one way: 63.0 GB/s"),
-        "value added to a peak"
-    );
+    assert!(svg.contains("Theoretical peak, one way: 63.0 GB/s"), "value added to a peak");
     let svg = svg_of(&figures()[3]);
     assert!(svg.contains("Peak: 4,000 GB/s ↑"), "a reference far beyond is a note");
     assert!(svg_of(&figures()[8]).contains("No measurements"));
@@ -474,19 +429,15 @@ fn data_attributes_map_values_to_pixels() {
     let points = [(1024.0, 2e9), (2048.0, 5e9), (4096.0, 40e9)];
     for scale in [Scale::Linear, Scale::Log10] {
         let svg = svg_of(&lines(scale, vec![series("", &points)], vec![], vec![]));
-        let warp =
-            |value: f64| if scale == Scale::Linear { value } else { value.ln() };
-        let [min, max] =
-            ["min", "max"].map(|n| warp(number(&svg, &format!("data-value-{n}"))));
-        let [start, end] =
-            ["start", "end"].map(|n| number(&svg, &format!("data-value-{n}")));
+        let warp = |value: f64| if scale == Scale::Linear { value } else { value.ln() };
+        let [min, max] = ["min", "max"].map(|n| warp(number(&svg, &format!("data-value-{n}"))));
+        let [start, end] = ["start", "end"].map(|n| number(&svg, &format!("data-value-{n}")));
         let circles = svg.lines().filter(|line| line.ends_with("</circle>"));
         for (circle, (_, y)) in circles.zip(points) {
             let pixel = start + (warp(y) - min) / (max - min) * (end - start);
             assert!((pixel - number(circle, "cy")).abs() <= 0.25, "{circle}");
         }
-        let (left, right) =
-            (number(&svg, "data-cross-start"), number(&svg, "data-cross-end"));
+        let (left, right) = (number(&svg, "data-cross-start"), number(&svg, "data-cross-end"));
         assert!(0.0 < left && left < right && right < 640.0);
     }
     let svg = svg_of(&bars(&["a"], &[30e9], vec![]));
@@ -496,17 +447,13 @@ fn data_attributes_map_values_to_pixels() {
 #[test]
 fn a_heat_map_tells_by_number_color_and_line() {
     let svg = svg_of(&break_even());
-    for text in ["0.0523×", "3.35×", "zero-copy is faster", "break-even", "256 KiB"]
-    {
+    for text in ["0.0523×", "3.35×", "zero-copy is faster", "break-even", "256 KiB"] {
         assert!(svg.contains(&format!(">{text}<")), "{text}");
     }
     // Three edges between columns, two between rows, one line in the key.
     assert_eq!(shapes(&svg, "<polyline", "--chart-ink").len(), 3 + 2 + 1, "{svg}");
     let cells = |pen: &str| shapes(&svg, "<rect", pen).len();
-    assert_eq!(
-        (cells("--chart-1,"), cells("--chart-2,")),
-        (5 + 4 + 3 + 1, 5 + 6 + 7 + 1)
-    );
+    assert_eq!((cells("--chart-1,"), cells("--chart-2,")), (5 + 4 + 3 + 1, 5 + 6 + 7 + 1));
     assert!(!svg.contains("data-value"), "there is no axis to draw a guess on");
     let narrow = super::svg(&break_even(), Width::Narrow);
     for text in ["KiB", "0.05", "0.84", "1.67", "107"] {
@@ -538,10 +485,7 @@ fn a_drawing_of_each_form_is_as_it_was() {
     let curve = saturating(4e-6, 55e9);
     let peak = reference("Theoretical peak", 63e9, ReferenceKind::Peak);
     let golden = [
-        (
-            "lines",
-            lines(Scale::Log10, vec![series("a", &curve)], vec![], vec![peak]),
-        ),
+        ("lines", lines(Scale::Log10, vec![series("a", &curve)], vec![], vec![peak])),
         ("bars", bars(&["pageable", "pinned"], &[13e9, 55e9], vec![])),
         ("heatmap", break_even()),
         ("pairs", pairs(4)),
@@ -621,18 +565,14 @@ fn memory_is_drawn_in_steps_on_the_same_axes() {
         }));
     }
     assert_eq!(curves[0], curves[1], "the same axes");
-    assert!(
-        !svg.contains("<circle cx=\"0\"") && svg.contains("Cap: 3.73 GiB"),
-        "{svg}"
-    );
+    assert!(!svg.contains("<circle cx=\"0\"") && svg.contains("Cap: 3.73 GiB"), "{svg}");
 }
 
 #[test]
 fn a_mark_is_a_vertical_line_named_in_the_key() {
     let points: Vec<_> = (10..=30).map(|n| (2f64.powi(n), 1e9)).collect();
     let draw = |marks| {
-        let mut chart =
-            lines(Scale::Linear, vec![series("a", &points)], vec![], vec![]);
+        let mut chart = lines(Scale::Linear, vec![series("a", &points)], vec![], vec![]);
         if let Form::Lines(lines) = &mut chart.form {
             lines.marks = marks;
         }
@@ -653,9 +593,7 @@ fn a_number_stands_clear_of_references() {
     let chart = bars(&["tile", "padded"], &[1.387e12, 3e12], claim);
     for svg in [Width::Wide, Width::Narrow].map(|width| super::svg(&chart, width)) {
         // In one piece: it would be interrupted at a text.
-        let [line] = shapes(&svg, "<polyline", "--chart-claim")[..] else {
-            panic!("{svg}")
-        };
+        let [line] = shapes(&svg, "<polyline", "--chart-claim")[..] else { panic!("{svg}") };
         let line = places(line)[0].0 / 4.0;
         let numbers = texts(&svg);
         let (_, number) = numbers.iter().find(|(text, _)| text == "1,387").unwrap();
@@ -683,8 +621,7 @@ fn curves_that_lie_on_each_other_alternate() {
         let curves = curves.map(|(points, label)| series(label, points)).collect();
         let svg = svg_of(&lines(Scale::Linear, curves, vec![], vec![]));
         let dashes = shapes(&svg, "<polyline", "stroke-dasharray").into_iter();
-        let pen =
-            |line: &str| line.split_once("--chart-").unwrap().1[..1].to_owned();
+        let pen = |line: &str| line.split_once("--chart-").unwrap().1[..1].to_owned();
         dashes.map(|line| (pen(line), places(line))).collect::<Vec<_>>()
     };
     let rising: &[_] = &[(1024.0, 1e9), (2048.0, 2e9), (4096.0, 4e9)];
@@ -698,9 +635,7 @@ fn curves_that_lie_on_each_other_alternate() {
     // The last lies on top; of those below, the lower has the shorter dashes.
     assert_eq!(pens(&dashed(&[rising, rising, rising])), ["2", "1"]);
     let [(_, all)] = &dashed(&[rising, rising])[..] else { panic!("one is hidden") };
-    let [(_, part)] = &dashed(&[rising, parting])[..] else {
-        panic!("one is hidden")
-    };
+    let [(_, part)] = &dashed(&[rising, parting])[..] else { panic!("one is hidden") };
     assert_eq!((all.len(), part), (3, &all[..2].to_vec()));
     // On a logarithmic axis the straight line between the same ends is another.
     assert_eq!(dashed(&[half, rising]), []);
@@ -710,12 +645,8 @@ fn curves_that_lie_on_each_other_alternate() {
 fn values_are_offered_as_they_are_kept() {
     let share = |label: &str| axis(label, Scale::Linear, Unit::Share);
     let model = series("=model", &[(1024.0, 1.5e9)]);
-    let of_lines = lines(
-        Scale::Linear,
-        vec![series("a, b", &[(1024.0, 1e9)])],
-        vec![model],
-        vec![],
-    );
+    let of_lines =
+        lines(Scale::Linear, vec![series("a, b", &[(1024.0, 1e9)])], vec![model], vec![]);
     let mut of_bars = bars(&["pinned"], &[0.5], vec![]);
     if let Form::Bars(bars) = &mut of_bars.form {
         bars.value = share("Share");
@@ -760,8 +691,7 @@ fn values_are_offered_as_they_are_kept() {
 fn in_the_book_no_label_lies_on_a_line() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/figures");
     let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
-    let files =
-        files.filter(|file| file.path().extension().is_some_and(|e| e == "svg"));
+    let files = files.filter(|file| file.path().extension().is_some_and(|e| e == "svg"));
     let mut count = 0;
     for file in files {
         let svg = std::fs::read_to_string(file.path()).unwrap();
@@ -775,14 +705,12 @@ fn in_the_book_no_label_lies_on_a_line() {
 
 #[test]
 fn no_finite_number_panics() {
-    let extremes =
-        [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
+    let extremes = [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
     let units = [Unit::Bytes, Unit::Bandwidth, Unit::Time];
     for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
         for (a, b) in extremes.iter().flat_map(|&a| extremes.map(|b| (a, b))) {
             for unit in &units {
-                let references =
-                    vec![reference("Reference", b, ReferenceKind::Peak)];
+                let references = vec![reference("Reference", b, ReferenceKind::Peak)];
                 let series = vec![series("series", &[(a, b), (b, a)])];
                 let mut chart = lines(scale, series, vec![], references);
                 if let Form::Lines(lines) = &mut chart.form {
@@ -798,9 +726,7 @@ fn no_finite_number_panics() {
             svg(&chart, Width::Wide);
             let meaning = String::new;
             let around = Tones::Around { below: meaning(), above: meaning() };
-            for (tones, unit) in
-                [(around, Unit::Ratio), (Tones::Sequence, Unit::Time)]
-            {
+            for (tones, unit) in [(around, Unit::Ratio), (Tones::Sequence, Unit::Time)] {
                 let value = |y, _| if y == 0 { a } else { b };
                 let mut chart = heatmap(&["x"], &["0", "1"], tones, unit, value);
                 if let Form::Heatmap(map) = &mut chart.form {

@@ -98,20 +98,14 @@ fn axis<'a>(axis: &Axis, lanes: impl Iterator<Item = &'a Lane>) -> Span {
     let ends = lanes.flat_map(finite).flat_map(|piece| [piece.start, piece.end]);
     let ends: Vec<f64> = ends.collect();
     let mut span = Span::of_values(axis, &ends);
-    let (first, last) =
-        ends.iter().fold((0f64, 0f64), |(a, b), &end| (a.min(end), b.max(end)));
+    let (first, last) = ends.iter().fold((0f64, 0f64), |(a, b), &end| (a.min(end), b.max(end)));
     if first < last {
         (span.min, span.max) = (first, last);
     }
     span
 }
 
-fn settle(
-    timeline: &Timeline,
-    mut top: f64,
-    width: f64,
-    limit: f64,
-) -> Vec<Row<'_>> {
+fn settle(timeline: &Timeline, mut top: f64, width: f64, limit: f64) -> Vec<Row<'_>> {
     let beside = beside(timeline, limit);
     let left = beside.map_or(1.0, |label| label + 10.0);
     let lanes = timeline.panels.iter().flat_map(|panel| &panel.lanes);
@@ -194,13 +188,13 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
             sheet.text(0.0, y, Anchor::Start, Pen::MUTED, lane.label);
         }
         // Numbers for all bars of a lane, or for none.
-        let numbered = lane.bars.iter().all(|(piece, area)| {
-            number(piece).is_none_or(|number| fits(number, area))
-        });
+        let numbered = lane
+            .bars
+            .iter()
+            .all(|(piece, area)| number(piece).is_none_or(|number| fits(number, area)));
         for (n, (piece, area)) in lane.bars.iter().enumerate() {
             let later = lane.bars[n + 1..].iter().map(|(_, area)| area);
-            let next =
-                later.filter(|next| next.top == area.top).map(|next| next.left);
+            let next = later.filter(|next| next.top == area.top).map(|next| next.left);
             let next = next.fold(sheet.width, f64::min);
             paint_bar(sheet, piece, area, next, numbered);
         }
@@ -224,18 +218,11 @@ fn fits(text: &str, area: &Area) -> bool {
     text::width(text) + GAP <= area.right - area.left
 }
 
-fn paint_bar(
-    sheet: &mut Sheet,
-    piece: &Piece,
-    area: &Area,
-    next: f64,
-    numbered: bool,
-) {
+fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64, numbered: bool) {
     let (pen, opacity) = look(piece.color);
     sheet.rectangle(area, pen.fill(opacity));
     let Area { left, top, right, bottom } = *area;
-    let outline =
-        [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+    let outline = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
     sheet.line(&outline, pen.stroke(1.0));
     let (middle, y) = area.middle();
     let outside = right + GAP + text::width(&piece.label) + GAP <= next;

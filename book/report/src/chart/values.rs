@@ -30,43 +30,32 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
             for group in &bars.groups {
                 rows.extend(group.bars.iter().map(|bar| {
                     let names = vec![text(&group.label), text(&bar.label)];
-                    [
-                        names,
-                        vec![number(bar.value), number(bar.low), number(bar.high)],
-                    ]
-                    .concat()
+                    [names, vec![number(bar.value), number(bar.low), number(bar.high)]].concat()
                 }));
             }
         }
         Form::Heatmap(map) => {
             let (across, down) = (&map.columns, &map.rows);
-            rows.push(vec![
-                text(&down.label),
-                text(&across.label),
-                head(&map.value),
-            ]);
+            rows.push(vec![text(&down.label), text(&across.label), head(&map.value)]);
             for (name, cells) in down.names.iter().zip(&map.cells) {
-                rows.extend(across.names.iter().zip(cells).map(|(column, cell)| {
-                    vec![text(name), text(column), number(cell.value)]
-                }));
+                rows.extend(
+                    across
+                        .names
+                        .iter()
+                        .zip(cells)
+                        .map(|(column, cell)| vec![text(name), text(column), number(cell.value)]),
+                );
             }
         }
         Form::Timeline(timeline) => {
             let [start, end] = ["start", "end"].map(|of| in_unit(of, &Unit::Time));
-            rows.push(vec![
-                named("panel"),
-                named("lane"),
-                named("work"),
-                start,
-                end,
-            ]);
+            rows.push(vec![named("panel"), named("lane"), named("work"), start, end]);
             for panel in &timeline.panels {
                 for lane in &panel.lanes {
                     rows.extend(lane.pieces.iter().map(|piece| {
                         let names = [&panel.label, &lane.label, &piece.label];
                         let names = names.map(|name| text(name)).to_vec();
-                        [names, vec![number(piece.start), number(piece.end)]]
-                            .concat()
+                        [names, vec![number(piece.start), number(piece.end)]].concat()
                     }));
                 }
             }
@@ -77,9 +66,7 @@ fn rows(form: &Form) -> Vec<Vec<String>> {
             rows.push([names, heads.unwrap_or_default()].concat());
             for panel in &memory.panels {
                 let points = points(&panel.lines).into_iter();
-                rows.extend(
-                    points.map(|row| [vec![text(&panel.label)], row].concat()),
-                );
+                rows.extend(points.map(|row| [vec![text(&panel.label)], row].concat()));
             }
         }
     }

@@ -39,11 +39,7 @@ fn scores(c: &mut Canvas, _: &Facts) {
         c.cell(area(left, above, side, thin), MEMORY, 0.08);
         c.fill(area(column, above, tile, thin), UPLOAD, 0.35);
     }
-    c.heading(
-        (left, bottom + gap + thin + 14.0),
-        Anchor::Start,
-        "V, a column for each key",
-    );
+    c.heading((left, bottom + gap + thin + 14.0), Anchor::Start, "V, a column for each key");
     c.heading((1.0, top - 14.0), Anchor::Start, "Q");
     c.cell(area(1.0, top, thin, side), MEMORY, 0.08);
     c.fill(area(1.0, row, thin, tile), UPLOAD, 0.35);
@@ -66,18 +62,9 @@ fn scores(c: &mut Canvas, _: &Facts) {
     c.fill(area(out, row, thin, tile), DOWNLOAD, 0.35);
     let kept = out + thin + c.pick(14.0, 8.0);
     let y = row + tile / 2.0;
-    c.text(
-        (kept, y),
-        Anchor::Start,
-        Pen::INK,
-        c.pick("Kept for each row:", "Kept:"),
-    );
+    c.text((kept, y), Anchor::Start, Pen::INK, c.pick("Kept for each row:", "Kept:"));
     let kept_of_a_row = c.pick(
-        [
-            "the largest score so far",
-            "the sum of exponentials",
-            "the weighted sum of values",
-        ],
+        ["the largest score so far", "the sum of exponentials", "the weighted sum of values"],
         ["largest score", "sum of exp.", "weighted sum"],
     );
     for (n, what) in kept_of_a_row.into_iter().enumerate() {

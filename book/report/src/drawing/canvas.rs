@@ -129,25 +129,13 @@ impl Canvas {
         self.stroke(places, pen, true, [false, true]);
     }
 
-    fn stroke(
-        &mut self,
-        places: &[Place],
-        pen: Pen,
-        dashed: bool,
-        heads: [bool; 2],
-    ) {
+    fn stroke(&mut self, places: &[Place], pen: Pen, dashed: bool, heads: [bool; 2]) {
         let places = places.to_vec();
         self.shapes.push(Shape::Line { places, pen, dashed, heads });
     }
 
     /// Writes a line of text, `y` its middle.
-    pub(super) fn text(
-        &mut self,
-        (x, y): Place,
-        anchor: Anchor,
-        pen: Pen,
-        content: &str,
-    ) {
+    pub(super) fn text(&mut self, (x, y): Place, anchor: Anchor, pen: Pen, content: &str) {
         self.write((x, y), anchor, pen, false, content);
     }
 
@@ -156,14 +144,7 @@ impl Canvas {
         self.write(at, anchor, Pen::INK, true, content);
     }
 
-    fn write(
-        &mut self,
-        (x, y): Place,
-        anchor: Anchor,
-        pen: Pen,
-        bold: bool,
-        content: &str,
-    ) {
+    fn write(&mut self, (x, y): Place, anchor: Anchor, pen: Pen, bold: bool, content: &str) {
         if content.is_empty() {
             return;
         }
@@ -210,9 +191,7 @@ impl Canvas {
     pub(super) fn height(&self) -> f64 {
         let shapes = self.shapes.iter().map(|shape| match shape {
             Shape::Rectangle { area, .. } => area.bottom,
-            Shape::Line { places, .. } => {
-                places.iter().map(|(_, y)| *y).fold(0.0, f64::max)
-            }
+            Shape::Line { places, .. } => places.iter().map(|(_, y)| *y).fold(0.0, f64::max),
         });
         let texts = self.texts.iter().map(|text| text.area.bottom);
         shapes.chain(texts).fold(0.0, f64::max) + 4.0
@@ -313,10 +292,7 @@ fn line(
         let sides = [(x8 - 4.0 * dy, y8 + 4.0 * dx), (x8 + 4.0 * dy, y8 - 4.0 * dx)];
         let [one, other] = sides.map(point);
         let tip = point((x, y));
-        let _ = writeln!(
-            arrows,
-            "<polygon points=\"{tip} {one} {other}\" fill=\"{css}\"/>"
-        );
+        let _ = writeln!(arrows, "<polygon points=\"{tip} {one} {other}\" fill=\"{css}\"/>");
     }
     let points: Vec<String> = ends.into_iter().map(point).collect();
     let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };

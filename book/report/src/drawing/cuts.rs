@@ -30,18 +30,8 @@ const RIGHT: Has = [0.5, 0.0, 1.0, 1.0];
 
 /// The way, its name in the field, what is sent, and what each GPU has of x, A and B.
 const WAYS: [(&str, &str, &str, [[Has; 3]; 2]); 4] = [
-    (
-        "data",
-        "DDP",
-        "gradients, at the end",
-        [[UPPER, WHOLE, WHOLE], [LOWER, WHOLE, WHOLE]],
-    ),
-    (
-        "state",
-        "ZeRO-3, FSDP",
-        "weights, twice, and gradients",
-        [[UPPER; 3], [LOWER; 3]],
-    ),
+    ("data", "DDP", "gradients, at the end", [[UPPER, WHOLE, WHOLE], [LOWER, WHOLE, WHOLE]]),
+    ("state", "ZeRO-3, FSDP", "weights, twice, and gradients", [[UPPER; 3], [LOWER; 3]]),
     (
         "columns",
         "tensor parallel",
@@ -71,13 +61,11 @@ fn cuts(c: &mut Canvas, _: &Facts) {
             c.frame(area(left, top, width, height), Pen::MUTED);
             let label = format!("GPU {gpu}");
             c.text((left + 8.0, top + 14.0), Anchor::Start, Pen::MUTED, &label);
-            let things =
-                [("x", UPLOAD, 28.0), ("A", MEMORY, side), ("B", MEMORY, side)];
+            let things = [("x", UPLOAD, 28.0), ("A", MEMORY, side), ("B", MEMORY, side)];
             let mut x = left + 8.0;
             for ((thing, pen, wide), [l, t, r, b]) in things.into_iter().zip(has) {
                 let y = top + 26.0;
-                let part =
-                    area(x + l * wide, y + t * side, (r - l) * wide, (b - t) * side);
+                let part = area(x + l * wide, y + t * side, (r - l) * wide, (b - t) * side);
                 if r > l {
                     c.fill(part, pen, 0.4);
                 }
@@ -87,8 +75,7 @@ fn cuts(c: &mut Canvas, _: &Facts) {
                 x += wide + 8.0;
             }
         }
-        let (from, to) =
-            (top + 40.0 + height + 4.0, top + 40.0 + height + between - 4.0);
+        let (from, to) = (top + 40.0 + height + 4.0, top + 40.0 + height + between - 4.0);
         c.both_ways(&[(left + 12.0, from), (left + 12.0, to)], UPLOAD);
         let middle = area(left + 24.0, from, width - 24.0, to - from);
         c.label(middle, sends);

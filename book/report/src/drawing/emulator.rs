@@ -49,10 +49,7 @@ fn emulator(c: &mut Canvas, _: &Facts) {
     c.frame(api, DRIVER);
     c.label(api, "driver API: memory, streams, events, launches");
     c.frame(interpreter, COMPUTE);
-    c.label(
-        interpreter,
-        "PTX interpreter: runs each warp, checks and counts each access",
-    );
+    c.label(interpreter, "PTX interpreter: runs each warp, checks and counts each access");
     let results = ["results", "counts", "errors, with their line"];
     for (place, what) in out.into_iter().zip(results) {
         c.frame(place, MEMORY);
@@ -73,10 +70,7 @@ fn emulator(c: &mut Canvas, _: &Facts) {
             c.arrow(&[(x, program.bottom), (x, api.top)], DRIVER);
             c.arrow(&[(x, api.bottom), (x, interpreter.top)], COMPUTE);
             for place in out {
-                let x = place
-                    .middle()
-                    .0
-                    .clamp(interpreter.left + 20.0, interpreter.right - 20.0);
+                let x = place.middle().0.clamp(interpreter.left + 20.0, interpreter.right - 20.0);
                 c.arrow(&[(x, interpreter.bottom), (x, place.top)], MEMORY);
             }
         }

@@ -43,9 +43,7 @@ impl Of {
             Of::SeveralGpus => 2.0,
         };
         let mut machines = records.here.iter().chain(records.references());
-        machines.find(|machine| {
-            fact(machine, "gpus").is_some_and(|(gpus, _)| gpus >= least)
-        })
+        machines.find(|machine| fact(machine, "gpus").is_some_and(|(gpus, _)| gpus >= least))
     }
 }
 
@@ -80,9 +78,9 @@ impl Facts {
 
 /// A fact about the machine from whichever of its records tells, as it is and for people.
 fn fact(machine: &Machine, name: &str) -> Option<(f64, String)> {
-    machine.experiments().find_map(|experiment| {
-        number(machine, &format!("machine {experiment} : {name}"))
-    })
+    machine
+        .experiments()
+        .find_map(|experiment| number(machine, &format!("machine {experiment} : {name}")))
 }
 
 fn number(machine: &Machine, query: &str) -> Option<(f64, String)> {

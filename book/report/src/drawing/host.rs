@@ -32,11 +32,7 @@ fn kinds(c: &mut Canvas, _: &Facts) {
             ("your pages", "device memory"),
             (MEMORY, UPLOAD),
         ),
-        (
-            ("Pinned", "a copy engine copies"),
-            (held, "device memory"),
-            (MEMORY, UPLOAD),
-        ),
+        (("Pinned", "a copy engine copies"), (held, "device memory"), (MEMORY, UPLOAD)),
         (
             ("Mapped", "threads read and write it where it is"),
             (held, "threads"),
@@ -48,9 +44,7 @@ fn kinds(c: &mut Canvas, _: &Facts) {
             (MEMORY, DRIVER),
         ),
     ];
-    for (n, ((kind, who), (here, there), (far_pen, mover))) in
-        rows.into_iter().enumerate()
-    {
+    for (n, ((kind, who), (here, there), (far_pen, mover))) in rows.into_iter().enumerate() {
         let top = n as f64 * PITCH;
         c.heading((1.0, top + 10.0), Anchor::Start, kind);
         c.text((c.width - 1.0, top + 10.0), Anchor::End, Pen::INK, who);
@@ -124,12 +118,8 @@ fn fault(c: &mut Canvas, _: &Facts) {
     c.signal(&[(x4, device.top), (x4, warp.bottom)], DRIVER);
     let middle = c.width / 2.0;
     let between = (driver.bottom + memory.top) / 2.0;
-    let places = [
-        (middle, y - 14.0),
-        (x + 16.0, between),
-        (middle, low - 14.0),
-        (x4 - 16.0, between),
-    ];
+    let places =
+        [(middle, y - 14.0), (x + 16.0, between), (middle, low - 14.0), (x4 - 16.0, between)];
     for (n, place) in places.into_iter().enumerate() {
         c.heading(place, Anchor::Middle, &(n + 1).to_string());
     }

@@ -24,8 +24,7 @@ fn fusion(c: &mut Canvas, _: &Facts) {
     let arrays = ["in", "a", "b", "a", "out"];
     // Arrays and steps take turns from left to right.
     let pitch = c.width / (2 * STEPS + 1) as f64;
-    let kinds =
-        [("Separate", "4 reads, 4 writes", 1), ("Fused", "1 read, 1 write", STEPS)];
+    let kinds = [("Separate", "4 reads, 4 writes", 1), ("Fused", "1 read, 1 write", STEPS)];
     for (n, (name, moves, fused)) in kinds.into_iter().enumerate() {
         let top = n as f64 * 164.0;
         c.heading((1.0, top + 10.0), Anchor::Start, name);
@@ -39,12 +38,7 @@ fn fusion(c: &mut Canvas, _: &Facts) {
             c.frame(kernel, COMPUTE);
             for step in first..first + fused {
                 let cell = place(2 * step + 1, upper, 1);
-                c.text(
-                    cell.middle(),
-                    Anchor::Middle,
-                    Pen::INK,
-                    &format!("{}", step + 1),
-                );
+                c.text(cell.middle(), Anchor::Middle, Pen::INK, &format!("{}", step + 1));
             }
             // Up into the kernel's left end, and down from its right one.
             let (from, to) = (2 * first, 2 * (first + fused));

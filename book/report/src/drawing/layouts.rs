@@ -61,8 +61,7 @@ fn layouts(c: &mut Canvas, _: &Facts) {
             }
         }
         for sector in 0..ELEMENTS * FIELDS.len() / SECTOR {
-            let wanted = (0..ELEMENTS)
-                .any(|element| place(element, 0, tile) / SECTOR == sector);
+            let wanted = (0..ELEMENTS).any(|element| place(element, 0, tile) / SECTOR == sector);
             let (x, y) = corner(sector * SECTOR);
             let all = area(x, y, SECTOR as f64 * word, height).inside(0.5);
             match wanted {

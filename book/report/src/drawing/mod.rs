@@ -109,14 +109,10 @@ impl Drawing {
     pub fn expand(&self, records: &Records) -> String {
         let machine = self.of.machine(records);
         let facts = machine.map_or_else(Facts::default, Facts::of);
-        let whose = machine.map_or_else(String::new, |machine| {
-            match machine.is_reference() {
-                true => format!(" Numbers: {}.", escape(&machine.label)),
-                false => format!(
-                    " Numbers: {} ({}).",
-                    escape(&machine.label),
-                    escape(&machine.whose())
-                ),
+        let whose = machine.map_or_else(String::new, |machine| match machine.is_reference() {
+            true => format!(" Numbers: {}.", escape(&machine.label)),
+            false => {
+                format!(" Numbers: {} ({}).", escape(&machine.label), escape(&machine.whose()))
             }
         });
         format!(

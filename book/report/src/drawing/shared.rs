@@ -76,11 +76,9 @@ fn tile(c: &mut Canvas, _: &Facts) {
         c.heading((left, 10.0), Anchor::Start, name);
         for row in 0..4 {
             for column in 0..4 {
-                let (x, y) =
-                    (left + f64::from(column) * cell, 24.0 + f64::from(row) * cell);
+                let (x, y) = (left + f64::from(column) * cell, 24.0 + f64::from(row) * cell);
                 let place = area(x, y, cell, cell);
-                let element =
-                    if n < 2 { 4 * row + column } else { 4 * column + row };
+                let element = if n < 2 { 4 * row + column } else { 4 * column + row };
                 c.cell(place, MEMORY, 0.08);
                 if n < 2 && row == 1 {
                     c.fill(place, UPLOAD, 0.3);
@@ -99,13 +97,7 @@ fn tile(c: &mut Canvas, _: &Facts) {
     let turn = (two + side + three) / 2.0;
     let under = below + 18.0;
     c.arrow(
-        &[
-            (column, below),
-            (column, under),
-            (turn, under),
-            (turn, row),
-            (three - 3.0, row),
-        ],
+        &[(column, below), (column, under), (turn, under), (turn, row), (three - 3.0, row)],
         DOWNLOAD,
     );
     let y = under + 16.0;

@@ -1,9 +1,7 @@
 //! Streams and the engines that do their work.
 
 use super::Drawing;
-use super::canvas::{
-    Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, MEMORY, Pen, UPLOAD, area,
-};
+use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, MEMORY, Pen, UPLOAD, area};
 use super::facts::{Facts, Of};
 
 pub(super) const STREAMS: Drawing = Drawing {
@@ -28,16 +26,8 @@ fn streams(c: &mut Canvas, _: &Facts) {
     c.outline(host, Pen::MUTED);
     c.label(host, "host: calls return before the work is done");
     let queues = [
-        [
-            ("3 copy to host", DOWNLOAD),
-            ("2 record event", Pen::MUTED),
-            ("1 kernel A", COMPUTE),
-        ],
-        [
-            ("3 kernel B", COMPUTE),
-            ("2 wait for event", Pen::MUTED),
-            ("1 copy to GPU", UPLOAD),
-        ],
+        [("3 copy to host", DOWNLOAD), ("2 record event", Pen::MUTED), ("1 kernel A", COMPUTE)],
+        [("3 kernel B", COMPUTE), ("2 wait for event", Pen::MUTED), ("1 copy to GPU", UPLOAD)],
     ];
     let engines = [
         (c.pick("multiprocessors", "SMs"), COMPUTE),
@@ -145,8 +135,7 @@ fn overlap(c: &mut Canvas, _: &Facts) {
         let top = n as f64 * 104.0;
         c.heading((1.0, top + 10.0), Anchor::Start, name);
         let mut cell = |row: usize, start: usize, slots: usize, pen, what: &str| {
-            let (x, y) =
-                (label + start as f64 * slot, top + 24.0 + row as f64 * ROW);
+            let (x, y) = (label + start as f64 * slot, top + 24.0 + row as f64 * ROW);
             let place = area(x, y + 2.0, slots as f64 * slot, ROW - 4.0).inside(0.5);
             c.cell(place, pen, 0.25);
             c.label(place, what);
@@ -195,8 +184,7 @@ fn waiting(c: &mut Canvas, _: &Facts) {
     const ROWS: usize = 8;
     const PANEL: f64 = ROWS as f64 * ROW + 44.0;
     let slot = (c.width - 2.0) / 16.0;
-    let [inputs, weights, call] =
-        [("inputs", COMPUTE), ("weights", MEMORY), ("call", UPLOAD)];
+    let [inputs, weights, call] = [("inputs", COMPUTE), ("weights", MEMORY), ("call", UPLOAD)];
     // What runs on which multiprocessors, from which slot on, and for how many.
     let three = vec![
         (inputs, 0..7, 0, 4),
@@ -223,8 +211,7 @@ fn waiting(c: &mut Canvas, _: &Facts) {
             let first = rows.start;
             for row in rows {
                 let x = 1.0 + f64::from(start) * slot;
-                let place =
-                    area(x, lane(row), f64::from(slots) * slot, ROW).inside(0.5);
+                let place = area(x, lane(row), f64::from(slots) * slot, ROW).inside(0.5);
                 c.cell(place, pen, 0.25);
                 if row == first {
                     c.label(place, what);

@@ -41,13 +41,10 @@ fn edges(shape: &Shape) -> Vec<(Place, Place)> {
         Shape::Rectangle { edge: Edge::None, .. } => vec![],
         Shape::Rectangle { area, .. } => {
             let Area { left, top, right, bottom } = *area;
-            let corners =
-                [(left, top), (right, top), (right, bottom), (left, bottom)];
+            let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
             (0..4).map(|n| (corners[n], corners[(n + 1) % 4])).collect()
         }
-        Shape::Line { places, .. } => {
-            places.windows(2).map(|ends| (ends[0], ends[1])).collect()
-        }
+        Shape::Line { places, .. } => places.windows(2).map(|ends| (ends[0], ends[1])).collect(),
     }
 }
 

@@ -60,16 +60,14 @@ fn split(c: &mut Canvas, _: &Facts) {
     const HEIGHT: f64 = 28.0;
     let gap = c.pick(16.0, 7.0);
     let blocks = f64::from(BLOCKS);
-    let width =
-        (c.width - 2.0 - (blocks - 1.0) * gap) / (blocks * f64::from(THREADS));
+    let width = (c.width - 2.0 - (blocks - 1.0) * gap) / (blocks * f64::from(THREADS));
     for n in 0..BLOCKS * THREADS {
         let (block, thread) = (n / THREADS, n % THREADS);
         let x = 1.0 + f64::from(n) * width + f64::from(block) * gap;
         if thread == 0 {
             c.heading((x, 10.0), Anchor::Start, &format!("Block {block}"));
         }
-        let (place, element) =
-            (area(x, 26.0, width, HEIGHT), area(x, 82.0, width, HEIGHT));
+        let (place, element) = (area(x, 26.0, width, HEIGHT), area(x, 82.0, width, HEIGHT));
         c.cell(place, COMPUTE, if n < ELEMENTS { 0.4 } else { 0.06 });
         c.label(place, &thread.to_string());
         let middle = x + width / 2.0;
@@ -105,11 +103,8 @@ fn grid(c: &mut Canvas, _: &Facts) {
         [(1.0, 150.0), (222.0, 150.0), (431.0, 26.0)],
         [(1.0, 81.0), (104.0, 66.0), (193.0, 20.75)],
     );
-    let panels = [
-        (grid, "Grid", "6 blocks"),
-        (block, "Block 2", "8 warps"),
-        (warp, "Warp 3", "32 threads"),
-    ];
+    let panels =
+        [(grid, "Grid", "6 blocks"), (block, "Block 2", "8 warps"), (warp, "Warp 3", "32 threads")];
     for (x, name, parts) in panels {
         c.heading((x, 10.0), Anchor::Start, name);
         c.text((x, 27.0), Anchor::Start, Pen::MUTED, parts);
@@ -136,10 +131,7 @@ fn grid(c: &mut Canvas, _: &Facts) {
     c.line(&[(block + bars, TOP + 3.0 * bar), (warp, TOP)], COMPUTE);
     c.line(&[(block + bars, TOP + 4.0 * bar), (warp, TOP + HEIGHT)], COMPUTE);
 
-    let lines = [
-        "i = blockIdx.x × blockDim.x + threadIdx.x",
-        "  = 2 × 256 + (3 × 32 + 29) = 637",
-    ];
+    let lines = ["i = blockIdx.x × blockDim.x + threadIdx.x", "  = 2 × 256 + (3 × 32 + 29) = 637"];
     for (y, line) in [(204.0, lines[0]), (221.0, lines[1])] {
         c.text((1.0, y), Anchor::Start, Pen::INK, line.trim_start());
     }
@@ -153,12 +145,7 @@ fn grid(c: &mut Canvas, _: &Facts) {
             c.label(place, &n.to_string());
         }
     }
-    c.text(
-        (1.0, 291.0),
-        Anchor::Start,
-        Pen::MUTED,
-        "elements of an array in memory",
-    );
+    c.text((1.0, 291.0), Anchor::Start, Pen::MUTED, "elements of an array in memory");
 }
 
 /// A numbered part, which is the one in question or one of the others.
@@ -209,12 +196,7 @@ fn sectors(c: &mut Canvas, _: &Facts) {
             c.cell(area(x, top + 24.0, sector, 28.0), MEMORY, 0.08);
         }
         for at in 0..32 {
-            let place = area(
-                1.0 + f64::from(at) * small,
-                top + 60.0,
-                small,
-                small.min(14.0),
-            );
+            let place = area(1.0 + f64::from(at) * small, top + 60.0, small, small.min(14.0));
             match at < WORDS.min(stride) * 4 {
                 true => c.cell(place.inside(1.5), MEMORY, 0.4),
                 false => c.fill(place.inside(1.5), Pen::MUTED, 0.15),

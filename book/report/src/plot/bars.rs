@@ -38,22 +38,16 @@ impl Block {
         for group in names.groups(&chosen, self.group.as_deref()) {
             let mut bars = vec![];
             let all = names.groups(&group.measurements, Some(&self.bar));
-            for (color, Group { value, label: name, .. }) in
-                colors.iter().enumerate()
-            {
+            for (color, Group { value, label: name, .. }) in colors.iter().enumerate() {
                 let Some(here) = all.iter().find(|bar| bar.value == *value) else {
                     continue; // not every group has every bar
                 };
                 let here = &here.measurements;
                 let m = select::only(here).map_err(|keys| {
                     let count = here.len();
-                    format!(
-                        "{count} measurements are \"{name}\"; add {keys} to `where`"
-                    )
+                    format!("{count} measurements are \"{name}\"; add {keys} to `where`")
                 })?;
-                let Some((estimate, words)) =
-                    plot.or_left_out(self.y.value(plot, m))?
-                else {
+                let Some((estimate, words)) = plot.or_left_out(self.y.value(plot, m))? else {
                     continue;
                 };
                 let (value, (low, high)) = (estimate.value, estimate.ends());

@@ -6,9 +6,7 @@ use record::{Measurement, MemoryReading, Span};
 use serde::Deserialize;
 
 use super::{Plot, ReferenceLine};
-use crate::chart::{
-    self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series,
-};
+use crate::chart::{self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series};
 use crate::metric::Metric;
 use crate::select::Filter;
 use crate::unit::Unit;
@@ -76,8 +74,7 @@ impl Timeline {
         let chosen = plot.panels(&self.panels, has_spans, "timeline")?;
         let spans = || chosen.iter().flat_map(|(_, m)| &m.spans);
         let there = distinct(spans().map(|span| span.lane.as_str()));
-        let lanes =
-            plot.those(&there, self.lanes.as_deref(), "lanes: no span lies in")?;
+        let lanes = plot.those(&there, self.lanes.as_deref(), "lanes: no span lies in")?;
         let drawn = || spans().filter(|span| lanes.contains(&span.lane.as_str()));
         let kinds = kinds(&distinct(drawn().map(kind)))?;
         plot.check_labels(|name| {
@@ -88,10 +85,7 @@ impl Timeline {
             let Span { lane, label, start_seconds: start, end_seconds: end } = span;
             let (from, to) = (Unit::Time.print(*start), Unit::Time.print(*end));
             let took = Unit::Time.print(end - start);
-            let hover = format!(
-                "{}, {label}: {took}, from {from} to {to}",
-                plot.called(lane)
-            );
+            let hover = format!("{}, {label}: {took}, from {from} to {to}", plot.called(lane));
             let known = kinds.iter().find(|(name, _)| *name == kind(span));
             let color = known.and_then(|(_, color)| *color);
             Piece { label: label.clone(), start: *start, end: *end, hover, color }
@@ -115,14 +109,8 @@ impl Timeline {
                 lanes: lanes.iter().filter_map(|name| lane(m, name)).collect(),
             });
         }
-        let kinds = kinds
-            .iter()
-            .map(|&(name, color)| Kind { label: plot.called(name), color });
-        Ok(chart::Timeline {
-            time: time(&self.x_label),
-            kinds: kinds.collect(),
-            panels,
-        })
+        let kinds = kinds.iter().map(|&(name, color)| Kind { label: plot.called(name), color });
+        Ok(chart::Timeline { time: time(&self.x_label), kinds: kinds.collect(), panels })
     }
 }
 
@@ -131,8 +119,7 @@ impl Memory {
     pub fn draw(&self, plot: &Plot) -> Result<chart::Memory, String> {
         let has_memory = |m: &Measurement| !m.memory.is_empty();
         let chosen = plot.panels(&self.panels, has_memory, "memory over time")?;
-        let names =
-            chosen.iter().flat_map(|(_, m)| m.memory.keys().map(String::as_str));
+        let names = chosen.iter().flat_map(|(_, m)| m.memory.keys().map(String::as_str));
         let there = distinct(names);
         let wanted = self.readings.as_deref();
         let drawn = plot.those(&there, wanted, "readings: there are none of")?;
@@ -141,13 +128,11 @@ impl Memory {
         let series = |m: &Measurement, name: &&str| {
             let label = plot.called(name);
             let readings = m.memory.get(*name).map_or(&[][..], Vec::as_slice);
-            let points =
-                changes(readings).map(|&MemoryReading { seconds, bytes }| {
-                    let (at, value) = (Unit::Time.print(seconds), bytes as f64);
-                    let hover =
-                        format!("{label} at {at}: {}", Unit::Bytes.print(value));
-                    Point { x: seconds, y: value, low: value, high: value, hover }
-                });
+            let points = changes(readings).map(|&MemoryReading { seconds, bytes }| {
+                let (at, value) = (Unit::Time.print(seconds), bytes as f64);
+                let hover = format!("{label} at {at}: {}", Unit::Bytes.print(value));
+                Point { x: seconds, y: value, low: value, high: value, hover }
+            });
             let points = points.collect();
             Series { label, points }
         };
@@ -250,8 +235,7 @@ fn kind(span: &Span) -> &str {
 fn kinds<'n>(names: &[&'n str]) -> Result<Vec<(&'n str, Option<usize>)>, String> {
     let mut free: Vec<usize> = (0..MOST_KINDS).collect();
     let mut take = |wanted: Option<usize>| {
-        let place =
-            free.iter().position(|&color| wanted.is_none_or(|w| w == color))?;
+        let place = free.iter().position(|&color| wanted.is_none_or(|w| w == color))?;
         Some(free.remove(place))
     };
     let usual = |name: &str| KINDS.iter().find(|(known, _)| *known == name);

@@ -67,8 +67,7 @@ impl Block {
         let cell = |(y, of_row): (usize, &Parameter), (x, of_column)| {
             let (row_label, column_label) = (&rows.label, &columns.label);
             let (row_name, column_name) = (&rows.names[y], &columns.names[x]);
-            let place =
-                format!("{row_label} {row_name}, {column_label} {column_name}");
+            let place = format!("{row_label} {row_name}, {column_label} {column_name}");
             let mut here = chosen.clone();
             here.retain(|m| {
                 select::parameter(m, row).as_ref() == Some(of_row)
@@ -80,8 +79,7 @@ impl Block {
             let (value, words) = found.unwrap_or((f64::NAN, "–".to_owned()));
             Ok(Cell { value, hover: format!("{place}: {words}") })
         };
-        let cells_of =
-            |row| in_columns.iter().enumerate().map(move |c| cell(row, c)).collect();
+        let cells_of = |row| in_columns.iter().enumerate().map(move |c| cell(row, c)).collect();
         let cells: Result<Vec<Vec<Cell>>, String> =
             in_rows.iter().enumerate().map(cells_of).collect();
         let cells = cells?;
@@ -100,20 +98,15 @@ impl Block {
     }
 
     /// The number of a cell, and the same in words.
-    fn cell(
-        &self,
-        plot: &Plot,
-        here: &[&Measurement],
-    ) -> Result<(f64, String), String> {
+    fn cell(&self, plot: &Plot, here: &[&Measurement]) -> Result<(f64, String), String> {
         if let ([], Some(reason)) = (here, &self.empty) {
             return Ok((f64::NAN, reason.clone()));
         }
         if here.is_empty() {
             return Err("there is no measurement; say why in `empty`".to_owned());
         }
-        let m = select::only(here).map_err(|keys| {
-            format!("{} measurements; add {keys} to `where`", here.len())
-        })?;
+        let m = select::only(here)
+            .map_err(|keys| format!("{} measurements; add {keys} to `where`", here.len()))?;
         let Some(over) = &self.over else {
             let (estimate, words) = self.y.value(plot, m)?;
             return Ok((estimate.value, words));

@@ -95,8 +95,7 @@ impl Block {
         let mut models = vec![];
         for model in &self.models {
             let curves = self.model(plot, &names, model);
-            let curves =
-                curves.map_err(|e| format!("model \"{}\": {e}", model.label));
+            let curves = curves.map_err(|e| format!("model \"{}\": {e}", model.label));
             models.extend(plot.or_left_out(curves)?.into_iter().flatten());
         }
         let Along { label, scale, .. } = &self.x;
@@ -125,11 +124,9 @@ impl Block {
         let mut at: BTreeMap<u64, Vec<&Measurement>> = BTreeMap::new();
         for m in measurements {
             let x = select::parameter(m, key).and_then(|x| x.integer());
-            at.entry(
-                x.ok_or_else(|| format!("x: a measurement has no number `{key}`"))?,
-            )
-            .or_default()
-            .push(m);
+            at.entry(x.ok_or_else(|| format!("x: a measurement has no number `{key}`"))?)
+                .or_default()
+                .push(m);
         }
         let mut points = vec![];
         for (x, here) in at {
@@ -142,8 +139,7 @@ impl Block {
                 .map_err(|e| format!("at {key} = {x}: {e}"));
             if let Some((x, (estimate, words))) = plot.or_left_out(found)? {
                 let comma = if label.is_empty() { "" } else { ", " };
-                let hover =
-                    format!("{label}{comma}{}: {words}", self.x_unit().print(x));
+                let hover = format!("{label}{comma}{}: {words}", self.x_unit().print(x));
                 let (value, (low, high)) = (estimate.value, estimate.ends());
                 points.push(Point { x, y: value, low, high, hover });
             }
@@ -152,12 +148,7 @@ impl Block {
     }
 
     /// A model's curves: one for each line that it speaks of.
-    fn model(
-        &self,
-        plot: &Plot,
-        names: &Names,
-        model: &Model,
-    ) -> Result<Vec<Series>, String> {
+    fn model(&self, plot: &Plot, names: &Names, model: &Model) -> Result<Vec<Series>, String> {
         let chosen = plot.common.filter.and(&model.filter).all(plot.record)?;
         let unit = self.y.of.unit();
         let bytes = |m: &Measurement| m.bytes() as f64;

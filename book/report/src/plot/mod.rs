@@ -65,11 +65,7 @@ impl Values {
     }
 
     /// What is drawn of `m`, and the same in words.
-    fn value(
-        &self,
-        plot: &Plot,
-        m: &Measurement,
-    ) -> Result<(Estimate, String), String> {
+    fn value(&self, plot: &Plot, m: &Measurement) -> Result<(Estimate, String), String> {
         let estimate = self.of.of(plot.record, m)?;
         on_scale(estimate.ends().0, self.scale)?;
         Ok((estimate, self.of.in_words(m, &estimate)))
@@ -128,11 +124,7 @@ impl Plot<'_> {
             let value = self.place(is, unit, scale);
             let value = value.map_err(|e| format!("reference \"{label}\": {e}"));
             if let Some(value) = self.or_left_out(value)? {
-                references.push(Reference {
-                    label: label.clone(),
-                    value,
-                    kind: *kind,
-                });
+                references.push(Reference { label: label.clone(), value, kind: *kind });
             }
         }
         Ok(references)
@@ -141,8 +133,7 @@ impl Plot<'_> {
     /// The number that `is` writes, which must be in the unit of the axis that it is drawn
     /// on, and have a place there.
     fn place(&self, is: &str, axis: &Unit, scale: Scale) -> Result<f64, String> {
-        let (value, unit) =
-            self.quantities.number(is, self.machine, &self.machines)?;
+        let (value, unit) = self.quantities.number(is, self.machine, &self.machines)?;
         same_unit(&unit, axis)?;
         on_scale(value, scale)
     }
@@ -159,11 +150,7 @@ impl Plot<'_> {
 fn same_unit(unit: &Unit, axis: &Unit) -> Result<(), String> {
     match axis == unit {
         true => Ok(()),
-        false => Err(format!(
-            "is in `{}`, the axis in `{}`",
-            unit.symbol(),
-            axis.symbol()
-        )),
+        false => Err(format!("is in `{}`, the axis in `{}`", unit.symbol(), axis.symbol())),
     }
 }
 

@@ -32,12 +32,7 @@ pub(super) fn parts(all: &[Exercise], progress: &Progress) {
     }
     match next(all, progress, None) {
         Some((number, exercise)) => {
-            say!(
-                "\nnext: {} ({number} of {}), {}",
-                exercise.name,
-                all.len(),
-                exercise.title
-            );
+            say!("\nnext: {} ({number} of {}), {}", exercise.name, all.len(), exercise.title);
             say!("      cargo workbook exercise {}", exercise.name);
         }
         None => say!("\nAll {} solved.", all.len()),
@@ -94,8 +89,7 @@ pub(super) fn next<'e>(
     progress: &Progress,
     after: Option<&Exercise>,
 ) -> Option<(usize, &'e Exercise)> {
-    let place =
-        after.and_then(|after| all.iter().position(|e| e.name == after.name));
+    let place = after.and_then(|after| all.iter().position(|e| e.name == after.name));
     let start = place.map_or(0, |place| place + 1);
     let numbered = || all.iter().enumerate().map(|(place, e)| (place + 1, e));
     let mut order = numbered().skip(start).chain(numbered().take(start));

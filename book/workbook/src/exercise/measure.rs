@@ -17,10 +17,7 @@ use crate::terminal::say;
 /// each.
 pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()> {
     if exercise.check.measure.is_empty() {
-        bail!(
-            "`{}` is not timed: it is about counts, or too small for a time",
-            exercise.name
-        );
+        bail!("`{}` is not timed: it is about counts, or too small for a time", exercise.name);
     }
     if let Gpus::None(why) = gpu::probe() {
         bail!("nothing can be measured here: {why}");
@@ -34,8 +31,7 @@ pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()
         rows.push(("the start", start.as_path()));
     }
     for (file, path) in rows {
-        let source =
-            std::fs::read_to_string(path).with_context(|| file.to_owned())?;
+        let source = std::fs::read_to_string(path).with_context(|| file.to_owned())?;
         let shape = &exercise.check.measure;
         let on_gpu = OnGpu::prepare(exercise, file, &source, shape, &stream)?;
         bytes = on_gpu.moved_bytes().iter().sum::<u64>() as usize;
@@ -44,16 +40,10 @@ pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()
     let half = bytes / 2;
     let from = stream.alloc_zeros::<u8>(half)?;
     let mut to = stream.alloc_zeros::<u8>(half)?;
-    row("the driver's copy of as many bytes", &stream, || {
-        Ok(stream.memcpy_dtod(&from, &mut to)?)
-    })
+    row("the driver's copy of as many bytes", &stream, || Ok(stream.memcpy_dtod(&from, &mut to)?))
 }
 
-fn row(
-    what: &str,
-    stream: &Arc<CudaStream>,
-    mut work: impl FnMut() -> Result<()>,
-) -> Result<()> {
+fn row(what: &str, stream: &Arc<CudaStream>, mut work: impl FnMut() -> Result<()>) -> Result<()> {
     let samples = timing::by_events(stream, Sampling::QUICK, |_| work())?;
     say!("{:<36} {}", what, units::time(samples.median()));
     Ok(())

@@ -52,11 +52,7 @@ pub(super) fn outcome(file: &str, outcome: &Outcome) {
     }
     if !open.is_empty() {
         let names: Vec<_> = open.iter().map(|row| row.name.as_str()).collect();
-        say!(
-            "{DIM}{:<widest$}  {}{DIM:#}",
-            REST,
-            layout::beside(&names.join(", "), widest + 2)
-        );
+        say!("{DIM}{:<widest$}  {}{DIM:#}", REST, layout::beside(&names.join(", "), widest + 2));
     }
     if !outcome.timeline.is_empty() {
         say!("\n{}\n", visible_lines(outcome.timeline.trim_end()));
@@ -81,8 +77,7 @@ fn show(file: &str, row: &Row, widest: usize) {
         let room = layout::width().saturating_sub(before + at.len());
         format!("{at}{}", layout::cut(&line.text, room))
     });
-    let wide =
-        text.chars().count() + place.as_ref().map_or(0, |p| p.chars().count() + 4);
+    let wide = text.chars().count() + place.as_ref().map_or(0, |p| p.chars().count() + 4);
     let (text, place) = match place {
         Some(place) if before + wide <= layout::width() && !text.contains('\n') => {
             (format!("{text}    {DIM}{place}{DIM:#}"), None)
@@ -103,8 +98,7 @@ fn show(file: &str, row: &Row, widest: usize) {
 fn paragraphs(text: &str, before: usize) -> String {
     // A compiler's lines stay as they are, or its marks would be under something else.
     let is_mark = |c: char| " |~-_".contains(c);
-    let is_source =
-        text.lines().any(|line| line.trim_start_matches(is_mark).starts_with('^'));
+    let is_source = text.lines().any(|line| line.trim_start_matches(is_mark).starts_with('^'));
     let line = |line: &str| match is_source {
         true => line.to_owned(),
         false => layout::beside(line, before),
@@ -123,9 +117,7 @@ pub(super) fn next(done: &Done) {
 /// What to do after the exercise is solved.
 pub(super) fn after(all: &[Exercise], progress: &Progress, exercise: &Exercise) {
     let name = &exercise.name;
-    say!(
-        "\n{GOOD}Solved.{GOOD:#} Ours, to compare: cargo workbook exercise {name} --solution"
-    );
+    say!("\n{GOOD}Solved.{GOOD:#} Ours, to compare: cargo workbook exercise {name} --solution");
     match list::next(all, progress, Some(exercise)) {
         Some((number, next)) => say!(
             "Next: {} ({number} of {}), cargo workbook exercise {}",
@@ -161,11 +153,7 @@ fn plain(markdown: &str) -> String {
             }
             Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::Heading(_)) => {
                 if !text.trim().is_empty() {
-                    blocks.push(layout::wrap(
-                        text.trim_end(),
-                        layout::width(),
-                        indent,
-                    ));
+                    blocks.push(layout::wrap(text.trim_end(), layout::width(), indent));
                 }
                 text.clear();
                 indent = 0;

@@ -62,10 +62,7 @@ pub(super) fn of_machine(account: &Account) {
     let Account { label, whose, recorded, .. } = account;
     let when = account.when();
     say!();
-    paragraph(&format!(
-        "{label} ({whose}): {} experiments are recorded, {when}",
-        recorded.len()
-    ));
+    paragraph(&format!("{label} ({whose}): {} experiments are recorded, {when}", recorded.len()));
     if let Some(quick) = account.of_quick_runs() {
         paragraph(&quick);
     }
@@ -80,9 +77,9 @@ pub(super) fn of_machine(account: &Account) {
         item(&format!("{case}: {share} of the peak"));
     }
     match account.is_reference {
-        true => paragraph(
-            "It is a reference machine: what the book says of it is of all its runs.",
-        ),
+        true => {
+            paragraph("It is a reference machine: what the book says of it is of all its runs.")
+        }
         false => beside_references(account),
     }
     if !account.goals.is_empty() {
@@ -114,20 +111,14 @@ fn beside_references(account: &Account) {
         because.iter().for_each(|why| item(&format!("- {why}")));
     }
     match account.differing {
-        0 => paragraph(
-            "No case differs from the reference's by more than the runs do.",
-        ),
+        0 => paragraph("No case differs from the reference's by more than the runs do."),
         n => paragraph(&format!(
             "The largest differences, of {n} cases that are faster or slower here by more than \
              5 %"
         )),
     }
-    for Difference { experiment, case, label, reference, here, speed } in
-        &account.differences
-    {
-        item(&format!(
-            "{speed} as fast: {experiment}, {case}: {here}, {reference} on the {label}"
-        ));
+    for Difference { experiment, case, label, reference, here, speed } in &account.differences {
+        item(&format!("{speed} as fast: {experiment}, {case}: {here}, {reference} on the {label}"));
     }
 }
 

@@ -37,8 +37,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serves from a thread of its own, as long as the program runs.
 pub(super) fn start(listener: TcpListener, shown: Arc<Shown>) -> Result<()> {
     listener.set_nonblocking(true)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = {
         let _runtime = runtime.enter();
         tokio::net::TcpListener::from_std(listener)?
@@ -120,9 +119,7 @@ fn is_local(headers: &HeaderMap) -> bool {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    ["localhost", "127.0.0.1", "[::1]"]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own))
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
 fn content_type(name: &str) -> &'static str {

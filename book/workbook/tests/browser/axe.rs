@@ -27,12 +27,10 @@ const FINDINGS: &str = "axe.run(
 /// `WORKBOOK_REQUIRE_BROWSER=1` that is a failure instead.
 pub(crate) fn script() -> Option<String> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let versions =
-        fs::read_dir(root.join(".venv/lib")).into_iter().flatten().flatten();
+    let versions = fs::read_dir(root.join(".venv/lib")).into_iter().flatten().flatten();
     let script = "site-packages/axe_playwright_python/axe.min.js";
-    let found = versions
-        .filter_map(|version| fs::read_to_string(version.path().join(script)).ok())
-        .next();
+    let found =
+        versions.filter_map(|version| fs::read_to_string(version.path().join(script)).ok()).next();
     let required = env::var_os("WORKBOOK_REQUIRE_BROWSER").is_some_and(|v| v == "1");
     assert!(found.is_some() || !required, "axe-core was not found: {INSTALL}");
     if found.is_none() {

@@ -52,17 +52,14 @@ pub(crate) fn pages() -> Vec<PathBuf> {
 /// One page per chapter: without the copies that mdBook makes of the first one and of all for
 /// printing.
 pub(crate) fn chapters() -> Vec<PathBuf> {
-    let is_copy = |page: &PathBuf| {
-        page.ends_with("print.html") || page.ends_with("index.html")
-    };
+    let is_copy = |page: &PathBuf| page.ends_with("print.html") || page.ends_with("index.html");
     pages().into_iter().filter(|page| !is_copy(page)).collect()
 }
 
 /// The chapters whose source contains `text`.
 pub(crate) fn chapters_with(text: &str) -> Vec<PathBuf> {
-    let contains = |page: &PathBuf| {
-        fs::read_to_string(page).expect("pages can be read").contains(text)
-    };
+    let contains =
+        |page: &PathBuf| fs::read_to_string(page).expect("pages can be read").contains(text);
     let chapters: Vec<_> = chapters().into_iter().filter(contains).collect();
     assert!(!chapters.is_empty(), "no page of the book has {text}");
     chapters

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 /// Chromium reads commands from descriptor 3 and answers on 4. The shell moves our
 /// pipes there, and removes the profile once Chromium has ended.
-const LAUNCH: &str = r#"profile=$1; shift; "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$profile""#;
+const LAUNCH: &str =
+    r#"profile=$1; shift; "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$profile""#;
 
 /// A running Chromium.
 pub(crate) struct Browser {
@@ -53,8 +54,7 @@ impl Browser {
             }
             found.map(|executable| Self::launch(&executable))
         });
-        let required =
-            env::var_os("WORKBOOK_REQUIRE_BROWSER").is_some_and(|v| v == "1");
+        let required = env::var_os("WORKBOOK_REQUIRE_BROWSER").is_some_and(|v| v == "1");
         assert!(
             browser.is_some() || !required,
             "WORKBOOK_REQUIRE_BROWSER=1, and no Chromium was found"
@@ -96,26 +96,16 @@ impl Browser {
             // It has ended; how is of no interest.
             let _ = shell.wait();
         });
-        Self {
-            commands: Mutex::new(commands),
-            next_id: AtomicU64::new(1),
-            mailboxes,
-        }
+        Self { commands: Mutex::new(commands), next_id: AtomicU64::new(1), mailboxes }
     }
 
     /// Sends a command, to the browser itself or to one page's session, and waits for
     /// its result.
-    pub(crate) fn call(
-        &self,
-        session: Option<&str>,
-        method: &str,
-        parameters: Value,
-    ) -> Value {
+    pub(crate) fn call(&self, session: Option<&str>, method: &str, parameters: Value) -> Value {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = mpsc::channel();
         lock(&self.mailboxes).answers.insert(id, sender);
-        let mut command =
-            json!({ "id": id, "method": method, "params": parameters });
+        let mut command = json!({ "id": id, "method": method, "params": parameters });
         if let Some(session) = session {
             command["sessionId"] = session.into();
         }
@@ -158,8 +148,7 @@ fn deliver(messages: ChildStdout, mailboxes: &Mutex<Mailboxes>) {
     let mut message = Vec::new();
     while messages.read_until(0, &mut message).is_ok_and(|length| length > 0) {
         message.pop();
-        let parsed: Value =
-            serde_json::from_slice(&message).expect("Chromium sends JSON");
+        let parsed: Value = serde_json::from_slice(&message).expect("Chromium sends JSON");
         message.clear();
         let mut mailboxes = lock(mailboxes);
         let recipient = match (parsed["id"].as_u64(), parsed["sessionId"].as_str()) {

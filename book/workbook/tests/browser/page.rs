@@ -49,10 +49,8 @@ impl Page {
         let text = |answer: Value, key: &str| {
             answer[key].as_str().expect("the answer names it").to_owned()
         };
-        let context = text(
-            browser.call(None, "Target.createBrowserContext", json!({})),
-            "browserContextId",
-        );
+        let context =
+            text(browser.call(None, "Target.createBrowserContext", json!({})), "browserContextId");
         let target = text(
             browser.call(
                 None,
@@ -83,10 +81,7 @@ impl Page {
                 "mobile": view.phone,
             }),
         );
-        page.call(
-            "Emulation.setTouchEmulationEnabled",
-            json!({ "enabled": view.phone }),
-        );
+        page.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": view.phone }));
         // Only one tab of a window has the focus; here each may behave as if.
         page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
         // A veil that is lifted is gone at once.
@@ -117,10 +112,7 @@ impl Page {
 
     /// Has `script` run in every document before its own scripts.
     pub(crate) fn before_load(&self, script: &str) {
-        self.call(
-            "Page.addScriptToEvaluateOnNewDocument",
-            json!({ "source": script }),
-        );
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script }));
     }
 
     /// Opens a file of the book.
@@ -243,17 +235,13 @@ impl Page {
     /// The string that a JavaScript expression gives.
     pub(crate) fn text(&self, expression: &str) -> String {
         let value = self.evaluate(expression);
-        value
-            .as_str()
-            .unwrap_or_else(|| panic!("{expression} is no string: {value}"))
-            .to_owned()
+        value.as_str().unwrap_or_else(|| panic!("{expression} is no string: {value}")).to_owned()
     }
 
     /// The strings that a JavaScript expression gives.
     pub(crate) fn texts(&self, expression: &str) -> Vec<String> {
         let value = self.evaluate(expression);
-        serde_json::from_value(value)
-            .unwrap_or_else(|error| panic!("{expression}: {error}"))
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// Presses and releases one key.
@@ -276,22 +264,15 @@ impl Page {
     /// Moves the mouse onto the middle of what `selector` finds, which is in the window.
     pub(crate) fn point_at(&self, selector: &str) {
         let [x, y] = self.middle(selector);
-        self.call(
-            "Input.dispatchMouseEvent",
-            json!({ "type": "mouseMoved", "x": x, "y": y }),
-        );
+        self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     }
 
     /// Taps on the same with a finger.
     pub(crate) fn tap(&self, selector: &str) {
         let [x, y] = self.middle(selector);
-        for (kind, points) in
-            [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))]
+        for (kind, points) in [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))]
         {
-            self.call(
-                "Input.dispatchTouchEvent",
-                json!({ "type": kind, "touchPoints": points }),
-            );
+            self.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
         }
     }
 

@@ -36,11 +36,7 @@ pub(crate) struct Prediction {
 
 impl Prediction {
     /// Opens its page, after `prepare` has had the empty tab.
-    pub(crate) fn open(
-        browser: &'static Browser,
-        view: View,
-        prepare: impl FnOnce(&Page),
-    ) -> Self {
+    pub(crate) fn open(browser: &'static Browser, view: View, prepare: impl FnOnce(&Page)) -> Self {
         let mut page = Page::new(browser, view);
         prepare(&page);
         page.open(&book::chapters_with(" data-drawn")[0]);
@@ -53,8 +49,7 @@ impl Prediction {
             "(({{ section, figure, drawings, question, form, input, outcome, details, \
                 summary, answer }}) => ({expression}))({PARTS})"
         ));
-        serde_json::from_value(value)
-            .unwrap_or_else(|error| panic!("{expression}: {error}"))
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// Whether a JavaScript condition on the prediction's parts holds.
@@ -70,9 +65,7 @@ impl Prediction {
     /// Enters `text` into the form and gives what the page says to it.
     pub(crate) fn guess(&self, text: &str) -> String {
         let text = serde_json::to_string(text).expect("strings are JSON");
-        self.evaluate(&format!(
-            "(input.value = {text}, form.requestSubmit(), outcome.textContent)"
-        ))
+        self.evaluate(&format!("(input.value = {text}, form.requestSubmit(), outcome.textContent)"))
     }
 
     /// Whether the figure is veiled: to the eye and to screen readers alike.
@@ -84,10 +77,7 @@ impl Prediction {
              ]).concat(figure.querySelector('.veil button')?.checkVisibility() ?? false)",
         );
         let veiled = hidden[0];
-        assert!(
-            hidden.iter().all(|each| *each == veiled),
-            "half veiled: {hidden:?}"
-        );
+        assert!(hidden.iter().all(|each| *each == veiled), "half veiled: {hidden:?}");
         veiled
     }
 
@@ -148,16 +138,12 @@ impl Mark {
             "log2" => value.log2(),
             other => panic!("no such scale: {other}"),
         };
-        let share = (along(guess * self.unit) - along(self.min))
-            / (along(self.max) - along(self.min));
+        let share =
+            (along(guess * self.unit) - along(self.min)) / (along(self.max) - along(self.min));
         let place = self.start + share.clamp(0.0, 1.0) * (self.end - self.start);
         let [line] = self.lines[..] else {
             panic!("{} lines of a guess in one drawing", self.lines.len())
         };
-        Drawn {
-            error: (line - place).abs(),
-            arrow: self.arrows == 1,
-            label: self.label,
-        }
+        Drawn { error: (line - place).abs(), arrow: self.arrows == 1, label: self.label }
     }
 }

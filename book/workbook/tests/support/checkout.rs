@@ -70,8 +70,7 @@ impl Checkout {
 
     #[track_caller]
     pub(crate) fn read(&self, relative: &str) -> String {
-        fs::read_to_string(self.path(relative))
-            .unwrap_or_else(|e| panic!("{relative}: {e}"))
+        fs::read_to_string(self.path(relative)).unwrap_or_else(|e| panic!("{relative}: {e}"))
     }
 
     /// Writes a file, in a new folder if there is none for it.
@@ -141,8 +140,7 @@ impl Ended {
         let output = command.output();
         let Output { status, stdout, stderr } =
             output.unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let arguments: Vec<_> =
-            command.get_args().map(|a| a.to_string_lossy()).collect();
+        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
         let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
         Ended {
             command: arguments.join(" "),

@@ -53,8 +53,7 @@ impl<'c> Server<'c> {
         let mut server = Server { checkout, process, port: 0 };
         server.wait_until_it_says("(Ctrl-C ends)");
         let said = server.said();
-        let (_, address) =
-            said.split_once("http://127.0.0.1:").expect("it says where");
+        let (_, address) = said.split_once("http://127.0.0.1:").expect("it says where");
         let port = address.split(' ').next().and_then(|port| port.parse().ok());
         server.port = port.expect("its address has a port");
         server
@@ -87,8 +86,8 @@ impl<'c> Server<'c> {
     /// pages ask.
     #[track_caller]
     pub(crate) fn state(&self) -> (u64, Option<String>) {
-        let state: Value = serde_json::from_str(&self.get("/build").body)
-            .expect("the state is JSON");
+        let state: Value =
+            serde_json::from_str(&self.get("/build").body).expect("the state is JSON");
         let build = state["build"].as_u64().expect("builds have numbers");
         (build, state["error"].as_str().map(str::to_owned))
     }
@@ -134,8 +133,7 @@ impl<'c> Server<'c> {
 
     /// A number that Linux has about the process: `Threads`, `VmHWM` (in KiB).
     pub(crate) fn resource(&self, name: &str) -> u64 {
-        let status =
-            fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("it is running");
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         let value = line.and_then(|line| line.split_whitespace().nth(1));

@@ -7,8 +7,7 @@ use crate::{Attention, Model, Plan, Precision};
 /// for any numbers of heads and any feed-forward block.
 pub(crate) fn kept(model: &Model, plan: &Plan) -> f64 {
     let Model { hidden, heads, kv_heads, head_dim, intermediate, .. } = *model;
-    let (element, residual) =
-        (plan.precision.element_bytes(), plan.precision.residual_bytes());
+    let (element, residual) = (plan.precision.element_bytes(), plan.precision.residual_bytes());
     let dropout = if model.dropout { 1.0 } else { 0.0 };
     let rows = plan.batch * plan.tokens;
 
@@ -28,9 +27,7 @@ pub(crate) fn kept(model: &Model, plan: &Plan) -> f64 {
         * plan.tokens
         * match plan.attention {
             Attention::Flash => 4.0, // a sum for each row
-            Attention::Materialised => {
-                plan.tokens * (element + dropout * (1.0 + element))
-            }
+            Attention::Materialised => plan.tokens * (element + dropout * (1.0 + element)),
         };
     let layer = rows
         * (residual * norms

@@ -18,9 +18,7 @@ pub mod plan;
 
 use serde::Serialize;
 
-pub use choices::{
-    Attention, Offload, Optimiser, Precision, Quantised, Sharding, Task,
-};
+pub use choices::{Attention, Offload, Optimiser, Precision, Quantised, Sharding, Task};
 pub use model::{Card, Model, cards, models};
 pub use plan::Plan;
 
@@ -147,12 +145,8 @@ fn training(model: &Model, plan: &Plan) -> Budget {
 fn working(model: &Model, plan: &Plan) -> f64 {
     let all_divided = plan.sharding == Sharding::Zero3 && plan.gpus > 1.0;
     match plan.precision {
-        _ if all_divided => {
-            2.0 * model.layer_parameters() * plan.precision.element_bytes()
-        }
-        Precision::Autocast if plan.lora_rank == 0.0 => {
-            2.0 * model.linear_parameters()
-        }
+        _ if all_divided => 2.0 * model.layer_parameters() * plan.precision.element_bytes(),
+        Precision::Autocast if plan.lora_rank == 0.0 => 2.0 * model.linear_parameters(),
         _ => 0.0,
     }
 }

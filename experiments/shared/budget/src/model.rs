@@ -61,9 +61,8 @@ struct Data {
     cards: Vec<Card>,
 }
 
-static DATA: LazyLock<Data> = LazyLock::new(|| {
-    toml::from_str(include_str!("../data.toml")).expect("a test reads it")
-});
+static DATA: LazyLock<Data> =
+    LazyLock::new(|| toml::from_str(include_str!("../data.toml")).expect("a test reads it"));
 
 /// Published models.
 pub fn models() -> &'static [Model] {
@@ -89,8 +88,7 @@ impl Model {
     /// If there is none; lists those there are.
     pub fn find(name: &str) -> Result<&'static Model, Error> {
         models().iter().find(|model| model.name == name).ok_or_else(|| {
-            let names: Vec<&str> =
-                models().iter().map(|m| m.name.as_str()).collect();
+            let names: Vec<&str> = models().iter().map(|m| m.name.as_str()).collect();
             Error(format!("no model `{name}`: there are {}", names.join(", ")))
         })
     }
@@ -103,8 +101,7 @@ impl Model {
     /// The matrices of a block, as (inputs, outputs, how many).
     fn matrices(&self) -> [(f64, f64, f64); 4] {
         let Model { hidden, intermediate, .. } = *self;
-        let (queries, keys) =
-            (self.heads * self.head_dim, self.kv_heads * self.head_dim);
+        let (queries, keys) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
         let into = if self.gated { 2.0 } else { 1.0 };
         [
             (hidden, queries, 2.0), // queries in, their result out
@@ -116,10 +113,7 @@ impl Model {
 
     /// Parameters of a block's matrices.
     pub fn layer_parameters(&self) -> f64 {
-        self.matrices()
-            .iter()
-            .map(|(rows, columns, count)| rows * columns * count)
-            .sum()
+        self.matrices().iter().map(|(rows, columns, count)| rows * columns * count).sum()
     }
 
     /// Parameters of all blocks' matrices: what is quantised, and what gets adapters.
@@ -152,8 +146,7 @@ impl Model {
     /// Parameters of adapters of this rank beside every matrix of every block: two thin
     /// matrices each, *inputs × rank* and *rank × outputs*.
     pub fn lora_parameters(&self, rank: f64) -> f64 {
-        let sides =
-            self.matrices().map(|(rows, columns, count)| (rows + columns) * count);
+        let sides = self.matrices().map(|(rows, columns, count)| (rows + columns) * count);
         self.layers * rank * sides.iter().sum::<f64>()
     }
 }

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Attention, Model, Offload, Optimiser, Precision, Quantised, Sharding, Task,
-};
+use crate::{Attention, Model, Offload, Optimiser, Precision, Quantised, Sharding, Task};
 
 /// What is to be done with a model, and how. The default is one sequence of 2,048 tokens on
 /// one GPU, for inference.
@@ -61,9 +59,7 @@ impl Plan {
     pub(crate) fn check(&self, model: &Model) -> Result<(), String> {
         let trains = self.task == Task::Training;
         let adapts = self.lora_rank > 0.0;
-        for (name, count) in
-            [("batch", self.batch), ("tokens", self.tokens), ("gpus", self.gpus)]
-        {
+        for (name, count) in [("batch", self.batch), ("tokens", self.tokens), ("gpus", self.gpus)] {
             if !(count >= 1.0 && count.fract() == 0.0 && count < 1e9) {
                 return Err(format!("{name}: {count} is no number of them"));
             }
@@ -78,28 +74,19 @@ impl Plan {
             return Err("lora-rank: adapters are trained; add training".to_owned());
         }
         if adapts && !model.has_shape() {
-            return Err(
-                "lora-rank: how large adapters are depends on the model's shape: \
+            return Err("lora-rank: how large adapters are depends on the model's shape: \
                         name a model"
-                    .to_owned(),
-            );
+                .to_owned());
         }
         if trains && !adapts && self.quantised != Quantised::No {
-            return Err(
-                "quantised: steps are smaller than what so few bits can tell: \
+            return Err("quantised: steps are smaller than what so few bits can tell: \
                         train adapters beside them, with lora-rank"
-                    .to_owned(),
-            );
+                .to_owned());
         }
-        if trains
-            && self.offload == Offload::Everything
-            && self.sharding != Sharding::Zero3
-        {
-            return Err(
-                "offload: weights are moved out only where they are divided: \
+        if trains && self.offload == Offload::Everything && self.sharding != Sharding::Zero3 {
+            return Err("offload: weights are moved out only where they are divided: \
                         add zero3"
-                    .to_owned(),
-            );
+                .to_owned());
         }
         Ok(())
     }

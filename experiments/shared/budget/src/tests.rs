@@ -102,9 +102,7 @@ fn what_is_offloaded_is_in_the_hosts_memory() {
 
 #[test]
 fn a_plan_that_contradicts_itself_says_where() {
-    let of = |plan: Plan, model: &Model| {
-        Budget::of(model, &plan).unwrap_err().to_string()
-    };
+    let of = |plan: Plan, model: &Model| Budget::of(model, &plan).unwrap_err().to_string();
     let (llama, bare) = (model("llama-2-7b"), Model::of_parameters(7e9));
     let four = Quantised::Bits4;
     for (error, part) in [

@@ -67,8 +67,7 @@ impl Exercise {
 
     /// Whether the start has the right results, and fails for what it moves.
     pub fn starts_right(&self) -> bool {
-        let reason =
-            self.check.fails.get("start").map(String::as_str).unwrap_or_default();
+        let reason = self.check.fails.get("start").map(String::as_str).unwrap_or_default();
         let row = reason.split_once(": ").map_or(reason, |(row, _)| row);
         self.check.demands.iter().any(|demand| demand.name == row)
     }
@@ -107,17 +106,7 @@ impl Exercise {
             "{}: there is no shape",
             folder.join("check.toml").display()
         );
-        let exercise = Exercise {
-            name,
-            lesson,
-            page,
-            part,
-            folder,
-            title,
-            text,
-            language,
-            check,
-        };
+        let exercise = Exercise { name, lesson, page, part, folder, title, text, language, check };
         exercise.compare_files()?;
         Ok(exercise)
     }

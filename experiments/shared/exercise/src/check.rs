@@ -132,12 +132,7 @@ pub struct Costs {
 
 impl Default for Host {
     fn default() -> Host {
-        Host {
-            gpus: vec![1],
-            memory_mib: vec![64],
-            schedules: 4,
-            costs: Costs::default(),
-        }
+        Host { gpus: vec![1], memory_mib: vec![64], schedules: 4, costs: Costs::default() }
     }
 }
 
@@ -294,8 +289,7 @@ impl Check {
             }
         }
         for Demand { name, at_most, at_least, exactly, .. } in &check.demands {
-            let bounds =
-                (at_least.is_some() || at_most.is_some(), exactly.is_some());
+            let bounds = (at_least.is_some() || at_most.is_some(), exactly.is_some());
             ensure!(
                 bounds.0 != bounds.1,
                 "demand {name}: it has `at_least`, `at_most` or both, or `exactly`"
@@ -318,8 +312,7 @@ impl Check {
 
     /// Why what has to fail does, by name: the start, the files in `wrong/`, and the mistakes.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, &str)> {
-        let files =
-            self.fails.iter().map(|(name, why)| (name.as_str(), why.as_str()));
+        let files = self.fails.iter().map(|(name, why)| (name.as_str(), why.as_str()));
         let mistakes = self.mistakes.iter();
         files.chain(mistakes.map(|(name, m)| (name.as_str(), m.fails.as_str())))
     }
@@ -327,11 +320,7 @@ impl Check {
 
 impl Buffer {
     /// Its sizes at those of a shape.
-    pub(crate) fn sizes(
-        &self,
-        name: &str,
-        shape: &BTreeMap<String, u64>,
-    ) -> Result<Vec<u64>> {
+    pub(crate) fn sizes(&self, name: &str, shape: &BTreeMap<String, u64>) -> Result<Vec<u64>> {
         let sizes = self.size.iter().map(|size| size.count(shape));
         let sizes = sizes.collect::<Result<Vec<_>>>()?;
         let bytes = self.element.bytes() as u64;
@@ -370,10 +359,7 @@ impl Mistake {
 
 impl Demand {
     /// Whether it is met, and what to say of it; `of` gives the value of a name.
-    pub(crate) fn judge(
-        &self,
-        of: impl Fn(&str) -> Option<f64>,
-    ) -> Result<(bool, String)> {
+    pub(crate) fn judge(&self, of: impl Fn(&str) -> Option<f64>) -> Result<(bool, String)> {
         let value = |expression: &Expression| {
             let value = expression.value(&of);
             value.with_context(|| format!("demand {}", self.name))
@@ -399,13 +385,9 @@ impl Demand {
                 decimals += 1;
                 of_bound = if bound.fract() == 0.0 { 0 } else { decimals };
             }
-            words.push(format!(
-                "{word} {}",
-                units::grouped(&format!("{bound:.of_bound$}"))
-            ));
+            words.push(format!("{word} {}", units::grouped(&format!("{bound:.of_bound$}"))));
         }
-        let (found, words) =
-            (units::grouped(&format!("{found:.decimals$}")), words.join(" and "));
+        let (found, words) = (units::grouped(&format!("{found:.decimals$}")), words.join(" and "));
         let unit = match found.as_str() {
             "1" => singular(&self.unit),
             _ => self.unit.clone(),
@@ -450,9 +432,7 @@ impl Expression {
             Expression::Text(text) => text,
         };
         let value = expression::evaluate(text, true, |operand| match operand {
-            Operand::Name(name) => {
-                of(name).ok_or_else(|| format!("`{text}`: what is `{name}`?"))
-            }
+            Operand::Name(name) => of(name).ok_or_else(|| format!("`{text}`: what is `{name}`?")),
             Operand::Query(_) => Err(format!("`{text}`: there are no queries here")),
         });
         value.map_err(|e| anyhow!(e))
@@ -463,9 +443,7 @@ impl Expression {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         match self {
             Expression::Number(_) => false,
-            Expression::Text(text) => {
-                text.split(|c| !is_word(c)).any(|word| word == name)
-            }
+            Expression::Text(text) => text.split(|c| !is_word(c)).any(|word| word == name),
         }
     }
 

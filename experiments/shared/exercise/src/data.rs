@@ -83,10 +83,7 @@ impl<'c> Buffers<'c> {
             let placed = self.all.values().filter(|placed| wanted(placed));
             placed.map(|placed| placed.elements() * placed.element_bytes()).sum()
         };
-        [
-            bytes(|placed| placed.filled.is_some()),
-            bytes(|placed| placed.buffer.result),
-        ]
+        [bytes(|placed| placed.filled.is_some()), bytes(|placed| placed.buffer.result)]
     }
 
     /// Elements of results.
@@ -145,13 +142,9 @@ impl Placed<'_> {
         let mut pairs = filled.chunks(width).zip(found.chunks(width));
         let first = pairs.position(|(was, is)| was != is)?;
         let at = first * width;
-        let value =
-            |bytes: &[u8]| number(self.buffer.element, &bytes[at..at + width]);
-        let (place, was, is) =
-            (self.place(name, first), value(filled), value(found));
-        Some(format!(
-            "{place} was {was}, has to be so again in the end, and is {is}"
-        ))
+        let value = |bytes: &[u8]| number(self.buffer.element, &bytes[at..at + width]);
+        let (place, was, is) = (self.place(name, first), value(filled), value(found));
+        Some(format!("{place} was {was}, has to be so again in the end, and is {is}"))
     }
 
     fn wrong(
@@ -165,12 +158,10 @@ impl Placed<'_> {
         if found.is_empty() {
             return Ok(None);
         }
-        let unwritten =
-            memory.first_unwritten(self.address, found.len() as u64)?.map(
-                |address| ((address - self.address) / self.element_bytes()) as usize,
-            );
-        let pairs =
-            found.chunks(element.bytes()).zip(wanted.chunks(element.bytes()));
+        let unwritten = memory
+            .first_unwritten(self.address, found.len() as u64)?
+            .map(|address| ((address - self.address) / self.element_bytes()) as usize);
+        let pairs = found.chunks(element.bytes()).zip(wanted.chunks(element.bytes()));
         let differ = |a: &[u8], b: &[u8]| {
             let (a, b) = (number(element, a), number(element, b));
             let off = (a - b).abs() / b.abs().max(1.0);
@@ -216,9 +207,9 @@ fn content(
     elements: u64,
     shape: &Shape,
 ) -> Result<Vec<u8>> {
-    let seed = name.bytes().fold(0x9E37_79B9_u64, |seed, byte| {
-        seed.wrapping_mul(31).wrapping_add(u64::from(byte))
-    });
+    let seed = name
+        .bytes()
+        .fold(0x9E37_79B9_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut random = Random(seed);
     let is_float = matches!(element, Element::F32 | Element::F64);
     let numbers: Vec<f64> = match fill {

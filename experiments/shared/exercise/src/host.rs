@@ -123,14 +123,11 @@ impl<'e> Judge<'e> {
                 return Ok(outcome);
             }
         };
-        let source =
-            std::fs::read_to_string(path).with_context(|| file.to_owned())?;
+        let source = std::fs::read_to_string(path).with_context(|| file.to_owned())?;
         let attempts = Attempt::all(host);
         let mut orders = vec![];
         let mut last = Report::default();
-        for (attempt, report) in
-            attempts.iter().zip(self.run_all(&program, &attempts)?)
-        {
+        for (attempt, report) in attempts.iter().zip(self.run_all(&program, &attempts)?) {
             if let Some(wrong) = &report.wrong {
                 let wrong = wrong.replace(&*path.to_string_lossy(), file);
                 let wrong = wrong + &conditions(host, attempt);
@@ -208,10 +205,8 @@ impl<'e> Judge<'e> {
             .context("host code is compiled by cargo")?;
         let said = String::from_utf8_lossy(&built.stderr);
         if !built.status.success() {
-            let is_noise =
-                |line: &&str| line.starts_with("error: could not compile `trial`");
-            let lines: Vec<_> =
-                said.lines().filter(|line| !is_noise(line)).collect();
+            let is_noise = |line: &&str| line.starts_with("error: could not compile `trial`");
+            let lines: Vec<_> = said.lines().filter(|line| !is_noise(line)).collect();
             return Ok(Err(lines.join("\n").trim().to_owned()));
         }
         let messages = String::from_utf8_lossy(&built.stdout);
@@ -223,11 +218,7 @@ impl<'e> Judge<'e> {
     }
 
     /// All attempts, as many at a time as there are cores; their reports in the same order.
-    fn run_all(
-        &self,
-        program: &Program,
-        attempts: &[Attempt],
-    ) -> Result<Vec<Report>> {
+    fn run_all(&self, program: &Program, attempts: &[Attempt]) -> Result<Vec<Report>> {
         let folder = tempfile::tempdir().context("for the reports")?;
         let next = AtomicUsize::new(0);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -258,9 +249,7 @@ impl<'e> Judge<'e> {
 
     fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
         let demands = self.exercise.check.demands.iter();
-        for name in
-            rows.iter().copied().chain(demands.map(|demand| demand.name.as_str()))
-        {
+        for name in rows.iter().copied().chain(demands.map(|demand| demand.name.as_str())) {
             outcome.row(name, State::Open, "");
         }
     }
@@ -274,8 +263,7 @@ impl<'e> Judge<'e> {
         report: &Report,
         wrong: &str,
     ) -> Result<()> {
-        let line =
-            panicked_at(file, wrong).and_then(|number| Line::of(source, number));
+        let line = panicked_at(file, wrong).and_then(|number| Line::of(source, number));
         outcome.bad(RESULT, wrong.to_owned(), line);
         outcome.printed.clone_from(&report.printed);
         match conflict(&report.ledgers)? {
@@ -286,12 +274,7 @@ impl<'e> Judge<'e> {
         Ok(())
     }
 
-    fn judge(
-        &self,
-        outcome: &mut Outcome,
-        ledger: &Ledger,
-        report: &Report,
-    ) -> Result<()> {
+    fn judge(&self, outcome: &mut Outcome, ledger: &Ledger, report: &Report) -> Result<()> {
         let check = &self.exercise.check;
         let schedule = ledger::schedule(ledger, &costs(&check.host.costs));
         let of = |name: &str| {
@@ -363,9 +346,7 @@ fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
     let wrong = match (report.wrong.take(), noticed) {
         (Some(wrong), Some(noticed)) => Some(format!("{wrong}\n{noticed}")),
         (None, Some(noticed)) => Some(noticed.to_owned()),
-        (None, None) if !ended && err.trim().is_empty() => {
-            Some("it does not end".to_owned())
-        }
+        (None, None) if !ended && err.trim().is_empty() => Some("it does not end".to_owned()),
         (None, None) if !ended => Some(err.trim().to_owned()),
         (wrong, _) => wrong,
     };
@@ -413,11 +394,8 @@ impl Report {
                 }
                 "size" => {
                     let number = rest.rsplit_once(' ');
-                    let number =
-                        number.and_then(|(name, n)| Some((name, n.parse().ok()?)));
-                    report
-                        .sizes
-                        .extend(number.map(|(name, n)| (name.to_owned(), n)));
+                    let number = number.and_then(|(name, n)| Some((name, n.parse().ok()?)));
+                    report.sizes.extend(number.map(|(name, n)| (name.to_owned(), n)));
                 }
                 "wrong" | "failed" => {
                     let said = unescaped(rest);

@@ -20,9 +20,7 @@ impl<'e> Judge<'e> {
     /// For an exercise of the workbook in `root`. An error if what it needs is missing.
     pub fn new(exercise: &'e Exercise, root: &Path) -> Result<Judge<'e>> {
         Ok(match exercise.language {
-            Language::Kernel => {
-                Judge::Kernel(Box::new(kernel::Judge::new(exercise)?))
-            }
+            Language::Kernel => Judge::Kernel(Box::new(kernel::Judge::new(exercise)?)),
             Language::Host => Judge::Host(host::Judge::new(exercise, root)),
         })
     }

@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use emulator::{
-    Counts, Fault, FaultKind, Memory, Module, Options, Parameter, Sectors, Tally,
-    WARP, Wavefronts,
+    Counts, Fault, FaultKind, Memory, Module, Options, Parameter, Sectors, Tally, WARP, Wavefronts,
 };
 use lab::kernel;
 
 use crate::catalogue::Exercise;
-use crate::check::{
-    COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING,
-};
+use crate::check::{COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING};
 use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
 
@@ -86,11 +83,7 @@ impl<'e> Judge<'e> {
         let mut module = match kernel::compile_file(file, source, &check.compute) {
             Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
             Err(error) => {
-                outcome.bad(
-                    COMPILES,
-                    compiler_text(&error.to_string(), &check.compute),
-                    None,
-                );
+                outcome.bad(COMPILES, compiler_text(&error.to_string(), &check.compute), None);
                 self.leave_open(&mut outcome, &[RESULT, RACES]);
                 return Ok(outcome);
             }
@@ -154,9 +147,7 @@ impl<'e> Judge<'e> {
     /// Rows that cannot be looked at.
     fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
         let demands = self.exercise.check.demands.iter();
-        for name in
-            rows.iter().copied().chain(demands.map(|demand| demand.name.as_str()))
-        {
+        for name in rows.iter().copied().chain(demands.map(|demand| demand.name.as_str())) {
             outcome.row(name, State::Open, "");
         }
     }
@@ -200,14 +191,8 @@ impl<'e> Judge<'e> {
                 continue;
             }
             let launch = of_elements(kernel, elements, arguments);
-            let ran = launch_on(
-                &module,
-                &launch,
-                shape,
-                &buffers,
-                &mut memory,
-                &Options::default(),
-            )?;
+            let ran =
+                launch_on(&module, &launch, shape, &buffers, &mut memory, &Options::default())?;
             ran.map_err(|fault| anyhow::anyhow!("expected.cu: {fault}"))?;
         }
         Ok((memory, buffers))
@@ -215,11 +200,7 @@ impl<'e> Judge<'e> {
 }
 
 /// A launch with a thread for each of so many elements.
-pub(crate) fn of_elements(
-    kernel: &str,
-    elements: u64,
-    arguments: &[String],
-) -> Launch {
+pub(crate) fn of_elements(kernel: &str, elements: u64, arguments: &[String]) -> Launch {
     Launch {
         kernel: kernel.to_owned(),
         grid: vec![Expression::Number(elements.div_ceil(EXPECTED_BLOCK) as f64)],
@@ -301,8 +282,7 @@ impl Form {
                 }
             }
         }
-        let shared_bytes =
-            launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
+        let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
         Ok(Ok(Form {
             kernel: name.clone(),
             grid: three(&launch.grid, shape)?,
@@ -428,8 +408,7 @@ fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
 /// What a shape is called.
 fn title(check: &Check, shape: &Shape) -> Result<String> {
     let mut arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
-    let first =
-        arguments.find_map(|text| check.buffers.get(text.split('[').next()?));
+    let first = arguments.find_map(|text| check.buffers.get(text.split('[').next()?));
     let sizes = match (check.title.as_slice(), first) {
         ([], Some(buffer)) => &buffer.size,
         (title, _) => title,
@@ -481,9 +460,7 @@ fn judge(
         ("shared_loads.wavefronts", total.shared_loads),
         ("shared_stores.wavefronts", total.shared_stores),
     ];
-    let unused = |(name, tile): (&str, Wavefronts)| {
-        demand.value.names(name) && tile.requests == 0
-    };
+    let unused = |(name, tile): (&str, Wavefronts)| demand.value.names(name) && tile.requests == 0;
     match is_met {
         // Without a tile there is nothing to be proud of.
         true if tiles.into_iter().any(unused) => {}
@@ -504,12 +481,7 @@ fn judge(
 
 /// The line that does most of what the first count of an expression counts: of what is in excess,
 /// or of it all.
-fn worst_line(
-    value: &Expression,
-    ran: &Ran,
-    source: &str,
-    by_excess: bool,
-) -> Option<Line> {
+fn worst_line(value: &Expression, ran: &Ran, source: &str, by_excess: bool) -> Option<Line> {
     let Expression::Text(text) = value else { return None };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let words = text.split(|c| !is_word(c));
@@ -559,9 +531,7 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
     }
     let number = match name {
         "atomics" => tally.atomics(),
-        "global_atomics" => {
-            tally.global_atomics.requests + tally.global_reductions.requests
-        }
+        "global_atomics" => tally.global_atomics.requests + tally.global_reductions.requests,
         "shared_atomics" => tally.shared_atomics.requests,
         "matrix_operations" => tally.matrix_operations,
         "locals" => tally.local_accesses,
@@ -576,10 +546,7 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
 
 /// What the compiler says, and what that means here.
 const ADVICE: [(&str, &str); 3] = [
-    (
-        "could not open source file",
-        "There are no header files here: leave the `#include` out.",
-    ),
+    ("could not open source file", "There are no header files here: leave the `#include` out."),
     (
         "without execution space annotations",
         "Put `__device__` in front of a function that kernels call.",
@@ -595,9 +562,9 @@ const OPTION: &str = " Consider using -default-device flag to process unannotate
 
 /// What a compiler says, without advice on how to silence it.
 fn compiler_text(text: &str, compute: &str) -> String {
-    let lines = text.lines().filter(|line| {
-        !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty()
-    });
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty());
     let mut text = lines.collect::<Vec<_>>().join("\n").replace(OPTION, "");
     for (said, advice) in ADVICE {
         if text.contains(said) {
@@ -619,8 +586,7 @@ mod tests {
         let text = compiler_text(&format!("{said}{OPTION}\n"), "7.5");
         assert_eq!(text, format!("{said}\n{}", ADVICE[1].1));
         let said = "k.cu(2): error: identifier \"__reduce_add_sync\" is undefined";
-        let advice =
-            "This needs compute capability 8.0, and the check compiles for 7.5.";
+        let advice = "This needs compute capability 8.0, and the check compiles for 7.5.";
         assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));
     }
 

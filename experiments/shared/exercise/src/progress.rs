@@ -51,8 +51,7 @@ impl Progress {
         let path = Progress::path(root);
         let beside = path.with_extension("json.new");
         let text = serde_json::to_string_pretty(self)? + "\n";
-        let written = std::fs::write(&beside, text)
-            .and_then(|()| std::fs::rename(&beside, &path));
+        let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &path));
         written.with_context(|| path.display().to_string())
     }
 

@@ -19,8 +19,7 @@ const OTHER_MIB: u32 = 256;
 pub fn verify(exercise: &Exercise, root: &Path, times: u32) -> Result<Vec<String>> {
     let judge = Judge::new(exercise, root)?;
     let folder = tempfile::tempdir().context("for the sources")?;
-    let path =
-        |name: &str| folder.path().join(format!("{name}.{}", exercise.extension()));
+    let path = |name: &str| folder.path().join(format!("{name}.{}", exercise.extension()));
     let reasons = exercise.check.reasons().map(|(name, why)| (name, Some(why)));
     let all: Vec<_> = reasons.chain([("solution", None)]).collect();
     for (name, _) in &all {
@@ -43,22 +42,19 @@ pub fn verify(exercise: &Exercise, root: &Path, times: u32) -> Result<Vec<String
         }
         if let (Judge::Host(host), None) = (&judge, reason) {
             let usual = &exercise.check.host;
-            let other =
-                Host { memory_mib: vec![OTHER_MIB], schedules: 0, ..usual.clone() };
+            let other = Host { memory_mib: vec![OTHER_MIB], schedules: 0, ..usual.clone() };
             let other = host.check_on(&other, &file, &path)?;
             if !other.is_solved() {
-                problems
-                    .push(format!("{name}, with {OTHER_MIB} MiB: {}", said(&other)));
+                problems.push(format!("{name}, with {OTHER_MIB} MiB: {}", said(&other)));
             }
         }
         match reason {
             None if outcome.is_solved() => {}
             None => problems.push(format!("{name}: {}", said(&outcome))),
             Some(reason) if is_reason(reason, &outcome) => {}
-            Some(reason) => problems.push(format!(
-                "{name} has to fail with `{reason}`: {}",
-                said(&outcome)
-            )),
+            Some(reason) => {
+                problems.push(format!("{name} has to fail with `{reason}`: {}", said(&outcome)))
+            }
         }
     }
     Ok(problems)

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig,
-    PinnedHostSlice, PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PinnedHostSlice,
+    PushKernelArg,
 };
 use cudarc::nvrtc::compile_ptx;
 use peer_access::Access;
@@ -60,10 +60,7 @@ fn launch(
 
 // ANCHOR: pinned
 /// Plain pinned memory; `alloc_pinned` would make it write-combined, slow to read.
-fn pinned(
-    context: &Arc<CudaContext>,
-    length: usize,
-) -> Result<PinnedHostSlice<f32>, DriverError> {
+fn pinned(context: &Arc<CudaContext>, length: usize) -> Result<PinnedHostSlice<f32>, DriverError> {
     // SAFETY: written in full before it is read.
     let mut memory = unsafe { context.alloc_pinned_with_flags(length, 0) }?;
     memory.as_mut_slice()?.fill(0.0);
@@ -105,10 +102,7 @@ struct Lane {
 }
 
 /// Returns the sum of all results.
-fn pipeline(
-    context: &Arc<CudaContext>,
-    kernel: &CudaFunction,
-) -> Result<f64, DriverError> {
+fn pipeline(context: &Arc<CudaContext>, kernel: &CudaFunction) -> Result<f64, DriverError> {
     let (streams, batches, length) = (3, 30, 10_000);
     let mut lanes = vec![];
     for _ in 0..streams {

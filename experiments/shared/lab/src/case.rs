@@ -95,9 +95,7 @@ impl Case {
 
     /// Says that the case is timed as it should not be, to show what comes of that.
     pub fn wrong_on_purpose(mut self) -> Case {
-        self.notes.push(
-            "wrong on purpose: this is not how long the work takes".to_owned(),
-        );
+        self.notes.push("wrong on purpose: this is not how long the work takes".to_owned());
         self
     }
 
@@ -157,10 +155,7 @@ mod tests {
         };
         let case = Case::new("copy").with("bytes", 8usize).reads(8).footprint(8, 2);
         let m = case.samples(samples).checked(2).finish().unwrap();
-        assert_eq!(
-            (m.bytes_read, m.cache, m.operations_per_sample),
-            (8, Cache::Cold, 4)
-        );
+        assert_eq!((m.bytes_read, m.cache, m.operations_per_sample), (8, Cache::Cold, 4));
         assert!(Case::new("copy").finish().is_err());
     }
 }

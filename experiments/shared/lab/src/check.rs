@@ -24,9 +24,7 @@ pub fn every_element<T: PartialEq + Display + Copy + Sync>(
 /// Copies the first `count` words of an array from the device and compares them likewise:
 /// piece by piece, for memory that was never touched takes longer than the copy. (Pieces
 /// this small come from memory that was freed before.)
-pub(crate) fn on_device<
-    T: PartialEq + Display + Copy + Default + Sync + DeviceRepr,
->(
+pub(crate) fn on_device<T: PartialEq + Display + Copy + Default + Sync + DeviceRepr>(
     what: &str,
     stream: &Arc<CudaStream>,
     words: &impl DevicePtr<T>,
@@ -66,19 +64,13 @@ impl<T> Default for Wrong<T> {
 
 impl<T: PartialEq + Display + Copy + Sync> Wrong<T> {
     /// Looks at the elements from `start` on.
-    fn look(
-        &mut self,
-        start: usize,
-        got: &[T],
-        expected: &(impl Fn(usize) -> T + Sync),
-    ) {
+    fn look(&mut self, start: usize, got: &[T], expected: &(impl Fn(usize) -> T + Sync)) {
         let is_wrong = |(i, value): &(usize, &T)| **value != expected(start + i);
         let elements = got.par_iter().enumerate().with_min_len(1 << 14);
         let count = elements.filter(is_wrong).count();
         if count > 0 && self.first.is_none() {
             let first = got.iter().enumerate().find(is_wrong);
-            self.first =
-                first.map(|(i, value)| (start + i, *value, expected(start + i)));
+            self.first = first.map(|(i, value)| (start + i, *value, expected(start + i)));
         }
         self.count += count;
     }

@@ -25,30 +25,18 @@ use crate::timing::UNGATED;
 pub const COUNTERS: [(&str, &str); 17] = [
     ("global_load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
     ("global_load_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
-    (
-        "l1_load_hit_sectors",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
-    ),
+    ("l1_load_hit_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"),
     ("global_store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
     ("global_store_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
     ("shared_load_requests", "smsp__inst_executed_op_shared_ld.sum"),
-    (
-        "shared_load_wavefronts",
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    ),
+    ("shared_load_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
     ("shared_store_requests", "smsp__inst_executed_op_shared_st.sum"),
-    (
-        "shared_store_wavefronts",
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    ),
+    ("shared_store_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
     ("l2_read_sectors", "lts__t_sectors_srcunit_tex_op_read.sum"),
     ("l2_write_sectors", "lts__t_sectors_srcunit_tex_op_write.sum"),
     ("dram_read_bytes", "dram__bytes_read.sum"),
     ("dram_write_bytes", "dram__bytes_write.sum"),
-    (
-        "l1_wavefronts_percent",
-        "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
-    ),
+    ("l1_wavefronts_percent", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"),
     ("l2_tags_percent", "lts__t_tag_requests.avg.pct_of_peak_sustained_elapsed"),
     ("l2_sectors_percent", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"),
     ("dram_active_percent", "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"),
@@ -117,11 +105,7 @@ impl Windows {
         stream.synchronize()?;
         // SAFETY: both calls take nothing and only tell an attached profiler.
         unsafe { sys::cuProfilerStart() }.result()?;
-        let one = LaunchConfig {
-            grid_dim: (1, 1, 1),
-            block_dim: (1, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the kernel takes no arguments and does nothing.
         unsafe { stream.launch_builder(&self.marker).launch(one) }?;
         work()?;
@@ -146,8 +130,7 @@ pub(crate) fn count() -> Result<Record> {
         let _ = std::fs::remove_dir_all(&path); // the program ends, come what may
         std::process::exit(INTERRUPTED.into())
     })?;
-    let (report, skeleton) =
-        (folder.path().join("ncu.csv"), folder.path().join("record.json"));
+    let (report, skeleton) = (folder.path().join("ncu.csv"), folder.path().join("record.json"));
     let metrics = COUNTERS.map(|(_, metric)| metric).join(",");
     let status = Command::new(&ncu)
         .args(["--csv", "--page", "raw", "--print-units", "base"])
@@ -175,8 +158,7 @@ pub(crate) fn count() -> Result<Record> {
 /// `ncu` on the PATH, or in the toolkit.
 fn find_ncu() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let home =
-        std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let home = home.filter(|bin| bin.is_absolute());
     let name = if cfg!(windows) { "ncu.bat" } else { "ncu" };
     std::env::split_paths(&path)
@@ -202,8 +184,7 @@ fn explain(log: &str, status: ExitStatus) -> anyhow::Error {
 /// Reads ncu's report: the counts of each launch in each window, in order.
 fn parse(report: &str) -> Result<Vec<Vec<Counts>>> {
     // Lines that start with == are ncu's remarks; a line of units follows the header.
-    let table: Vec<&str> =
-        report.lines().filter(|line| line.starts_with('"')).collect();
+    let table: Vec<&str> = report.lines().filter(|line| line.starts_with('"')).collect();
     let table = table.join("\n");
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let header = reader.headers().context("ncu's report has no header")?.clone();
@@ -224,9 +205,9 @@ fn parse(report: &str) -> Result<Vec<Vec<Counts>>> {
         }
         let counts = columns.iter().map(|(counter, column)| {
             let text = row.get(*column).unwrap_or_default().replace(',', "");
-            let count = text.parse::<f64>().with_context(|| {
-                format!("ncu counted `{text}` for {counter} of {name}")
-            })?;
+            let count = text
+                .parse::<f64>()
+                .with_context(|| format!("ncu counted `{text}` for {counter} of {name}"))?;
             Ok(((*counter).to_owned(), count.round() as u64))
         });
         let counts = counts.collect::<Result<_>>()?;

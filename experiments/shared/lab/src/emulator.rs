@@ -77,14 +77,11 @@ impl Emulator {
                 return None;
             }
             let driver = sys::culib();
-            let no_time: unsafe extern "C" fn() =
-                *driver.get(b"workbookEmulatorNoTime").ok()?;
+            let no_time: unsafe extern "C" fn() = *driver.get(b"workbookEmulatorNoTime").ok()?;
             no_time();
             let emulator = Emulator {
                 tell_counts: *driver.get(b"workbookEmulatorCounts").ok()?,
-                tell_explanations: *driver
-                    .get(b"workbookEmulatorExplanations")
-                    .ok()?,
+                tell_explanations: *driver.get(b"workbookEmulatorExplanations").ok()?,
                 start_ledger: *driver.get(b"workbookEmulatorLedgerStart").ok()?,
                 tell_ledger: *driver.get(b"workbookEmulatorLedger").ok()?,
                 name: *driver.get(b"workbookEmulatorName").ok()?,
@@ -198,8 +195,7 @@ mod tests {
 
     #[test]
     fn totals_end_where_the_lines_begin() {
-        let text =
-            "launches 2\nbarriers 7\nkernel tile\nline 3 a b.cu\nbarriers 1\n";
+        let text = "launches 2\nbarriers 7\nkernel tile\nline 3 a b.cu\nbarriers 1\n";
         let counted = Counted::parse(text);
         assert_eq!(counted.total.len(), 2);
         assert_eq!(counted.total["barriers"], 7);

@@ -17,11 +17,9 @@ pub struct Variable {
 
 /// All of them.
 pub const VARIABLES: &[Variable] = &[
-    variable(
-        "WORKBOOK_CUDA_LIBS",
-        "folders with CUDA's libraries, as in PATH",
-        |v| !v.is_empty() && std::env::split_paths(v).all(|folder| folder.is_dir()),
-    ),
+    variable("WORKBOOK_CUDA_LIBS", "folders with CUDA's libraries, as in PATH", |v| {
+        !v.is_empty() && std::env::split_paths(v).all(|folder| folder.is_dir())
+    }),
     variable("WORKBOOK_PATIENCE", "1 to 86400 seconds", |v| {
         number(v).is_some_and(|n| (1..=86_400).contains(&n))
     }),

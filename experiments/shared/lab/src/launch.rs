@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use cudarc::driver::{
-    CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut,
-    DevicePtr, LaunchConfig, sys,
+    CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr,
+    LaunchConfig, sys,
 };
 
 /// Blocks of 256 threads, enough of them for `count` threads; at least one.
@@ -87,11 +87,7 @@ macro_rules! numbers {
 numbers!(u8, u32, i32, u64, i64, usize, f32, f64, [u32; 4], [u64; 8], [u64; 16]);
 
 /// A function of a module, whose parameters must have these sizes in bytes.
-pub fn function(
-    module: &Arc<CudaModule>,
-    name: &str,
-    sizes: &[usize],
-) -> Result<CudaFunction> {
+pub fn function(module: &Arc<CudaModule>, name: &str, sizes: &[usize]) -> Result<CudaFunction> {
     let function = module
         .load_function(name)
         .with_context(|| format!("there is no kernel `{name}` in the module"))?;
@@ -100,12 +96,7 @@ pub fn function(
         // SAFETY: the function is loaded; the driver writes two numbers, or fails past
         // the last parameter.
         let found = unsafe {
-            sys::cuFuncGetParamInfo(
-                function.cu_function(),
-                place,
-                &raw mut offset,
-                &raw mut taken,
-            )
+            sys::cuFuncGetParamInfo(function.cu_function(), place, &raw mut offset, &raw mut taken)
         };
         let taken = found.result().ok().map(|()| taken);
         let size = |size: Option<usize>| match size {
@@ -135,9 +126,9 @@ pub fn allow_shared(function: &CudaFunction, config: &LaunchConfig) -> Result<()
     if bytes > SHARED_BYTES {
         use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        function.set_attribute(most, bytes as i32).with_context(|| {
-            format!("a block cannot have {bytes} bytes of shared memory")
-        })?;
+        function
+            .set_attribute(most, bytes as i32)
+            .with_context(|| format!("a block cannot have {bytes} bytes of shared memory"))?;
     }
     Ok(())
 }

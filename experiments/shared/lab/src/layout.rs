@@ -22,16 +22,14 @@ const NOTHING: &str = "–";
 /// How many characters a line may have here: 100, or fewer if the terminal, or `COLUMNS`,
 /// has fewer.
 pub fn width() -> usize {
-    let told =
-        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     told.or_else(of_terminal).unwrap_or(WIDEST).clamp(NARROWEST, WIDEST)
 }
 
 #[cfg(unix)]
 fn of_terminal() -> Option<usize> {
     use rustix::termios::tcgetwinsize;
-    let size =
-        tcgetwinsize(std::io::stdout()).or_else(|_| tcgetwinsize(std::io::stderr()));
+    let size = tcgetwinsize(std::io::stdout()).or_else(|_| tcgetwinsize(std::io::stderr()));
     size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
@@ -157,9 +155,7 @@ impl Layout {
         if !self.sets.contains(&labels) {
             let mut before = std::mem::take(&mut self.sets);
             let alternate = self.before.contains(&labels)
-                && before
-                    .iter()
-                    .all(|set| set.symmetric_difference(&labels).count() <= FEW);
+                && before.iter().all(|set| set.symmetric_difference(&labels).count() <= FEW);
             if alternate {
                 self.sets.append(&mut before);
             } else {
@@ -174,9 +170,7 @@ impl Layout {
         fit(&mut columns, self.width);
         let heading = |columns: &[Column]| {
             let shown = columns.iter().filter(|column| column.width > 0);
-            shown
-                .map(|column| (column.name.clone(), column.width))
-                .collect::<Vec<_>>()
+            shown.map(|column| (column.name.clone(), column.width)).collect::<Vec<_>>()
         };
         let is_new = heading(&columns) != heading(&self.columns);
         self.columns = columns;
@@ -202,10 +196,7 @@ impl Layout {
         let line = |number: usize| {
             let texts = headings.iter().map(|heading| {
                 let above = most.unwrap_or(0) - heading.lines().count();
-                number
-                    .checked_sub(above)
-                    .and_then(|n| heading.lines().nth(n))
-                    .unwrap_or("")
+                number.checked_sub(above).and_then(|n| heading.lines().nth(n)).unwrap_or("")
             });
             let texts = shown().zip(texts).map(|(column, text)| pad(column, text));
             let line = texts.collect::<Vec<_>>().join(&" ".repeat(GAP));
@@ -231,16 +222,14 @@ impl Layout {
 /// instead.
 fn widen(columns: &mut Vec<Column>, cell: &Cell) {
     let text = if cell.place == Place::Beside { "" } else { &cell.text };
-    if let Some(column) = columns.iter_mut().find(|column| column.name == cell.name)
-    {
+    if let Some(column) = columns.iter_mut().find(|column| column.name == cell.name) {
         column.least = column.least.max(length(text));
         return;
     }
     let lines = |width: &usize| wrap(&cell.heading, *width, 0).lines().count();
     let words = cell.heading.split_whitespace().chain([text]);
     let least = words.map(length).max().unwrap_or(0).max(cell.room).max(1);
-    let least =
-        (least..).find(|width| lines(width) <= HEADING_LINES).unwrap_or(least);
+    let least = (least..).find(|width| lines(width) <= HEADING_LINES).unwrap_or(least);
     let at = columns.partition_point(|column| column.place <= cell.place);
     let Cell { name, heading, place, style, .. } = cell.clone();
     columns.insert(at, Column { name, heading, place, style, least, width: 0 });
@@ -285,12 +274,7 @@ fn take(columns: &mut [Column], room: &mut isize, which: impl Fn(Place) -> bool)
 }
 
 /// Makes columns wider, up to `most`, as long as there is room.
-fn give(
-    columns: &mut [Column],
-    room: &mut isize,
-    which: impl Fn(Place) -> bool,
-    most: usize,
-) {
+fn give(columns: &mut [Column], room: &mut isize, which: impl Fn(Place) -> bool, most: usize) {
     let shown = |column: &&mut Column| column.width > 0 && which(column.place);
     for column in columns.iter_mut().filter(shown) {
         let more = most.saturating_sub(column.width);
@@ -316,26 +300,22 @@ mod tests {
     use super::*;
 
     fn cell(name: &str, text: &str, place: Place) -> Cell {
-        let (name, heading, text) =
-            (name.to_owned(), name.to_owned(), text.to_owned());
+        let (name, heading, text) = (name.to_owned(), name.to_owned(), text.to_owned());
         Cell { name, heading, text, room: 0, place, style: Style::new() }
     }
 
     /// A row of the case `copy`: parameters that are words, those that are numbers, figures.
     fn cells(text: &str) -> Vec<Cell> {
-        let parts =
-            text.split(';').zip([Place::Word, Place::Number, Place::Figure(0)]);
+        let parts = text.split(';').zip([Place::Word, Place::Number, Place::Figure(0)]);
         let cells = parts.flat_map(|(part, place)| {
-            part.split(',').filter(|part| !part.is_empty()).enumerate().map(
-                move |(i, part)| {
-                    let (name, text) = part.split_once('=').unwrap();
-                    let place = match place {
-                        Place::Figure(_) => Place::Figure(i as u8),
-                        place => place,
-                    };
-                    cell(name.trim(), text, place)
-                },
-            )
+            part.split(',').filter(|part| !part.is_empty()).enumerate().map(move |(i, part)| {
+                let (name, text) = part.split_once('=').unwrap();
+                let place = match place {
+                    Place::Figure(_) => Place::Figure(i as u8),
+                    place => place,
+                };
+                cell(name.trim(), text, place)
+            })
         });
         std::iter::once(cell("case", "copy", Place::Case)).chain(cells).collect()
     }
@@ -387,8 +367,7 @@ mod tests {
 
     #[test]
     fn other_parameters_are_another_table_unless_they_take_turns() {
-        let (wave, wait) =
-            ("kind=a;waves=8;median=1 s", "kind=a,when=b;waves=8;median=1 s");
+        let (wave, wait) = ("kind=a;waves=8;median=1 s", "kind=a,when=b;waves=8;median=1 s");
         let headings = |rows: &[&str]| {
             let lines = printed(100, rows);
             lines.iter().filter(|line| line.starts_with("case")).count()
@@ -431,14 +410,8 @@ mod tests {
     #[test]
     fn sentences_are_wrapped_between_words() {
         let text = "a sentence of some words and an_unusually_long_one";
-        assert_eq!(
-            wrap(text, 16, 2),
-            "a sentence of\n  some words and\n  an_unusually_long_one"
-        );
+        assert_eq!(wrap(text, 16, 2), "a sentence of\n  some words and\n  an_unusually_long_one");
         assert_eq!(wrap("short", 16, 2), "short");
-        assert_eq!(
-            (cut("abcdef", 6), cut("abcdef", 5)),
-            ("abcdef".into(), "abcd…".into())
-        );
+        assert_eq!((cut("abcdef", 6), cut("abcdef", 5)), ("abcdef".into(), "abcd…".into()));
     }
 }

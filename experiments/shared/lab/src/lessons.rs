@@ -146,11 +146,7 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         let [a, b] = pair else { continue };
         if (a.folder == b.folder) != (a.section == b.section) {
             let (a, b) = (a.path(), b.path());
-            bail!(
-                "{} and {}: a folder has the lessons of one section",
-                a.display(),
-                b.display()
-            );
+            bail!("{} and {}: a folder has the lessons of one section", a.display(), b.display());
         }
     }
     for lesson in &found {
@@ -231,16 +227,12 @@ mod tests {
         let pages = || -> anyhow::Result<Vec<String>> {
             Ok(all(root.path())?.iter().map(|lesson| lesson.page()).collect())
         };
-        let expected =
-            ["streams/kernels.md", "streams/kernels.md", "several-gpus/copy.md"];
+        let expected = ["streams/kernels.md", "streams/kernels.md", "several-gpus/copy.md"];
         assert_eq!(pages().unwrap(), expected);
         for page in ["nothing", "copy", "products"] {
             write("streams/third", &format!("page = \"{page}\""));
             let refused = pages().unwrap_err().to_string();
-            assert!(
-                refused.contains(&format!("`{page}` is no lesson")),
-                "{refused}"
-            );
+            assert!(refused.contains(&format!("`{page}` is no lesson")), "{refused}");
         }
     }
 }

@@ -45,8 +45,7 @@ pub const CUBLAS: Library =
 pub const CUBLAS_LT: Library = Library { stem: "cublasLt", install: CUBLAS.install };
 
 /// Collectives over several GPUs. The version is the one on the reference machine.
-pub const NCCL: Library =
-    Library { stem: "nccl", install: pip!("nvidia-nccl-cu12==2.28.3") };
+pub const NCCL: Library = Library { stem: "nccl", install: pip!("nvidia-nccl-cu12==2.28.3") };
 
 impl Library {
     /// Loads the library for cudarc, from where the loader looks or else from where
@@ -55,8 +54,7 @@ impl Library {
         let lend = |file: PathBuf| {
             if cfg!(windows) {
                 // The files have names that cudarc tries.
-                return loader::keep_open(&file).is_ok()
-                    && loader::is_loadable(self.stem);
+                return loader::keep_open(&file).is_ok() && loader::is_loadable(self.stem);
             }
             let name = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", self.stem);
             loader::lend_name(&file, &name).is_ok()
@@ -101,9 +99,7 @@ fn folders() -> Vec<PathBuf> {
     folders.extend(of(home).map(|home| home.join(in_toolkit)));
     let here = workspace::root().map(|root| root.join(".venv"));
     let here = here.filter(|environment| workspace::is_ours(environment));
-    for environment in
-        [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten()
-    {
+    for environment in [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten() {
         folders.push(environment.join(in_environment));
         // lib/python3.12/site-packages/nvidia/{cuda_nvrtc,cu13}/lib, on Windows without the
         // second folder.
@@ -118,8 +114,7 @@ fn folders() -> Vec<PathBuf> {
         folders.push("/usr/local/cuda/lib64".into());
         // On the loader's path, but there may be `libnccl.so.2` alone, which cudarc does
         // not try.
-        folders
-            .push(format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH).into());
+        folders.push(format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH).into());
         folders.push("/usr/lib64".into());
     }
     folders
@@ -136,9 +131,8 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 /// The library's file with the highest version.
 fn newest_in(folder: &Path, stem: &str) -> Option<PathBuf> {
     let files = children(folder).into_iter();
-    let versions = files.filter_map(|path| {
-        Some((version(path.file_name()?.to_str()?, stem)?, path))
-    });
+    let versions =
+        files.filter_map(|path| Some((version(path.file_name()?.to_str()?, stem)?, path)));
     versions.max().map(|(_, path)| path)
 }
 
@@ -165,9 +159,7 @@ mod tests {
     fn the_newest_version_wins_and_strangers_do_not_match() {
         let dir = tempfile::tempdir().unwrap();
         let names = match cfg!(windows) {
-            true => {
-                ["64_120_0.dll", "64_90_0.dll", "-builtins64_130.dll", "64_x.dll"]
-            }
+            true => ["64_120_0.dll", "64_90_0.dll", "-builtins64_130.dll", "64_x.dll"],
             false => [".so.12", ".so.9", "-builtins.so.13", ".so.x"],
         };
         for name in names {

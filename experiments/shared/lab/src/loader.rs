@@ -31,8 +31,7 @@ pub(crate) fn keep_open(library: &Path) -> Result<()> {
     let open = |path: &Path| {
         use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
         // What a library needs lies beside it.
-        let flags =
-            if path.is_absolute() { LOAD_WITH_ALTERED_SEARCH_PATH } else { 0 };
+        let flags = if path.is_absolute() { LOAD_WITH_ALTERED_SEARCH_PATH } else { 0 };
         // SAFETY: as below.
         unsafe { Library::load_with_flags(path, flags) }
     };

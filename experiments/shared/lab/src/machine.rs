@@ -45,8 +45,7 @@ impl Monitor {
     /// it while the GPU is busy: an idle link reports a lower generation.
     pub fn describe(&self, name: &str, device: usize) -> Result<Machine> {
         let count = result::device::get_count().context("cannot count the GPUs")?;
-        let gpus =
-            (0..count).map(|ordinal| self.gpu(ordinal)).collect::<Result<_>>()?;
+        let gpus = (0..count).map(|ordinal| self.gpu(ordinal)).collect::<Result<_>>()?;
         let mut system = sysinfo::System::new().context("cannot read the system")?;
         system.refresh_memory();
         system.refresh_cpu_all();
@@ -109,26 +108,16 @@ impl Monitor {
                 attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?
             ),
-            multiprocessors: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-            )? as u32,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
             // SAFETY: `device` came from the driver.
             memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
-            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
-                as u64,
-            sm_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?
-                as u64,
-            memory_clock_khz: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
-            )? as u64,
-            memory_bus_bits: attribute(
-                Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
-            )? as u32,
+            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64,
+            sm_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? as u64,
+            memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? as u64,
+            memory_bus_bits: attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?
+                as u32,
             ecc: Some(attribute(Attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? != 0),
-            pcie: nvml
-                .as_ref()
-                .and_then(pcie_by_nvml)
-                .or_else(|| pcie_by_sysfs(ordinal)),
+            pcie: nvml.as_ref().and_then(pcie_by_nvml).or_else(|| pcie_by_sysfs(ordinal)),
             nvlink: nvml.as_ref().and_then(nvlink),
         })
     }
@@ -195,11 +184,9 @@ fn pci_address(ordinal: i32) -> Option<String> {
     let device = result::device::get(ordinal).ok()?;
     let mut text = [0; 32];
     // SAFETY: the driver writes a NUL-terminated text of at most the given length.
-    unsafe {
-        sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, device)
-    }
-    .result()
-    .ok()?;
+    unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, device) }
+        .result()
+        .ok()?;
     // SAFETY: as above.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) };
     Some(text.to_string_lossy().into_owned())
@@ -220,10 +207,8 @@ fn nvlink(device: &Device<'_>) -> Option<NvLink> {
 /// Bytes per second of the first NVLink in one direction; the active ones are alike.
 fn link_rate(device: &Device<'_>) -> Option<u64> {
     // Newer drivers answer the first, older ones the second; both in MB/s.
-    let fields = [
-        field_id::NVML_FI_DEV_NVLINK_GET_SPEED,
-        field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON,
-    ];
+    let fields =
+        [field_id::NVML_FI_DEV_NVLINK_GET_SPEED, field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON];
     let samples = device.field_values_for(&fields.map(FieldId)).ok()?;
     samples.into_iter().find_map(|sample| match sample.ok()?.value.ok()? {
         SampleValue::U32(rate) if rate > 0 => Some(u64::from(rate) * 1_000_000),

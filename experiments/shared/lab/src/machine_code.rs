@@ -71,19 +71,13 @@ impl Difference {
             Change::Removed | Change::Merged => {
                 "merges or removes the {}: the hardware counts fewer"
             }
-            Change::Moved => {
-                "takes the {} out of its loop: the hardware counts fewer"
-            }
+            Change::Moved => "takes the {} out of its loop: the hardware counts fewer",
             Change::Predicated => {
                 "has the {} under a predicate: a profiler also counts requests of no thread"
             }
             Change::Added => "adds a {}: the hardware counts more",
         };
-        format!(
-            "line {}: machine code{targets} {}",
-            self.line,
-            what.replace("{}", &access)
-        )
+        format!("line {}: machine code{targets} {}", self.line, what.replace("{}", &access))
     }
 }
 
@@ -144,16 +138,13 @@ pub(crate) fn remarks(sources: &[Kernel], counted: &Counted) -> Vec<String> {
     let mut remarks = vec![];
     for line in &counted.lines {
         let stands_in = |source: &&Kernel| {
-            source.line(&line.file, line.number).is_some()
-                && source.has_lines_as_committed()
+            source.line(&line.file, line.number).is_some() && source.has_lines_as_committed()
         };
         for source in sources.iter().filter(stands_in) {
             let files = list.iter().filter(|file| file.name == source.name);
-            let here =
-                files.flat_map(|file| &file.differences).filter(|difference| {
-                    difference.line == line.number
-                        && counted.kernels.contains(&difference.kernel)
-                });
+            let here = files.flat_map(|file| &file.differences).filter(|difference| {
+                difference.line == line.number && counted.kernels.contains(&difference.kernel)
+            });
             remarks.extend(here.map(Difference::label));
         }
     }
@@ -181,8 +172,7 @@ mod tests {
             ptx_sha256: "12ab".into(),
             differences,
         };
-        let files =
-            vec![file("a", vec![]), file("b", differences), file("c", vec![])];
+        let files = vec![file("a", vec![]), file("b", differences), file("c", vec![])];
         assert_eq!(parse(&write(&files)), files);
     }
 }

@@ -84,12 +84,8 @@ impl Case {
         call: impl FnMut() -> Result<()>,
         settle: impl FnMut() -> Result<()>,
     ) -> Result<Timed> {
-        let samples = timing::by_calls(
-            lab.sampling(),
-            lab.calls_in_a_sample(operations),
-            call,
-            settle,
-        )?;
+        let samples =
+            timing::by_calls(lab.sampling(), lab.calls_in_a_sample(operations), call, settle)?;
         Ok(self.timed(lab.observed(samples), ()))
     }
 
@@ -122,8 +118,7 @@ pub fn time_in_rounds<const CASES: usize>(
     work: impl FnMut(usize) -> Result<()>,
 ) -> Result<[Timed; CASES]> {
     let sampling = lab.sampling();
-    let samples: [Samples; CASES] =
-        timing::by_host_in_rounds(sampling, prepare, work)?;
+    let samples: [Samples; CASES] = timing::by_host_in_rounds(sampling, prepare, work)?;
     let mut samples = samples.into_iter();
     Ok(cases.map(|case| {
         let samples = samples.next().expect("there are as many");
@@ -133,10 +128,7 @@ pub fn time_in_rounds<const CASES: usize>(
 
 impl<T> Timed<T> {
     /// Adds to the case what is known only after timing.
-    pub fn note(
-        mut self,
-        note: impl FnOnce(Case, &T) -> Result<Case>,
-    ) -> Result<Timed<T>> {
+    pub fn note(mut self, note: impl FnOnce(Case, &T) -> Result<Case>) -> Result<Timed<T>> {
         self.case = note(self.case, &self.last)?;
         Ok(self)
     }
@@ -152,9 +144,7 @@ impl<T> Timed<T> {
     }
 
     /// Copies words from the device and compares them.
-    pub fn check_device<
-        W: PartialEq + Display + Copy + Default + Sync + DeviceRepr,
-    >(
+    pub fn check_device<W: PartialEq + Display + Copy + Default + Sync + DeviceRepr>(
         self,
         stream: &Arc<CudaStream>,
         words: &impl DevicePtr<W>,
@@ -166,10 +156,7 @@ impl<T> Timed<T> {
     }
 
     /// Compares what the last turn returned.
-    pub fn check_last(
-        self,
-        check: impl FnOnce(&T) -> Result<u64>,
-    ) -> Result<Timed<T>> {
+    pub fn check_last(self, check: impl FnOnce(&T) -> Result<u64>) -> Result<Timed<T>> {
         let checked = check(&self.last)?;
         Ok(self.checked(checked))
     }

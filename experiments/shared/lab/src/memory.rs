@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use anyhow::Result;
-use cudarc::driver::{
-    CudaContext, DeviceRepr, PinnedHostSlice, ValidAsZeroBits, sys,
-};
+use cudarc::driver::{CudaContext, DeviceRepr, PinnedHostSlice, ValidAsZeroBits, sys};
 use rayon::prelude::*;
 
 /// The largest power of two up to `limit`: of what fits, a size that divides evenly.
@@ -59,8 +57,7 @@ pub fn mapped<T: DeviceRepr + ValidAsZeroBits + Send>(
     let mut device = 0;
     let start = host.as_mut_ptr()?.cast();
     // SAFETY: the memory was allocated as mapped; the driver writes an address.
-    unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, start, 0) }
-        .result()?;
+    unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, start, 0) }.result()?;
     Ok(Mapped { host, device })
 }
 // ANCHOR_END: mapped
@@ -79,8 +76,7 @@ impl Registration {
     pub unsafe fn new<T>(memory: &mut [T]) -> Result<Registration> {
         let start = memory.as_mut_ptr().cast();
         // SAFETY: the range is that of a slice; what else it takes is up to the caller.
-        unsafe { sys::cuMemHostRegister_v2(start, size_of_val(memory), 0) }
-            .result()?;
+        unsafe { sys::cuMemHostRegister_v2(start, size_of_val(memory), 0) }.result()?;
         Ok(Registration(start))
     }
 }

@@ -17,10 +17,8 @@ pub const NOT_RECORDED: &str = "not recorded: ";
 
 /// Options of every experiment.
 #[derive(Clone, Debug, clap::Parser)]
-#[command(
-    after_help = "Exit codes: 0 recorded, 1 failed, 2 wrong usage, 77 cannot run on \
-this machine (no driver, no GPU, too few GPUs)."
-)]
+#[command(after_help = "Exit codes: 0 recorded, 1 failed, 2 wrong usage, 77 cannot run on \
+this machine (no driver, no GPU, too few GPUs).")]
 pub struct Options {
     /// GPU to measure, as CUDA numbers them
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -71,9 +69,7 @@ pub fn label_name(name: &str) -> Result<String, String> {
 }
 
 fn usable(what: &'static str, name: &str) -> Result<String, String> {
-    record::file::check_name(what, name)
-        .map(|()| name.to_owned())
-        .map_err(|e| e.to_string())
+    record::file::check_name(what, name).map(|()| name.to_owned()).map_err(|e| e.to_string())
 }
 
 /// Why this machine cannot run an experiment, as the rest of a sentence. A lesson that

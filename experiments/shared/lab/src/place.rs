@@ -4,9 +4,7 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result, bail};
 use record::file::{Conflict, conflict};
-use record::{
-    EMULATED, KernelOrigin, Machine, Record, Results, Source, same_hardware,
-};
+use record::{EMULATED, KernelOrigin, Machine, Record, Results, Source, same_hardware};
 
 use crate::options::{NOT_RECORDED, Options};
 use crate::terminal::Table;
@@ -23,11 +21,7 @@ pub(crate) fn results(options: &Options) -> Result<Results> {
 
 /// A record must not silently be replaced by one of other hardware, nor a full one
 /// by a quick one, nor one that was given a label by any.
-pub(crate) fn check(
-    results: &Results,
-    record: &Record,
-    options: &Options,
-) -> Result<()> {
+pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Result<()> {
     let machine = &record.machine;
     let (name, experiment) = (&machine.name, &record.experiment);
     results.check_writable(name)?;
@@ -65,9 +59,7 @@ pub(crate) fn check(
         Conflict::QuickOverFull => {
             "write elsewhere with --results DIR, or replace it with --replace"
         }
-        Conflict::EarlierOverLater => {
-            "set this machine's clock, or replace it with --replace"
-        }
+        Conflict::EarlierOverLater => "set this machine's clock, or replace it with --replace",
         Conflict::OtherSource => "replace it with --replace",
     };
     bail!("{} {conflict}: {advice}", path.display())
@@ -142,12 +134,10 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
 fn is_known(results: &Results, record: &Record) -> bool {
     let old = results.read(&record.machine.name, &record.experiment).ok().flatten();
     let counted = |record: &Record| {
-        let Record { kernel, further_kernels, measurements, skipped, .. } =
-            record.clone();
+        let Record { kernel, further_kernels, measurements, skipped, .. } = record.clone();
         (kernel, further_kernels, measurements, skipped)
     };
-    record.source == Source::Emulated
-        && old.is_some_and(|old| counted(&old) == counted(record))
+    record.source == Source::Emulated && old.is_some_and(|old| counted(&old) == counted(record))
 }
 
 /// Whether the record is of edited sources, and in its place are counts of unedited ones: the
@@ -203,8 +193,7 @@ pub(crate) fn free_name(
 /// A folder name out of the GPU's: `NVIDIA GeForce RTX 4090` is `rtx-4090`; with two of
 /// them `rtx-4090-x2`.
 fn base_name(machine: &Machine) -> String {
-    let gpu =
-        machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
+    let gpu = machine.measured_gpu().map(|g| g.name.to_lowercase()).unwrap_or_default();
     let words = gpu.split(|c: char| !c.is_ascii_alphanumeric());
     let words = words.filter(|w| !["", "nvidia", "geforce", "tesla"].contains(w));
     let mut name = words.collect::<Vec<_>>().join("-");

@@ -30,9 +30,7 @@ pub fn run(
 ) -> ExitCode {
     emulator::load_if_needed();
     let command = Options::command().name(name).about(about);
-    let options = command
-        .try_get_matches()
-        .and_then(|matches| Options::from_arg_matches(&matches));
+    let options = command.try_get_matches().and_then(|matches| Options::from_arg_matches(&matches));
     let options = options.unwrap_or_else(|e| e.exit());
     if options.version {
         Table::new(false).line(&workspace::version(name));
@@ -85,9 +83,8 @@ fn conduct(
     }
     let profiled = options.counters && emulator.is_none();
     if profiled && counters::skeleton()?.is_none() {
-        Table::new(options.json).line(&format!(
-            "{name}: counting under ncu, which runs it several times"
-        ));
+        Table::new(options.json)
+            .line(&format!("{name}: counting under ncu, which runs it several times"));
         return place::store(&counters::count()?, &options);
     }
     let mut lab = Lab::start(name, kernel, options, emulator)?;

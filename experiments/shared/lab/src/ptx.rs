@@ -8,8 +8,7 @@ use crate::kernel::sha256;
 /// instructions and of the functions and variables that they need, SHA-256 in hexadecimal.
 /// Comments, lines of the source and other kernels have no part in it.
 pub fn functions(ptx: &str) -> BTreeMap<String, String> {
-    let (mut header, mut kernels, mut others) =
-        (String::new(), vec![], BTreeMap::new());
+    let (mut header, mut kernels, mut others) = (String::new(), vec![], BTreeMap::new());
     for item in items(ptx) {
         match name(&item) {
             None => header += &item,
@@ -37,9 +36,7 @@ pub fn functions(ptx: &str) -> BTreeMap<String, String> {
 pub fn essence(ptx: &str) -> String {
     let without_columns = |line: &str| {
         let places = line.split(", ").map(|place| match place {
-            place
-                if place.starts_with(".loc") || place.starts_with("inlined_at") =>
-            {
+            place if place.starts_with(".loc") || place.starts_with("inlined_at") => {
                 place.rsplit_once(' ').map_or(place, |(line, _)| line)
             }
             other => other,
@@ -65,8 +62,7 @@ fn code(ptx: &str) -> impl Iterator<Item = &str> {
 /// What a module consists of: directives, variables, functions, kernels.
 fn items(ptx: &str) -> Vec<String> {
     let (mut items, mut item, mut depth) = (vec![], String::new(), 0);
-    let of_source =
-        |line: &&str| line.starts_with(".loc") || line.starts_with(".file");
+    let of_source = |line: &&str| line.starts_with(".loc") || line.starts_with(".file");
     for line in code(ptx).filter(|line| !of_source(line)) {
         item += line;
         item.push('\n');
@@ -95,8 +91,7 @@ fn name(item: &str) -> Option<&str> {
         Some(results) => results.split_once(')')?.1,
         None => after,
     };
-    words(after)
-        .find(|word| !word.starts_with(|c: char| c == '.' || c.is_ascii_digit()))
+    words(after).find(|word| !word.starts_with(|c: char| c == '.' || c.is_ascii_digit()))
 }
 
 fn is_of_word(c: char) -> bool {
@@ -112,19 +107,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn with_plain_names(text: &str) -> String {
     let (mut plain, mut names, mut rest) = (String::new(), BTreeMap::new(), text);
     while !rest.is_empty() {
-        let (word, after) =
-            rest.split_at(rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()));
-        if ["$L_", "_ZZ", "__local_depot"]
-            .iter()
-            .any(|start| word.starts_with(start))
-        {
+        let (word, after) = rest.split_at(rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()));
+        if ["$L_", "_ZZ", "__local_depot"].iter().any(|start| word.starts_with(start)) {
             let next = names.len();
             plain += &format!("@{}", names.entry(word).or_insert(next));
         } else {
             plain += word;
         }
-        let (between, after) =
-            after.split_at(after.find(is_of_word).unwrap_or(after.len()));
+        let (between, after) = after.split_at(after.find(is_of_word).unwrap_or(after.len()));
         plain += between;
         rest = after;
     }
@@ -202,17 +192,13 @@ $L__info_string0:
             ".visible .entry three()\n{\nret;\n}\n.visible .entry two",
         );
         let after = functions(&more);
-        assert!(
-            after.len() == 3
-                && before.iter().all(|(name, hash)| after[name] == *hash)
-        );
+        assert!(after.len() == 3 && before.iter().all(|(name, hash)| after[name] == *hash));
     }
 
     #[test]
     fn the_essence_has_lines_and_no_columns() {
         let essence_of = |from, to| essence(&MODULE.replace(from, to));
-        for (from, to) in [("27 5", "27 9"), ("41 13", "41 1"), ("// Gen", "\n// ")]
-        {
+        for (from, to) in [("27 5", "27 9"), ("41 13", "41 1"), ("// Gen", "\n// ")] {
             assert_eq!(essence_of(from, to), essence(MODULE), "{from}");
         }
         for (from, to) in [("27 5", "28 5"), ("41 13", "42 13"), ("ret;", "exit;")] {

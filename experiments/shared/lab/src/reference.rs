@@ -9,8 +9,7 @@ use crate::{terminal, workspace};
 pub(crate) fn record(experiment: &str) -> Option<Record> {
     let results = Results::new(workspace::root()?.join("results"));
     let machines = results.references().ok()?;
-    let runs =
-        machines.iter().filter_map(|name| Some((name, results.runs(name).ok()?)));
+    let runs = machines.iter().filter_map(|name| Some((name, results.runs(name).ok()?)));
     let mut records = runs.flat_map(|(name, runs)| {
         runs.into_iter().filter_map(|run| run.read(name, experiment).ok().flatten())
     });
@@ -52,9 +51,7 @@ fn hash<'a>(record: &'a Record, function: &str) -> Option<&'a String> {
 /// then that.
 pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     let equal = |other: &&Measurement| {
-        let same = |(name, value): (&String, &Parameter)| {
-            m.parameters.get(name) == Some(value)
-        };
+        let same = |(name, value): (&String, &Parameter)| m.parameters.get(name) == Some(value);
         other.parameters.iter().filter(|parameter| same(*parameter)).count()
     };
     let like = record.measurements.iter().filter(|other| is_like(other, m));

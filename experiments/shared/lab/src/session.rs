@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use cudarc::driver::{CudaContext, CudaModule, CudaStream, sys};
-use record::{
-    Clock, EMULATED, Measurement, Record, Results, Skipped, Software, Source, units,
-};
+use record::{Clock, EMULATED, Measurement, Record, Results, Skipped, Software, Source, units};
 
 use crate::case::Case;
 use crate::counters::{self, Windows};
@@ -51,8 +49,7 @@ impl Lab {
         let experiment = counted.as_deref().unwrap_or(name);
         let context = open(options.device)?;
         let sources = kernel.into_iter().collect();
-        let (module, loaded) =
-            kernel.map(|k| load(&context, k)).transpose()?.unzip();
+        let (module, loaded) = kernel.map(|k| load(&context, k)).transpose()?.unzip();
         if emulator.is_none() {
             gpu::wake(&context)?;
         }
@@ -62,12 +59,9 @@ impl Lab {
         machine.name = match &options.machine {
             Some(name) => name.clone(),
             None if emulator.is_some() => EMULATED.to_owned(),
-            None => {
-                place::free_name(&results, &machine, experiment, options.replace)?
-            }
+            None => place::free_name(&results, &machine, experiment, options.replace)?,
         };
-        let cuda =
-            gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
+        let cuda = gpu::cuda_version().map(|(major, minor)| format!("{major}.{minor}"));
         let os = sysinfo::System::long_os_version().unwrap_or_default();
         let os_kernel = sysinfo::System::kernel_version().unwrap_or_default();
         let record = Record {
@@ -188,11 +182,7 @@ impl Lab {
     }
 
     /// A further kernel file that was loaded ([`Lab::load`]), on one of [`Lab::gpus`].
-    pub fn load_on(
-        &self,
-        context: &Arc<CudaContext>,
-        kernel: Kernel,
-    ) -> Result<Arc<CudaModule>> {
+    pub fn load_on(&self, context: &Arc<CudaContext>, kernel: Kernel) -> Result<Arc<CudaModule>> {
         Ok(load(context, kernel)?.0)
     }
 
@@ -266,10 +256,7 @@ impl Lab {
 
     /// Times `work` by the host's clock. It must return when its work is done, on the
     /// GPU too; what it returns is dropped after the clock has stopped.
-    pub fn time_on_host<T>(
-        &self,
-        mut work: impl FnMut() -> Result<T>,
-    ) -> Result<Samples> {
+    pub fn time_on_host<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<Samples> {
         let (samples, _) = timing::by_host(self.sampling(), || Ok(()), |()| work())?;
         Ok(self.observed(samples))
     }
@@ -298,9 +285,7 @@ impl Lab {
             let other_kernel = self.is_of_other_kernels(&measurement, &counted);
             self.table.emulated(&measurement, other_kernel);
             if self.options.counters {
-                let text = |file: &str, line| {
-                    self.sources.iter().find_map(|k| k.line(file, line))
-                };
+                let text = |file: &str, line| self.sources.iter().find_map(|k| k.line(file, line));
                 self.table.lines(&counted.lines, text);
             }
         } else {
@@ -316,9 +301,7 @@ impl Lab {
         let now = &self.record;
         let all = now.kernel.iter().chain(&now.further_kernels);
         self.table.reference.as_ref().is_some_and(|record| match m.clock {
-            Clock::CudaEvents => {
-                reference::has_other(record, now, counted.kernels.iter())
-            }
+            Clock::CudaEvents => reference::has_other(record, now, counted.kernels.iter()),
             Clock::Host => {
                 let functions = all.flat_map(|kernel| kernel.functions.keys());
                 reference::has_other(record, now, functions)
@@ -394,8 +377,7 @@ impl Lab {
         });
         let peaks = [memory.map(|m| format!("memory {m}")), link];
         let peaks = peaks.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let peaks =
-            if peaks.is_empty() { peaks } else { format!(" (peak: {peaks})") };
+        let peaks = if peaks.is_empty() { peaks } else { format!(" (peak: {peaks})") };
         self.table.say(&format!("{name} on {}{peaks}", gpu.name));
     }
 
@@ -407,9 +389,7 @@ impl Lab {
             None => None,
         };
         match skeleton {
-            Some(path) => {
-                Ok(std::fs::write(path, record::file::to_json(&self.record))?)
-            }
+            Some(path) => Ok(std::fs::write(path, record::file::to_json(&self.record))?),
             None => place::store(&self.record, &self.options),
         }
     }
@@ -417,8 +397,7 @@ impl Lab {
 
 /// The context of a GPU, without cudarc's automatic event tracking.
 fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
-    let context = CudaContext::new(ordinal)
-        .with_context(|| format!("cannot use GPU {ordinal}"))?;
+    let context = CudaContext::new(ordinal).with_context(|| format!("cannot use GPU {ordinal}"))?;
     // SAFETY: experiments order their streams themselves, with events in the open;
     // cudarc's automatic waits would stand inside the timed regions.
     unsafe { context.disable_event_tracking() };
@@ -426,14 +405,11 @@ fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
 }
 
 /// Loads a kernel file; with it comes what the record says of it.
-fn load(
-    context: &Arc<CudaContext>,
-    kernel: Kernel,
-) -> Result<(Arc<CudaModule>, record::Kernel)> {
+fn load(context: &Arc<CudaContext>, kernel: Kernel) -> Result<(Arc<CudaModule>, record::Kernel)> {
     let (ptx, kernel) = kernel.ptx()?;
-    let module = context.load_module(ptx).with_context(|| {
-        format!("the driver does not take kernels/{}.cu", kernel.name)
-    })?;
+    let module = context
+        .load_module(ptx)
+        .with_context(|| format!("the driver does not take kernels/{}.cu", kernel.name))?;
     Ok((module, kernel))
 }
 

@@ -89,12 +89,7 @@ impl Table {
     }
 
     /// One measurement; `record` is the one being made. With it come notes.
-    pub(crate) fn measured(
-        &mut self,
-        record: &Record,
-        m: &Measurement,
-        notes: &[String],
-    ) {
+    pub(crate) fn measured(&mut self, record: &Record, m: &Measurement, notes: &[String]) {
         let mut cells = labels(m);
         let time = units::time(m.median_seconds().unwrap_or(f64::NAN));
         cells.push(self.figure(MEDIAN, time, PLAIN));
@@ -155,9 +150,7 @@ impl Table {
     pub(crate) fn counted(&mut self, m: &Measurement) {
         let mut cells = labels(m);
         self.add_requests(&mut cells, &m.counters);
-        for (what, counter) in
-            [(DRAM_IN, "dram_read_bytes"), (DRAM_OUT, "dram_write_bytes")]
-        {
+        for (what, counter) in [(DRAM_IN, "dram_read_bytes"), (DRAM_OUT, "dram_write_bytes")] {
             if let Some(bytes) = m.counters.get(counter) {
                 cells.push(self.figure(what, units::bytes(*bytes), PLAIN));
             }
@@ -175,16 +168,13 @@ impl Table {
             let each = per_request(&line.counts);
             let each: Vec<String> = each
                 .into_iter()
-                .map(|(_, access, each)| {
-                    format!("{} {each}", access.replace('_', " "))
-                })
+                .map(|(_, access, each)| format!("{} {each}", access.replace('_', " ")))
                 .collect();
             if each.is_empty() {
                 continue;
             }
             let text = text(&line.file, line.number).unwrap_or_default().trim();
-            let text =
-                format!("    line {}: {}: {text}", line.number, each.join(", "));
+            let text = format!("    line {}: {}: {text}", line.number, each.join(", "));
             self.line(&format!("{DIM}{}{DIM:#}", cut(&text, self.width)));
         }
     }
@@ -269,12 +259,8 @@ struct Figure {
     meaning: &'static str,
 }
 
-const MEDIAN: Figure = Figure {
-    rank: 0,
-    heading: "median",
-    room: 7,
-    meaning: "median: time of one operation",
-};
+const MEDIAN: Figure =
+    Figure { rank: 0, heading: "median", room: 7, meaning: "median: time of one operation" };
 const SPREAD: Figure = Figure {
     rank: 1,
     heading: "± 95 %",
@@ -299,17 +285,13 @@ const SHARE: Figure = Figure {
     room: 7,
     meaning: "of peak: relative to the theoretical peak of the path",
 };
-const SECTORS: &str =
-    "sectors: pieces of 32 bytes that a warp's request to global memory touches";
-const WAVEFRONTS: &str =
-    "wavefronts: passes that a warp's request to shared memory takes";
-const LOADS: Figure =
-    Figure { rank: 0, heading: "sectors per load", room: 5, meaning: SECTORS };
+const SECTORS: &str = "sectors: pieces of 32 bytes that a warp's request to global memory touches";
+const WAVEFRONTS: &str = "wavefronts: passes that a warp's request to shared memory takes";
+const LOADS: Figure = Figure { rank: 0, heading: "sectors per load", room: 5, meaning: SECTORS };
 const STORES: Figure = Figure { rank: 1, heading: "sectors per store", ..LOADS };
 const SHARED_LOADS: Figure =
     Figure { rank: 2, heading: "wavefronts per load", room: 5, meaning: WAVEFRONTS };
-const SHARED_STORES: Figure =
-    Figure { rank: 3, heading: "wavefronts per store", ..SHARED_LOADS };
+const SHARED_STORES: Figure = Figure { rank: 3, heading: "wavefronts per store", ..SHARED_LOADS };
 const CHECKED: Figure = Figure {
     rank: 4,
     heading: "elements checked",
@@ -377,22 +359,21 @@ fn size(bytes: u64) -> String {
 
 /// What a number of a model is called, the number with its unit, and room for such numbers.
 fn quantity(name: &str, value: f64) -> (String, String, usize) {
-    let (name, text, room) =
-        if let Some(name) = name.strip_suffix("_bytes_per_second") {
-            (name, units::bandwidth(value), 10)
-        } else if let Some(name) = name.strip_suffix("_bytes") {
-            (name, size(value as u64), 8)
-        } else if let Some(name) = name.strip_suffix("_seconds") {
-            (name, units::time(value), 7)
-        } else if let Some(name) = name.strip_suffix("_percent") {
-            (name, units::percent(value), 7)
-        } else if name == "seconds" {
-            ("time", units::time(value), 7)
-        } else if value.fract() == 0.0 && value >= 0.0 {
-            (name, units::count(value as u64), 5)
-        } else {
-            (name, units::number(value), 5)
-        };
+    let (name, text, room) = if let Some(name) = name.strip_suffix("_bytes_per_second") {
+        (name, units::bandwidth(value), 10)
+    } else if let Some(name) = name.strip_suffix("_bytes") {
+        (name, size(value as u64), 8)
+    } else if let Some(name) = name.strip_suffix("_seconds") {
+        (name, units::time(value), 7)
+    } else if let Some(name) = name.strip_suffix("_percent") {
+        (name, units::percent(value), 7)
+    } else if name == "seconds" {
+        ("time", units::time(value), 7)
+    } else if value.fract() == 0.0 && value >= 0.0 {
+        (name, units::count(value as u64), 5)
+    } else {
+        (name, units::number(value), 5)
+    };
     (name.replace('_', " "), text, room)
 }
 

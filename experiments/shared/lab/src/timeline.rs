@@ -36,17 +36,8 @@ struct Turn {
 impl Timeline {
     /// A recorder for work in this context.
     pub fn new(context: &Arc<CudaContext>) -> Result<Timeline> {
-        let turn = Turn {
-            start: Instant::now(),
-            calls: vec![],
-            work: vec![],
-            free: vec![],
-        };
-        Ok(Timeline {
-            context: context.clone(),
-            zero: event(context)?,
-            turn: Mutex::new(turn),
-        })
+        let turn = Turn { start: Instant::now(), calls: vec![], work: vec![], free: vec![] };
+        Ok(Timeline { context: context.clone(), zero: event(context)?, turn: Mutex::new(turn) })
     }
 
     // ANCHOR: begin
@@ -61,18 +52,11 @@ impl Timeline {
     // ANCHOR_END: begin
 
     /// Notes when `call` was made and when it returned.
-    pub fn host<T>(
-        &self,
-        lane: &str,
-        label: &str,
-        call: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
+    pub fn host<T>(&self, lane: &str, label: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
         let start = Instant::now();
         let result = call()?;
         let times = [start, Instant::now()];
-        self.turn(|turn| {
-            turn.calls.push((lane.to_owned(), label.to_owned(), times))
-        });
+        self.turn(|turn| turn.calls.push((lane.to_owned(), label.to_owned(), times)));
         Ok(result)
     }
 
@@ -91,9 +75,7 @@ impl Timeline {
         events[0].record(stream)?;
         work()?;
         events[1].record(stream)?;
-        self.turn(|turn| {
-            turn.work.push((lane.to_owned(), label.to_owned(), events))
-        });
+        self.turn(|turn| turn.work.push((lane.to_owned(), label.to_owned(), events)));
         Ok(())
     }
 
@@ -150,11 +132,7 @@ fn event(context: &Arc<CudaContext>) -> Result<CudaEvent, DriverError> {
 }
 
 /// A span from `start` to `end`, in seconds.
-pub fn span(
-    lane: impl Into<String>,
-    label: impl Into<String>,
-    [start, end]: [f64; 2],
-) -> Span {
+pub fn span(lane: impl Into<String>, label: impl Into<String>, [start, end]: [f64; 2]) -> Span {
     let (lane, label) = (lane.into(), label.into());
     Span { lane, label, start_seconds: start, end_seconds: end }
 }

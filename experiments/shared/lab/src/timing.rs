@@ -43,8 +43,7 @@ pub struct Samples {
 impl Samples {
     /// The median, in seconds for one operation; not a number on an emulated GPU.
     pub fn median(&self) -> f64 {
-        Statistics::of(&self.seconds)
-            .map_or(f64::NAN, |statistics| statistics.median)
+        Statistics::of(&self.seconds).map_or(f64::NAN, |statistics| statistics.median)
     }
 
     /// The samples of one of `count` equal parts of an operation.
@@ -161,9 +160,8 @@ impl Sampling {
     }
 
     fn enough(&self, seconds: &[f64], elapsed: Duration) -> bool {
-        let within = |share| {
-            Statistics::of(seconds).is_some_and(|s| s.relative_half_width() <= share)
-        };
+        let within =
+            |share| Statistics::of(seconds).is_some_and(|s| s.relative_half_width() <= share);
         let count = seconds.len();
         elapsed >= self.budget && count >= self.fewest
             || count >= self.most_unsteady
@@ -187,9 +185,7 @@ fn is_warm(seconds: &[f64]) -> bool {
     let median = |round| Statistics::of(round).map(|statistics| statistics.median);
     let mut rounds = seconds.chunks_exact(ROUND).rev();
     match (rounds.next().and_then(median), rounds.next().and_then(median)) {
-        (Some(last), Some(before)) => {
-            seconds.len().is_multiple_of(ROUND) && last >= before
-        }
+        (Some(last), Some(before)) => seconds.len().is_multiple_of(ROUND) && last >= before,
         _ => false,
     }
 }
@@ -231,10 +227,8 @@ pub fn by_events(
     };
     elapsed(1)?; // warm up: first touch, lazy loading
     elapsed(1)?;
-    let empty =
-        (0..EMPTY_SAMPLES).map(|_| elapsed(0)).collect::<Result<Vec<_>>>()?;
-    let overhead =
-        Statistics::of(&empty).map_or(0.0, |statistics| statistics.median);
+    let empty = (0..EMPTY_SAMPLES).map(|_| elapsed(0)).collect::<Result<Vec<_>>>()?;
+    let overhead = Statistics::of(&empty).map_or(0.0, |statistics| statistics.median);
     let mut sample = |operations: u32| -> Result<f64> {
         let seconds = (elapsed(operations)? - overhead).max(TICK_SECONDS);
         Ok(seconds / f64::from(operations))
@@ -262,8 +256,7 @@ pub fn by_counting(
     stream.synchronize().context("the emulated GPU failed")?;
     let counted = emulator.counts();
     let sectors = ["global_load_sectors_ideal", "global_store_sectors_ideal"];
-    let sectors: u64 =
-        sectors.iter().filter_map(|name| counted.total.get(*name)).sum();
+    let sectors: u64 = sectors.iter().filter_map(|name| counted.total.get(*name)).sum();
     let buffers = (4 * l2_bytes as u64).div_ceil((32 * sectors).max(1));
     // Work that touches far less does not rotate, but for copies, which are not counted.
     let rotates = buffers <= MOST_TURNS || counted.total.is_empty();
@@ -388,8 +381,7 @@ impl Gate {
             let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
             // However the wait ends, the gate is open; a receiver that is gone tells
             // the opener that it came too late.
-            let (Ok(())
-            | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) =
+            let (Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) =
                 receiver.recv_timeout(PATIENCE);
         }
         if std::env::var_os(UNGATED).is_some() {
@@ -399,9 +391,7 @@ impl Gate {
         let receiver = Box::into_raw(Box::new(receiver)).cast();
         stream.context().bind_to_thread()?;
         // SAFETY: the stream lives, and `wait` owns its argument and calls no CUDA.
-        unsafe {
-            result::stream::launch_host_function(stream.cu_stream(), wait, receiver)
-        }?;
+        unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver) }?;
         Ok(Gate { opener: Some(opener) })
     }
 
@@ -513,8 +503,7 @@ mod tests {
                 turns += 1;
                 Ok((seconds(turns), ()))
             };
-            let patient =
-                Sampling { warm_up: Duration::MAX, ..Sampling::exactly(1) };
+            let patient = Sampling { warm_up: Duration::MAX, ..Sampling::exactly(1) };
             by_turns(patient, Clock::Host, turn).unwrap();
             turns - 1
         };
@@ -531,8 +520,7 @@ mod tests {
             Ok(())
         };
         let sampling = Sampling { warm_up: Duration::ZERO, ..Sampling::exactly(3) };
-        let samples: [Samples; 2] =
-            by_host_in_rounds(sampling, || Ok(()), work).unwrap();
+        let samples: [Samples; 2] = by_host_in_rounds(sampling, || Ok(()), work).unwrap();
         assert!(samples.iter().all(|samples| samples.seconds.len() == 3));
         assert_eq!(turns, [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]);
     }

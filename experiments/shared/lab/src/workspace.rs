@@ -34,21 +34,18 @@ pub fn root() -> Option<PathBuf> {
 #[cfg(unix)]
 pub(crate) fn is_ours(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let is_our_user =
-        |owner: u32| owner == 0 || owner == rustix::process::geteuid().as_raw();
+    let is_our_user = |owner: u32| owner == 0 || owner == rustix::process::geteuid().as_raw();
     let itself = std::fs::symlink_metadata(path);
     let place = std::fs::metadata(path);
     itself.is_ok_and(|itself| is_our_user(itself.uid()))
-        && place
-            .is_ok_and(|place| is_our_user(place.uid()) && place.mode() & 0o002 == 0)
+        && place.is_ok_and(|place| is_our_user(place.uid()) && place.mode() & 0o002 == 0)
 }
 
 /// The same, or that it belongs to whom the program belongs to.
 #[cfg(unix)]
 pub(crate) fn is_ours_as(path: &Path, program: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let owner =
-        |path| std::fs::symlink_metadata(path).map(|metadata| metadata.uid()).ok();
+    let owner = |path| std::fs::symlink_metadata(path).map(|metadata| metadata.uid()).ok();
     is_ours(path) || owner(path).is_some_and(|of_it| owner(program) == Some(of_it))
 }
 
@@ -135,8 +132,7 @@ fn revision() -> (Option<String>, Option<bool>) {
     let Some(revision) = git(&root, &["rev-parse", "--short=12", "HEAD"]) else {
         return (None, None);
     };
-    let sources =
-        ["status", "--porcelain", "--", ".", ":!results", ":!book/src/figures"];
+    let sources = ["status", "--porcelain", "--", ".", ":!results", ":!book/src/figures"];
     (Some(revision), git(&root, &sources).map(|changed| !changed.is_empty()))
 }
 

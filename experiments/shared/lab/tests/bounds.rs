@@ -27,19 +27,10 @@ const EXCEPT: [(&str, &str, &str); 6] = [
     ("all-reduce", "direct", WAITS),
     ("all-reduce", "tagged", WAITS),
     ("attention-memory", "flash", "one turn more finds no key"),
-    (
-        "number-formats",
-        "list",
-        "what follows the last pattern decodes to zero, which is there",
-    ),
-    (
-        "zero-copy",
-        "write",
-        "one thread more writes once more what another has written",
-    ),
+    ("number-formats", "list", "what follows the last pattern decodes to zero, which is there"),
+    ("zero-copy", "write", "one thread more writes once more what another has written"),
 ];
-const WAITS: &str =
-    "kernels that wait for each other do not run on the emulated GPU";
+const WAITS: &str = "kernels that wait for each other do not run on the emulated GPU";
 
 /// A bounds check of a kernel.
 #[derive(Debug)]
@@ -54,18 +45,13 @@ struct Bound {
 /// The bounds checks in a file of kernels. Comparisons of one kernel with the same register
 /// are one check: a loop has two, and one that is unrolled several.
 fn bounds(source: &str, ptx: &str) -> Vec<Bound> {
-    let checks: BTreeSet<usize> = (1..)
-        .zip(source.lines())
-        .filter(|(_, l)| is_check(l))
-        .map(|(n, _)| n)
-        .collect();
+    let checks: BTreeSet<usize> =
+        (1..).zip(source.lines()).filter(|(_, l)| is_check(l)).map(|(n, _)| n).collect();
     let mut found: BTreeMap<(String, &str), Bound> = BTreeMap::new();
     let (mut kernel, mut line, mut at) = (String::new(), 0, 0);
     for text in ptx.split_inclusive('\n') {
-        let words: Vec<&str> = text
-            .split([' ', '\t', '(', ',', ';', '\n'])
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> =
+            text.split([' ', '\t', '(', ',', ';', '\n']).filter(|word| !word.is_empty()).collect();
         match words[..] {
             [".visible", ".entry", name, ..] => kernel = name.to_owned(),
             [".loc", _, number, ..] => line = number.parse().unwrap(),
@@ -76,17 +62,12 @@ fn bounds(source: &str, ptx: &str) -> Vec<Bound> {
                     _ => None,
                 };
                 if let Some(operator) = operator {
-                    let check =
-                        found.entry((kernel.clone(), bound)).or_insert_with(|| {
-                            Bound {
-                                kernel: kernel.clone(),
-                                lines: BTreeSet::new(),
-                                edits: vec![],
-                            }
-                        });
-                    check
-                        .edits
-                        .push((at + text.find("setp.").unwrap() + 5, operator));
+                    let check = found.entry((kernel.clone(), bound)).or_insert_with(|| Bound {
+                        kernel: kernel.clone(),
+                        lines: BTreeSet::new(),
+                        edits: vec![],
+                    });
+                    check.edits.push((at + text.find("setp.").unwrap() + 5, operator));
                     check.lines.extend(checks.get(&line));
                 }
             }
@@ -94,8 +75,7 @@ fn bounds(source: &str, ptx: &str) -> Vec<Bound> {
         }
         at += text.len();
     }
-    let bounds: Vec<_> =
-        found.into_values().filter(|b| !b.lines.is_empty()).collect();
+    let bounds: Vec<_> = found.into_values().filter(|b| !b.lines.is_empty()).collect();
     assert_eq!(bounds.is_empty(), checks.is_empty(), "lines {checks:?}");
     bounds
 }
@@ -137,9 +117,7 @@ fn no_bounds_check_can_be_left_out() {
             continue; // the emulated GPU does not run it
         }
         for bound in bounds(&source, &ptx) {
-            let is = |(of, kernel, _): &(&str, &str, &str)| {
-                file == of && bound.kernel == *kernel
-            };
+            let is = |(of, kernel, _): &(&str, &str, &str)| file == of && bound.kernel == *kernel;
             if !EXCEPT.iter().any(is) {
                 edited.push((file, lessons, ptx.clone(), bound));
             }
@@ -148,17 +126,11 @@ fn no_bounds_check_can_be_left_out() {
     let (edited, passed) = (Mutex::new(edited), Mutex::new(vec![]));
     let work = || {
         let desk = Desk::new();
-        while let Some((file, lessons, ptx, bound)) =
-            { edited.lock().unwrap().pop() }
-        {
-            let fails =
-                |lesson: &String| without(&desk, &programs, lesson, &ptx, &bound);
+        while let Some((file, lessons, ptx, bound)) = { edited.lock().unwrap().pop() } {
+            let fails = |lesson: &String| without(&desk, &programs, lesson, &ptx, &bound);
             if !lessons.iter().any(fails) {
                 let Bound { kernel, lines, .. } = bound;
-                passed
-                    .lock()
-                    .unwrap()
-                    .push(format!("kernels/{file}.cu {lines:?}: {kernel}"));
+                passed.lock().unwrap().push(format!("kernels/{file}.cu {lines:?}: {kernel}"));
             }
         }
     };
@@ -167,21 +139,11 @@ fn no_bounds_check_can_be_left_out() {
         (0..threads).for_each(|_| drop(scope.spawn(work)));
     });
     let passed = passed.into_inner().unwrap();
-    assert!(
-        passed.is_empty(),
-        "passed without its bounds check:\n{}",
-        passed.join("\n")
-    );
+    assert!(passed.is_empty(), "passed without its bounds check:\n{}", passed.join("\n"));
 }
 
 /// Whether an experiment fails without this bounds check.
-fn without(
-    desk: &Desk,
-    programs: &Path,
-    lesson: &str,
-    ptx: &str,
-    bound: &Bound,
-) -> bool {
+fn without(desk: &Desk, programs: &Path, lesson: &str, ptx: &str, bound: &Bound) -> bool {
     let mut program = fs::read(programs.join(lesson)).unwrap();
     for start in places(&program, ptx.as_bytes()) {
         for (at, operator) in &bound.edits {

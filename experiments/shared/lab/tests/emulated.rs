@@ -34,8 +34,7 @@ fn without_a_driver_an_experiment_counts_and_checks() {
         let loads = |what: &str| m.counters.get(what).copied().unwrap_or(0) as f64;
         let kind = m.parameters.get("kind").map(ToString::to_string);
         if kind.as_deref() == Some("gather") && m.case == "stride" {
-            let counted =
-                loads("global_load_sectors") / loads("global_load_requests");
+            let counted = loads("global_load_sectors") / loads("global_load_requests");
             assert_eq!(counted, m.model["sectors_per_request"], "{m:?}");
             compared += 1;
         }
@@ -58,8 +57,7 @@ fn counters_are_told_for_each_line_of_the_source() {
 #[test]
 fn beside_the_counts_stands_what_the_reference_machine_measured() {
     let desk = Desk::new();
-    let measured =
-        include_str!("../../../../results/h200/host-c/transfer-bandwidth.json");
+    let measured = include_str!("../../../../results/h200/host-c/transfer-bandwidth.json");
     let table = |reference: &str| {
         for (file, text) in [
             ("book/book.toml", ""),
@@ -81,10 +79,8 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
     assert!(!table("[\"nobody\"]").contains("H200"));
 
     // Where the driver's answer is the result, another one is no other case.
-    let answers =
-        include_str!("../../../../results/h200/host-r/pool-properties.json");
-    std::fs::write(desk.here().join("results/references.json"), "[\"h200\"]")
-        .unwrap();
+    let answers = include_str!("../../../../results/h200/host-r/pool-properties.json");
+    std::fs::write(desk.here().join("results/references.json"), "[\"h200\"]").unwrap();
     let path = desk.here().join("results/h200/host-c/pool-properties.json");
     std::fs::write(&path, answers.replace("\"host-r\"", "\"host-c\"")).unwrap();
     let beside = desk.run("pool-properties", "--emulate").with_code(0).stdout;
@@ -96,8 +92,7 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
 fn beside_an_edited_kernel_stands_that_it_is_another() {
     let desk = Desk::new();
     let measured = include_str!("../../../../results/h200/host-c/coalescing.json");
-    let mut reference =
-        record::file::parse("coalescing.json".as_ref(), measured).unwrap();
+    let mut reference = record::file::parse("coalescing.json".as_ref(), measured).unwrap();
     std::fs::create_dir(desk.here().join("book")).unwrap();
     std::fs::write(desk.here().join("book/book.toml"), "").unwrap();
     let run = |reference: &Record| {
@@ -108,15 +103,10 @@ fn beside_an_edited_kernel_stands_that_it_is_another() {
     };
     assert!(!run(&reference).contains("other kernel"));
     let functions = &mut reference.kernel.as_mut().unwrap().functions;
-    let (_, hash) =
-        functions.iter_mut().find(|(name, _)| *name == "scatter4").unwrap();
+    let (_, hash) = functions.iter_mut().find(|(name, _)| *name == "scatter4").unwrap();
     *hash = "0".repeat(64);
     for row in tables::of(&run(&reference)).iter().flat_map(|table| &table.rows) {
-        assert_eq!(
-            row.ends_with("other kernel"),
-            row.contains(" scatter "),
-            "{row}"
-        );
+        assert_eq!(row.ends_with("other kernel"), row.contains(" scatter "), "{row}");
     }
 }
 
@@ -126,13 +116,8 @@ fn counts_of_edited_sources_replace_no_others_unasked() {
     let desk = Desk::new();
     let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
     let run = |dirty: &str, arguments: &str| {
-        let program =
-            desk.program("transfer-bandwidth", "--emulate").arguments(arguments);
-        program
-            .set("WORKBOOK_REVISION", "abc")
-            .set("WORKBOOK_DIRTY", dirty)
-            .run()
-            .with_code(0)
+        let program = desk.program("transfer-bandwidth", "--emulate").arguments(arguments);
+        program.set("WORKBOOK_REVISION", "abc").set("WORKBOOK_DIRTY", dirty).run().with_code(0)
     };
     run("0", "");
     let old = std::fs::read_to_string(&path).unwrap();
@@ -161,15 +146,12 @@ fn errors_that_a_lesson_expects_are_silent_and_others_are_explained() {
 #[test]
 fn tables_fit_the_terminal_and_have_no_empty_columns() {
     let desk = Desk::new();
-    for experiment in
-        ["coalescing", "pool-properties", "memory-trace", "transpose", "peer-copy"]
-    {
+    for experiment in ["coalescing", "pool-properties", "memory-trace", "transpose", "peer-copy"] {
         for width in [100, 80] {
             let program = desk.program(experiment, "--emulate");
             let ended = program.set("COLUMNS", width.to_string()).run().with_code(0);
             tables::check(&ended.stdout, width);
-            let rows: usize =
-                tables::of(&ended.stdout).iter().map(|table| table.rows.len()).sum();
+            let rows: usize = tables::of(&ended.stdout).iter().map(|table| table.rows.len()).sum();
             let record = desk.record("emulated", experiment);
             assert_eq!(record.measurements.len(), rows, "{ended}");
         }
@@ -329,9 +311,7 @@ fn peer_copy(desk: &Desk, settings: &[(&str, &str)]) -> Ended {
 /// The pairs of GPUs, from and to, that a record of `peer-copy` has.
 fn pairs(record: &Record) -> Vec<String> {
     let pairs = record.measurements.iter().filter(|m| m.case == "pair");
-    pairs
-        .map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"]))
-        .collect()
+    pairs.map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"])).collect()
 }
 
 #[test]
@@ -353,10 +333,9 @@ fn with_one_gpu_there_is_no_peer() {
         &[("CUDA_VISIBLE_DEVICES", "0,5,1")], // 5 is not there, and ends the list
     ] {
         let desk = Desk::new();
-        peer_copy(&desk, settings).with_code(77).saying(&[
-            "it needs 2 GPUs, and CUDA sees 1 GPU",
-            "CUDA_VISIBLE_DEVICES",
-        ]);
+        peer_copy(&desk, settings)
+            .with_code(77)
+            .saying(&["it needs 2 GPUs, and CUDA sees 1 GPU", "CUDA_VISIBLE_DEVICES"]);
         assert!(desk.files().is_empty());
     }
 }
@@ -364,28 +343,22 @@ fn with_one_gpu_there_is_no_peer() {
 #[test]
 fn gpus_taken_away_are_left_out() {
     let desk = Desk::new();
-    let settings =
-        [("WORKBOOK_EMULATED_GPUS", "4"), ("CUDA_VISIBLE_DEVICES", "3,1")];
+    let settings = [("WORKBOOK_EMULATED_GPUS", "4"), ("CUDA_VISIBLE_DEVICES", "3,1")];
     peer_copy(&desk, &settings).with_code(0);
     let record = desk.record("emulated", "peer-copy");
-    assert_eq!(
-        (record.machine.gpus.len(), pairs(&record).join(" ")),
-        (2, "01 10".into())
-    );
+    assert_eq!((record.machine.gpus.len(), pairs(&record).join(" ")), (2, "01 10".into()));
 }
 
 #[test]
 fn without_peer_access_copies_go_through_the_host() {
-    for (peers, why) in [
-        ("none", "the driver says that it cannot have it"),
-        ("0", "it has too many peers already"),
-    ] {
+    for (peers, why) in
+        [("none", "the driver says that it cannot have it"), ("0", "it has too many peers already")]
+    {
         let desk = Desk::new();
         peer_copy(&desk, &[("WORKBOOK_EMULATED_PEERS", peers)]).with_code(0);
         let record = desk.record("emulated", "peer-copy");
         let of = |case: &str| {
-            let measured: Vec<_> =
-                record.measurements.iter().filter(|m| m.case == case).collect();
+            let measured: Vec<_> = record.measurements.iter().filter(|m| m.case == case).collect();
             assert!(measured.iter().all(|m| m.elements_checked > 0), "{case}");
             measured.len()
         };
@@ -414,9 +387,7 @@ fn a_measured_record_is_not_replaced_by_an_emulated_one() {
     let desk = Desk::new();
     let measured = "--machine here --samples 1 --quick";
     desk.run("transfer-bandwidth", measured).with_code(0);
-    for emulated in
-        ["--machine here --emulate", "--machine here --emulate --replace"]
-    {
+    for emulated in ["--machine here --emulate", "--machine here --emulate --replace"] {
         desk.run("transfer-bandwidth", emulated)
             .with_code(1)
             .saying(&["was measured, and a record of the emulated GPU never takes"]);

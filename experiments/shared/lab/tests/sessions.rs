@@ -27,10 +27,7 @@ static EXAMPLE: LazyLock<Record> = LazyLock::new(|| {
 
 /// Runs `test` on all rows of a table at once: the programs mostly wait for a GPU that
 /// they believe to be asleep.
-fn each<Row: Send>(
-    rows: impl IntoIterator<Item = Row>,
-    test: impl Fn(Row) + Send + Sync,
-) {
+fn each<Row: Send>(rows: impl IntoIterator<Item = Row>, test: impl Fn(Row) + Send + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
         for row in rows {
@@ -86,8 +83,7 @@ fn shows(table: &str, record: &Record) {
 #[test]
 fn a_run_of_transfer_bandwidth_is_recorded() {
     // Options, memory of the GPU in MiB, largest copy.
-    let table =
-        [("--samples 6", "48", 4 << 20), ("--quick --samples 6", "512", 64 << 20)];
+    let table = [("--samples 6", "48", 4 << 20), ("--quick --samples 6", "512", 64 << 20)];
     each(table, |(options, memory, largest)| {
         let desk = Desk::new();
         let ended = desk
@@ -113,18 +109,10 @@ fn a_run_of_transfer_bandwidth_is_recorded() {
         let mut expected = vec![];
         let mut bytes = 1024u64;
         while bytes <= largest {
-            for (direction, read, written) in [
-                ("host_to_device", 0, bytes),
-                ("device_to_host", bytes, 0),
-                ("both", bytes, bytes),
-            ] {
-                expected.push((
-                    direction,
-                    bytes,
-                    read,
-                    written,
-                    (read + written) / 4,
-                ));
+            for (direction, read, written) in
+                [("host_to_device", 0, bytes), ("device_to_host", bytes, 0), ("both", bytes, bytes)]
+            {
+                expected.push((direction, bytes, read, written, (read + written) / 4));
             }
             bytes *= 2;
         }
@@ -171,8 +159,7 @@ fn a_run_of_host_memory_is_recorded() {
     shows(&ended.stdout, &record);
 
     let number = |m: &Measurement| m.parameters["bytes"].integer().unwrap();
-    let name =
-        |m: &Measurement, parameter: &str| m.parameters[parameter].to_string();
+    let name = |m: &Measurement, parameter: &str| m.parameters[parameter].to_string();
     let mut copies = BTreeMap::new();
     for m in &record.measurements {
         assert_eq!(m.clock, Clock::Host);
@@ -265,10 +252,7 @@ fn records_lie_in_the_workbook_or_here_or_where_one_says() {
 fn a_results_folder_may_have_any_name() {
     let desk = Desk::new();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9"); // not UTF-8
-    desk.program("transfer-bandwidth", "--samples 1 --results")
-        .argument(name)
-        .run()
-        .with_code(0);
+    desk.program("transfer-bandwidth", "--samples 1 --results").argument(name).run().with_code(0);
     let record = record::Results::new(desk.here().join(name))
         .read("test-gpu", "transfer-bandwidth")
         .unwrap()
@@ -320,8 +304,7 @@ fn a_share_is_of_a_peak_and_no_peak_has_no_share() {
             assert_eq!(percents, 1 + usize::from(share), "{peaks}: {row}");
         }
         // A copy faster than the link was no copy over the link, and that is said.
-        let noted =
-            ended.stdout.contains("note [1]: more than the theoretical peak");
+        let noted = ended.stdout.contains("note [1]: more than the theoretical peak");
         assert_eq!(note, noted, "{peaks}: {ended}");
     });
 }
@@ -331,9 +314,7 @@ fn too_few_samples_for_the_interval_show_none() {
     // Five samples span the median with 93.75 % confidence, and the column says 95 %.
     each([(1, 0), (5, 0), (6, 1)], |(samples, percents)| {
         let desk = Desk::new();
-        let ended = desk
-            .run("transfer-bandwidth", &format!("--samples {samples}"))
-            .with_code(0);
+        let ended = desk.run("transfer-bandwidth", &format!("--samples {samples}")).with_code(0);
         for row in rows(&ended.stdout) {
             assert_eq!(row.matches('%').count(), percents, "{samples}: {row}");
         }
@@ -365,9 +346,7 @@ fn nothing_but_the_work_stands_between_the_events() {
     let samples: Vec<Vec<&str>> = trace
         .split("cuLaunchHostFunc\n") // the gate closes
         .skip(1)
-        .map(|sample| {
-            sample.lines().take_while(|call| *call != "cuEventSynchronize")
-        })
+        .map(|sample| sample.lines().take_while(|call| *call != "cuEventSynchronize"))
         .map(|sample| sample.filter(|call| *call != "cuCtxGetCurrent").collect())
         .collect();
     let measurements = &desk.record("test-gpu", "transfer-bandwidth").measurements;
@@ -383,8 +362,7 @@ fn nothing_but_the_work_stands_between_the_events() {
             "device_to_host" => vec![to_host],
             _ => vec![record, wait, to_device, to_host, record, wait],
         };
-        let operations =
-            before.into_iter().chain([m.operations_per_sample as usize]);
+        let operations = before.into_iter().chain([m.operations_per_sample as usize]);
         for (sample, operations) in samples.iter().zip(operations) {
             let expected = [vec![record], work.repeat(operations), vec![record]];
             assert_eq!(*sample, expected.concat());
@@ -405,8 +383,7 @@ fn cannot(ended: Ended, why: &str) {
 fn without_a_driver_nothing_is_measured() {
     let desk = Desk::new();
     for experiment in EXPERIMENTS {
-        let why =
-            format!("{experiment} cannot run on this machine: no NVIDIA driver");
+        let why = format!("{experiment} cannot run on this machine: no NVIDIA driver");
         cannot(desk.program_elsewhere(experiment, "").run(), &why);
         let why = "the emulated driver does not lie beside the program";
         cannot(desk.program_elsewhere(experiment, "--emulate").run(), why);
@@ -514,8 +491,7 @@ fn every_experiment_tells_its_version() {
     for experiment in EXPERIMENTS {
         let version = |settings: &[(&str, &str)]| {
             let program = desk.program_elsewhere(experiment, "--version");
-            let program =
-                settings.iter().fold(program, |p, (name, value)| p.set(name, value));
+            let program = settings.iter().fold(program, |p, (name, value)| p.set(name, value));
             let ended = program.run().with_code(0);
             assert_eq!(ended.stderr, "");
             ended.stdout
@@ -537,9 +513,7 @@ fn every_experiment_tells_its_version() {
 #[track_caller]
 fn fails(experiment: &str, setting: &str, value: &str, saying: &[&str]) -> Ended {
     let desk = Desk::new();
-    desk.results()
-        .write(&example(|record| record.experiment = experiment.to_owned()))
-        .unwrap();
+    desk.results().write(&example(|record| record.experiment = experiment.to_owned())).unwrap();
     let before = desk.files();
     let ended = desk
         .program(experiment, "--samples 2")
@@ -589,10 +563,8 @@ fn other_errors_of_the_driver_are_told_in_its_words() {
     let table = [
         (
             "cuDevicePrimaryCtxRetain 1 46",
-            &[
-                "cannot use GPU 0: ",
-                "busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)",
-            ] as &[_],
+            &["cannot use GPU 0: ", "busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)"]
+                as &[_],
         ),
         ("cuLaunchHostFunc 5 700", &["illegal memory access was encountered"]),
         ("cuMemcpyHtoDAsync_v2 1 700", &["(CUDA_ERROR_ILLEGAL_ADDRESS)"]),
@@ -627,10 +599,7 @@ fn a_wrong_copy_is_never_recorded() {
 #[test]
 fn a_failed_run_leaves_nothing() {
     let desk = Desk::new();
-    desk.program("transfer-bandwidth", "")
-        .set("TEST_DRIVER_COPIES", "corrupt")
-        .run()
-        .with_code(1);
+    desk.program("transfer-bandwidth", "").set("TEST_DRIVER_COPIES", "corrupt").run().with_code(1);
     assert_eq!(fs::read_dir(desk.here()).unwrap().count(), 0);
 }
 
@@ -638,8 +607,7 @@ fn a_failed_run_leaves_nothing() {
 /// up, the run says why, and without gates it goes through.
 #[test]
 fn work_that_waits_at_a_closed_gate_is_found_out() {
-    let saying =
-        ["waits for the GPU while it is being queued", "WORKBOOK_UNGATED=1"];
+    let saying = ["waits for the GPU while it is being queued", "WORKBOOK_UNGATED=1"];
     let ended = fails("transfer-bandwidth", "TEST_DRIVER_COPIES", "wait", &saying);
     assert_eq!(rows(&ended.stdout).len(), 0, "{ended}");
     let desk = Desk::new();
@@ -668,8 +636,7 @@ fn a_kernel_that_the_driver_refuses_is_named() {
 /// (here a script) that may not read the counters or fails otherwise.
 #[test]
 fn counting_needs_a_profiler_that_may_count() {
-    let refused =
-        "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > \"$log\"; exit 1";
+    let refused = "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > \"$log\"; exit 1";
     let table = [
         (None, "needs NVIDIA Nsight Compute"),
         (Some(refused), "may not read the GPU's hardware counters"),
@@ -679,8 +646,7 @@ fn counting_needs_a_profiler_that_may_count() {
     // Where there is a toolkit, its ncu is found.
     let toolkit = Path::new("/usr/local/cuda/bin/ncu").exists();
     if toolkit {
-        let _ =
-            writeln!(io::stderr(), "SKIPPED: counting without ncu: there is one");
+        let _ = writeln!(io::stderr(), "SKIPPED: counting without ncu: there is one");
     }
     let table = table.into_iter().filter(|(ncu, _)| ncu.is_some() || !toolkit);
     each(table, |(ncu, saying)| {
@@ -688,8 +654,7 @@ fn counting_needs_a_profiler_that_may_count() {
         let tools = tempfile::tempdir().unwrap();
         if let Some(script) = ncu {
             let file = tools.path().join("ncu");
-            let log =
-                "while [ $# -gt 0 ]; do [ $1 = --log-file ] && log=$2; shift; done";
+            let log = "while [ $# -gt 0 ]; do [ $1 = --log-file ] && log=$2; shift; done";
             fs::write(&file, format!("#!/bin/sh\n{log}\n{script}\n")).unwrap();
             let executable = fs::Permissions::from_mode(0o755);
             fs::set_permissions(&file, executable).unwrap();
@@ -820,10 +785,7 @@ fn a_machine_gets_the_first_name_that_is_free_or_its_own() {
         (vec![("test-gpu", there, false)], "test-gpu-2"),
         (vec![("test-gpu", here, true), ("test-gpu", there, false)], "test-gpu-2"),
         (vec![("test-gpu", here, false), ("test-gpu-2", here, true)], "test-gpu-2"),
-        (
-            vec![("test-gpu", here, false), ("test-gpu-2", there, false)],
-            "test-gpu-3",
-        ),
+        (vec![("test-gpu", here, false), ("test-gpu-2", there, false)], "test-gpu-3"),
     ];
     each(table, |(records, name)| {
         let desk = Desk::new();
@@ -892,14 +854,11 @@ fn a_broken_record_is_told_before_measuring_and_can_be_replaced() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, broken).unwrap();
         let before = desk.files();
-        desk.run("transfer-bandwidth", options)
-            .with_code(1)
-            .before_measuring()
-            .saying(&[
-                "results/test-gpu/transfer-bandwidth.json",
-                field,
-                "--replace",
-            ]);
+        desk.run("transfer-bandwidth", options).with_code(1).before_measuring().saying(&[
+            "results/test-gpu/transfer-bandwidth.json",
+            field,
+            "--replace",
+        ]);
         assert_eq!(desk.files(), before, "{field}");
         // What was advised helps.
         desk.run("transfer-bandwidth", &format!("{options} --replace")).with_code(0);
@@ -989,10 +948,9 @@ fn a_kernel_that_is_not_what_runs_is_named() {
     fs::create_dir(desk.here().join("kernels")).unwrap();
     let kernel = desk.here().join("kernels/coalescing.cu");
     let note = "kernels/coalescing.cu of this checkout is not what this program was";
-    for (source, said) in [
-        ("// edited", true),
-        (include_str!("../../../../kernels/coalescing.cu"), false),
-    ] {
+    for (source, said) in
+        [("// edited", true), (include_str!("../../../../kernels/coalescing.cu"), false)]
+    {
         fs::write(&kernel, source).unwrap();
         let ended = desk.run("coalescing", "--samples 1").with_code(0);
         assert_eq!(ended.stdout.contains(note), said, "{ended}");
@@ -1062,8 +1020,7 @@ fn a_checkout_of_somebody_else_is_not_ours() {
         let _ = fs::remove_dir_all(desk.here().join("results")); // there may be none
         let program = desk.program("transfer-bandwidth", "--samples 1");
         program.inside(&folder).run().with_code(0);
-        let [ours, above] =
-            [&folder, &desk.here()].map(|at| at.join("results").is_dir());
+        let [ours, above] = [&folder, &desk.here()].map(|at| at.join("results").is_dir());
         assert_ne!(ours, above, "{owner}");
         above
     };

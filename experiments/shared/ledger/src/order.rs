@@ -125,9 +125,7 @@ impl fmt::Display for Conflict {
         write!(f, "{first} {does} `{name}`, ")?;
         match name == second_name {
             true => write!(f, "which {second} {other}")?,
-            false => {
-                write!(f, "the memory that {second} {other} as `{second_name}`")?
-            }
+            false => write!(f, "the memory that {second} {other} as `{second_name}`")?,
         }
         let (number, later) = (first.number, second.number);
         write!(f, "; nothing makes {later} wait for {number}")
@@ -188,10 +186,7 @@ write 1004 8 4 a
 ";
         let conflicts = told(text);
         assert_eq!(conflicts.len(), 1, "{conflicts:?}");
-        assert!(
-            conflicts[0]
-                .starts_with("download 4 (stream 2) reads `a`, which fill 5")
-        );
+        assert!(conflicts[0].starts_with("download 4 (stream 2) reads `a`, which fill 5"));
         let late = text.replace("waited 2\n", "") + "waited 2\n";
         assert_eq!(told(&late).len(), 3, "a wait orders what is queued later");
     }

@@ -124,10 +124,7 @@ fn number<T: FromStr>(rest: &mut &str) -> Result<T, Mistake> {
 fn list(rest: &mut &str) -> Result<Vec<usize>, Mistake> {
     match word(rest) {
         "-" => Ok(vec![]),
-        list => list
-            .split(',')
-            .map(|number| number.parse().map_err(|_| Mistake::Word))
-            .collect(),
+        list => list.split(',').map(|number| number.parse().map_err(|_| Mistake::Word)).collect(),
     }
 }
 
@@ -136,9 +133,7 @@ fn kind(mut rest: &str) -> Result<Kind, Mistake> {
         "upload" => Kind::Upload,
         "download" => Kind::Download,
         "copy" => Kind::Copy,
-        "peer" => {
-            Kind::PeerCopy { from: number(&mut rest)?, to: number(&mut rest)? }
-        }
+        "peer" => Kind::PeerCopy { from: number(&mut rest)?, to: number(&mut rest)? },
         "host-copy" => Kind::HostCopy,
         "prefetch" => {
             let to = match word(&mut rest) {

@@ -124,17 +124,15 @@ impl Costs {
         let bytes = operation.bytes as f64;
         match &operation.kind {
             Kind::Upload | Kind::Prefetch { to: Some(_), .. } => bytes / self.upload,
-            Kind::Download | Kind::Prefetch { to: None, .. } => {
-                bytes / self.download
-            }
+            Kind::Download | Kind::Prefetch { to: None, .. } => bytes / self.download,
             Kind::PeerCopy { .. } => bytes / self.peer,
             Kind::Copy => 2.0 * bytes / self.memory,
             Kind::Fill => bytes / self.memory,
-            Kind::Kernel(name) => {
-                self.kernels.get(name).copied().unwrap_or_else(|| {
-                    operation.touched_bytes() as f64 / self.memory + self.launch
-                })
-            }
+            Kind::Kernel(name) => self
+                .kernels
+                .get(name)
+                .copied()
+                .unwrap_or_else(|| operation.touched_bytes() as f64 / self.memory + self.launch),
             _ => 0.0,
         }
     }
@@ -195,11 +193,9 @@ pub(crate) mod tests {
             };
             let (second, third) = (first + 1, first + 2);
             text += &format!("operation {first} {stream} 0 1000 {before} upload\n");
-            text +=
-                &format!("operation {second} {stream} 0 0 {first} kernel scale\n");
+            text += &format!("operation {second} {stream} 0 0 {first} kernel scale\n");
             text += "read 0 4000 0 x\nwrite 0 4000 0 x\n";
-            text +=
-                &format!("operation {third} {stream} 0 1000 {second} download\n");
+            text += &format!("operation {third} {stream} 0 1000 {second} download\n");
         }
         text.parse().unwrap()
     }

@@ -23,17 +23,14 @@ pub fn timeline(schedule: &Schedule, width: usize) -> String {
     let labels = engines.iter().map(|(_, engine)| label(*engine).chars().count());
     let indent = labels.max().unwrap_or(0) + 1;
     let columns = width.max(NARROWEST) - indent - 1;
-    let fits = |count: &usize| {
-        middle(&all[..*count]) * scale(&all[..*count], columns) >= WIDE
-    };
+    let fits = |count: &usize| middle(&all[..*count]) * scale(&all[..*count], columns) >= WIDE;
     let drawn = &all[..(1..=all.len()).rev().find(fits).unwrap_or(all.len())];
     let first = match drawn.len() == all.len() {
         true => String::new(),
         false => format!("the first {} of {} operations:\n", drawn.len(), all.len()),
     };
     let makespan = schedule.makespan();
-    let mut text =
-        format!("makespan {makespan:.1} µs, a model, not measured\n{first}");
+    let mut text = format!("makespan {makespan:.1} µs, a model, not measured\n{first}");
     for (_, engine) in engines {
         let runs = drawn.iter().filter(|run| run.engine == Some(engine));
         let row = row(runs, scale(drawn, columns), columns);
@@ -74,11 +71,7 @@ fn label(engine: Engine, several: bool) -> String {
 }
 
 /// The runs of an engine, with so many columns a microsecond.
-fn row<'r>(
-    runs: impl Iterator<Item = &'r &'r Run>,
-    scale: f64,
-    columns: usize,
-) -> String {
+fn row<'r>(runs: impl Iterator<Item = &'r &'r Run>, scale: f64, columns: usize) -> String {
     let mut row = vec![' '; columns + 1];
     for run in runs {
         let column = |time: f64| ((time * scale).round() as usize).min(columns);

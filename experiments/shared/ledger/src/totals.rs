@@ -61,11 +61,9 @@ pub fn totals(ledger: &Ledger) -> Totals {
         amount.count += 1;
         amount.bytes += operation.bytes;
     }
-    let allocates =
-        |name: &str| ALLOCATING.iter().any(|begin| name.starts_with(begin));
+    let allocates = |name: &str| ALLOCATING.iter().any(|begin| name.starts_with(begin));
     let allocations = ledger.calls.iter().filter(|(name, _)| allocates(name));
-    totals.allocations =
-        allocations.map(|(name, count)| (name.clone(), *count)).collect();
+    totals.allocations = allocations.map(|(name, count)| (name.clone(), *count)).collect();
     totals
 }
 

@@ -72,10 +72,8 @@ pub fn possible(from: &CudaContext, to: &CudaContext) -> Result<bool, DriverErro
     }
     let mut can = 0;
     // SAFETY: both are devices, and an integer is written.
-    unsafe {
-        sys::cuDeviceCanAccessPeer(&raw mut can, from.cu_device(), to.cu_device())
-    }
-    .result()?;
+    unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, from.cu_device(), to.cu_device()) }
+        .result()?;
     Ok(can != 0)
 }
 
@@ -111,10 +109,7 @@ pub fn disable(from: &CudaContext, to: &CudaContext) -> Result<(), DriverError> 
 
 // ANCHOR: context
 /// Access to memory from `cuMemAlloc`.
-pub fn enable_context(
-    from: &CudaContext,
-    to: &CudaContext,
-) -> Result<Access, DriverError> {
+pub fn enable_context(from: &CudaContext, to: &CudaContext) -> Result<Access, DriverError> {
     if from.cu_device() == to.cu_device() {
         return Ok(Access::Granted);
     }
@@ -125,22 +120,15 @@ pub fn enable_context(
     // SAFETY: both contexts live; 0 is the only value that the flags may have.
     match unsafe { sys::cuCtxEnablePeerAccess(to.cu_ctx(), 0) } {
         CUDA_SUCCESS | CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(Access::Granted),
-        CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => {
-            Ok(refused(from, to, "it is not supported"))
-        }
-        CUDA_ERROR_TOO_MANY_PEERS => {
-            Ok(refused(from, to, "it has too many peers already"))
-        }
+        CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => Ok(refused(from, to, "it is not supported")),
+        CUDA_ERROR_TOO_MANY_PEERS => Ok(refused(from, to, "it has too many peers already")),
         error => Err(DriverError(error)),
     }
 }
 // ANCHOR_END: context
 
 /// Takes away what [`enable_context`] gives.
-pub fn disable_context(
-    from: &CudaContext,
-    to: &CudaContext,
-) -> Result<(), DriverError> {
+pub fn disable_context(from: &CudaContext, to: &CudaContext) -> Result<(), DriverError> {
     if from.cu_device() == to.cu_device() || !possible(from, to)? {
         return Ok(());
     }
@@ -154,10 +142,7 @@ pub fn disable_context(
 
 /// Access to memory from `cuMemAllocAsync`, in the pool that is the current one of the
 /// GPU of `to`. A driver without pools has no such memory, and nothing to switch.
-pub fn enable_pool(
-    from: &CudaContext,
-    to: &CudaContext,
-) -> Result<Access, DriverError> {
+pub fn enable_pool(from: &CudaContext, to: &CudaContext) -> Result<Access, DriverError> {
     if !possible(from, to)? {
         return Ok(refused(from, to, IMPOSSIBLE));
     }
@@ -166,10 +151,7 @@ pub fn enable_pool(
 }
 
 /// Takes away what [`enable_pool`] gives.
-pub fn disable_pool(
-    from: &CudaContext,
-    to: &CudaContext,
-) -> Result<(), DriverError> {
+pub fn disable_pool(from: &CudaContext, to: &CudaContext) -> Result<(), DriverError> {
     if possible(from, to)? {
         set_pool_access(from, to, Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE)?;
     }
@@ -177,11 +159,7 @@ pub fn disable_pool(
 }
 
 // ANCHOR: pool
-fn set_pool_access(
-    from: &CudaContext,
-    to: &CudaContext,
-    flags: Flags,
-) -> Result<(), DriverError> {
+fn set_pool_access(from: &CudaContext, to: &CudaContext, flags: Flags) -> Result<(), DriverError> {
     if from.cu_device() == to.cu_device() || !to.has_async_alloc() {
         return Ok(()); // its own it has, always
     }

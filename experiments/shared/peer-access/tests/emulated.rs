@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig,
-    PushKernelArg, result,
+    CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, PushKernelArg,
+    result,
     sys::CUresult::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_INVALID_VALUE},
 };
 use cudarc::nvrtc::Ptx;
@@ -14,8 +14,7 @@ use peer_access::Access;
 use test_driver::alone;
 
 /// The emulated driver's test kernel, `add(data, count, number)`.
-const PTX: &str =
-    include_str!("../../../../kernels/emulated-driver/tests/common/add.ptx");
+const PTX: &str = include_str!("../../../../kernels/emulated-driver/tests/common/add.ptx");
 
 /// How many GPUs there are.
 const TWO: [(&str, &str); 1] = [("WORKBOOK_EMULATED_GPUS", "2")];
@@ -50,8 +49,7 @@ fn add(
 fn direct(stream: &Arc<CudaStream>) -> CudaSlice<u32> {
     stream.context().bind_to_thread().unwrap();
     // SAFETY: there are three words at the address; they are written in the next line.
-    let mut data =
-        unsafe { stream.upgrade_device_ptr(result::malloc_sync(12).unwrap(), 3) };
+    let mut data = unsafe { stream.upgrade_device_ptr(result::malloc_sync(12).unwrap(), 3) };
     stream.memcpy_htod(&[1, 2, 3], &mut data).unwrap();
     stream.synchronize().unwrap();
     data
@@ -160,8 +158,7 @@ fn gpus_that_cannot_say_so() {
     alone(&[TWO[0], ("WORKBOOK_EMULATED_PEERS", "none")], || {
         let [here, there] = two();
         assert!(!peer_access::possible(&here, &there).unwrap());
-        let why =
-            "GPU 0 has no access to GPU 1: the driver says that it cannot have it";
+        let why = "GPU 0 has no access to GPU 1: the driver says that it cannot have it";
         let refused = Access::Refused(why.to_owned());
         assert_eq!(peer_access::enable(&here, &there).unwrap(), refused);
         assert_eq!(peer_access::enable_pool(&here, &there).unwrap(), refused);
@@ -174,8 +171,7 @@ fn one_peer_too_many_is_refused() {
     alone(&[TWO[0], ("WORKBOOK_EMULATED_PEERS", "0")], || {
         let [here, there] = two();
         assert!(peer_access::possible(&here, &there).unwrap());
-        let Access::Refused(why) = peer_access::enable(&here, &there).unwrap()
-        else {
+        let Access::Refused(why) = peer_access::enable(&here, &there).unwrap() else {
             panic!("it should be refused");
         };
         assert!(why.ends_with("too many peers already"), "{why}");

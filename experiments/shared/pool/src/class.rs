@@ -21,8 +21,7 @@ pub struct Class(u16);
 impl Class {
     /// How many there are.
     pub const COUNT: usize =
-        (LARGEST_BYTES.trailing_zeros() - GRANULE_BITS - STEP_BITS + 1) as usize
-            * STEPS;
+        (LARGEST_BYTES.trailing_zeros() - GRANULE_BITS - STEP_BITS + 1) as usize * STEPS;
 
     /// The class for `bytes`; `None` above 256 TiB. What has pieces of its own gets all of
     /// them, because nobody else could use the rest.
@@ -36,8 +35,7 @@ impl Class {
         // The last granule that is needed, counted from 0. Its four highest bits say
         // which step; the bits below them are rounded up.
         let last = bytes.saturating_sub(1) >> GRANULE_BITS;
-        let shift =
-            (usize::BITS - last.leading_zeros()).saturating_sub(STEP_BITS + 1);
+        let shift = (usize::BITS - last.leading_zeros()).saturating_sub(STEP_BITS + 1);
         Some(Class((shift as usize * STEPS + (last >> shift)) as u16))
     }
 

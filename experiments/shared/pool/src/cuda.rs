@@ -4,9 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUdeviceptr, CUevent_flags, CUresult};
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, result,
-};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, result};
 
 use crate::ledger::Device;
 
@@ -33,11 +31,7 @@ impl Piece {
     ///
     /// There are that many bytes at the address, which came from `malloc_sync` and are
     /// in no other piece.
-    unsafe fn new(
-        stream: &Arc<CudaStream>,
-        address: CUdeviceptr,
-        bytes: usize,
-    ) -> Memory {
+    unsafe fn new(stream: &Arc<CudaStream>, address: CUdeviceptr, bytes: usize) -> Memory {
         // SAFETY: the caller says so; and all bytes are valid, whatever they are.
         let slice = unsafe { stream.upgrade_device_ptr(address, bytes) };
         Box::new(Piece { slice: ManuallyDrop::new(slice), others: vec![] })
@@ -83,11 +77,7 @@ impl Device for Cuda {
         Arc::strong_count(stream) <= handles
     }
 
-    fn allocate(
-        &self,
-        stream: &Arc<CudaStream>,
-        bytes: usize,
-    ) -> Result<Memory, DriverError> {
+    fn allocate(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<Memory, DriverError> {
         self.0.bind_to_thread()?;
         // SAFETY: the context is current, and the memory is new.
         unsafe { Ok(Piece::new(stream, result::malloc_sync(bytes)?, bytes)) }
@@ -130,11 +120,7 @@ impl Device for Cuda {
         event.try_is_complete()
     }
 
-    fn wait(
-        &self,
-        stream: &Arc<CudaStream>,
-        event: &CudaEvent,
-    ) -> Result<(), DriverError> {
+    fn wait(&self, stream: &Arc<CudaStream>, event: &CudaEvent) -> Result<(), DriverError> {
         stream.wait(event)
     }
 

@@ -7,8 +7,8 @@ use std::ptr::null_mut;
 
 use cudarc::driver::result::{self, device, mem_pool};
 use cudarc::driver::sys::{
-    self, CUdeviceptr, CUmemAccess_flags as Flags,
-    CUmemAllocationHandleType as Handle, CUmemAllocationType, CUmemLocationType,
+    self, CUdeviceptr, CUmemAccess_flags as Flags, CUmemAllocationHandleType as Handle,
+    CUmemAllocationType, CUmemLocationType,
 };
 use cudarc::driver::{CudaContext, CudaStream, DriverError};
 
@@ -75,11 +75,7 @@ impl DriverPool {
     ///
     /// `alloc` returned the address, and whatever uses the memory is done, or queued on
     /// this stream.
-    pub unsafe fn free(
-        &self,
-        address: CUdeviceptr,
-        stream: &CudaStream,
-    ) -> Answer<()> {
+    pub unsafe fn free(&self, address: CUdeviceptr, stream: &CudaStream) -> Answer<()> {
         // SAFETY: the caller says so.
         unsafe { result::free_async(address, stream.cu_stream()) }
     }
@@ -142,8 +138,7 @@ impl DriverPool {
     pub fn access(&self, mut place: Location) -> Answer<Flags> {
         let mut flags = Flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
         // SAFETY: the pool lives; the driver writes the flags.
-        unsafe { sys::cuMemPoolGetAccess(&mut flags, self.0, &mut place) }
-            .result()?;
+        unsafe { sys::cuMemPoolGetAccess(&mut flags, self.0, &mut place) }.result()?;
         Ok(flags)
     }
 
@@ -154,8 +149,7 @@ impl DriverPool {
         let place = (&raw mut descriptor).cast();
         // SAFETY: the pool lives; the driver writes a descriptor, which is ours.
         unsafe {
-            sys::cuMemPoolExportToShareableHandle(place, self.0, POSIX, 0)
-                .result()?;
+            sys::cuMemPoolExportToShareableHandle(place, self.0, POSIX, 0).result()?;
             Ok(OwnedFd::from_raw_fd(descriptor))
         }
     }
@@ -166,10 +160,7 @@ impl DriverPool {
         let handle = descriptor.as_raw_fd() as usize as *mut _;
         let mut pool = null_mut();
         // SAFETY: the descriptor is open; the driver writes the pool.
-        unsafe {
-            sys::cuMemPoolImportFromShareableHandle(&mut pool, handle, POSIX, 0)
-        }
-        .result()?;
+        unsafe { sys::cuMemPoolImportFromShareableHandle(&mut pool, handle, POSIX, 0) }.result()?;
         Ok(DriverPool(pool))
     }
 
@@ -177,8 +168,7 @@ impl DriverPool {
     pub fn import_address(&self, mut exported: Exported) -> Answer<CUdeviceptr> {
         let mut address = 0;
         // SAFETY: the pool lives; the driver reads 64 bytes and writes an address.
-        unsafe { sys::cuMemPoolImportPointer(&mut address, self.0, &mut exported) }
-            .result()?;
+        unsafe { sys::cuMemPoolImportPointer(&mut address, self.0, &mut exported) }.result()?;
         Ok(address)
     }
 }

@@ -28,11 +28,7 @@ pub trait Device {
     fn only_handles(stream: &Self::Stream, handles: usize) -> bool;
 
     /// New memory that belongs to this stream.
-    fn allocate(
-        &self,
-        stream: &Self::Stream,
-        bytes: usize,
-    ) -> Result<Self::Memory, Self::Error>;
+    fn allocate(&self, stream: &Self::Stream, bytes: usize) -> Result<Self::Memory, Self::Error>;
     /// Whether an allocation failed because there is too little memory.
     fn is_out_of_memory(error: &Self::Error) -> bool;
     /// Gives memory another stream to belong to.
@@ -45,11 +41,7 @@ pub trait Device {
     /// Whether the stream has come to this point.
     fn is_done(&self, event: &Self::Event) -> Result<bool, Self::Error>;
     /// Lets what is queued on a stream from now on start only when the event is done.
-    fn wait(
-        &self,
-        stream: &Self::Stream,
-        event: &Self::Event,
-    ) -> Result<(), Self::Error>;
+    fn wait(&self, stream: &Self::Stream, event: &Self::Event) -> Result<(), Self::Error>;
     /// Lets the host wait until the event is done.
     fn synchronize(&self, event: &Self::Event) -> Result<(), Self::Error>;
 }
@@ -257,11 +249,7 @@ impl<D: Device> Ledger<D> {
         Error::Cap { wanted, in_use, cap }
     }
 
-    fn allocate(
-        &mut self,
-        arena: usize,
-        class: Class,
-    ) -> Result<D::Memory, D::Error> {
+    fn allocate(&mut self, arena: usize, class: Class) -> Result<D::Memory, D::Error> {
         // With the arena's own handle of the stream: `is_abandoned` counts handles.
         let stream = &self.arenas[arena].stream;
         let memory = self.device.allocate(stream, class.bytes())?;
@@ -275,8 +263,7 @@ impl<D: Device> Ledger<D> {
     /// queue work on any more, so that there are never more arenas than streams in use.
     fn arena(&mut self, stream: &D::Stream) -> Result<usize, &'static str> {
         let name = D::name(stream);
-        if let Some(arena) = self.arenas.iter().position(|arena| arena.name == name)
-        {
+        if let Some(arena) = self.arenas.iter().position(|arena| arena.name == name) {
             return Ok(arena);
         }
         self.device.accept(stream)?;
@@ -335,12 +322,7 @@ impl<D: Device> Ledger<D> {
 
     // ANCHOR: scavenge
     /// A block of this class from any arena or parking place.
-    fn scavenge(
-        &mut self,
-        arena: usize,
-        class: Class,
-        busy: Busy,
-    ) -> Option<D::Memory> {
+    fn scavenge(&mut self, arena: usize, class: Class, busy: Busy) -> Option<D::Memory> {
         self.unpark(busy, |parked| parked == class);
         if let Some(memory) = self.arenas[arena].free[class.index()].pop() {
             self.stats.reused += 1;

@@ -68,8 +68,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{
-    CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr, DriverError,
-    ValidAsZeroBits,
+    CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr, DriverError, ValidAsZeroBits,
 };
 
 pub use class::Class;

@@ -18,11 +18,7 @@ fn gpu() -> (Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
     (context, streams.0, streams.1)
 }
 
-fn unset<'a>(
-    pool: &'a Pool,
-    stream: &Arc<CudaStream>,
-    len: usize,
-) -> Buffer<'a, u8> {
+fn unset<'a>(pool: &'a Pool, stream: &Arc<CudaStream>, len: usize) -> Buffer<'a, u8> {
     // SAFETY: every byte is valid.
     unsafe { pool.alloc(stream, len) }.unwrap()
 }

@@ -1,9 +1,7 @@
 //! Rank 0: gathers the ranks, says what all do next, and listens to each.
 
 use std::io::{self, ErrorKind, Read};
-use std::net::{
-    IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -15,9 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::wire::{
-    Ear, LONGEST, PROTOCOL, ToConductor, ToFollower, Who, say, silence,
-};
+use crate::wire::{Ear, LONGEST, PROTOCOL, ToConductor, ToFollower, Who, say, silence};
 use crate::{Card, Error, Launched, Place, SECRET_VARIABLE};
 
 /// A connection that does not introduce itself within this time is not one of ours.
@@ -76,10 +72,12 @@ impl Conductor {
     /// says so, otherwise at all its addresses.
     pub fn listen(place: &Place) -> Result<TcpListener, Error> {
         let at = format!("{}:{}", place.host, place.port);
-        let addresses =
-            (place.host.as_str(), place.port).to_socket_addrs().map_err(|e| {
-                Error::new(format!("rank 0 cannot find the host of rank 0, {}: {e} (MASTER_ADDR names it)", place.host))
-            })?;
+        let addresses = (place.host.as_str(), place.port).to_socket_addrs().map_err(|e| {
+            Error::new(format!(
+                "rank 0 cannot find the host of rank 0, {}: {e} (MASTER_ADDR names it)",
+                place.host
+            ))
+        })?;
         // Not by the addresses: /etc/hosts often gives a host's own name a loopback address,
         // at which the ranks of other hosts would not find it.
         let local = place.host == "localhost"
@@ -109,17 +107,13 @@ impl Conductor {
         lost: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Conductor, Error> {
         let me = Who::me(place.rank);
-        let mut came: Vec<Option<Arrival>> =
-            (1..place.ranks).map(|_| None).collect();
+        let mut came: Vec<Option<Arrival>> = (1..place.ranks).map(|_| None).collect();
         let failed = fill(&mut came, place, &listener, &mut launched, patience)
             .and_then(|()| compare(&me, &card, came.iter().flatten()));
         if let Err(error) = failed {
             for arrival in came.into_iter().flatten() {
                 // A rank that cannot hear it sees the closed connection.
-                let _ = say(
-                    &Mutex::new(arrival.stream),
-                    &ToFollower::Stop(error.0.clone()),
-                );
+                let _ = say(&Mutex::new(arrival.stream), &ToFollower::Stop(error.0.clone()));
             }
             return Err(error);
         }
@@ -163,8 +157,7 @@ impl Conductor {
 
     /// How many hosts the ranks are on.
     pub fn hosts(&self) -> usize {
-        let mut hosts: Vec<_> =
-            self.team.followers.iter().map(|m| m.who.host.clone()).collect();
+        let mut hosts: Vec<_> = self.team.followers.iter().map(|m| m.who.host.clone()).collect();
         hosts.push(Who::me(0).host);
         hosts.sort();
         hosts.dedup();
@@ -185,22 +178,16 @@ impl Conductor {
         let own = own(order).inspect_err(|_| await_news(&team.over))?;
         let mut all = vec![own];
         for (member, answers) in team.followers.iter().zip(&self.answers) {
-            let answer =
-                answers.recv_timeout(team.patience).map_err(|e| match e {
-                    RecvTimeoutError::Timeout => team.lose(&format!(
-                        "{} did not finish what it was told within {} s",
-                        member.who,
-                        team.patience.as_secs()
-                    )),
-                    RecvTimeoutError::Disconnected => {
-                        Error::new(format!("{} is gone", member.who))
-                    }
-                })?;
+            let answer = answers.recv_timeout(team.patience).map_err(|e| match e {
+                RecvTimeoutError::Timeout => team.lose(&format!(
+                    "{} did not finish what it was told within {} s",
+                    member.who,
+                    team.patience.as_secs()
+                )),
+                RecvTimeoutError::Disconnected => Error::new(format!("{} is gone", member.who)),
+            })?;
             let answer = serde_json::from_value(answer);
-            all.push(
-                answer
-                    .with_context(|| format!("{} answered nonsense", member.who))?,
-            );
+            all.push(answer.with_context(|| format!("{} answered nonsense", member.who))?);
         }
         *team.last_order.lock().unwrap_or_else(|e| e.into_inner()) = Instant::now();
         Ok(all)
@@ -218,8 +205,7 @@ impl Drop for Conductor {
     /// Without an end, rank 0 has failed, and the others should not wait to find out.
     fn drop(&mut self) {
         if !self.team.over.swap(true, Ordering::AcqRel) {
-            self.team
-                .stop(&format!("{} failed; its own output says why", Who::me(0)));
+            self.team.stop(&format!("{} failed; its own output says why", Who::me(0)));
         }
         self.team.reap();
     }
@@ -230,11 +216,7 @@ impl Team {
     fn tell_all(&self, message: &ToFollower) -> Result<(), Error> {
         for member in &self.followers {
             say(&member.stream, message).map_err(|e| {
-                self.lose(&format!(
-                    "{} is gone: {}",
-                    member.who,
-                    silence(&e, self.patience)
-                ))
+                self.lose(&format!("{} is gone: {}", member.who, silence(&e, self.patience)))
             })?;
         }
         Ok(())
@@ -311,18 +293,11 @@ impl Team {
     fn standstill(&self, time: Duration) -> String {
         let orders = self.orders.load(Ordering::Relaxed);
         let waiting = |m: &&Member| m.answered.load(Ordering::Relaxed) < orders;
-        let waiting: Vec<_> = self
-            .followers
-            .iter()
-            .filter(waiting)
-            .map(|m| m.who.to_string())
-            .collect();
+        let waiting: Vec<_> =
+            self.followers.iter().filter(waiting).map(|m| m.who.to_string()).collect();
         let behind = match waiting.is_empty() {
             true => "every other rank has finished what it was told".to_owned(),
-            false => format!(
-                "these have not finished what they were told: {}",
-                waiting.join(", ")
-            ),
+            false => format!("these have not finished what they were told: {}", waiting.join(", ")),
         };
         format!("nothing happened for {} s on rank 0; {behind}", time.as_secs())
     }
@@ -369,16 +344,14 @@ fn fill(
         for mut visitor in std::mem::take(&mut visitors) {
             match visitor.introduced() {
                 Ok(None) => visitors.push(visitor),
-                Ok(Some(arrival)) => {
-                    wrong = admit(came, place, arrival).err().or(wrong)
-                }
+                Ok(Some(arrival)) => wrong = admit(came, place, arrival).err().or(wrong),
                 Err(_) => {} // a stranger's connection is closed again
             }
         }
         thread::sleep(Duration::from_millis(2));
-        let ended = launched.ended().map(|(rank, how)| {
-            Error::new(format!("rank {rank} ended before all had come: {how}"))
-        });
+        let ended = launched
+            .ended()
+            .map(|(rank, how)| Error::new(format!("rank {rank} ended before all had come: {how}")));
         if failed.is_none() {
             failed = wrong.or(ended);
             if failed.is_some() {
@@ -388,9 +361,7 @@ fn fill(
     }
     match failed {
         Some(error) => Err(error),
-        None if came.iter().any(Option::is_none) => {
-            Err(absent(came, place, patience))
-        }
+        None if came.iter().any(Option::is_none) => Err(absent(came, place, patience)),
         None => Ok(()),
     }
 }
@@ -437,11 +408,7 @@ impl Visitor {
 
 /// Gives an arrival its seat. One that does not fit is seated too where it can be, so that
 /// it is told.
-fn admit(
-    came: &mut [Option<Arrival>],
-    place: &Place,
-    arrival: Arrival,
-) -> Result<(), Error> {
+fn admit(came: &mut [Option<Arrival>], place: &Place, arrival: Arrival) -> Result<(), Error> {
     let who = arrival.who.clone();
     let turn_away = |arrival: Arrival, why: String| {
         // It finds out by the closed connection, if it cannot hear it.
@@ -457,15 +424,9 @@ fn admit(
         return Ok(());
     }
     let difference = if arrival.protocol != PROTOCOL {
-        Some(format!(
-            "speaks `{}`, and rank 0 speaks `{PROTOCOL}`",
-            arrival.protocol
-        ))
+        Some(format!("speaks `{}`, and rank 0 speaks `{PROTOCOL}`", arrival.protocol))
     } else if arrival.ranks != place.ranks {
-        Some(format!(
-            "was told of {} ranks, and rank 0 of {}",
-            arrival.ranks, place.ranks
-        ))
+        Some(format!("was told of {} ranks, and rank 0 of {}", arrival.ranks, place.ranks))
     } else {
         None
     };
@@ -473,20 +434,13 @@ fn admit(
         return turn_away(arrival, format!("{who} {difference}"));
     }
     let Some(seat) = who.rank.checked_sub(1).and_then(|n| came.get_mut(n)) else {
-        return turn_away(
-            arrival,
-            format!("{who} and this process are both rank 0"),
-        );
+        return turn_away(arrival, format!("{who} and this process are both rank 0"));
     };
     if let Some(first) = seat {
         let why = format!("{} and {who} have the same rank", first.who);
         return turn_away(arrival, why);
     }
-    let refused = arrival
-        .card
-        .as_ref()
-        .err()
-        .map(|why| format!("{who} cannot take part: {why}"));
+    let refused = arrival.card.as_ref().err().map(|why| format!("{who} cannot take part: {why}"));
     *seat = Some(arrival);
     refused.map_or(Ok(()), |why| Err(Error::new(why)))
 }
@@ -519,9 +473,7 @@ fn compare<'a>(
         let Ok(card) = card else { continue }; // refused when it came
         let names = mine.same.keys().chain(card.same.keys());
         for name in names {
-            let of = |card: &Card| {
-                card.same.get(name).cloned().unwrap_or("none".to_owned())
-            };
+            let of = |card: &Card| card.same.get(name).cloned().unwrap_or("none".to_owned());
             let (theirs, ours) = (of(card), of(mine));
             if theirs != ours {
                 return Err(Error::new(format!(
@@ -529,9 +481,7 @@ fn compare<'a>(
                 )));
             }
         }
-        if let Some((first, _)) =
-            seen.iter().find(|(_, device)| **device == card.device)
-        {
+        if let Some((first, _)) = seen.iter().find(|(_, device)| **device == card.device) {
             return Err(Error::new(format!(
                 "{first} and {who} use the same {}: each rank needs one of its own",
                 card.device

@@ -12,8 +12,6 @@ impl Error {
     }
 
     pub(crate) fn not_a_number(variable: &str, value: &str) -> Error {
-        Error::new(format!(
-            "{variable}={value} is not a number that makes sense there"
-        ))
+        Error::new(format!("{variable}={value} is not a number that makes sense there"))
     }
 }

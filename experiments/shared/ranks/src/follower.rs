@@ -83,9 +83,7 @@ impl Follower {
         let (beats, beating) = (over.clone(), stream.clone());
         thread::spawn(move || {
             // If it cannot be said, the thread that listens finds out why.
-            while !beats.load(Ordering::Acquire)
-                && say(&beating, &ToConductor::Beat).is_ok()
-            {
+            while !beats.load(Ordering::Acquire) && say(&beating, &ToConductor::Beat).is_ok() {
                 thread::sleep(beat_every(patience));
             }
         });
@@ -99,10 +97,7 @@ impl Follower {
         mut obey: impl FnMut(&Order) -> Result<Answer>,
     ) -> Result<()> {
         for order in &self.orders {
-            match serde_json::from_value(order?)
-                .map_err(Into::into)
-                .and_then(|o| obey(&o))
-            {
+            match serde_json::from_value(order?).map_err(Into::into).and_then(|o| obey(&o)) {
                 Ok(answer) => {
                     let answer = ToConductor::Answer(serde_json::to_value(answer)?);
                     // If it cannot be said, the thread that listens finds out why.
@@ -111,8 +106,7 @@ impl Follower {
                 Err(e) => {
                     await_news(&self.over);
                     self.over.store(true, Ordering::Release);
-                    let _ =
-                        say(&self.stream, &ToConductor::Failed(format!("{e:#}")));
+                    let _ = say(&self.stream, &ToConductor::Failed(format!("{e:#}")));
                     return Err(e);
                 }
             }
@@ -174,10 +168,7 @@ fn listen(
             Ok(ToFollower::End) => return Ok(()),
             Ok(ToFollower::Stop(why)) => return Err(why),
             Err(e) => {
-                return Err(format!(
-                    "{conductor} is gone: {}",
-                    silence(&e, patience)
-                ));
+                return Err(format!("{conductor} is gone: {}", silence(&e, patience)));
             }
         }
     }

@@ -41,14 +41,8 @@ impl Launched {
         let port = listener.local_addr()?.port();
         let host = Ipv4Addr::LOCALHOST.to_string();
         let secret = secret();
-        let place = Place {
-            rank: 0,
-            local_rank: 0,
-            ranks,
-            host,
-            port,
-            secret: Some(secret.clone()),
-        };
+        let place =
+            Place { rank: 0, local_rank: 0, ranks, host, port, secret: Some(secret.clone()) };
         let mut launched = Launched::default();
         for rank in 1..ranks {
             let mut command = Command::new(program()?);
@@ -61,18 +55,15 @@ impl Launched {
                 .env("MASTER_PORT", port.to_string())
                 .env(SECRET_VARIABLE, &secret); // which other users cannot read
             let child = command.spawn();
-            launched
-                .0
-                .push(child.with_context(|| format!("cannot start rank {rank}"))?);
+            launched.0.push(child.with_context(|| format!("cannot start rank {rank}"))?);
         }
         Ok((place, listener, launched))
     }
 
     /// A rank that has ended already, and how.
     pub(crate) fn ended(&mut self) -> Option<(usize, ExitStatus)> {
-        let ended = |(n, child): (usize, &mut Child)| {
-            Some((n + 1, child.try_wait().ok().flatten()?))
-        };
+        let ended =
+            |(n, child): (usize, &mut Child)| Some((n + 1, child.try_wait().ok().flatten()?));
         self.0.iter_mut().enumerate().find_map(ended)
     }
 

@@ -107,12 +107,9 @@ impl Place {
     }
 
     /// The place that an environment describes.
-    pub fn read(
-        get: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Place>, Error> {
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Place>, Error> {
         let set = |name: &&str| get(name).is_some();
-        let Some(variables) = VARIABLES.iter().find(|v| v.signs.iter().any(set))
-        else {
+        let Some(variables) = VARIABLES.iter().find(|v| v.signs.iter().any(set)) else {
             return Ok(None);
         };
         let launcher = variables.launcher;
@@ -143,8 +140,7 @@ impl Place {
             )));
         }
         let local = variables.local_rank;
-        let local_rank =
-            number(local.iter().copied().find(|n| set(n)).unwrap_or(local[0]))?;
+        let local_rank = number(local.iter().copied().find(|n| set(n)).unwrap_or(local[0]))?;
         let here = variables.here.and_then(&get);
         let all_here = ranks == 1 || here.is_some_and(|n| n == ranks.to_string());
         let host = match (launcher, get("MASTER_ADDR")) {
@@ -167,12 +163,10 @@ impl Place {
                 return Err(missing("MASTER_PORT"));
             }
             // One port for each job, below those that the system gives away.
-            None => {
-                match get("SLURM_JOB_ID").and_then(|id| id.parse::<u64>().ok()) {
-                    Some(job) => 20_000 + (job % 10_000) as u16,
-                    None => USUAL_PORT,
-                }
-            }
+            None => match get("SLURM_JOB_ID").and_then(|id| id.parse::<u64>().ok()) {
+                Some(job) => 20_000 + (job % 10_000) as u16,
+                None => USUAL_PORT,
+            },
         };
         // torchrun itself listens on the port that it tells; the next one is free.
         let taken = get("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|v| v == "True");
@@ -196,8 +190,7 @@ fn first_host(list: &str) -> String {
             ',' => break,
             '[' => {
                 // The first of the alternatives; what follows the bracket belongs to all.
-                let inside: String =
-                    letters.by_ref().take_while(|c| *c != ']').collect();
+                let inside: String = letters.by_ref().take_while(|c| *c != ']').collect();
                 host.extend(inside.chars().take_while(|c| !matches!(c, '-' | ',')));
             }
             letter => host.push(letter),
@@ -231,8 +224,7 @@ mod tests {
         read(environment).unwrap_err().to_string()
     }
 
-    const TORCHRUN: &str =
-        "RANK=5 LOCAL_RANK=1 WORLD_SIZE=8 MASTER_ADDR=gpu07 MASTER_PORT=29400";
+    const TORCHRUN: &str = "RANK=5 LOCAL_RANK=1 WORLD_SIZE=8 MASTER_ADDR=gpu07 MASTER_PORT=29400";
 
     #[test]
     fn without_a_launcher_there_is_no_place() {
@@ -249,15 +241,13 @@ mod tests {
         let secret = format!("{TORCHRUN} {SECRET_VARIABLE}=x");
         assert_eq!(read(&secret).unwrap().unwrap().secret.as_deref(), Some("x"));
         // Inside a Slurm job it is torchrun that counts.
-        let inside =
-            format!("SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 {TORCHRUN}");
+        let inside = format!("SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 {TORCHRUN}");
         assert_eq!(place(&inside), expected);
     }
 
     #[test]
     fn srun_says_it_in_its_own_words() {
-        let srun =
-            "SLURM_PROCID=3 SLURM_LOCALID=1 SLURM_NTASKS=4 SLURM_JOB_ID=1234567";
+        let srun = "SLURM_PROCID=3 SLURM_LOCALID=1 SLURM_NTASKS=4 SLURM_JOB_ID=1234567";
         let listed = format!("{srun} SLURM_STEP_NODELIST=gpu[07-09,12],login1");
         let meeting = "gpu07:24567".to_owned();
         assert_eq!(place(&listed), ([3, 1, 4], meeting));
@@ -276,9 +266,7 @@ mod tests {
         let here = format!("{open} OMPI_COMM_WORLD_LOCAL_SIZE=2");
         let meeting = "127.0.0.1:29500".to_owned();
         assert_eq!(place(&here), ([1, 1, 2], meeting.clone()));
-        assert!(
-            error(open).starts_with("MASTER_ADDR is not set: Open MPI's mpirun")
-        );
+        assert!(error(open).starts_with("MASTER_ADDR is not set: Open MPI's mpirun"));
         let mpich = "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2";
         assert_eq!(place(mpich), ([1, 1, 2], meeting));
         let srun = "PMI_RANK=1 PMI_SIZE=2 SLURM_LOCALID=0 MASTER_ADDR=a";
@@ -302,10 +290,7 @@ mod tests {
         }
         let with = |pair: &str| error(&format!("{pair} {TORCHRUN}"));
         assert_eq!(with("RANK=x"), "RANK=x is not a number that makes sense there");
-        assert_eq!(
-            with("RANK=8"),
-            "RANK=8, but WORLD_SIZE=8: ranks count from 0 to 7"
-        );
+        assert_eq!(with("RANK=8"), "RANK=8, but WORLD_SIZE=8: ranks count from 0 to 7");
         assert!(with("LOCAL_RANK=-1").starts_with("LOCAL_RANK=-1 is not"));
         assert!(with("MASTER_PORT=0").starts_with("MASTER_PORT=0 is not"));
         assert!(error("SLURM_PROCID=0").starts_with("SLURM_NTASKS is not set"));

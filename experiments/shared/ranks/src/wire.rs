@@ -84,10 +84,7 @@ pub(crate) enum ToFollower {
 }
 
 /// Says one thing. Whole lines, whichever thread sends.
-pub(crate) fn say(
-    stream: &Mutex<TcpStream>,
-    message: &impl Serialize,
-) -> io::Result<()> {
+pub(crate) fn say(stream: &Mutex<TcpStream>, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     stream.lock().unwrap_or_else(|e| e.into_inner()).write_all(&line)
@@ -118,9 +115,7 @@ pub(crate) fn silence(error: &io::Error, patience: std::time::Duration) -> Strin
     match error.kind() {
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset
-        | io::ErrorKind::BrokenPipe => {
-            "its connection closed, so its process ended".to_owned()
-        }
+        | io::ErrorKind::BrokenPipe => "its connection closed, so its process ended".to_owned(),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             format!("it gave no sign of life for {} s", patience.as_secs())
         }

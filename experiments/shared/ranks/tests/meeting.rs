@@ -27,8 +27,7 @@ fn listener() -> TcpListener {
 }
 
 fn card(device: impl ToString, same: &[(&str, &str)]) -> Card {
-    let same =
-        same.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let same = same.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     Card { device: device.to_string(), same }
 }
 
@@ -36,14 +35,10 @@ fn card(device: impl ToString, same: &[(&str, &str)]) -> Card {
 fn meet(ranks: usize, cards: Vec<(usize, Result<Card, String>)>) -> Vec<String> {
     let patience = if cards.len() < ranks { SHORT } else { LONG };
     let listener = listener();
-    let told = |met: Result<(), Error>| {
-        met.map_or_else(|e| e.to_string(), |()| "met".into())
-    };
+    let told = |met: Result<(), Error>| met.map_or_else(|e| e.to_string(), |()| "met".into());
     let followers = cards[1..].iter().cloned().map(|(rank, card)| {
         let place = place(&listener, rank, ranks);
-        thread::spawn(move || {
-            told(Follower::join(&place, card, patience, |_| {}).map(drop))
-        })
+        thread::spawn(move || told(Follower::join(&place, card, patience, |_| {}).map(drop)))
     });
     let followers: Vec<_> = followers.collect();
     let place = place(&listener, 0, ranks);
@@ -93,10 +88,7 @@ fn all_do_what_rank_0_says_and_answer_in_order() {
 fn a_rank_that_does_not_come_is_named_to_all_that_did() {
     let cards = [0, 1, 3].map(|rank| (rank, Ok(card(rank, &[]))));
     for told in meet(5, cards.into()) {
-        assert!(
-            told.starts_with("ranks 2, 4 of 5 did not come to 127.0.0.1:"),
-            "{told}"
-        );
+        assert!(told.starts_with("ranks 2, 4 of 5 did not come to 127.0.0.1:"), "{told}");
         assert!(told.ends_with("within 2 s"), "{told}");
     }
 }
@@ -114,20 +106,13 @@ fn without_a_rank_0_the_others_say_where_they_looked() {
 #[test]
 fn another_version_is_told_with_its_rank() {
     let cards = ["2.28.3", "2.28.3", "2.30.4"].map(|version| [("NCCL", version)]);
-    let cards =
-        cards.iter().enumerate().map(|(rank, same)| (rank, Ok(card(rank, same))));
+    let cards = cards.iter().enumerate().map(|(rank, same)| (rank, Ok(card(rank, same))));
     for told in meet(3, cards.collect()) {
         assert!(told.starts_with("rank 2 (process "), "{told}");
-        assert!(
-            told.contains(" has a different NCCL from rank 0 (process "),
-            "{told}"
-        );
+        assert!(told.contains(" has a different NCCL from rank 0 (process "), "{told}");
         assert!(told.ends_with(": 2.30.4, not 2.28.3"), "{told}");
     }
-    let none = vec![
-        (0, Ok(card(0, &[("NCCL", "2.28.3")]))),
-        (1, Ok(card(1, &[("other", "1")]))),
-    ];
+    let none = vec![(0, Ok(card(0, &[("NCCL", "2.28.3")]))), (1, Ok(card(1, &[("other", "1")])))];
     for told in meet(2, none) {
         assert!(told.ends_with(": none, not 2.28.3"), "{told}");
     }
@@ -170,8 +155,7 @@ fn a_stranger_at_the_port_disturbs_nobody() {
         let joined = Follower::join(&there, Ok(card(1, &[])), LONG, |_| {});
         joined.unwrap().follow(|order: &u32| Ok(*order)).unwrap();
     });
-    let (here, launched, card) =
-        (place(&listener, 0, 2), Launched::default(), card(0, &[]));
+    let (here, launched, card) = (place(&listener, 0, 2), Launched::default(), card(0, &[]));
     let team = Conductor::gather(&here, listener, launched, card, LONG, |_| {});
     let mut team = team.unwrap();
     assert_eq!(team.order(&7, |order| Ok(*order)).unwrap(), [7, 7]);
@@ -185,8 +169,7 @@ fn a_stranger_at_the_port_disturbs_nobody() {
 fn nobody_is_a_rank_without_the_secret() {
     let listener = listener();
     let address = listener.local_addr().unwrap();
-    let silent: Vec<_> =
-        (0..80).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(address).unwrap()).collect();
     let known = |rank| {
         let secret = Some("of this run".to_owned());
         Place { secret, ..place(&listener, rank, 2) }
@@ -202,8 +185,7 @@ fn nobody_is_a_rank_without_the_secret() {
     });
     let conductor = thread::spawn(move || {
         let launched = Launched::default();
-        let met =
-            Conductor::gather(&here, listener, launched, card(0, &[]), LONG, |_| {});
+        let met = Conductor::gather(&here, listener, launched, card(0, &[]), LONG, |_| {});
         let mut team = met.unwrap();
         assert_eq!(team.order(&7, |order| Ok(*order)).unwrap(), [7, 7]);
         team.end();
@@ -221,9 +203,7 @@ fn nobody_is_a_rank_without_the_secret() {
 #[test]
 fn a_host_by_its_name_is_reached_from_others() {
     // `127.1` stands for a name that /etc/hosts gives a loopback address.
-    for (host, loopback) in
-        [("localhost", true), ("127.0.0.1", true), ("127.1", false)]
-    {
+    for (host, loopback) in [("localhost", true), ("127.0.0.1", true), ("127.1", false)] {
         let place = Place {
             rank: 0,
             local_rank: 0,
@@ -277,10 +257,8 @@ fn rank() {
     };
     let card = card(place.rank, &[]);
     let outcome = if place.rank == 0 {
-        let (listener, launched) =
-            (Conductor::listen(&place).unwrap(), Launched::default());
-        let team =
-            Conductor::gather(&place, listener, launched, card, patience, lost);
+        let (listener, launched) = (Conductor::listen(&place).unwrap(), Launched::default());
+        let team = Conductor::gather(&place, listener, launched, card, patience, lost);
         let mut team = team.unwrap();
         (0..).try_for_each(|order: u32| team.order(&order, obey).map(drop))
     } else {
@@ -324,13 +302,7 @@ impl Team {
 
     fn signal(&self, rank: usize, signal: &str) {
         let process = self.0[rank].id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &process])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
     /// What these ranks say last.
@@ -376,12 +348,8 @@ fn a_rank_that_stands_still_is_named_after_the_time_out() {
         let team = Team::start("none", stands, SHORT);
         team.signal(stands, "-STOP");
         for words in team.last_words([a, b]) {
-            assert!(
-                words.starts_with(&format!("lost: rank {stands} (process ")),
-                "{words}"
-            );
-            let whys =
-                ["gave no sign of life for 2 s", "not finish what it was told"];
+            assert!(words.starts_with(&format!("lost: rank {stands} (process ")), "{words}");
+            let whys = ["gave no sign of life for 2 s", "not finish what it was told"];
             assert!(whys.iter().any(|why| words.contains(why)), "{words}");
         }
     }
@@ -391,10 +359,7 @@ fn a_rank_that_stands_still_is_named_after_the_time_out() {
 fn a_rank_that_does_not_finish_is_named_after_the_time_out() {
     for words in Team::start("stuck", 2, SHORT).last_words([0, 1]) {
         assert!(words.starts_with("lost: rank 2 (process "), "{words}");
-        assert!(
-            words.contains("did not finish what it was told within 2 s"),
-            "{words}"
-        );
+        assert!(words.contains("did not finish what it was told within 2 s"), "{words}");
     }
     for words in Team::start("stuck collective", 2, SHORT).last_words([0, 1, 2]) {
         let still = "lost: nothing happened for 3 s on rank 0; these have not finished what \

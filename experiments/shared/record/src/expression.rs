@@ -60,11 +60,7 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         let mut value = self.product()?;
         while let Some(sign) = self.take("+-") {
             let other = self.product()?;
-            value = self.number(if sign == '+' {
-                value + other
-            } else {
-                value - other
-            })?;
+            value = self.number(if sign == '+' { value + other } else { value - other })?;
         }
         Ok(value)
     }
@@ -73,11 +69,7 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
         let mut value = self.power()?;
         while let Some(sign) = self.take("*/") {
             let other = self.power()?;
-            value = self.number(if sign == '*' {
-                value * other
-            } else {
-                value / other
-            })?;
+            value = self.number(if sign == '*' { value * other } else { value / other })?;
         }
         Ok(value)
     }
@@ -139,9 +131,7 @@ impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
             }
             _ => None,
         };
-        value.ok_or_else(|| {
-            format!("no function `{word}` takes {count} numbers").into()
-        })
+        value.ok_or_else(|| format!("no function `{word}` takes {count} numbers").into())
     }
 
     /// At least one number, after an opening parenthesis.
@@ -162,8 +152,7 @@ fn word(text: &str) -> &str {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let length = |text: &str| text.find(|c| !part(c)).unwrap_or(text.len());
     let end = length(text);
-    let (number, sign) =
-        (text.starts_with(|c: char| c.is_ascii_digit()), ['+', '-']);
+    let (number, sign) = (text.starts_with(|c: char| c.is_ascii_digit()), ['+', '-']);
     match number && text[..end].ends_with('e') && text[end..].starts_with(sign) {
         true => &text[..end + 1 + length(&text[end + 1..])],
         false => &text[..end],

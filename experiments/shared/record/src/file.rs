@@ -50,10 +50,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The file is larger than any record can be.
-    #[error(
-        "{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have",
-        shown(path)
-    )]
+    #[error("{}: {bytes} bytes is more than the {MAX_FILE_BYTES} a record may have", shown(path))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -136,9 +133,7 @@ impl Results {
         check_name("machine", machine)?;
         let folder = self.folder.join(machine);
         let mut runs = vec![self.labelled(None)?];
-        for label in
-            names(&folder, |path| path.is_dir().then(|| path.file_name()).flatten())?
-        {
+        for label in names(&folder, |path| path.is_dir().then(|| path.file_name()).flatten())? {
             runs.push(self.labelled(Some(&label))?);
         }
         Ok(runs)
@@ -180,11 +175,7 @@ impl Results {
     }
 
     /// The record of `experiment` on `machine`; `None` if there is no such file.
-    pub fn read(
-        &self,
-        machine: &str,
-        experiment: &str,
-    ) -> Result<Option<Record>, Error> {
+    pub fn read(&self, machine: &str, experiment: &str) -> Result<Option<Record>, Error> {
         let path = self.path(machine, experiment)?;
         if !path.try_exists().map_err(Error::io(&path))? {
             return Ok(None);
@@ -256,8 +247,7 @@ impl Results {
         let path = self.folder.join("references.json");
         let text = read_small(&path).map_err(Error::io(&path))?;
         let invalid = |problem| Error::invalid(&path)((".".to_owned(), problem));
-        let names: Vec<String> =
-            serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        let names: Vec<String> = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
         if names.is_empty() {
             return Err(invalid("names no machine".to_owned()));
         }
@@ -282,10 +272,7 @@ impl Results {
     /// Remembers `machine` as the one that recorded last in this checkout.
     pub fn set_this_machine(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
-        write_atomically(
-            &self.this_machine_path(),
-            format!("{machine}\n").as_bytes(),
-        )
+        write_atomically(&self.this_machine_path(), format!("{machine}\n").as_bytes())
     }
 
     /// Whether records of `machine` came from somebody else.
@@ -296,10 +283,7 @@ impl Results {
     /// Remembers that records of `machine` came from somebody else.
     pub fn set_imported(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
-        write_atomically(
-            &self.imported_path(machine),
-            b"by `cargo workbook import`\n",
-        )
+        write_atomically(&self.imported_path(machine), b"by `cargo workbook import`\n")
     }
 
     fn imported_path(&self, machine: &str) -> PathBuf {
@@ -400,16 +384,14 @@ pub fn parse(path: &Path, json: &str) -> Result<Record, Error> {
         return Err(invalid((".".to_owned(), "the file is empty".to_owned())));
     }
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let record: Record = serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|e| {
-            // A file of another schema has other fields.
-            let schema =
-                serde_json::from_str(json).ok().map(|Schema { schema }| schema);
-            match schema.filter(|schema| !SCHEMAS.contains(schema)) {
-                Some(schema) => invalid(("schema".to_owned(), other_schema(schema))),
-                None => invalid((e.path().to_string(), e.inner().to_string())),
-            }
-        })?;
+    let record: Record = serde_path_to_error::deserialize(&mut deserializer).map_err(|e| {
+        // A file of another schema has other fields.
+        let schema = serde_json::from_str(json).ok().map(|Schema { schema }| schema);
+        match schema.filter(|schema| !SCHEMAS.contains(schema)) {
+            Some(schema) => invalid(("schema".to_owned(), other_schema(schema))),
+            None => invalid((e.path().to_string(), e.inner().to_string())),
+        }
+    })?;
     deserializer.end().map_err(|e| invalid((".".to_owned(), e.to_string())))?;
     check(&record).map_err(invalid)?;
     Ok(record)
@@ -427,18 +409,14 @@ pub fn to_json(record: &Record) -> String {
             format!("[\n    {}\n  ]", lines.join(",\n    "))
         }
     };
-    let measurements =
-        one_line(record.measurements.iter().map(serde_json::to_string).collect());
-    let skipped =
-        one_line(record.skipped.iter().map(serde_json::to_string).collect());
+    let measurements = one_line(record.measurements.iter().map(serde_json::to_string).collect());
+    let skipped = one_line(record.skipped.iter().map(serde_json::to_string).collect());
     let head = Record { measurements: vec![], skipped: vec![], ..record.clone() };
     let head = serde_json::to_string_pretty(&head).expect("plain data serialises");
     // The two arrays are the last fields, so the text ends with exactly this.
     let end = "\"measurements\": [],\n  \"skipped\": []\n}";
     let head = head.strip_suffix(end).expect("the arrays are the last fields");
-    format!(
-        "{head}\"measurements\": {measurements},\n  \"skipped\": {skipped}\n}}\n"
-    )
+    format!("{head}\"measurements\": {measurements},\n  \"skipped\": {skipped}\n}}\n")
 }
 
 /// All that is known of a record of another schema.
@@ -459,11 +437,7 @@ fn other_schema(schema: u32) -> String {
 }
 
 /// One rule: `kept`, or else the problem at the field.
-fn rule(
-    kept: bool,
-    field: impl Into<String>,
-    problem: impl Into<String>,
-) -> Result<(), Broken> {
+fn rule(kept: bool, field: impl Into<String>, problem: impl Into<String>) -> Result<(), Broken> {
     if kept { Ok(()) } else { Err((field.into(), problem.into())) }
 }
 
@@ -486,8 +460,7 @@ fn check(record: &Record) -> Result<(), Broken> {
         let usable = check_name("label", label);
         usable.map_err(|e| ("run.label".to_owned(), e.to_string()))?;
     }
-    let problem =
-        format!("`{}` is no date such as 2026-11-21T04:05:06Z", record.run.started);
+    let problem = format!("`{}` is no date such as 2026-11-21T04:05:06Z", record.run.started);
     rule(started(record).is_some(), "run.started", problem)?;
     let machine = &record.machine;
     limit("machine.gpus", machine.gpus.len(), MAX_GPUS, "")?;
@@ -511,22 +484,15 @@ fn check(record: &Record) -> Result<(), Broken> {
 
 /// The rules of one measurement; the field is one of it.
 fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
-    rule(
-        m.operations_per_sample > 0,
-        "operations_per_sample",
-        "must be at least 1",
-    )?;
-    for (field, bytes) in
-        [("bytes_read", m.bytes_read), ("bytes_written", m.bytes_written)]
-    {
+    rule(m.operations_per_sample > 0, "operations_per_sample", "must be at least 1")?;
+    for (field, bytes) in [("bytes_read", m.bytes_read), ("bytes_written", m.bytes_written)] {
         rule(bytes <= MAX_BYTES, field, format!("more than {MAX_BYTES} bytes"))?;
     }
     let few = m.arithmetic_operations as f64 <= MAX_MODEL;
     rule(few, "arithmetic_operations", format!("more than {MAX_MODEL}"))?;
     limit("seconds", m.seconds.len(), MAX_SAMPLES, " samples")?;
     if let Some(k) = m.seconds.iter().position(|s| !SECONDS.contains(s)) {
-        let problem =
-            format!("{:?} is not a time of 1e-12 to 1e7 seconds", m.seconds[k]);
+        let problem = format!("{:?} is not a time of 1e-12 to 1e7 seconds", m.seconds[k]);
         return Err((format!("seconds[{k}]"), problem));
     }
     for (name, value) in &m.model {
@@ -549,25 +515,16 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
     for (name, readings) in &m.memory {
         let field = format!("memory.{name}");
         limit(&field, readings.len(), MAX_READINGS, " readings")?;
-        let possible = |r: &MemoryReading| {
-            r.seconds.abs() <= *SECONDS.end() && r.bytes <= MAX_BYTES
-        };
-        let in_order = readings.iter().all(possible)
-            && readings.is_sorted_by(|a, b| a.seconds <= b.seconds);
-        rule(
-            in_order,
-            field,
-            "times must be in order, and no number larger than a machine has",
-        )?;
+        let possible =
+            |r: &MemoryReading| r.seconds.abs() <= *SECONDS.end() && r.bytes <= MAX_BYTES;
+        let in_order =
+            readings.iter().all(possible) && readings.is_sorted_by(|a, b| a.seconds <= b.seconds);
+        rule(in_order, field, "times must be in order, and no number larger than a machine has")?;
     }
     let timed = !(m.seconds.is_empty() && m.spans.is_empty() && m.memory.is_empty());
     if source == Source::Measured {
         rule(!m.seconds.is_empty(), "seconds", "a measured record has samples")?;
-        rule(
-            m.counters.is_empty(),
-            "counters",
-            "a measured record has no counters",
-        )?;
+        rule(m.counters.is_empty(), "counters", "a measured record has no counters")?;
     } else {
         rule(!timed, "seconds", "only a measured record has times")?;
         let told = m.sm_clock_khz.is_some() || !m.throttle_reasons.is_empty();
@@ -581,13 +538,10 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
 /// lies at the field `at`.
 fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
     use serde_json::Value::{Array, Object, String};
-    let good =
-        |text: &str| text.len() <= MAX_TEXT_BYTES && !text.contains(is_hidden);
+    let good = |text: &str| text.len() <= MAX_TEXT_BYTES && !text.contains(is_hidden);
     match value {
         String(text) => {
-            let problem = format!(
-                "longer than {MAX_TEXT_BYTES} bytes, or has hidden characters"
-            );
+            let problem = format!("longer than {MAX_TEXT_BYTES} bytes, or has hidden characters");
             rule(good(text), at, problem)
         }
         Array(items) => items
@@ -607,9 +561,8 @@ fn check_texts(at: &str, value: &serde_json::Value) -> Result<(), Broken> {
 /// their numbers, and what is longer than a thousand characters is cut.
 pub fn visible(text: &str) -> String {
     const MOST: usize = 1000;
-    let escaped = |c: char| -> String {
-        if is_hidden(c) { c.escape_unicode().collect() } else { c.into() }
-    };
+    let escaped =
+        |c: char| -> String { if is_hidden(c) { c.escape_unicode().collect() } else { c.into() } };
     let shown: String = text.chars().take(MOST).map(escaped).collect();
     if text.chars().nth(MOST).is_some() { shown + "…" } else { shown }
 }
@@ -649,8 +602,7 @@ pub fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
         && name.starts_with(plain)
         && name.chars().all(|c| plain(c) || c == '-');
     let number = name.strip_prefix("com").or(name.strip_prefix("lpt"));
-    let is_taken = [IMPORTED, THIS_MACHINE, "aux", "con", "nul", "prn"]
-        .contains(&name)
+    let is_taken = [IMPORTED, THIS_MACHINE, "aux", "con", "nul", "prn"].contains(&name)
         || number.is_some_and(|n| matches!(n.as_bytes(), [b'0'..=b'9']));
     let name = name.to_owned();
     match (good, is_taken) {

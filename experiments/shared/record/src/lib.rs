@@ -22,8 +22,7 @@ pub mod units;
 pub use file::{Error, Results};
 pub use machine::{Cpu, Gpu, Machine, NvLink, Pcie, same_hardware};
 pub use schema::{
-    Cache, Ceiling, Clock, EMULATED, EMULATED_GPU, GpuState, Kernel, KernelOrigin,
-    Measurement, MemoryReading, Parameter, Record, Run, SCHEMA, Skipped, Software,
-    Source, Span,
+    Cache, Ceiling, Clock, EMULATED, EMULATED_GPU, GpuState, Kernel, KernelOrigin, Measurement,
+    MemoryReading, Parameter, Record, Run, SCHEMA, Skipped, Software, Source, Span,
 };
 pub use statistics::Statistics;

@@ -98,12 +98,8 @@ impl Machine {
 /// nor what memory a virtual machine had grown to, nor the state of an idle link count.
 pub fn same_hardware(a: &Machine, b: &Machine) -> bool {
     let best = |p: &Option<Pcie>| {
-        p.as_ref().map(|p| {
-            (
-                p.max_generation.unwrap_or(p.generation),
-                p.max_width.unwrap_or(p.width),
-            )
-        })
+        p.as_ref()
+            .map(|p| (p.max_generation.unwrap_or(p.generation), p.max_width.unwrap_or(p.width)))
     };
     let same_gpu = |a: &Gpu, b: &Gpu| {
         a.name == b.name
@@ -123,11 +119,7 @@ impl Gpu {
     /// Theoretical peak of device memory: two transfers per clock over the whole bus.
     /// `None` if the driver reports no clock or no bus width.
     pub fn memory_peak_bytes_per_second(&self) -> Option<f64> {
-        let peak = 2.0
-            * self.memory_clock_khz as f64
-            * 1e3
-            * f64::from(self.memory_bus_bits)
-            / 8.0;
+        let peak = 2.0 * self.memory_clock_khz as f64 * 1e3 * f64::from(self.memory_bus_bits) / 8.0;
         (peak > 0.0).then_some(peak)
     }
 

@@ -186,19 +186,11 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttle_reasons: Vec<String>,
     /// What the experiment's own model says of this case, by name.
-    #[serde(
-        default,
-        deserialize_with = "unique",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, deserialize_with = "unique", skip_serializing_if = "BTreeMap::is_empty")]
     pub model: BTreeMap<String, f64>,
     /// What a profiler or an emulator counted in one operation, by name; empty in a
     /// measured record.
-    #[serde(
-        default,
-        deserialize_with = "unique",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, deserialize_with = "unique", skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
     /// Where an emulator's counters are not those of the hardware, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -208,11 +200,7 @@ pub struct Measurement {
     pub spans: Vec<Span>,
     /// Memory in use over the course of one operation: readings by name of the series,
     /// in order of time.
-    #[serde(
-        default,
-        deserialize_with = "unique",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, deserialize_with = "unique", skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, Vec<MemoryReading>>,
 }
 
@@ -241,9 +229,7 @@ pub struct MemoryReading {
 }
 
 /// The value of a swept parameter.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Parameter {
     /// A size, a stride, a count.
@@ -398,10 +384,7 @@ where
             f.write_str("a map")
         }
 
-        fn visit_map<A: MapAccess<'de>>(
-            self,
-            mut entries: A,
-        ) -> Result<Self::Value, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
             let mut map = BTreeMap::new();
             while let Some((key, value)) = entries.next_entry()? {
                 if map.insert(key, value).is_some() {

@@ -47,11 +47,9 @@ impl Statistics {
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let median = middle(&sorted);
-        let mut deviations: Vec<f64> =
-            sorted.iter().map(|x| (x - median).abs()).collect();
+        let mut deviations: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
         deviations.sort_by(f64::total_cmp);
-        let (rank, confidence) =
-            median_interval(sorted.len(), correlation(samples, &sorted));
+        let (rank, confidence) = median_interval(sorted.len(), correlation(samples, &sorted));
         Some(Statistics {
             count: sorted.len(),
             median,
@@ -66,11 +64,7 @@ impl Statistics {
 
     /// Half the confidence interval's width over the median: 0.01 is ±1 %.
     pub fn relative_half_width(&self) -> f64 {
-        if self.median == 0.0 {
-            0.0
-        } else {
-            (self.high - self.low) / 2.0 / self.median
-        }
+        if self.median == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.median }
     }
 }
 
@@ -199,9 +193,7 @@ mod tests {
     fn normal() -> impl FnMut() -> f64 {
         let mut state = 1u64;
         let mut uniform = move || {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
         };
         // Box and Muller (1958).
@@ -213,11 +205,7 @@ mod tests {
 
     /// Skewed samples whose median is 1, and of which each is like the one before: the
     /// exponential of an autoregressive process.
-    fn alike(
-        normal: &mut impl FnMut() -> f64,
-        count: usize,
-        correlation: f64,
-    ) -> Vec<f64> {
+    fn alike(normal: &mut impl FnMut() -> f64, count: usize, correlation: f64) -> Vec<f64> {
         let mut state = normal();
         let next = |_| {
             let now = state;

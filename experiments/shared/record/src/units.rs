@@ -87,9 +87,7 @@ fn scientific(x: f64) -> String {
     let text = format!("{x:.2e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
     let raised = |c: char| match c.to_digit(10) {
-        Some(digit) => {
-            ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize]
-        }
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
         None => '⁻',
     };
     format!("{digits} × 10{}", power.chars().map(raised).collect::<String>())

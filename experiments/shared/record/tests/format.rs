@@ -63,10 +63,7 @@ fn runs_with_a_label_lie_beside_each_other() {
     std::fs::rename(a, c).unwrap();
     let run = results.labelled(Some("c")).unwrap();
     let error = run.read("h200", "example").unwrap_err().to_string();
-    assert!(
-        error.ends_with("field `run.label`: `a` does not match the folder's name"),
-        "{error}"
-    );
+    assert!(error.ends_with("field `run.label`: `a` does not match the folder's name"), "{error}");
     assert!(results.labelled(Some("../x")).is_err());
 }
 
@@ -87,16 +84,10 @@ fn derived_values_are_those_of_the_hand_calculation() {
     // 2 × 3.201 GHz × 6016 bits / 8; 32 GT/s × 16 lanes × 128/130 / 8.
     close(record.peak_bytes_per_second(Ceiling::DeviceMemory), 4_814_304e6);
     close(record.peak_bytes_per_second(Ceiling::HostLink), 64e9 * 128.0 / 130.0);
-    close(
-        record.peak_bytes_per_second(Ceiling::HostLinkBothWays),
-        128e9 * 128.0 / 130.0,
-    );
+    close(record.peak_bytes_per_second(Ceiling::HostLinkBothWays), 128e9 * 128.0 / 130.0);
     // 18 links of 26.562 GB/s, of which 256/257 and 514/544 are payload.
     close(record.peak_bytes_per_second(Ceiling::NvLink), 449.991_529_411_764_7e9);
-    close(
-        record.peak_bytes_per_second(Ceiling::NvLinkBothWays),
-        899.983_058_823_529_4e9,
-    );
+    close(record.peak_bytes_per_second(Ceiling::NvLinkBothWays), 899.983_058_823_529_4e9);
     assert_eq!(record.peak_bytes_per_second(Ceiling::None), None);
     let mut older = record.clone();
     older.machine.gpus[0].nvlink.as_mut().unwrap().version = Some(5);
@@ -125,11 +116,7 @@ fn derived_values_are_those_of_the_hand_calculation() {
 const MAPS: [&str; 4] = ["functions", "parameters", "model", "counters"];
 
 /// The fields of every object in `value`, by its path: `machine.gpus[]`.
-fn fields(
-    path: &str,
-    value: &Value,
-    found: &mut BTreeMap<String, BTreeSet<String>>,
-) {
+fn fields(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<String>>) {
     match value {
         Value::Array(items) => {
             items.iter().for_each(|item| fields(&format!("{path}[]"), item, found));
@@ -176,10 +163,7 @@ fn documented_fields() -> BTreeMap<String, BTreeSet<String>> {
         } else if line.starts_with("| `") {
             let (field, _) = backticked(line).unwrap();
             for path in &paths {
-                let new = found
-                    .entry((*path).to_owned())
-                    .or_default()
-                    .insert(field.to_owned());
+                let new = found.entry((*path).to_owned()).or_default().insert(field.to_owned());
                 assert!(new, "`{field}` stands twice under `{path}`");
             }
         }
@@ -202,10 +186,7 @@ fn readme_documents_exactly_the_fields_of_the_schema() {
         "headings of results/README.md (left) against objects of a record (right)"
     );
     for (path, in_file) in &in_files {
-        assert_eq!(
-            &in_readme[path], in_file,
-            "README (left), record (right), `{path}`"
-        );
+        assert_eq!(&in_readme[path], in_file, "README (left), record (right), `{path}`");
     }
 }
 

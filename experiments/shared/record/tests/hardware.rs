@@ -29,9 +29,7 @@ fn same_hardware_is_what_it_says() {
         ("generation of an idle link", true, |m| pcie(m).generation = 1),
         ("width of an idle link", true, |m| pcie(m).width = 1),
         ("name of the GPU", false, |m| m.gpus[0].name = "NVIDIA H100".to_owned()),
-        ("compute capability", false, |m| {
-            m.gpus[0].compute_capability = "8.0".to_owned()
-        }),
+        ("compute capability", false, |m| m.gpus[0].compute_capability = "8.0".to_owned()),
         ("multiprocessors", false, |m| m.gpus[0].multiprocessors = 114),
         ("memory of the GPU", false, |m| m.gpus[0].memory_bytes /= 2),
         ("memory bus", false, |m| m.gpus[0].memory_bus_bits = 5120),
@@ -47,11 +45,7 @@ fn same_hardware_is_what_it_says() {
         let mut other = machine();
         change(&mut other);
         assert_eq!(same_hardware(&machine(), &other), *same, "{what}");
-        assert_eq!(
-            same_hardware(&other, &machine()),
-            *same,
-            "{what}, the other way"
-        );
+        assert_eq!(same_hardware(&other, &machine()), *same, "{what}, the other way");
         assert!(same_hardware(&other, &other), "{what}, with itself");
     }
 }
@@ -100,8 +94,7 @@ fn what_may_not_replace_a_record_silently() {
     let quick_other = Record { machine: other.machine.clone(), ..quick.clone() };
     let earlier = changed(&|r| r.run.started = "2020-01-01T00:00:00Z".to_owned());
     let emulated = changed(&|r| r.source = Source::Emulated);
-    let emulated_other =
-        Record { machine: other.machine.clone(), ..emulated.clone() };
+    let emulated_other = Record { machine: other.machine.clone(), ..emulated.clone() };
     for (old, new, expected) in [
         (&full, &full, None),
         (&full, &quick, Some(Conflict::QuickOverFull)),

@@ -50,11 +50,7 @@ fn values_that_break_a_rule() {
             json!(1),
             "reads schema 2 to 3, the file has 1: record again with this workbook, once the file is deleted",
         ),
-        (
-            "schema",
-            json!(4),
-            "reads schema 2 to 3, the file has 4: update the workbook",
-        ),
+        ("schema", json!(4), "reads schema 2 to 3, the file has 4: update the workbook"),
         ("schema", json!(-1), "invalid value"),
         ("schema", json!("1"), "invalid type"),
         ("source", json!("guessed"), "unknown variant `guessed`"),
@@ -66,11 +62,7 @@ fn values_that_break_a_rule() {
         ("kernel.origin", json!("magic"), "unknown variant `magic`"),
         ("measurements[0].clock", json!("sundial"), "unknown variant `sundial`"),
         ("measurements[0].bytes_read", json!(-1), "invalid value"),
-        (
-            "measurements[0].bytes_read",
-            json!(u64::MAX),
-            "more than 1152921504606846976 bytes",
-        ),
+        ("measurements[0].bytes_read", json!(u64::MAX), "more than 1152921504606846976 bytes"),
         ("measurements[0].operations_per_sample", json!(0), "must be at least 1"),
         ("measurements[0].parameters.bytes", json!(1.5), "did not match any"),
         // Times.
@@ -86,11 +78,7 @@ fn values_that_break_a_rule() {
         ("measurements[0].seconds[0]", json!(1e-13), "is not a time of 1e-12"),
         ("measurements[0].seconds[0]", json!(1.1e7), "is not a time of 1e-12"),
         ("measurements[1].model.sectors_per_request", json!(2e18), "at most 1e18"),
-        (
-            "measurements[0].bytes_written",
-            json!(1u64 << 61),
-            "more than 1152921504606",
-        ),
+        ("measurements[0].bytes_written", json!(1u64 << 61), "more than 1152921504606"),
         // Texts, which may end up in a terminal or on a page.
         ("run.command", json!("a\u{1b}[31mred"), "hidden characters"),
         ("run.command", json!("two\nlines"), "hidden characters"),
@@ -117,8 +105,7 @@ fn values_that_break_a_rule() {
 /// Where what is wrong at one place shows at another.
 #[test]
 fn values_that_do_not_go_together() {
-    let (gpu, copy) =
-        (&golden()["machine"]["gpus"][0], &golden()["measurements"][0]);
+    let (gpu, copy) = (&golden()["machine"]["gpus"][0], &golden()["measurements"][0]);
     let span = &golden()["measurements"][1]["spans"][0];
     let many = |value: &Value, n| json!(vec![value.clone(); n]);
     let no_times = "only a measured record has times";
@@ -139,18 +126,8 @@ fn values_that_do_not_go_together() {
             "measurements[1].spans[0].end_seconds",
             "0.0 to -1.0 is not a stretch of time",
         ),
-        (
-            "measurements[1].spans",
-            many(span, 2),
-            "measurements[1].spans[1].label",
-            "here twice",
-        ),
-        (
-            "measurements[1].spans",
-            many(span, 2_001),
-            "measurements[1].spans",
-            "more than 2000",
-        ),
+        ("measurements[1].spans", many(span, 2), "measurements[1].spans[1].label", "here twice"),
+        ("measurements[1].spans", many(span, 2_001), "measurements[1].spans", "more than 2000"),
         (
             "measurements[1].memory.pool_used[0].seconds",
             json!(1.0),
@@ -286,26 +263,14 @@ fn text_that_is_not_a_record() {
         (time("1e999"), sample, range),
         (time("-1e999"), sample, range),
         (time("1e-999"), sample, "is not a time of 1e-12"),
-        (
-            edit(":32.0", ":1e999"),
-            "measurements[1].model.sectors_per_request",
-            range,
-        ),
-        (
-            edit("\"quick\":", "\"quick\": true, \"quick\":"),
-            "run",
-            "duplicate field",
-        ),
+        (edit(":32.0", ":1e999"), "measurements[1].model.sectors_per_request", range),
+        (edit("\"quick\":", "\"quick\": true, \"quick\":"), "run", "duplicate field"),
         (
             edit("\"model\":{", "\"model\":{\"sectors_per_request\":1.0,"),
             "measurements[1].model",
             "a key stands here twice",
         ),
-        (
-            edit("Linux ", "Linux\n"),
-            "software.operating_system",
-            "control character",
-        ),
+        (edit("Linux ", "Linux\n"), "software.operating_system", "control character"),
         (format!("{GOLDEN}{{}}"), ".", "trailing characters"),
         (format!("{GOLDEN}{GOLDEN}"), ".", "trailing characters"),
         (format!("\u{feff}{GOLDEN}"), ".", "expected value"),
@@ -313,11 +278,7 @@ fn text_that_is_not_a_record() {
         ("null".to_owned(), ".", "invalid type: null"),
         ("[]".to_owned(), ".", "invalid"),
         ("[".repeat(100_000), "[0]", "invalid type"),
-        (
-            edit("\"links\": 18", &deep),
-            "machine.gpus[0].nvlink.links",
-            "invalid type",
-        ),
+        (edit("\"links\": 18", &deep), "machine.gpus[0].nvlink.links", "invalid type"),
     ];
     for (text, field, problem) in cases {
         refused(&text, field, problem);
@@ -363,10 +324,7 @@ fn a_file_cut_off_anywhere() {
         let Err(e) = parse(Path::new(FILE), &whole[..end]) else {
             panic!("accepted the first {end} bytes");
         };
-        assert!(
-            e.to_string().starts_with(&format!("{FILE}: field `")),
-            "{end}: {e}"
-        );
+        assert!(e.to_string().starts_with(&format!("{FILE}: field `")), "{end}: {e}");
     }
     parse(Path::new(FILE), whole).unwrap();
 }
@@ -412,8 +370,7 @@ fn names_that_could_leave_the_folder() {
         }
 
         // In a file, and when it is written.
-        let places =
-            [("/experiment", "experiment"), ("/machine/name", "machine.name")];
+        let places = [("/experiment", "experiment"), ("/machine/name", "machine.name")];
         for (place, field) in places {
             let mut file = golden();
             *file.pointer_mut(place).unwrap() = json!(name);
@@ -439,10 +396,7 @@ fn names_that_could_leave_the_folder() {
 }
 
 /// A results folder with the golden record in it, under whatever names.
-fn folder_with(
-    machine: &str,
-    experiment: &str,
-) -> (tempfile::TempDir, Results, PathBuf) {
+fn folder_with(machine: &str, experiment: &str) -> (tempfile::TempDir, Results, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let results = Results::new(folder.path());
     let path = results.path(machine, experiment).unwrap();
@@ -454,12 +408,7 @@ fn folder_with(
 #[test]
 fn a_record_in_the_wrong_place() {
     for (machine, experiment, field, problem) in [
-        (
-            "other",
-            "example",
-            "machine.name",
-            "`h200` does not match the folder's name",
-        ),
+        ("other", "example", "machine.name", "`h200` does not match the folder's name"),
         ("h200", "other", "experiment", "`example` does not match the file's name"),
     ] {
         let (_folder, results, path) = folder_with(machine, experiment);
@@ -529,10 +478,7 @@ fn strangers_in_the_folder() {
     assert_eq!(results.machines().unwrap(), ["h200"]);
     assert_eq!(results.experiments("h200").unwrap(), ["example"]);
     assert_eq!(results.experiments("absent").unwrap(), [""; 0]);
-    assert_eq!(
-        Results::new(folder.path().join("absent")).machines().unwrap(),
-        [""; 0]
-    );
+    assert_eq!(Results::new(folder.path().join("absent")).machines().unwrap(), [""; 0]);
 }
 
 #[test]
@@ -555,8 +501,7 @@ fn numbers_that_json_cannot_hold() {
         let mut record = parse(&path, GOLDEN).unwrap();
         record.measurements[0].seconds[1] = bad;
         let error = results.write(&record).unwrap_err().to_string();
-        let field =
-            format!("{}: field `measurements[0].seconds[1]`: {bad}", path.display());
+        let field = format!("{}: field `measurements[0].seconds[1]`: {bad}", path.display());
         assert!(error.starts_with(&field), "{error}");
 
         let mut record = parse(&path, GOLDEN).unwrap();
@@ -574,9 +519,7 @@ fn a_list_of_references_that_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("references.json");
     let results = Results::new(folder.path());
-    assert!(
-        results.references().unwrap_err().to_string().contains("references.json")
-    );
+    assert!(results.references().unwrap_err().to_string().contains("references.json"));
     for (json, problem) in [
         ("[]", "names no machine"),
         ("{}", "invalid type: map"),

@@ -41,10 +41,8 @@ fn folder() -> (TempDir, Results) {
 #[track_caller]
 fn untouched(folder: &Path) {
     let machine = folder.join("h200");
-    let names: Vec<_> = fs::read_dir(&machine)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
+    let names: Vec<_> =
+        fs::read_dir(&machine).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["example.json"]);
     assert_eq!(fs::read_to_string(machine.join("example.json")).unwrap(), GOLDEN);
 }
@@ -101,9 +99,7 @@ fn a_place_that_is_taken_is_named_and_left_alone() {
 fn a_folder_that_is_read_only() {
     let (folder, results) = folder();
     let machine = folder.path().join("h200");
-    let mode = |mode| {
-        fs::set_permissions(&machine, PermissionsExt::from_mode(mode)).unwrap()
-    };
+    let mode = |mode| fs::set_permissions(&machine, PermissionsExt::from_mode(mode)).unwrap();
     mode(0o555);
     if fs::write(machine.join("probe"), "").is_ok() {
         let skipped = "SKIPPED: this user may write to read-only folders";
@@ -135,10 +131,7 @@ fn child() {
         }
         "write once" => {
             let error = results.write(&example(2000)).unwrap_err().to_string();
-            assert!(
-                error.contains("example.json") && error.contains("os error"),
-                "{error}"
-            );
+            assert!(error.contains("example.json") && error.contains("os error"), "{error}");
         }
         other => panic!("no such task: {other}"),
     }
@@ -163,8 +156,7 @@ fn spawn_child(task: &str, folder: &Path, first: &str) -> Child {
 fn a_disk_that_fills_up() {
     let (folder, _) = folder();
     let limit = "trap '' XFSZ && ulimit -f 8 &&";
-    let output =
-        spawn_child("write once", folder.path(), limit).wait_with_output().unwrap();
+    let output = spawn_child("write once", folder.path(), limit).wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     untouched(folder.path());
@@ -206,8 +198,6 @@ fn a_process_killed_while_it_writes() {
             }
         }
     }
-    eprintln!(
-        "found {seen:?} short and long records; {midway} of {ROUNDS} kills came midway"
-    );
+    eprintln!("found {seen:?} short and long records; {midway} of {ROUNDS} kills came midway");
     assert!(midway > 0, "no kill came while a record was being written");
 }

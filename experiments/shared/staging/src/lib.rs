@@ -124,13 +124,9 @@ pub enum Error {
 
 impl Staging {
     /// Starts the threads and pins the ring.
-    pub fn new(
-        context: &Arc<CudaContext>,
-        options: Options,
-    ) -> Result<Staging, Error> {
+    pub fn new(context: &Arc<CudaContext>, options: Options) -> Result<Staging, Error> {
         let threads = options.threads.max(1);
-        let (piece_bytes, slots) =
-            (options.piece_bytes.max(1), options.slots.max(1));
+        let (piece_bytes, slots) = (options.piece_bytes.max(1), options.slots.max(1));
         // The caller is one of the threads; for it alone, one of the pool idles.
         let others = (threads - 1).max(1);
         Ok(Staging {
@@ -153,10 +149,7 @@ impl Staging {
         source: &[T],
         target: &mut impl DevicePtrMut<T>,
     ) -> Result<(), DriverError> {
-        assert!(
-            target.len() >= source.len(),
-            "the target is shorter than the source"
-        );
+        assert!(target.len() >= source.len(), "the target is shorter than the source");
         if size_of_val(source) < self.options.staged_from {
             let queued = stream.memcpy_htod(source, target);
             return queued.and(settle(stream));
@@ -182,10 +175,7 @@ impl Staging {
         source: &impl DevicePtr<T>,
         target: &mut [T],
     ) -> Result<(), DriverError> {
-        assert!(
-            target.len() >= source.len(),
-            "the target is shorter than the source"
-        );
+        assert!(target.len() >= source.len(), "the target is shorter than the source");
         let target = &mut target[..source.len()];
         if size_of_val(target) < self.options.staged_from {
             let queued = stream.memcpy_dtoh(source, target);

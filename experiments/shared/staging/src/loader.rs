@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaStream, DevicePtrMut, DeviceRepr, DriverError,
-    PinnedHostSlice, ValidAsZeroBits, result,
+    CudaContext, CudaEvent, CudaStream, DevicePtrMut, DeviceRepr, DriverError, PinnedHostSlice,
+    ValidAsZeroBits, result,
 };
 
 use crate::ring::pinned;
@@ -160,9 +160,7 @@ impl<T> Loader<T> {
             return Ok(());
         };
         drop((filled, empty)); // it ends at whichever it uses next
-        thread
-            .join()
-            .unwrap_or_else(|panic| Err(LoadError::Panicked(message(panic))))
+        thread.join().unwrap_or_else(|panic| Err(LoadError::Panicked(message(panic))))
     }
 }
 
@@ -174,10 +172,7 @@ impl<T> Drop for Loader<T> {
 
 impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
     /// With room for `count` elements, all zero.
-    fn new(
-        context: &Arc<CudaContext>,
-        count: usize,
-    ) -> Result<Slot<T>, DriverError> {
+    fn new(context: &Arc<CudaContext>, count: usize) -> Result<Slot<T>, DriverError> {
         let memory = pinned(context, count)?;
         Ok(Slot { memory, done: context.new_event(None)? })
     }

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::yield_now;
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
-    ValidAsZeroBits, result, sys,
+    CudaContext, CudaEvent, CudaStream, DeviceRepr, DriverError, PinnedHostSlice, ValidAsZeroBits,
+    result, sys,
 };
 use rayon::ThreadPool;
 
@@ -97,8 +97,7 @@ impl Ring {
         let pieces: Vec<_> = pieces.map(|piece| Mutex::new(Some(piece))).collect();
         let next = AtomicUsize::new(0); // pieces before it are taken
         let open = AtomicUsize::new(carry_ahead); // pieces before it may be carried
-        let is_carried: Vec<_> =
-            (0..count).map(|_| AtomicBool::new(false)).collect();
+        let is_carried: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let ended = AtomicBool::new(false);
 
         let span = |from: usize, to: usize| (to * size).min(bytes) - from * size;
@@ -108,8 +107,7 @@ impl Ring {
         };
         let take = || {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            let mut piece =
-                pieces.get(i)?.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut piece = pieces.get(i)?.lock().unwrap_or_else(PoisonError::into_inner);
             Some((i, piece.take()?))
         };
         // ANCHOR: help
@@ -117,8 +115,7 @@ impl Ring {
             // SAFETY: within the ring. Piece i is open, so the piece before it in its slot
             // has been carried and copied: no copy and no thread uses the slot until
             // `is_carried`, and no other thread has piece i.
-            let slot =
-                unsafe { from_raw_parts_mut(slot_of(i).cast(), span(i, i + 1)) };
+            let slot = unsafe { from_raw_parts_mut(slot_of(i).cast(), span(i, i + 1)) };
             carry(piece, slot);
             is_carried[i].store(true, Ordering::Release);
         };
@@ -150,8 +147,7 @@ impl Ring {
                     open.store(end + carry_ahead, Ordering::Release);
                     queued.pop_front();
                 }
-                while carried < count && is_carried[carried].load(Ordering::Acquire)
-                {
+                while carried < count && is_carried[carried].load(Ordering::Acquire) {
                     carried += 1;
                 }
                 let ready = count.min(carried + copy_ahead);
@@ -159,20 +155,16 @@ impl Ring {
                 // then longer ones, for each costs the engine a moment. Only while a copy
                 // is queued may the next one wait until it has some length, so all pieces
                 // get their turn.
-                let (left, to_end) =
-                    (count - copied, slots - (first + copied) % slots);
+                let (left, to_end) = (count - copied, slots - (first + copied) % slots);
                 let (least, most) = match direction {
                     Direction::ToDevice if queued.is_empty() => (1, longest),
                     // Near the end there is little to wait for.
-                    Direction::ToDevice => {
-                        ((copied / 4).min(left / 4).min(ENOUGH), longest)
-                    }
+                    Direction::ToDevice => ((copied / 4).min(left / 4).min(ENOUGH), longest),
                     // And short ones last, so that there is little to carry after.
                     Direction::ToHost => (1, (copied / 2).min(left / 2).max(4)),
                 };
                 let most = most.min(longest).min(left).min(to_end);
-                if queued.len() < QUEUED && copied + least.min(most).max(1) <= ready
-                {
+                if queued.len() < QUEUED && copied + least.min(most).max(1) <= ready {
                     let end = ready.min(copied + most);
                     let there = device + (copied * size) as sys::CUdeviceptr;
                     let (here, bytes) = (slot_of(copied), span(copied, end));
@@ -185,12 +177,8 @@ impl Ring {
                         let here = from_raw_parts_mut(here, bytes);
                         let queue = stream.cu_stream();
                         match direction {
-                            Direction::ToDevice => {
-                                result::memcpy_htod_async(there, here, queue)
-                            }
-                            Direction::ToHost => {
-                                result::memcpy_dtoh_async(here, there, queue)
-                            }
+                            Direction::ToDevice => result::memcpy_htod_async(there, here, queue),
+                            Direction::ToHost => result::memcpy_dtoh_async(here, there, queue),
                         }
                     }?;
                     let event = &self.ends[copies % QUEUED];
@@ -201,9 +189,7 @@ impl Ring {
                 }
                 // The engine has enough to do.
                 match mine.take().or_else(take) {
-                    Some(next) if next.0 < open.load(Ordering::Relaxed) => {
-                        carry_piece(next)
-                    }
+                    Some(next) if next.0 < open.load(Ordering::Relaxed) => carry_piece(next),
                     other => {
                         mine = other;
                         wait_a_moment(&mut asked);

@@ -19,8 +19,7 @@ pub enum Stores {
 impl Stores {
     /// Those that this processor has.
     pub fn all() -> &'static [Stores] {
-        const ALL: [Stores; 3] =
-            [Stores::Plain, Stores::PastCaches, Stores::Demoted];
+        const ALL: [Stores; 3] = [Stores::Plain, Stores::PastCaches, Stores::Demoted];
         if demotes() { &ALL } else { &ALL[..2] }
     }
 
@@ -59,10 +58,7 @@ impl Default for Stores {
 /// # Panics
 ///
 /// If the slices differ in length.
-pub(crate) fn copy_non_temporal(
-    to: &mut [MaybeUninit<u8>],
-    from: &[MaybeUninit<u8>],
-) {
+pub(crate) fn copy_non_temporal(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
     assert_eq!(from.len(), to.len(), "both must have the same length");
     #[cfg(target_arch = "x86_64")]
     x86_64::copy(to, from);
@@ -159,19 +155,15 @@ mod x86_64 {
     // ANCHOR_END: copy
 
     /// What `demotes` says. Asked once: a virtual machine takes long to answer.
-    pub(super) static DEMOTES: LazyLock<bool> = LazyLock::new(|| {
-        __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 25 != 0
-    });
+    pub(super) static DEMOTES: LazyLock<bool> =
+        LazyLock::new(|| __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 25 != 0);
 
     /// A line is demoted when so many more have been written: by then its stores have most
     /// likely left the core's queue. On the hosts that were tried 1 to 32 made no difference.
     const BEHIND: usize = 8;
 
     // ANCHOR: demoted
-    pub(super) fn copy_demoted(
-        to: &mut [MaybeUninit<u8>],
-        from: &[MaybeUninit<u8>],
-    ) {
+    pub(super) fn copy_demoted(to: &mut [MaybeUninit<u8>], from: &[MaybeUninit<u8>]) {
         let (lines, from) = copy_edges(to, from);
         for (i, source) in from.chunks_exact(64).enumerate() {
             let line = lines[i].as_mut_ptr().cast();
@@ -213,28 +205,21 @@ mod tests {
             #[cfg(target_arch = "x86_64")] // to others the instruction does nothing
             super::x86_64::copy_demoted,
         ];
-        let source: Vec<_> =
-            (0..SIZE).map(|i| MaybeUninit::new((i % 251) as u8)).collect();
+        let source: Vec<_> = (0..SIZE).map(|i| MaybeUninit::new((i % 251) as u8)).collect();
         for (which, copy) in copies.into_iter().enumerate() {
-            for (from, to) in [0, 1, 3, 16, 63]
-                .into_iter()
-                .flat_map(|a| (0..65).map(move |b| (a, b)))
+            for (from, to) in
+                [0, 1, 3, 16, 63].into_iter().flat_map(|a| (0..65).map(move |b| (a, b)))
             {
                 for count in (0..70).chain([127, 128, 129, 400, 640, 700]) {
                     let mut target = vec![MaybeUninit::new(0xA5); SIZE];
-                    let (piece, room) =
-                        (&source[from..from + count], &mut target[to..to + count]);
+                    let (piece, room) = (&source[from..from + count], &mut target[to..to + count]);
                     copy(room, piece);
                     // SAFETY: every byte was written when the Vec was made.
-                    let [source, target] = [&source, &target]
-                        .map(|bytes| unsafe { bytes.assume_init_ref() });
+                    let [source, target] =
+                        [&source, &target].map(|bytes| unsafe { bytes.assume_init_ref() });
                     let mut expected = vec![0xA5; SIZE];
-                    expected[to..to + count]
-                        .copy_from_slice(&source[from..from + count]);
-                    assert!(
-                        target == expected,
-                        "{which}: {count} from {from} to {to}"
-                    );
+                    expected[to..to + count].copy_from_slice(&source[from..from + count]);
+                    assert!(target == expected, "{which}: {count} from {from} to {to}");
                 }
             }
         }

@@ -13,9 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cudarc::driver::{
-    CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, sys,
-};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, sys};
 use proptest::prelude::*;
 use staging::{Error, Options, Staging};
 use support::value;
@@ -128,11 +126,8 @@ fn any_options_will_do() {
         let pieces = (prop_oneof![0..40usize, 0..5000usize], 0..40usize);
         let limits = (0..6usize, pieces, 0..9000usize, 0..2u64);
         let copies = (0..9000usize, 0..64usize, 0..64usize);
-        let config = ProptestConfig {
-            failure_persistence: None,
-            cases: 200,
-            ..ProptestConfig::default()
-        };
+        let config =
+            ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() };
         let gpu = std::cell::RefCell::new(Gpu::new(10_000));
         proptest!(config, |(limits in limits, copies in copies)| {
             let (threads, (piece_bytes, slots), staged_from, linger) = limits;
@@ -229,13 +224,12 @@ fn a_target_that_is_too_short_is_refused() {
         let mut gpu = Gpu::new(100);
         let mut staging = gpu.staging(options(2, 64, 2));
         let Gpu { stream, bytes, .. } = &mut gpu;
-        let mut refused =
-            |call: &mut dyn FnMut(&mut Staging, &mut CudaSlice<u8>)| {
-                let call = AssertUnwindSafe(|| call(&mut staging, bytes));
-                let panic = catch_unwind(call).unwrap_err();
-                let message = panic.downcast_ref::<&str>().unwrap();
-                assert!(message.contains("shorter"), "{message}");
-            };
+        let mut refused = |call: &mut dyn FnMut(&mut Staging, &mut CudaSlice<u8>)| {
+            let call = AssertUnwindSafe(|| call(&mut staging, bytes));
+            let panic = catch_unwind(call).unwrap_err();
+            let message = panic.downcast_ref::<&str>().unwrap();
+            assert!(message.contains("shorter"), "{message}");
+        };
         refused(&mut |staging, device| {
             let _ = staging.copy_to_device(stream, &[0; 101], device);
         });
@@ -250,9 +244,7 @@ fn a_target_that_is_too_short_is_refused() {
 fn more_memory_than_there_can_be_is_refused() {
     alone(&[], || {
         let context = CudaContext::new(0).unwrap();
-        for (piece_bytes, slots) in
-            [(usize::MAX, 1), (1 << 62, 2), (1 << 40, 1 << 40)]
-        {
+        for (piece_bytes, slots) in [(usize::MAX, 1), (1 << 62, 2), (1 << 40, 1 << 40)] {
             let refused = Staging::new(&context, options(2, piece_bytes, slots));
             let Err(Error::Driver(error)) = refused else { panic!("{refused:?}") };
             assert_eq!(error.0, sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
@@ -308,8 +300,7 @@ fn an_error_is_returned_and_does_no_harm() {
         }
         let calls = std::fs::read_to_string(&trace).unwrap();
         std::fs::remove_file(&trace).unwrap();
-        let count =
-            |function| calls.lines().filter(|call| *call == function).count();
+        let count = |function| calls.lines().filter(|call| *call == function).count();
         for function in FUNCTIONS {
             let reached = |n: &usize| *n <= count(function);
             for n in [1, 2, 3, 5, 8, 13, 40].into_iter().filter(reached) {

@@ -98,8 +98,7 @@ fn every_batch_arrives_once_and_in_order() {
         for slots in 0..5 {
             for count in [0, 1, 99, 100, 101, 1000, 2345] {
                 let producer = bytes(count, NO_PAUSE);
-                let mut loader =
-                    Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+                let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
                 let got = gpu.take_all(&mut loader, NO_PAUSE);
                 assert!(got == expected(count), "{slots} slots, {count} bytes");
                 let after = loader.next(&gpu.stream, &mut gpu.target());
@@ -114,12 +113,9 @@ fn a_slow_side_is_waited_for() {
     alone(&[], || {
         let gpu = Gpu::new();
         for slots in [1, 2, 4] {
-            for (slow_producer, slow_consumer) in
-                [(PAUSE, NO_PAUSE), (NO_PAUSE, PAUSE)]
-            {
+            for (slow_producer, slow_consumer) in [(PAUSE, NO_PAUSE), (NO_PAUSE, PAUSE)] {
                 let producer = bytes(1950, slow_producer);
-                let mut loader =
-                    Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+                let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
                 let got = gpu.take_all(&mut loader, slow_consumer);
                 assert!(got == expected(1950), "{slots} slots");
             }
@@ -132,11 +128,8 @@ fn any_rhythm_will_do() {
     alone(&[], || {
         let gpu = Gpu::new();
         let pauses = || proptest::collection::vec(0..400u64, 1..5);
-        let config = ProptestConfig {
-            failure_persistence: None,
-            cases: 60,
-            ..ProptestConfig::default()
-        };
+        let config =
+            ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() };
         proptest!(config, |(
             slots in 1..5usize, count in 0..2000usize, making in pauses(), taking in pauses(),
         )| {
@@ -174,8 +167,7 @@ fn the_producer_is_ahead_by_the_slots_and_no_more() {
                 count.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, &str>(slot.len())
             };
-            let mut loader =
-                Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+            let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
             for taken in 0..4 {
                 let made = || made.load(Ordering::Relaxed);
                 while made() < taken + slots {
@@ -190,9 +182,7 @@ fn the_producer_is_ahead_by_the_slots_and_no_more() {
 }
 
 /// Takes two good batches and then the error of a producer that `fails` at the third.
-fn error_of(
-    fails: impl Fn() -> Result<usize, &'static str> + Send + 'static,
-) -> LoadError {
+fn error_of(fails: impl Fn() -> Result<usize, &'static str> + Send + 'static) -> LoadError {
     let gpu = Gpu::new();
     let mut fill = bytes(200, NO_PAUSE);
     let producer = move |slot: &mut [u8]| match fill(slot)? {
@@ -248,8 +238,7 @@ fn dropping_early_waits_for_copies_and_leaks_nothing() {
             for taken in 0..6 {
                 for pause in [NO_PAUSE, PAUSE] {
                     let producer = bytes(usize::MAX, pause);
-                    let mut loader =
-                        Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+                    let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
                     let mut batches = vec![];
                     for _ in 0..taken {
                         let mut target = gpu.target();
@@ -350,8 +339,7 @@ fn fails_at_most_once(code: sys::CUresult) {
         Some(e) => panic!("not the driver's error: {e}"),
         None => assert_eq!(taken, 10),
     }
-    let batches: Vec<_> =
-        targets.into_iter().map(|target| (target, BATCH)).collect();
+    let batches: Vec<_> = targets.into_iter().map(|target| (target, BATCH)).collect();
     // Unless another call reports the error.
     let read = || gpu.read(&batches);
     let Ok(got) = catch_unwind(AssertUnwindSafe(read)) else { return };
@@ -359,9 +347,6 @@ fn fails_at_most_once(code: sys::CUresult) {
     if let Some(failed) = got[taken * BATCH..].chunks(BATCH).next() {
         let all = expected((taken + 1) * BATCH);
         let arrived = failed == &all[taken * BATCH..];
-        assert!(
-            arrived || failed.iter().all(|byte| *byte == 0),
-            "something else came"
-        );
+        assert!(arrived || failed.iter().all(|byte| *byte == 0), "something else came");
     }
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 pub use anyhow::{Result, anyhow, ensure};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut,
-    LaunchConfig, PushKernelArg, UnifiedViewMut, sys,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut, LaunchConfig,
+    PushKernelArg, UnifiedViewMut, sys,
 };
 use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
@@ -78,8 +78,7 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
     };
     if let Err(e) = check(&mut trial) {
         let why = trial.emulator.explanations();
-        let why =
-            if why.is_empty() { String::new() } else { format!("\n{}", why.trim()) };
+        let why = if why.is_empty() { String::new() } else { format!("\n{}", why.trim()) };
         trial.tell("failed", &format!("{e:#}{why}"));
     }
     Ok(std::fs::write(report, trial.report)?)
@@ -98,8 +97,7 @@ impl Trial {
 
     /// The kernels, on the GPU of a context.
     pub fn kernels(&self, context: &Arc<CudaContext>) -> Result<Kernels> {
-        let ptx =
-            Ptx::from_src(include_str!("../../../../kernels/ptx/exercises.ptx"));
+        let ptx = Ptx::from_src(include_str!("../../../../kernels/ptx/exercises.ptx"));
         let module = context.load_module(ptx)?;
         Ok(Kernels {
             scale: module.load_function("scale")?,
@@ -120,11 +118,7 @@ impl Trial {
 
     /// Calls the learner's code, with the ledger open: it keeps what the last such call did. What
     /// is in flight afterwards is waited for.
-    pub fn watch<T>(
-        &mut self,
-        title: &str,
-        code: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
+    pub fn watch<T>(&mut self, title: &str, code: impl FnOnce() -> Result<T>) -> Result<T> {
         self.tell("run", title);
         self.emulator.start_ledger();
         let done = code();
@@ -145,12 +139,7 @@ impl Trial {
     }
 
     /// Calls device memory by a name, in what is said of it.
-    pub fn name<T>(
-        &self,
-        memory: &CudaSlice<T>,
-        stream: &Arc<CudaStream>,
-        name: &str,
-    ) {
+    pub fn name<T>(&self, memory: &CudaSlice<T>, stream: &Arc<CudaStream>, name: &str) {
         use cudarc::driver::DevicePtr;
         self.emulator.name(memory.device_ptr(stream).0, name);
     }
@@ -164,8 +153,7 @@ impl Trial {
     pub fn equal(&mut self, what: &str, found: &[f32], wanted: &[f32]) {
         if found.len() != wanted.len() {
             let (found, wanted) = (found.len(), wanted.len());
-            let said =
-                format!("{what} has {found} numbers, and has to have {wanted}");
+            let said = format!("{what} has {found} numbers, and has to have {wanted}");
             return self.tell("wrong", &said);
         }
         let differ = |place: &usize| found[*place] != wanted[*place];
@@ -342,11 +330,8 @@ impl Kernels {
         let count = data.len() as i32;
         let mut launch = stream.launch_builder(&self.total);
         launch.arg(data).arg(&total).arg(&count);
-        let block = LaunchConfig {
-            grid_dim: (1, 1, 1),
-            block_dim: (256, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let block =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: as `total` of exercises.cu asks, and as the caller promises.
         unsafe { launch.launch(block)? };
         Ok(())

@@ -27,10 +27,7 @@ impl Session {
             gpu,
             legacy: 0,
             peers: BTreeSet::new(),
-            limits: LIMITS
-                .iter()
-                .map(|(limit, first, _)| (*limit, *first))
-                .collect(),
+            limits: LIMITS.iter().map(|(limit, first, _)| (*limit, *first)).collect(),
             failed: None,
         });
         let legacy = self.queues.open(handle, Kind::Legacy);
@@ -51,8 +48,7 @@ impl Session {
         }
         let Some(context) = self.contexts.remove(handle) else { return };
         self.queues.retire(context.legacy);
-        let queues: BTreeMap<_, _> =
-            self.streams.iter().map(|(h, q)| (h, *q)).collect();
+        let queues: BTreeMap<_, _> = self.streams.iter().map(|(h, q)| (h, *q)).collect();
         for (stream, queue) in queues {
             if self.queues.get(queue).is_none_or(|queue| queue.context == handle) {
                 self.streams.remove(stream);

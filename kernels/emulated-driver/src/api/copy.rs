@@ -71,19 +71,11 @@ impl Session {
     }
 
     /// An error if the memory at `address` is of another GPU, and the judge has no access to it.
-    fn check_access(
-        &self,
-        what: &str,
-        address: u64,
-        judge: Judge,
-        queue: u32,
-    ) -> Answer {
+    fn check_access(&self, what: &str, address: u64, judge: Judge, queue: u32) -> Answer {
         let (whose, context) = match judge {
             Judge::Nobody => return Ok(()),
             Judge::Current => ("current context", self.context()?),
-            Judge::Stream | Judge::StreamForAll => {
-                ("stream's context", self.context_of(queue))
-            }
+            Judge::Stream | Judge::StreamForAll => ("stream's context", self.context_of(queue)),
         };
         let gpu = self.contexts.get(context).ok_or(CUDA_ERROR_INVALID_CONTEXT)?.gpu;
         let Some((_, holding)) = self.memory.around(address) else { return Ok(()) };
@@ -121,8 +113,7 @@ impl Session {
         let capturing = self.is_capturing(queue);
         let staged = source == Where::Pageable && matches!(target, Where::Device(_));
         let pageable = source == Where::Pageable || target == Where::Pageable;
-        let at_once =
-            stream.is_none() || (pageable && !staged) || for_tests::copies("wait");
+        let at_once = stream.is_none() || (pageable && !staged) || for_tests::copies("wait");
         let work = if staged && !capturing {
             let mut taken = vec![0; bytes];
             // SAFETY: the program promises that it can be read.
@@ -136,18 +127,15 @@ impl Session {
                 _ => None,
             };
             // SAFETY: the driver knows the memory, and does these copies before it goes.
-            let noted = noted.map(|start| unsafe {
-                Noted::new(start as usize, bytes, self.host_writes)
-            });
+            let noted =
+                noted.map(|start| unsafe { Noted::new(start as usize, bytes, self.host_writes) });
             Work::Copy { to, from, bytes: bytes as u64, noted }
         };
         self.enqueue(queue, work)?;
         if at_once && !capturing {
             self.synchronize(queue)?;
             // The real call does not wait for copies between devices' memories.
-            let waits = [source, target]
-                .iter()
-                .any(|place| !matches!(place, Where::Device(_)));
+            let waits = [source, target].iter().any(|place| !matches!(place, Where::Device(_)));
             if waits {
                 self.ledger.waited_for_queue(queue);
             }
@@ -163,16 +151,9 @@ impl Session {
         self.failure_in(self.context_of(queue))
     }
 
-    fn fill(
-        &mut self,
-        to: u64,
-        pattern: &[u8],
-        count: usize,
-        stream: Option<usize>,
-    ) -> Answer {
+    fn fill(&mut self, to: u64, pattern: &[u8], count: usize, stream: Option<usize>) -> Answer {
         let queue = self.queue(stream.unwrap_or(0))?;
-        let bytes =
-            count.checked_mul(pattern.len()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let bytes = count.checked_mul(pattern.len()).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         if bytes == 0 {
             return Ok(());
         }

@@ -16,13 +16,8 @@ impl Session {
         if !self.initialised {
             return Err(CUDA_ERROR_NOT_INITIALIZED);
         }
-        let index =
-            usize::try_from(device).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
-        if index < self.gpus.len() {
-            Ok(index)
-        } else {
-            Err(CUDA_ERROR_INVALID_DEVICE)
-        }
+        let index = usize::try_from(device).map_err(|_| CUDA_ERROR_INVALID_DEVICE)?;
+        if index < self.gpus.len() { Ok(index) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
     }
 }
 

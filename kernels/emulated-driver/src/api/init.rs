@@ -41,9 +41,5 @@ extern "C" fn cuGetErrorString(code: u32, text: Out<*const c_char>) -> CUresult 
 
 fn tell(place: &Out<*const c_char>, text: Option<*const c_char>) -> CUresult {
     let told = place.set(text.unwrap_or(std::ptr::null()));
-    if text.is_some() && told.is_ok() {
-        CUDA_SUCCESS
-    } else {
-        CUDA_ERROR_INVALID_VALUE
-    }
+    if text.is_some() && told.is_ok() { CUDA_SUCCESS } else { CUDA_ERROR_INVALID_VALUE }
 }

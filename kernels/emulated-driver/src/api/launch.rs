@@ -37,8 +37,7 @@ impl Session {
         let (_, module, kernel) = self.function(function)?;
         let mut arguments = vec![];
         for (number, parameter) in kernel.parameters.iter().enumerate() {
-            let (offset, bytes) =
-                (parameter.offset as usize, parameter.bytes as usize);
+            let (offset, bytes) = (parameter.offset as usize, parameter.bytes as usize);
             arguments.resize(offset + bytes, 0);
             let place = parameters.at(number)?;
             if place == 0 {
@@ -69,17 +68,13 @@ impl Session {
             sizes.iter().zip(most).all(|(size, most)| (1..=*most).contains(size))
         };
         if !within(grid, &gpu::GRID) || !within(block, &gpu::BLOCK) {
-            let why =
-                format!("a grid of {grid:?} blocks of {block:?} threads cannot be");
+            let why = format!("a grid of {grid:?} blocks of {block:?} threads cannot be");
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
         let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
         let most = u64::from(kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS));
         if threads > most {
-            let why = format!(
-                "{threads} threads in a block of {}, at most {most}",
-                kernel.name
-            );
+            let why = format!("{threads} threads in a block of {}, at most {most}", kernel.name);
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
         }
         if *shared_bytes > function.most_dynamic_bytes {
@@ -95,9 +90,10 @@ impl Session {
     /// All GPUs share one emulated memory, so what a kernel may not reach has to be found
     /// here: an argument that leads to memory of a GPU without access to it.
     fn check_pointers(&mut self, launch: &KernelLaunch, queue: u32) -> Answer {
-        let numbers = launch.arguments.chunks_exact(8).map(|bytes| {
-            bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-        });
+        let numbers = launch
+            .arguments
+            .chunks_exact(8)
+            .map(|bytes| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
         let context = self.context_of(queue);
         for number in numbers {
             let Some((owner, name)) = self.memory.device_behind(number) else {

@@ -33,8 +33,7 @@ impl Session {
         if let Err(e) = self.memory.make(address, bytes, &name) {
             return self.refuse(CUDA_ERROR_UNKNOWN, &e.to_string());
         }
-        let holding =
-            Holding { bytes, kind: Kind::Device, gpu, context, name, host: None };
+        let holding = Holding { bytes, kind: Kind::Device, gpu, context, name, host: None };
         self.memory.hold(address, holding);
         Ok(address)
     }
@@ -49,18 +48,12 @@ impl Session {
         self.hold_host(host, bytes, kind)
     }
 
-    fn hold_host(
-        &mut self,
-        host: HostRange,
-        bytes: usize,
-        kind: Kind,
-    ) -> Answer<u64> {
+    fn hold_host(&mut self, host: HostRange, bytes: usize, kind: Kind) -> Answer<u64> {
         let (context, gpu, bytes) = (self.context()?, self.gpu()?, bytes as u64);
         let call = self.call;
         let name = self.memory.new_name(call);
         if let Err(e) = self.memory.map(&host, &name) {
-            return self
-                .refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, &e.to_string());
+            return self.refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, &e.to_string());
         }
         let address = host.start() as u64;
         if kind == Kind::Managed {
@@ -111,12 +104,7 @@ impl Session {
     }
 
     /// Gives memory back to its pool or its GPU. It can be used again after `freed`.
-    pub(crate) fn give_back(
-        &mut self,
-        address: u64,
-        holding: &Holding,
-        freed: Ticket,
-    ) {
+    pub(crate) fn give_back(&mut self, address: u64, holding: &Holding, freed: Ticket) {
         match holding.kind {
             Kind::Device => self.gpus[holding.gpu].used_bytes -= holding.bytes,
             Kind::Pool(pool) => {
@@ -130,10 +118,7 @@ impl Session {
 
     /// An error unless all of the range is managed memory.
     fn check_managed(&self, address: u64, bytes: usize) -> Answer {
-        let managed = self
-            .memory
-            .around(address)
-            .is_some_and(|(_, h)| h.kind == Kind::Managed);
+        let managed = self.memory.around(address).is_some_and(|(_, h)| h.kind == Kind::Managed);
         let place = self.memory.locate(address, bytes as u64);
         self.accept(CUDA_ERROR_INVALID_VALUE, place)?;
         if managed { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }

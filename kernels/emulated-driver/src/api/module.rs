@@ -24,14 +24,10 @@ impl Session {
     fn load(&mut self, ptx: &str) -> Answer<Result<usize, String>> {
         let (context, gpu) = (self.context()?, self.gpu()?);
         if ptx.starts_with("\x7fELF") {
-            return self.refuse(
-                CUDA_ERROR_INVALID_IMAGE,
-                "machine code; only PTX runs here",
-            );
+            return self.refuse(CUDA_ERROR_INVALID_IMAGE, "machine code; only PTX runs here");
         }
         if let Some(target) = target(ptx).filter(|target| *target > gpu::COMPUTE) {
-            let why =
-                format!("PTX for compute capability {}.{}", target.0, target.1);
+            let why = format!("PTX for compute capability {}.{}", target.0, target.1);
             return self.refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, &why);
         }
         let mut module = match Module::parse(ptx) {
@@ -74,28 +70,16 @@ impl Session {
         }
     }
 
-    pub(crate) fn function(
-        &self,
-        function: usize,
-    ) -> Answer<(&Function, &Arc<Module>, &Kernel)> {
-        let function =
-            self.functions.get(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
-        let loaded =
-            self.modules.get(function.module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
-        let kernel =
-            loaded.module.kernel(&function.kernel).ok_or(CUDA_ERROR_NOT_FOUND)?;
+    pub(crate) fn function(&self, function: usize) -> Answer<(&Function, &Arc<Module>, &Kernel)> {
+        let function = self.functions.get(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let loaded = self.modules.get(function.module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let kernel = loaded.module.kernel(&function.kernel).ok_or(CUDA_ERROR_NOT_FOUND)?;
         Ok((function, &loaded.module, kernel))
     }
 
-    fn function_attribute(
-        &self,
-        function: usize,
-        attribute: c_uint,
-    ) -> Answer<c_int> {
+    fn function_attribute(&self, function: usize, attribute: c_uint) -> Answer<c_int> {
         let (function, _, kernel) = self.function(function)?;
-        let is = |name: cudarc::driver::sys::CUfunction_attribute| {
-            attribute == name as c_uint
-        };
+        let is = |name: cudarc::driver::sys::CUfunction_attribute| attribute == name as c_uint;
         Ok(if is(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
             kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS) as c_int
         } else if is(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
@@ -104,17 +88,13 @@ impl Session {
             kernel.local_bytes as c_int
         } else if is(CU_FUNC_ATTRIBUTE_NUM_REGS) {
             THREAD_REGISTERS as c_int
-        } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION)
-            || is(CU_FUNC_ATTRIBUTE_BINARY_VERSION)
-        {
+        } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION) || is(CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
             (gpu::COMPUTE.0 * 10 + gpu::COMPUTE.1) as c_int
         } else if is(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
             function.most_dynamic_bytes as c_int
         } else if is(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
             function.carveout
-        } else if is(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)
-            || is(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA)
-        {
+        } else if is(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES) || is(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA) {
             0
         } else {
             return Err(CUDA_ERROR_INVALID_VALUE);

@@ -11,12 +11,7 @@ use crate::driver::Session;
 use crate::gpu;
 
 impl Session {
-    fn resident_blocks(
-        &self,
-        function: usize,
-        threads: c_int,
-        dynamic: usize,
-    ) -> Answer<c_int> {
+    fn resident_blocks(&self, function: usize, threads: c_int, dynamic: usize) -> Answer<c_int> {
         let (_, _, kernel) = self.function(function)?;
         let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
         let threads = threads.ok_or(CUDA_ERROR_INVALID_VALUE)?;
@@ -40,10 +35,7 @@ impl Session {
     ) -> Answer<(c_int, c_int)> {
         let most = if limit > 0 { limit } else { gpu::BLOCK_THREADS as c_int };
         let mut best = (0, 0);
-        for threads in (32..=most.min(gpu::BLOCK_THREADS as c_int))
-            .rev()
-            .filter(|n| n % 32 == 0)
-        {
+        for threads in (32..=most.min(gpu::BLOCK_THREADS as c_int)).rev().filter(|n| n % 32 == 0) {
             let dynamic = match shared_for {
                 Some(bytes) => self.outside(|| bytes(threads)),
                 None => dynamic,

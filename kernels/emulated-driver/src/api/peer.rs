@@ -14,27 +14,22 @@ use crate::memory::Kind;
 impl Session {
     /// An error unless all of these are contexts.
     pub(crate) fn known_contexts(&self, contexts: &[usize]) -> Answer {
-        let known =
-            contexts.iter().all(|context| self.contexts.get(*context).is_some());
+        let known = contexts.iter().all(|context| self.contexts.get(*context).is_some());
         if known { Ok(()) } else { Err(CUDA_ERROR_INVALID_CONTEXT) }
     }
 
     /// Whether a context may use this address, on another GPU.
-    pub(crate) fn has_access(
-        &self,
-        context: usize,
-        owner: usize,
-        address: u64,
-    ) -> bool {
+    pub(crate) fn has_access(&self, context: usize, owner: usize, address: u64) -> bool {
         let Some(found) = self.contexts.get(context) else { return false };
         match self.memory.around(address).map(|(_, holding)| holding.kind) {
             Some(Kind::Pool(pool)) => {
                 let pool = self.pools.get(pool);
                 pool.is_some_and(|pool| pool.accessible_to.contains(&found.gpu))
             }
-            _ => found.peers.iter().any(|peer| {
-                self.contexts.get(*peer).is_some_and(|peer| peer.gpu == owner)
-            }),
+            _ => found
+                .peers
+                .iter()
+                .any(|peer| self.contexts.get(*peer).is_some_and(|peer| peer.gpu == owner)),
         }
     }
 }

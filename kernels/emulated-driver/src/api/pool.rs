@@ -22,12 +22,7 @@ const NO_ACCESS: u32 = 0;
 const READ_AND_WRITE: u32 = 3;
 
 impl Session {
-    fn allocate_from(
-        &mut self,
-        pool: usize,
-        bytes: usize,
-        stream: usize,
-    ) -> Answer<u64> {
+    fn allocate_from(&mut self, pool: usize, bytes: usize, stream: usize) -> Answer<u64> {
         let (context, queue) = (self.context()?, self.queue(stream)?);
         if self.is_capturing(queue) {
             return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "allocations in a graph");
@@ -40,8 +35,7 @@ impl Session {
             Some(block) => block,
             None => {
                 self.grow_pool(pool, bytes)?;
-                self.take_block(pool, bytes, queue)?
-                    .ok_or(CUDA_ERROR_OUT_OF_MEMORY)?
+                self.take_block(pool, bytes, queue)?.ok_or(CUDA_ERROR_OUT_OF_MEMORY)?
             }
         };
         let gpu = self.pool(pool)?.gpu;
@@ -49,25 +43,18 @@ impl Session {
         let name = self.memory.new_name(call);
         let kind = Kind::Pool(pool);
         let make = Work::Make { address, bytes, name: name.clone() };
-        self.memory
-            .hold(address, Holding { bytes, kind, gpu, context, name, host: None });
+        self.memory.hold(address, Holding { bytes, kind, gpu, context, name, host: None });
         self.push(queue, make, after);
         self.stray();
         Ok(address)
     }
 
-    fn take_block(
-        &mut self,
-        pool: usize,
-        bytes: u64,
-        queue: u32,
-    ) -> Answer<Option<Block>> {
+    fn take_block(&mut self, pool: usize, bytes: u64, queue: u32) -> Answer<Option<Block>> {
         let driver = &mut **self;
         let queues = &driver.queues;
         let pool = driver.pools.get_mut(pool).ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let is_done = |ticket| queues.is_done(ticket);
-        Ok(pool
-            .take(bytes, queue, is_done, |ticket| queues.is_awaited(queue, ticket)))
+        Ok(pool.take(bytes, queue, is_done, |ticket| queues.is_awaited(queue, ticket)))
     }
 
     fn grow_pool(&mut self, handle: usize, bytes: u64) -> Answer {
@@ -78,8 +65,7 @@ impl Session {
             // All pools give back what they can, first.
             let last = self.queues.last_of_all();
             self.finish(&last);
-            let handles: Vec<_> =
-                self.pools.iter().map(|(handle, _)| handle).collect();
+            let handles: Vec<_> = self.pools.iter().map(|(handle, _)| handle).collect();
             handles.into_iter().for_each(|handle| self.trim_pool(handle, 0));
             self.reserve(gpu, growth)?;
         }
@@ -110,12 +96,7 @@ impl Session {
         self.pools.get_mut(pool).ok_or(CUDA_ERROR_INVALID_VALUE)
     }
 
-    fn pool_attribute(
-        &mut self,
-        pool: usize,
-        attribute: u32,
-        value: *mut c_void,
-    ) -> Answer {
+    fn pool_attribute(&mut self, pool: usize, attribute: u32, value: *mut c_void) -> Answer {
         let pool = self.pool(pool)?;
         let settings = pool.settings;
         let (most_used, most_reserved) = pool.most_bytes();
@@ -144,12 +125,7 @@ impl Session {
         }
     }
 
-    fn set_pool_attribute(
-        &mut self,
-        pool: usize,
-        attribute: u32,
-        value: *const c_void,
-    ) -> Answer {
+    fn set_pool_attribute(&mut self, pool: usize, attribute: u32, value: *const c_void) -> Answer {
         let pool = self.pool(pool)?;
         let is = |name: A| attribute == name as u32;
         let switch = || Ok(In::<c_int>::new(value).get()? != 0);

@@ -19,8 +19,7 @@ impl Session {
         if flags > NON_BLOCKING {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        let kind =
-            if flags == NON_BLOCKING { Kind::NonBlocking } else { Kind::Blocking };
+        let kind = if flags == NON_BLOCKING { Kind::NonBlocking } else { Kind::Blocking };
         let queue = self.queues.open(context, kind);
         self.ledger.stream(queue, context, kind);
         Ok(self.streams.insert(queue))

@@ -41,10 +41,7 @@ extern "C" fn nvmlDeviceGetCurrPcieLinkGeneration(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn nvmlDeviceGetCurrPcieLinkWidth(
-    _device: *const c_void,
-    lanes: Out<c_uint>,
-) -> c_int {
+extern "C" fn nvmlDeviceGetCurrPcieLinkWidth(_device: *const c_void, lanes: Out<c_uint>) -> c_int {
     told(peaks()[2] > 0 && lanes.set(peaks()[2]).is_ok())
 }
 

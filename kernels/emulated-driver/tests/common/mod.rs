@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{
-    CudaContext, CudaModule, CudaStream, DevicePtrMut, DriverError, LaunchConfig,
-    PinnedHostSlice, PushKernelArg, sys,
+    CudaContext, CudaModule, CudaStream, DevicePtrMut, DriverError, LaunchConfig, PinnedHostSlice,
+    PushKernelArg, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -24,12 +24,8 @@ static LOADED: LazyLock<()> = LazyLock::new(|| {
     let folder = program.with_file_name("emulated-driver");
     if std::env::var_os("LD_LIBRARY_PATH").is_some_and(|path| *path == *folder) {
         // SAFETY: opens the library, and looks a name up.
-        let ours =
-            unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
-        assert!(
-            ours.is_ok(),
-            "the loader finds another libcuda.so than the emulated one"
-        );
+        let ours = unsafe { sys::culib().get::<*const ()>(b"workbookEmulatorCounts") };
+        assert!(ours.is_ok(), "the loader finds another libcuda.so than the emulated one");
         return;
     }
     std::fs::create_dir_all(&folder).unwrap();
@@ -59,10 +55,7 @@ pub(crate) fn streams(context: &Arc<CudaContext>) -> [Arc<CudaStream>; 2] {
 }
 
 /// Pinned memory with these words in it.
-pub(crate) fn pinned(
-    context: &Arc<CudaContext>,
-    words: &[u32],
-) -> PinnedHostSlice<u32> {
+pub(crate) fn pinned(context: &Arc<CudaContext>, words: &[u32]) -> PinnedHostSlice<u32> {
     // SAFETY: all words are written in the next line.
     let pinned = unsafe { context.alloc_pinned_with_flags(words.len(), 0) };
     let mut pinned = pinned.unwrap();

@@ -7,15 +7,10 @@ use crate::syntax::Operand;
 use crate::table::{Form, carry};
 
 impl Decoder<'_> {
-    pub(super) fn with_carry(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn with_carry(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let (keeps, takes) = (form.take("cc"), form.base.ends_with('c'));
-        let [sum, next_carry] =
-            carry::lookup(&mut form).ok_or_else(|| self.unsupported(name))?;
+        let [sum, next_carry] = carry::lookup(&mut form).ok_or_else(|| self.unsupported(name))?;
         let carry = match self.carry {
             Some(carry) => carry,
             None => self.new_register(Class::Predicate)?,

@@ -44,8 +44,7 @@ pub(super) fn unset(program: &mut Program) -> Vec<Slot> {
             }
         }
     }
-    let mut unset =
-        uses.into_iter().next().map_or_else(HashSet::new, |first| first.0);
+    let mut unset = uses.into_iter().next().map_or_else(HashSet::new, |first| first.0);
     for (slot, _) in &program.presets {
         unset.remove(slot);
     }

@@ -31,8 +31,7 @@ fn decides(program: &mut Program, mut values: HashSet<Slot>) -> bool {
             let operation = &mut instruction.operation;
             let guard = instruction.guard.map(|(index, _)| index);
             let guard = guard.map(|index| Slot { class: Class::Predicate, index });
-            let jumps =
-                matches!(operation, Op::Branch(_) | Op::BranchTable(..) | Op::Exit);
+            let jumps = matches!(operation, Op::Branch(_) | Op::BranchTable(..) | Op::Exit);
             let mut depends = jumps && guard.is_some_and(|g| values.contains(&g));
             if matches!(operation, Op::Load(_) | Op::Store(_) | Op::Atomic(_)) {
                 continue;

@@ -3,8 +3,7 @@
 use crate::decode::{Decoder, Result};
 use crate::matrix::{Element, Fragment, Side};
 use crate::program::{
-    Access, Address, LoadMatrices, Matrix, Multiply, Op, Preset, Scope, Special,
-    Strength,
+    Access, Address, LoadMatrices, Matrix, Multiply, Op, Preset, Scope, Special, Strength,
 };
 use crate::registers::{Class, Slot, operation};
 use crate::space::Space;
@@ -12,11 +11,8 @@ use crate::syntax::Operand;
 use crate::table::Form;
 
 /// Spaces of matrices, which need not be named.
-const SPACES: [(&str, Space); 3] = [
-    ("global", Space::Global),
-    ("shared", Space::Shared),
-    ("shared::cta", Space::Shared),
-];
+const SPACES: [(&str, Space); 3] =
+    [("global", Space::Global), ("shared", Space::Shared), ("shared::cta", Space::Shared)];
 
 impl Decoder<'_> {
     /// All lanes must execute an instruction together.
@@ -35,11 +31,7 @@ impl Decoder<'_> {
     }
 
     /// `ldmatrix`
-    pub(super) fn load_matrices(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn load_matrices(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         self.aligned(&mut form, name)?;
         let transposed = form.take("trans");
@@ -103,11 +95,7 @@ impl Decoder<'_> {
     }
 
     /// `mma`, and `wmma.mma`
-    pub(super) fn multiply(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn multiply(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         self.aligned(&mut form, name)?;
         let is_wmma = form.base == "wmma" && form.take("mma");
@@ -164,11 +152,7 @@ impl Decoder<'_> {
     }
 
     /// `wmma`
-    pub(super) fn fragment(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn fragment(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let loads = match form.take_one_of(&["mma", "load", "store"]) {
             Some("mma") => return self.multiply(name, operands),
@@ -188,18 +172,12 @@ impl Decoder<'_> {
         let space = Self::space(&mut form);
         let element = form.only_type().and_then(Element::named);
         let has_layout = is_column || form.take("row");
-        let (Some(element), true, true) =
-            (element, has_layout, form.modifiers.is_empty())
-        else {
+        let (Some(element), true, true) = (element, has_layout, form.modifiers.is_empty()) else {
             return Err(self.unsupported(name));
         };
         let (registers, address, stride) = match (loads, operands) {
-            (true, [registers, address, stride @ ..]) => {
-                (registers, address, stride)
-            }
-            (false, [address, registers, stride @ ..]) => {
-                (registers, address, stride)
-            }
+            (true, [registers, address, stride @ ..]) => (registers, address, stride),
+            (false, [address, registers, stride @ ..]) => (registers, address, stride),
             _ => return Err(self.wrong_operands(name)),
         };
         let [stride] = stride else {
@@ -231,14 +209,12 @@ impl Decoder<'_> {
             }
             let mut whole = None;
             for part in 0..each {
-                let address =
-                    self.element_address(fragment, places, lane, first + part)?;
+                let address = self.element_address(fragment, places, lane, first + part)?;
                 let shift = Preset::Bits((8 * bytes * part) as u64);
                 let shift = self.constant(Class::Narrow, shift)?;
                 let moved = self.new_register(Class::Narrow)?;
                 if !places.loads {
-                    let taken =
-                        operation!(|a: u32, shift: u32| -> u32 { a >> shift });
+                    let taken = operation!(|a: u32, shift: u32| -> u32 { a >> shift });
                     self.apply(taken, moved, &[register, shift])?;
                     self.move_part(places, address, bytes, moved)?;
                     continue;
@@ -252,9 +228,7 @@ impl Decoder<'_> {
                             false => self.new_register(Class::Narrow)?,
                         };
                         let joined =
-                            operation!(|a: u32, b: u32, shift: u32| -> u32 {
-                                a | b << shift
-                            });
+                            operation!(|a: u32, b: u32, shift: u32| -> u32 { a | b << shift });
                         self.apply(joined, result, &[before, moved, shift])?;
                         result
                     }
@@ -298,11 +272,7 @@ impl Decoder<'_> {
     }
 
     /// The address of the first element of each lane.
-    fn lane_address(
-        &mut self,
-        fragment: &Fragment,
-        places: &Places,
-    ) -> Result<Slot> {
+    fn lane_address(&mut self, fragment: &Fragment, places: &Places) -> Result<Slot> {
         let lane = self.constant(Class::Narrow, Preset::Special(Special::Lane))?;
         let in_line = self.new_register(Class::Narrow)?;
         let across = self.new_register(Class::Narrow)?;
@@ -340,9 +310,7 @@ impl Decoder<'_> {
             Class::Wide => operation!(|a: u64, b: u32, c: u32| -> u64 {
                 a.wrapping_add(u64::from(b) * u64::from(c))
             }),
-            _ => operation!(|a: u32, b: u32, c: u32| -> u32 {
-                a.wrapping_add(b.wrapping_mul(c))
-            }),
+            _ => operation!(|a: u32, b: u32, c: u32| -> u32 { a.wrapping_add(b.wrapping_mul(c)) }),
         };
         self.apply(sum, result, &[base, elements, bytes])?;
         Ok(result)

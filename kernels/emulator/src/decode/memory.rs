@@ -2,8 +2,7 @@
 
 use crate::decode::{Decoder, Result};
 use crate::program::{
-    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset, Program,
-    Scope, Strength,
+    Access, Address, Atomic, AtomicKind, CopyAsync, Number, Op, Preset, Program, Scope, Strength,
 };
 use crate::registers::{Class, Slot, operation};
 use crate::space::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space};
@@ -112,11 +111,7 @@ impl Decoder<'_> {
         }
     }
 
-    pub(super) fn address(
-        &mut self,
-        operand: &Operand,
-        space: Space,
-    ) -> Result<Address> {
+    pub(super) fn address(&mut self, operand: &Operand, space: Space) -> Result<Address> {
         // A second part in the brackets would be a cache policy or coordinates.
         let Operand::Memory(base, offset, rest) = operand else {
             return Err(self.error("the operand is not an address"));
@@ -211,9 +206,7 @@ impl Decoder<'_> {
             let offset = start.saturating_add((number * bytes) as u32);
             let size = self.parameter_bytes;
             if offset.saturating_add(bytes as u32) > size {
-                let what = format!(
-                    "reads {bytes} bytes at {offset} of {size} bytes of parameters"
-                );
+                let what = format!("reads {bytes} bytes at {offset} of {size} bytes of parameters");
                 return Err(self.error(what));
             }
             let preset = Preset::Parameter { offset, bytes: bytes as u8, signed };
@@ -265,8 +258,7 @@ impl Decoder<'_> {
 
     pub(super) fn atomic(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let named = self.access(name)?;
-        let kind = match named.rest.iter().map(String::as_str).collect::<Vec<_>>()[..]
-        {
+        let kind = match named.rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             [kind] => atomic_kind(kind),
             _ => None,
         };
@@ -298,9 +290,8 @@ impl Decoder<'_> {
             return Err(self.error(format!("{name}: operands are missing")));
         };
         let address = self.address(address, named.space)?;
-        let counts = kind == AtomicKind::Add
-            && class == Class::Narrow
-            && *operand == Operand::Bits(1);
+        let counts =
+            kind == AtomicKind::Add && class == Class::Narrow && *operand == Operand::Bits(1);
         let operand = self.source(operand, class)?;
         let swap = match (is_swap, rest.next()) {
             (true, Some(swap)) => Some(self.source(swap, class)?),
@@ -323,11 +314,7 @@ impl Decoder<'_> {
         })))
     }
 
-    pub(super) fn copy_async(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn copy_async(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         if !form.take("async") {
             return Err(self.unsupported(name));
@@ -366,29 +353,14 @@ impl Decoder<'_> {
         let bytes = bytes as usize;
         self.note_width(Space::Shared, bytes);
         self.note_width(Space::Global, bytes);
-        self.emit(Op::CopyAsync(Box::new(CopyAsync {
-            to,
-            from,
-            bytes,
-            source_bytes,
-        })))
+        self.emit(Op::CopyAsync(Box::new(CopyAsync { to, from, bytes, source_bytes })))
     }
 
-    pub(super) fn convert_address(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn convert_address(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let from_generic = form.take("to");
-        let space = form.take_one_of(&[
-            "global",
-            "const",
-            "shared",
-            "shared::cta",
-            "local",
-            "param",
-        ]);
+        let space =
+            form.take_one_of(&["global", "const", "shared", "shared::cta", "local", "param"]);
         let operation = match (space, from_generic) {
             (Some("global" | "const"), _) => operation!(|a: u64| -> u64 { a }),
             (Some("shared" | "shared::cta"), false) => {
@@ -422,9 +394,7 @@ impl Decoder<'_> {
 
     /// A cache policy is a hint: any number will do.
     pub(super) fn policy(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
-        let Some(result) =
-            operands.first().filter(|_| name.contains(".fractional."))
-        else {
+        let Some(result) = operands.first().filter(|_| name.contains(".fractional.")) else {
             return Err(self.unsupported(name));
         };
         let result = self.result(result, Class::Wide)?;

@@ -14,19 +14,14 @@ impl Decoder<'_> {
         match self.find(name) {
             Some(Named::Register(slot)) if slot.class == class => Ok(slot),
             Some(Named::Register(_)) => {
-                Err(self
-                    .error(format!("{name} has another size than the operation")))
+                Err(self.error(format!("{name} has another size than the operation")))
             }
             _ => Err(self.error(format!("there is no register {name}"))),
         }
     }
 
     /// The register for a result.
-    pub(super) fn result(
-        &mut self,
-        operand: &Operand,
-        class: Class,
-    ) -> Result<Slot> {
+    pub(super) fn result(&mut self, operand: &Operand, class: Class) -> Result<Slot> {
         match operand {
             Operand::Name(name) if name == "_" => self.new_register(class),
             Operand::Name(name) => self.register(name, class),
@@ -35,10 +30,7 @@ impl Decoder<'_> {
     }
 
     /// A register, whatever its class. None for `_`.
-    pub(super) fn any_register(
-        &mut self,
-        operand: &Operand,
-    ) -> Result<Option<Slot>> {
+    pub(super) fn any_register(&mut self, operand: &Operand) -> Result<Option<Slot>> {
         let Operand::Name(name) = operand else {
             return Err(self.error("an operand is not a register"));
         };
@@ -53,11 +45,7 @@ impl Decoder<'_> {
 
     /// A register that holds the operand's value. Constants and addresses have one that
     /// holds them from the start.
-    pub(super) fn source(
-        &mut self,
-        operand: &Operand,
-        class: Class,
-    ) -> Result<Slot> {
+    pub(super) fn source(&mut self, operand: &Operand, class: Class) -> Result<Slot> {
         match operand {
             Operand::Bits(bits) => self.constant(class, Preset::Bits(*bits)),
             Operand::Name(name) if name == "WARP_SZ" => {
@@ -109,8 +97,7 @@ impl Decoder<'_> {
 
     /// The address of a variable, in its own space.
     fn address_of(&mut self, name: &str, offset: i64, class: Class) -> Result<Slot> {
-        let bits =
-            |place: u32| Preset::Bits(i64::from(place).wrapping_add(offset) as u64);
+        let bits = |place: u32| Preset::Bits(i64::from(place).wrapping_add(offset) as u64);
         let preset = match self.find(name) {
             Some(Named::Variable(_, place) | Named::Parameter(place)) => bits(place),
             Some(_) => return Err(self.error(format!("{name} has no address"))),
@@ -166,11 +153,7 @@ impl Decoder<'_> {
     }
 
     /// An operation of the [table].
-    pub(super) fn compute(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn compute(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let operation = self.lookup(name)?;
         let Some((result, sources)) = operands.split_first() else {
             return Err(self.error(format!("{name} has no operands")));
@@ -188,11 +171,7 @@ impl Decoder<'_> {
 
     /// `setp`, which may combine its result with another predicate, and may give the
     /// opposite, too.
-    pub(super) fn compare(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn compare(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let combine = form.take_one_of(&["and", "or", "xor"]);
         let plain = match combine {
@@ -205,10 +184,8 @@ impl Decoder<'_> {
             ([results, a, b, c], Some(_)) => (results, a, b, Some(c)),
             _ => return Err(self.wrong_operands(name)),
         };
-        let sources = [
-            self.source(a, operation.sources[0])?,
-            self.source(b, operation.sources[1])?,
-        ];
+        let sources =
+            [self.source(a, operation.sources[0])?, self.source(b, operation.sources[1])?];
         let (yes, no) = Self::both(results);
         let yes = self.result(yes, Class::Predicate)?;
         if c.is_none() && no.is_none() {
@@ -218,8 +195,7 @@ impl Decoder<'_> {
         let no = no.map(|no| self.result(no, Class::Predicate)).transpose()?;
         // The last of several instructions would run under a changed guard.
         let guard = self.guard.map(|(guard, _)| guard);
-        if no.is_some() && [Some(yes.index), no.map(|no| no.index)].contains(&guard)
-        {
+        if no.is_some() && [Some(yes.index), no.map(|no| no.index)].contains(&guard) {
             return Err(self.unsupported("a guard that its instruction changes"));
         }
         let compared = self.new_register(Class::Predicate)?;
@@ -242,8 +218,7 @@ impl Decoder<'_> {
     pub(super) fn set(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let combine = form.take_one_of(&["and", "or", "xor"]);
-        let ([to, from], [result, a, b, rest @ ..]) = (&form.types[..], operands)
-        else {
+        let ([to, from], [result, a, b, rest @ ..]) = (&form.types[..], operands) else {
             return Err(self.unsupported(name));
         };
         let also = match (rest, combine) {
@@ -280,10 +255,8 @@ impl Decoder<'_> {
         for half in halves {
             let compared = table::lookup(&format!("setp.{how}{half}.{from}"));
             let compared = compared.ok_or_else(|| self.unsupported(name))?;
-            let sources = [
-                self.source(a, compared.sources[0])?,
-                self.source(b, compared.sources[1])?,
-            ];
+            let sources =
+                [self.source(a, compared.sources[0])?, self.source(b, compared.sources[1])?];
             let answer = self.new_register(Class::Predicate)?;
             self.apply(compared, answer, &sources)?;
             if let Some(also) = also {
@@ -296,11 +269,7 @@ impl Decoder<'_> {
     }
 
     /// `cvt`, whose registers may be wider than its types.
-    pub(super) fn convert(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn convert(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let operation = self.lookup(name)?;
         let ([result, source], [_]) = (operands, operation.sources) else {
             return self.compute(name, operands);
@@ -335,11 +304,7 @@ impl Decoder<'_> {
     }
 
     /// `mov`: also of addresses and clocks, and between a vector and a register.
-    pub(super) fn move_value(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn move_value(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let [result, source] = self.exactly(name, operands)?;
         match (result, source) {
             (Operand::Vector(parts), whole) => self.unpack(name, parts, whole),
@@ -354,32 +319,20 @@ impl Decoder<'_> {
         }
     }
 
-    fn pack(
-        &mut self,
-        name: &str,
-        whole: &Operand,
-        parts: &[Operand],
-    ) -> Result<()> {
+    fn pack(&mut self, name: &str, whole: &Operand, parts: &[Operand]) -> Result<()> {
         let size = Form::new(name).only_type().and_then(crate::syntax::size_of);
         let operation = match (size, parts.len()) {
             (Some(4), 2) => {
-                operation!(|a: u16, b: u16| -> u32 {
-                    u32::from(a) | u32::from(b) << 16
-                })
+                operation!(|a: u16, b: u16| -> u32 { u32::from(a) | u32::from(b) << 16 })
             }
-            (Some(4), 4) => operation!(|a: u8, b: u8, c: u8, d: u8| -> u32 {
-                u32::from_le_bytes([a, b, c, d])
-            }),
+            (Some(4), 4) => {
+                operation!(|a: u8, b: u8, c: u8, d: u8| -> u32 { u32::from_le_bytes([a, b, c, d]) })
+            }
             (Some(8), 2) => {
-                operation!(|a: u32, b: u32| -> u64 {
-                    u64::from(a) | u64::from(b) << 32
-                })
+                operation!(|a: u32, b: u32| -> u64 { u64::from(a) | u64::from(b) << 32 })
             }
             (Some(8), 4) => operation!(|a: u16, b: u16, c: u16, d: u16| -> u64 {
-                u64::from(a)
-                    | u64::from(b) << 16
-                    | u64::from(c) << 32
-                    | u64::from(d) << 48
+                u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
             }),
             (Some(2), 2) => {
                 operation!(|a: u8, b: u8| -> u16 { u16::from_le_bytes([a, b]) })
@@ -394,12 +347,7 @@ impl Decoder<'_> {
         self.apply(operation, result, &sources)
     }
 
-    fn unpack(
-        &mut self,
-        name: &str,
-        parts: &[Operand],
-        whole: &Operand,
-    ) -> Result<()> {
+    fn unpack(&mut self, name: &str, parts: &[Operand], whole: &Operand) -> Result<()> {
         let size = Form::new(name).only_type().and_then(crate::syntax::size_of);
         let bits = match (size, parts.len()) {
             (Some(4), 2) | (Some(8), 4) => 16,

@@ -39,8 +39,7 @@ pub(super) fn in_order(code: Vec<Instruction>) -> Vec<Instruction> {
     }
     for instruction in &mut moved {
         for target in targets(&mut instruction.operation) {
-            let block =
-                blocks.partition_point(|block| block.start < *target as usize);
+            let block = blocks.partition_point(|block| block.start < *target as usize);
             *target = place_of[block] as u32;
         }
     }

@@ -20,14 +20,11 @@ struct Life {
 /// Gives registers of `program` that live in one block only their places anew.
 pub(super) fn reuse(program: &mut Program) {
     let starts = block_starts(&program.code);
-    let preset =
-        program.presets.iter().map(|(slot, _)| *slot).collect::<HashSet<_>>();
+    let preset = program.presets.iter().map(|(slot, _)| *slot).collect::<HashSet<_>>();
     let lives = lives(program, &starts);
-    let is_free = |slot: &Slot, life: &Life| {
-        life.local && life.first_is_result && !preset.contains(slot)
-    };
-    let moves =
-        |slot: &Slot| lives.get(slot).is_some_and(|life| is_free(slot, life));
+    let is_free =
+        |slot: &Slot, life: &Life| life.local && life.first_is_result && !preset.contains(slot);
+    let moves = |slot: &Slot| lives.get(slot).is_some_and(|life| is_free(slot, life));
     // Those that stay come first, in their old order.
     let mut counts = [0; 3];
     let mut new_place = |class| {
@@ -36,9 +33,8 @@ pub(super) fn reuse(program: &mut Program) {
         (*count - 1) as u16
     };
     let mut places = HashMap::new();
-    let mut kept = (lives.keys().chain(&preset).copied())
-        .filter(|slot| !moves(slot))
-        .collect::<Vec<_>>();
+    let mut kept =
+        (lives.keys().chain(&preset).copied()).filter(|slot| !moves(slot)).collect::<Vec<_>>();
     kept.sort_unstable_by_key(|slot| slot.index);
     for slot in kept {
         places.entry(slot).or_insert_with(|| new_place(slot.class));
@@ -78,8 +74,7 @@ fn lives(program: &mut Program, starts: &[usize]) -> HashMap<Slot, Life> {
     let mut lives = HashMap::<Slot, Life>::new();
     let mut note = |slot: Slot, place: usize, is_result: bool| {
         let block = starts.partition_point(|start| *start <= place);
-        let first =
-            Life { block, first_is_result: is_result, last: place, local: true };
+        let first = Life { block, first_is_result: is_result, last: place, local: true };
         let life = lives.entry(slot).or_insert(first);
         life.local &= life.block == block;
         life.last = place;
@@ -108,20 +103,14 @@ pub(super) fn each_slot(operation: &mut Op, visit: &mut dyn FnMut(&mut Slot, boo
                 visit(&mut slot, is_result);
                 *index = slot.index;
             };
-            for (class, source) in
-                operation.sources.iter().zip(&mut operands.sources)
-            {
+            for (class, source) in operation.sources.iter().zip(&mut operands.sources) {
                 visit_index(*class, source, false);
             }
             visit_index(operation.result, &mut operands.result, true);
         }
         Op::Load(access) | Op::Store(access) => {
             visit(&mut access.address.base, false);
-            access
-                .registers
-                .iter_mut()
-                .flatten()
-                .for_each(|slot| visit(slot, loads));
+            access.registers.iter_mut().flatten().for_each(|slot| visit(slot, loads));
         }
         Op::Atomic(atomic) => {
             visit(&mut atomic.address.base, false);

@@ -3,8 +3,7 @@
 use crate::decode::memory::{atomic_kind, number};
 use crate::decode::{Decoder, Result};
 use crate::program::{
-    AtomicKind, Barrier, Consensus, Match, Op, Preset, Reduce, Shuffle, ShuffleKind,
-    Vote, VoteKind,
+    AtomicKind, Barrier, Consensus, Match, Op, Preset, Reduce, Shuffle, ShuffleKind, Vote, VoteKind,
 };
 use crate::registers::{Class, Slot};
 use crate::syntax::Operand;
@@ -15,11 +14,7 @@ impl Decoder<'_> {
         self.source(operand, Class::Narrow)
     }
 
-    pub(super) fn barrier(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn barrier(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         form.take("aligned");
         form.take("cta");
@@ -69,11 +64,7 @@ impl Decoder<'_> {
         self.emit(Op::Barrier(Box::new(barrier)))
     }
 
-    pub(super) fn shuffle(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn shuffle(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let kind = match form.take_one_of(&["up", "down", "bfly", "idx"]) {
             Some("up") => ShuffleKind::Up,
@@ -106,8 +97,7 @@ impl Decoder<'_> {
 
     pub(super) fn vote(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
-        let (kind, class) = match form.take_one_of(&["all", "any", "uni", "ballot"])
-        {
+        let (kind, class) = match form.take_one_of(&["all", "any", "uni", "ballot"]) {
             Some("all") => (VoteKind::All, Class::Predicate),
             Some("any") => (VoteKind::Any, Class::Predicate),
             Some("uni") => (VoteKind::Uniform, Class::Predicate),
@@ -127,11 +117,7 @@ impl Decoder<'_> {
         self.emit(Op::Vote(Box::new(vote)))
     }
 
-    pub(super) fn matching(
-        &mut self,
-        name: &str,
-        operands: &[Operand],
-    ) -> Result<()> {
+    pub(super) fn matching(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
         let all = form.take("all");
         if !(all || form.take("any")) || !form.take("sync") {
@@ -147,9 +133,7 @@ impl Decoder<'_> {
         let matching = Match {
             all,
             result: self.result(result, Class::Narrow)?,
-            agreed: agreed
-                .map(|agreed| self.result(agreed, Class::Predicate))
-                .transpose()?,
+            agreed: agreed.map(|agreed| self.result(agreed, Class::Predicate)).transpose()?,
             value: self.source(value, class)?,
             members: self.narrow(members)?,
         };

@@ -11,12 +11,7 @@ use crate::registers::Class;
 use crate::space::Space;
 
 impl Machine<'_> {
-    pub(super) fn address(
-        &self,
-        warp: &Warp,
-        address: &Address,
-        lane: usize,
-    ) -> u64 {
+    pub(super) fn address(&self, warp: &Warp, address: &Address, lane: usize) -> u64 {
         self.addresses(warp, address)[lane]
     }
 
@@ -42,12 +37,7 @@ impl Machine<'_> {
         addresses
     }
 
-    pub(super) fn load(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        lanes: u32,
-    ) -> Result<()> {
+    pub(super) fn load(&mut self, warp: &mut Warp, access: &Access, lanes: u32) -> Result<()> {
         let bytes = access.bytes * access.registers.len();
         let direction = Direction::of(false, access.strength, access.scope);
         let mut addresses = self.addresses(warp, &access.address);
@@ -83,12 +73,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn store(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        lanes: u32,
-    ) -> Result<()> {
+    pub(super) fn store(&mut self, warp: &mut Warp, access: &Access, lanes: u32) -> Result<()> {
         let bytes = access.bytes * access.registers.len();
         let registers = &warp.registers;
         for (number, slot) in access.registers.iter().enumerate() {
@@ -109,8 +94,7 @@ impl Machine<'_> {
                     for lane in active(lanes) {
                         let start = lane * bytes + number * access.bytes;
                         let value = registers.get(slot, lane).to_le_bytes();
-                        stage[start..start + access.bytes]
-                            .copy_from_slice(&value[..access.bytes]);
+                        stage[start..start + access.bytes].copy_from_slice(&value[..access.bytes]);
                     }
                 }
             }
@@ -169,8 +153,7 @@ impl Machine<'_> {
         let pc = warp.pc;
         match space {
             Space::Global => {
-                let is_row =
-                    *lanes == u32::MAX && contiguous(addresses, bytes as u64);
+                let is_row = *lanes == u32::MAX && contiguous(addresses, bytes as u64);
                 let sectors = match is_row {
                     true => sectors_of_row(addresses[0], bytes as u64),
                     false => sectors_of(addresses, *lanes, bytes as u64),
@@ -189,8 +172,7 @@ impl Machine<'_> {
             }
             Space::Shared => {
                 let stores = direction.writes();
-                let wavefronts =
-                    wavefronts_of(addresses, *lanes, bytes as u64, stores);
+                let wavefronts = wavefronts_of(addresses, *lanes, bytes as u64, stores);
                 let tally = &mut self.tallies[pc];
                 match direction.writes() {
                     false => tally.shared_loads += wavefronts,
@@ -213,9 +195,7 @@ impl Machine<'_> {
     ) -> Result<()> {
         let Part { space, addresses, lanes } = part;
         let check = self.options.checks.initialised && direction.reads();
-        if *space == Space::Shared
-            && self.shared.is_fine(addresses, *lanes, bytes, check)
-        {
+        if *space == Space::Shared && self.shared.is_fine(addresses, *lanes, bytes, check) {
             self.move_shared(warp, part, bytes, direction)?;
             self.synchronise(warp, part, direction);
             return Ok(());
@@ -226,12 +206,8 @@ impl Machine<'_> {
             let place = &mut stage[lane * bytes..][..bytes];
             let address = addresses[lane];
             result = match direction.writes() {
-                false => {
-                    self.read_lane(warp, *space, lane, address, place, direction)
-                }
-                true => {
-                    self.write_lane(warp, *space, lane, address, place, direction)
-                }
+                false => self.read_lane(warp, *space, lane, address, place, direction),
+                true => self.write_lane(warp, *space, lane, address, place, direction),
             };
             if result.is_err() {
                 break;
@@ -317,8 +293,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let mut lanes = active(part.lanes);
-        let lane =
-            lanes.find(|lane| part.addresses[*lane] & wrong != 0).unwrap_or(0);
+        let lane = lanes.find(|lane| part.addresses[*lane] & wrong != 0).unwrap_or(0);
         let address = part.addresses[lane];
         let access = LaneAccess { lane, address, bytes, direction };
         Err(self.misaligned(warp, access))
@@ -354,8 +329,7 @@ impl Machine<'_> {
                     if check && unwritten.is_some() {
                         for (lane, address) in addresses.iter().enumerate() {
                             let address = *address;
-                            let access =
-                                LaneAccess { lane, address, bytes, direction };
+                            let access = LaneAccess { lane, address, bytes, direction };
                             let space = Space::Global;
                             let place = address - first + offset;
                             self.note_unwritten(warp, space, (hint, place), access);
@@ -366,14 +340,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let (memory, stage) = (&mut self.memory, &mut self.stage);
-        if memory.move_lanes(
-            hint,
-            addresses,
-            *lanes,
-            bytes,
-            direction.writes(),
-            stage,
-        ) {
+        if memory.move_lanes(hint, addresses, *lanes, bytes, direction.writes(), stage) {
             return Ok(());
         }
         for lane in active(*lanes) {
@@ -390,12 +357,7 @@ impl Machine<'_> {
                 false => {
                     let unwritten = self.memory.read(at, offset, place);
                     if check && unwritten.is_some() {
-                        self.note_unwritten(
-                            warp,
-                            Space::Global,
-                            (at, offset),
-                            access,
-                        );
+                        self.note_unwritten(warp, Space::Global, (at, offset), access);
                     }
                 }
             }

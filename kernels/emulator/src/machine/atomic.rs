@@ -15,49 +15,32 @@ const ATOMIC_COST: u64 = 4;
 
 impl Machine<'_> {
     /// True, if memory is another afterwards.
-    pub(super) fn atomic(
-        &mut self,
-        warp: &mut Warp,
-        atomic: &Atomic,
-        lanes: u32,
-    ) -> Result<bool> {
+    pub(super) fn atomic(&mut self, warp: &mut Warp, atomic: &Atomic, lanes: u32) -> Result<bool> {
         let mut changed = false;
         let mut places = self.addresses(warp, &atomic.address);
         let addresses = places;
-        self.each_space(
-            atomic.address.space,
-            &mut places,
-            lanes,
-            |machine, part| {
-                let tally = &mut machine.tallies[warp.pc];
-                let bytes = atomic.bytes as u64;
-                let Part { space, addresses, lanes } = part;
-                match (space, atomic.is_reduction) {
-                    (Space::Shared, _) => {
-                        let wavefronts = atomic_wavefronts_of(
-                            addresses,
-                            lanes,
-                            bytes,
-                            atomic.counts,
-                        );
-                        tally.shared_atomics += wavefronts;
-                        // Both operands of a compare-and-swap have to come.
-                        if atomic.kind == AtomicKind::CompareAndSwap {
-                            tally.shared_atomics.wavefronts += wavefronts.wavefronts;
-                        }
-                    }
-                    (_, false) => {
-                        tally.global_atomics +=
-                            atomic_sectors_of(addresses, lanes, bytes);
-                    }
-                    (_, true) => {
-                        tally.global_reductions +=
-                            atomic_sectors_of(addresses, lanes, bytes);
+        self.each_space(atomic.address.space, &mut places, lanes, |machine, part| {
+            let tally = &mut machine.tallies[warp.pc];
+            let bytes = atomic.bytes as u64;
+            let Part { space, addresses, lanes } = part;
+            match (space, atomic.is_reduction) {
+                (Space::Shared, _) => {
+                    let wavefronts = atomic_wavefronts_of(addresses, lanes, bytes, atomic.counts);
+                    tally.shared_atomics += wavefronts;
+                    // Both operands of a compare-and-swap have to come.
+                    if atomic.kind == AtomicKind::CompareAndSwap {
+                        tally.shared_atomics.wavefronts += wavefronts.wavefronts;
                     }
                 }
-                Ok(())
-            },
-        )?;
+                (_, false) => {
+                    tally.global_atomics += atomic_sectors_of(addresses, lanes, bytes);
+                }
+                (_, true) => {
+                    tally.global_reductions += atomic_sectors_of(addresses, lanes, bytes);
+                }
+            }
+            Ok(())
+        })?;
         self.executed += ATOMIC_COST * u64::from(lanes.count_ones());
         if atomic.releases {
             self.fence(warp, lanes, atomic.scope);
@@ -82,9 +65,7 @@ impl Machine<'_> {
             let new = match atomic.swap {
                 Some(swap) if swapped => warp.registers.get(swap, lane),
                 Some(_) => old,
-                None => {
-                    combine(atomic.kind, atomic.number, atomic.bytes, old, operand)
-                }
+                None => combine(atomic.kind, atomic.number, atomic.bytes, old, operand),
             };
             let new = truncated(new, atomic.bytes);
             if new != old {
@@ -138,12 +119,8 @@ pub(super) fn combine(
             each_half::<F16, 2>(pair, |[a, b]| a + b).into()
         }
         (AtomicKind::Add, _) => old.wrapping_add(operand),
-        (AtomicKind::Min, Number::Signed) => {
-            signed(old, bytes).min(signed(operand, bytes)) as u64
-        }
-        (AtomicKind::Max, Number::Signed) => {
-            signed(old, bytes).max(signed(operand, bytes)) as u64
-        }
+        (AtomicKind::Min, Number::Signed) => signed(old, bytes).min(signed(operand, bytes)) as u64,
+        (AtomicKind::Max, Number::Signed) => signed(old, bytes).max(signed(operand, bytes)) as u64,
         (AtomicKind::Min, _) => old.min(operand),
         (AtomicKind::Max, _) => old.max(operand),
         (AtomicKind::And, _) => old & operand,

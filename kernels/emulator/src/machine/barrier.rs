@@ -10,11 +10,7 @@ use crate::program::{Barrier, Consensus, Op};
 use crate::registers::Slot;
 
 impl Machine<'_> {
-    pub(super) fn barrier(
-        &mut self,
-        warp: &mut Warp,
-        barrier: &Barrier,
-    ) -> Result<()> {
+    pub(super) fn barrier(&mut self, warp: &mut Warp, barrier: &Barrier) -> Result<()> {
         self.tallies[warp.pc].barriers += 1;
         let lane = warp.lanes.trailing_zeros() as usize;
         let number = warp.registers.get(barrier.number, lane) as u32;
@@ -49,13 +45,11 @@ impl Machine<'_> {
             let first = warps.iter().flat_map(|warp| warp.at_barrier(number)).next();
             let Some(reason) = first.map(|waiting| waiting.reason) else { continue };
             let Reason::Barrier { threads, .. } = reason else { continue };
-            let lanes_of = |warp: &Warp| {
-                warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes)
-            };
+            let lanes_of =
+                |warp: &Warp| warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes);
             let complete = match threads {
                 Some(wanted) => {
-                    let waiting =
-                        warps.iter().map(|warp| arrived(warp, lanes_of(warp)));
+                    let waiting = warps.iter().map(|warp| arrived(warp, lanes_of(warp)));
                     waiting.sum::<u32>() + self.arrivals[number as usize] >= wanted
                 }
                 None => warps.iter().all(|warp| lanes_of(warp) == warp.live),
@@ -72,9 +66,8 @@ impl Machine<'_> {
             return Ok(());
         }
         let mut fault = self.no_progress(warps);
-        let at_barrier = |warp: &Warp| {
-            warp.waiting.iter().any(|w| matches!(w.reason, Reason::Barrier { .. }))
-        };
+        let at_barrier =
+            |warp: &Warp| warp.waiting.iter().any(|w| matches!(w.reason, Reason::Barrier { .. }));
         if warps.iter().any(at_barrier) {
             fault.kind = FaultKind::Barrier;
         }
@@ -82,9 +75,8 @@ impl Machine<'_> {
     }
 
     fn pass_barrier(&mut self, warps: &mut [Warp], number: u32) -> Result<()> {
-        let lanes_of = |warp: &Warp| {
-            warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes)
-        };
+        let lanes_of =
+            |warp: &Warp| warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes);
         if warps.iter().all(|warp| lanes_of(warp) == warp.live) {
             if self.shared.pass_barrier() {
                 self.global.clear();
@@ -92,13 +84,14 @@ impl Machine<'_> {
             // Nothing that comes later can explain it.
             self.pending.take().map_or(Ok(()), Err)?;
         } else if self.shared.is_traced() {
-            let members = warps.iter().flat_map(|warp| {
-                active(lanes_of(warp)).map(|lane| warp.index * WARP + lane)
-            });
+            let members = warps
+                .iter()
+                .flat_map(|warp| active(lanes_of(warp)).map(|lane| warp.index * WARP + lane));
             self.shared.order.meet_some(number as usize, members);
         }
         for warp in warps {
-            let is_here = |reason| matches!(reason, Reason::Barrier { number: n, .. } if n == number);
+            let is_here =
+                |reason| matches!(reason, Reason::Barrier { number: n, .. } if n == number);
             warp.take_waiting(
                 |waiting| is_here(waiting.reason),
                 |warp, waiting| warp.add(waiting.group.pc + 1, waiting.group.lanes),
@@ -111,11 +104,10 @@ impl Machine<'_> {
 
     /// `bar.red`: all who wait get the answer.
     fn reduce_at_barrier(&mut self, warps: &mut [Warp], number: u32) {
-        let reduction =
-            |machine: &Self, pc: usize| match &machine.program.code[pc].operation {
-                Op::Barrier(barrier) => barrier.reduction,
-                _ => None,
-            };
+        let reduction = |machine: &Self, pc: usize| match &machine.program.code[pc].operation {
+            Op::Barrier(barrier) => barrier.reduction,
+            _ => None,
+        };
         let (mut yes, mut all) = (0, 0);
         for warp in &*warps {
             for waiting in warp.at_barrier(number) {
@@ -146,15 +138,9 @@ impl Machine<'_> {
     }
 
     /// Did all threads come, and the lanes of a warp to the same barrier?
-    fn check_barrier(
-        &mut self,
-        warps: &[Warp],
-        number: u32,
-        everyone: bool,
-    ) -> Result<()> {
-        let waiting = warps
-            .iter()
-            .find_map(|warp| Some((warp, warp.at_barrier(number).next()?.group)));
+    fn check_barrier(&mut self, warps: &[Warp], number: u32, everyone: bool) -> Result<()> {
+        let waiting =
+            warps.iter().find_map(|warp| Some((warp, warp.at_barrier(number).next()?.group)));
         let Some((waiting_warp, group)) = waiting else { return Ok(()) };
         let threads = self.launch.block.iter().product::<u32>();
         let live = warps.iter().map(|warp| warp.live.count_ones()).sum::<u32>();
@@ -163,8 +149,7 @@ impl Machine<'_> {
         if everyone && live < threads {
             let missing = (0..threads)
                 .find(|thread| {
-                    let (warp, lane) =
-                        (*thread as usize / WARP, thread % WARP as u32);
+                    let (warp, lane) = (*thread as usize / WARP, thread % WARP as u32);
                     let warp = warps.iter().find(|w| w.index == warp);
                     warp.is_none_or(|warp| warp.live >> lane & 1 == 0)
                 })
@@ -211,11 +196,7 @@ impl Machine<'_> {
     }
 
     /// `bar.warp.sync`: lanes may come to different ones.
-    pub(super) fn warp_barrier(
-        &mut self,
-        warp: &mut Warp,
-        members: Slot,
-    ) -> Result<()> {
+    pub(super) fn warp_barrier(&mut self, warp: &mut Warp, members: Slot) -> Result<()> {
         self.check_membership(warp, members)?;
         warp.wait(Reason::WarpBarrier);
         self.wake(warp);

@@ -18,12 +18,8 @@ impl Machine<'_> {
             return Ok(true);
         }
         let (pc, came) = (warp.pc, warp.lanes);
-        let is_here = |waiting: &Waiting| {
-            waiting.group.pc == pc && waiting.reason == Reason::Lanes
-        };
-        warp.take_waiting(is_here, |warp, waiting| {
-            warp.lanes |= waiting.group.lanes
-        });
+        let is_here = |waiting: &Waiting| waiting.group.pc == pc && waiting.reason == Reason::Lanes;
+        warp.take_waiting(is_here, |warp, waiting| warp.lanes |= waiting.group.lanes);
         let ready = ready(warp, members, warp.lanes);
         let tally = &mut self.tallies[pc];
         if ready == 0 {
@@ -49,9 +45,7 @@ impl Machine<'_> {
         let mask = |lane: usize| warp.registers.get(members, lane) as u32;
         let mut lanes = active(warp.lanes);
         let first = lanes.next().map_or(0, mask);
-        if !self.options.checks.shuffles
-            || lanes.clone().all(|lane| mask(lane) == first)
-        {
+        if !self.options.checks.shuffles || lanes.clone().all(|lane| mask(lane) == first) {
             return Ok(());
         }
         for lane in active(warp.lanes) {
@@ -80,9 +74,8 @@ impl Machine<'_> {
         }
         let program = self.program;
         let mut met = Vec::new();
-        let is_for_lanes = |waiting: &Waiting| {
-            matches!(waiting.reason, Reason::Lanes | Reason::WarpBarrier)
-        };
+        let is_for_lanes =
+            |waiting: &Waiting| matches!(waiting.reason, Reason::Lanes | Reason::WarpBarrier);
         warp.take_waiting(is_for_lanes, |warp, waiting| {
             let Group { pc, lanes } = waiting.group;
             let operation = &program.code[pc].operation;
@@ -94,8 +87,8 @@ impl Machine<'_> {
             let ready = ready(warp, members, here) & lanes;
             if next > pc {
                 // Groups with masks of their own may meet at one instruction.
-                let masks = active(ready)
-                    .map(|lane| warp.registers.get(members, lane) as u32 & warp.all);
+                let masks =
+                    active(ready).map(|lane| warp.registers.get(members, lane) as u32 & warp.all);
                 masks.for_each(|mask| {
                     if !met.contains(&mask) {
                         met.push(mask);
@@ -122,20 +115,15 @@ impl Machine<'_> {
         for lane in active(warp.lanes) {
             let members = warp.registers.get(members, lane) as u32;
             if members >> lane & 1 == 0 {
-                let what = format!(
-                    "lane {lane} takes part, but the mask {members:#010x} leaves it out"
-                );
+                let what =
+                    format!("lane {lane} takes part, but the mask {members:#010x} leaves it out");
                 return Err(self.fault(warp, FaultKind::InactiveLane, lane, what));
             }
         }
         Ok(())
     }
 
-    pub(super) fn shuffle(
-        &mut self,
-        warp: &mut Warp,
-        shuffle: &Shuffle,
-    ) -> Result<()> {
+    pub(super) fn shuffle(&mut self, warp: &mut Warp, shuffle: &Shuffle) -> Result<()> {
         let mut values = [0; crate::WARP];
         let mut sources = [0; crate::WARP];
         let (mut found, mut strays, mut all_there) = (0, 0, 0);
@@ -150,12 +138,8 @@ impl Machine<'_> {
                     let source = lane as isize - distance as isize;
                     (source, source >= last as isize)
                 }
-                ShuffleKind::Down => {
-                    ((lane + distance) as isize, lane + distance <= last)
-                }
-                ShuffleKind::Butterfly => {
-                    ((lane ^ distance) as isize, lane ^ distance <= last)
-                }
+                ShuffleKind::Down => ((lane + distance) as isize, lane + distance <= last),
+                ShuffleKind::Butterfly => ((lane ^ distance) as isize, lane ^ distance <= last),
                 ShuffleKind::Index => {
                     let source = first | distance & !segment;
                     (source as isize, source <= last)
@@ -226,14 +210,11 @@ impl Machine<'_> {
     pub(super) fn reduce(&mut self, warp: &mut Warp, reduce: &Reduce) {
         let mut results = [0; crate::WARP];
         for lane in active(warp.lanes) {
-            let members =
-                warp.registers.get(reduce.members, lane) as u32 & warp.lanes;
-            let mut values = active(members)
-                .map(|member| warp.registers.get(reduce.value, member));
+            let members = warp.registers.get(reduce.members, lane) as u32 & warp.lanes;
+            let mut values = active(members).map(|member| warp.registers.get(reduce.value, member));
             let first = values.next().unwrap_or(0);
-            results[lane] = values.fold(first, |result, value| {
-                combine(reduce.kind, reduce.number, 4, result, value)
-            });
+            results[lane] = values
+                .fold(first, |result, value| combine(reduce.kind, reduce.number, 4, result, value));
         }
         for lane in active(warp.lanes) {
             warp.registers.set(reduce.result, lane, results[lane]);

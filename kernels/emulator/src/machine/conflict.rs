@@ -42,8 +42,7 @@ impl Machine<'_> {
             left &= left - 1;
             let address = addresses[lane];
             // Of lanes that read the same, two are enough.
-            let same =
-                |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
+            let same = |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
             let next = left.trailing_zeros() as usize;
             let reads = !direction.writes() && !direction.is_strong();
             if reads && lane > 0 && next < WARP && same(lane - 1) && same(next) {
@@ -72,8 +71,7 @@ impl Machine<'_> {
         let Some(store) = store else { return Ok(()) };
         let line = self.program.code[warp.pc].place;
         let touch = direction.touch(warp.index * WARP + lane, line);
-        let spot =
-            Spot { store, offset: address - self.memory.store(store).address };
+        let spot = Spot { store, offset: address - self.memory.store(store).address };
         let order = &self.shared.order;
         let mut found = self.global.touch(order, spot, bytes, touch, false);
         if let (Some((race, time)), Some(part)) = (found, part)
@@ -160,13 +158,7 @@ impl Machine<'_> {
     }
 
     /// "writes 4 bytes at …, which thread (1, 2, 3) of block (4, 5, 6) reads at line 7".
-    fn parties_in_global(
-        &self,
-        access: LaneAccess,
-        race: Race,
-        time: u32,
-        does: &str,
-    ) -> String {
+    fn parties_in_global(&self, access: LaneAccess, race: Race, time: u32, does: &str) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
         let verb = direction.verb();
         let place = self.place_in_buffer(address);
@@ -185,11 +177,7 @@ impl Machine<'_> {
     }
 
     /// Notes that two threads write the same value.
-    pub(super) fn note_same_value(
-        &mut self,
-        warp: &Warp,
-        parties: impl Fn(&Self) -> String,
-    ) {
+    pub(super) fn note_same_value(&mut self, warp: &Warp, parties: impl Fn(&Self) -> String) {
         if self.has_noted(NoteKind::SameValue, warp.pc) {
             return;
         }
@@ -202,12 +190,7 @@ impl Machine<'_> {
     }
 
     /// What would order two accesses of different blocks.
-    fn remedy_between_blocks(
-        &self,
-        warp: &Warp,
-        access: LaneAccess,
-        race: Race,
-    ) -> &'static str {
+    fn remedy_between_blocks(&self, warp: &Warp, access: LaneAccess, race: Race) -> &'static str {
         let code = &self.program.code;
         let direction = access.direction;
         let same_line = self.is_same_line(warp, race);
@@ -238,12 +221,8 @@ impl Machine<'_> {
                 "each block should write a place of its own, or all should add to it with \
                  one atomic operation"
             }
-            (_, true) if !has_lock => {
-                "use one atomic operation in place of the line"
-            }
-            _ if !tells => {
-                "let one block do both, or do one of the two in a launch of its own"
-            }
+            (_, true) if !has_lock => "use one atomic operation in place of the line",
+            _ if !tells => "let one block do both, or do one of the two in a launch of its own",
             _ if has(Scope::Grid) => {
                 "__threadfence() must come after the write, in the same thread or with \
                  __syncthreads() between, and before the atomic operation, flag or lock that \

@@ -39,14 +39,7 @@ impl Copies {
         self.committed = [0; WARP];
     }
 
-    pub(crate) fn start(
-        &mut self,
-        lane: usize,
-        to: u64,
-        from: u64,
-        bytes: usize,
-        read: usize,
-    ) {
+    pub(crate) fn start(&mut self, lane: usize, to: u64, from: u64, bytes: usize, read: usize) {
         let group = self.committed[lane];
         self.pending.push(Pending { lane, group, to, from, bytes, read });
     }
@@ -117,23 +110,16 @@ impl Machine<'_> {
             let lane = lanes.trailing_zeros() as usize;
             return Err(self.fault(warp, FaultKind::Race, lane, what));
         }
-        self.tallies[warp.pc].async_copies +=
-            sectors_of(&from, reading, copy.bytes as u64);
+        self.tallies[warp.pc].async_copies += sectors_of(&from, reading, copy.bytes as u64);
         Ok(())
     }
 
     /// Lets the bytes of copies arrive, as lanes wait for them.
-    pub(super) fn finish_copies(
-        &mut self,
-        warp: &mut Warp,
-        lanes: u32,
-        left: u32,
-    ) -> Result<()> {
+    pub(super) fn finish_copies(&mut self, warp: &mut Warp, lanes: u32, left: u32) -> Result<()> {
         for copy in warp.copies.arrive(lanes, left) {
             let mut bytes = [0; WIDEST];
             for (offset, byte) in bytes[..copy.read].iter_mut().enumerate() {
-                let (at, byte) =
-                    (copy.from + offset as u64, std::slice::from_mut(byte));
+                let (at, byte) = (copy.from + offset as u64, std::slice::from_mut(byte));
                 let read = Direction::READ;
                 self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;
                 self.use_unwritten(warp)?;

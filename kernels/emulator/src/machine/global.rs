@@ -44,13 +44,8 @@ struct Line {
     own: u32,
 }
 
-const BLANK: Line = Line {
-    cell: NOBODY,
-    pattern: Pattern { shift: 0, step: 0 },
-    written: 0,
-    read: 0,
-    own: 0,
-};
+const BLANK: Line =
+    Line { cell: NOBODY, pattern: Pattern { shift: 0, step: 0 }, written: 0, read: 0, own: 0 };
 
 /// A thread has 2 to the power of `shift` granules, and the next ones has the thread that is
 /// `step` further on.
@@ -132,8 +127,7 @@ impl Global {
             return;
         }
         self.last = number;
-        let goes_on =
-            |(start, first): &(u32, u64)| u64::from(time - start) == number - first;
+        let goes_on = |(start, first): &(u32, u64)| u64::from(time - start) == number - first;
         if !self.blocks.last().is_some_and(goes_on) {
             self.blocks.push((time, number));
         }
@@ -202,8 +196,7 @@ impl Global {
         let mut found = None;
         for from in (first..end).step_by(LINE) {
             let count = (end - from).min(LINE);
-            let race =
-                self.touch_line(order, (spot.store, from), count, touch, same);
+            let race = self.touch_line(order, (spot.store, from), count, touch, same);
             found = found.or(race);
         }
         found
@@ -223,9 +216,7 @@ impl Global {
         let granules = mask(place, count);
         let page = self.page(store, first / LINE / PAGE);
         let line = &mut self.pages[page].lines[first / LINE % PAGE];
-        if touch.strength == Strength::Weak
-            && line.touch_one(order, place, granules, touch)
-        {
+        if touch.strength == Strength::Weak && line.touch_one(order, place, granules, touch) {
             return None;
         }
         let cells = divide(line, &mut self.own);
@@ -279,8 +270,7 @@ impl Global {
             };
             let mine = &self.pages[mine as usize].lines;
             mine.iter().zip(&page.lines).any(|(mine, theirs)| {
-                theirs.written & (mine.written | mine.read) != 0
-                    || theirs.read & mine.written != 0
+                theirs.written & (mine.written | mine.read) != 0 || theirs.read & mine.written != 0
             })
         })
     }
@@ -315,13 +305,7 @@ impl Line {
     /// Notes an access to some granules, if it fits to what was before, and races with none
     /// for sure. The touch is that of the first granule, or would be.
     #[inline(always)]
-    fn touch(
-        &mut self,
-        order: &Order,
-        pattern: Pattern,
-        granules: u16,
-        touch: Touch,
-    ) -> bool {
+    fn touch(&mut self, order: &Order, pattern: Pattern, granules: u16, touch: Touch) -> bool {
         if self.own != 0 {
             return false;
         }
@@ -333,8 +317,7 @@ impl Line {
         if self.written & granules != 0 && !is_before(write) {
             return false;
         }
-        let event =
-            Event { time: order.now, thread: touch.thread, line: touch.line };
+        let event = Event { time: order.now, thread: touch.thread, line: touch.line };
         if touch.writes {
             let all = [reads[0], reads[1], *earlier];
             if self.read & granules != 0 && !all.iter().all(is_before)
@@ -361,10 +344,7 @@ impl Line {
         if touched != 0 {
             let first = touched.trailing_zeros() as usize;
             let group = mask(first, 1 << self.pattern.shift);
-            if self.pattern.step != 0
-                || self.pattern.shift != pattern.shift
-                || touched != group
-            {
+            if self.pattern.step != 0 || self.pattern.shift != pattern.shift || touched != group {
                 return false;
             }
             let before = first >> pattern.shift;
@@ -377,13 +357,7 @@ impl Line {
 
     /// The same for one thread.
     #[inline(always)]
-    fn touch_one(
-        &mut self,
-        order: &Order,
-        place: usize,
-        granules: u16,
-        touch: Touch,
-    ) -> bool {
+    fn touch_one(&mut self, order: &Order, place: usize, granules: u16, touch: Touch) -> bool {
         let Pattern { mut shift, mut step } = self.pattern;
         let touched = self.written | self.read;
         if touched == 0 {
@@ -449,18 +423,13 @@ impl Line {
         }
         let Pattern { shift, step } = self.pattern;
         let threads = (granule as u16 >> shift).wrapping_mul(step);
-        cell.each(|event| {
-            event.thread = event.thread.wrapping_add(threads) & THREAD
-        });
+        cell.each(|event| event.thread = event.thread.wrapping_add(threads) & THREAD);
         cell
     }
 }
 /// A cell for each granule of a line.
 #[inline]
-fn divide<'a>(
-    line: &mut Line,
-    own: &'a mut Vec<[Cell; LINE]>,
-) -> &'a mut [Cell; LINE] {
+fn divide<'a>(line: &mut Line, own: &'a mut Vec<[Cell; LINE]>) -> &'a mut [Cell; LINE] {
     if line.own == 0 {
         let cells = std::array::from_fn(|granule| line.cell(granule, &[]));
         own.push(cells);
@@ -553,38 +522,25 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let bytes = || prop_oneof![Just(4usize), Just(8), Just(16)];
-        let row = (0..3u16, 0..4usize, bytes(), any::<bool>()).prop_map(
-            |(warp, from, bytes, writes)| {
+        let row =
+            (0..3u16, 0..4usize, bytes(), any::<bool>()).prop_map(|(warp, from, bytes, writes)| {
                 let from = if from == 3 { 1 } else { 16 * from };
                 Step::Row { warp, from, bytes, writes }
-            },
-        );
-        let one = (0..96u16, 0..80usize, bytes(), any::<bool>()).prop_map(
-            |(thread, place, bytes, writes)| Step::One {
-                thread,
-                place,
-                bytes,
-                writes,
-            },
-        );
-        // A column: a step of several threads from one place to the next.
-        let column =
-            (0..20u16, 0..3u16, any::<bool>()).prop_map(|(place, t, writes)| {
-                let (thread, place) = (4 * place + t, usize::from(place));
-                Step::One { thread, place, bytes: 4, writes }
             });
+        let one = (0..96u16, 0..80usize, bytes(), any::<bool>())
+            .prop_map(|(thread, place, bytes, writes)| Step::One { thread, place, bytes, writes });
+        // A column: a step of several threads from one place to the next.
+        let column = (0..20u16, 0..3u16, any::<bool>()).prop_map(|(place, t, writes)| {
+            let (thread, place) = (4 * place + t, usize::from(place));
+            Step::One { thread, place, bytes: 4, writes }
+        });
         let order = prop_oneof![Just(Step::Barrier), Just(Step::Block)];
         let step = prop_oneof![3 => row, 2 => one, 3 => column, 2 => order];
         prop::collection::vec(step, 1..40)
     }
 
     /// Does a step race?
-    fn does_race(
-        global: &mut Global,
-        order: &Order,
-        step: Step,
-        rows: bool,
-    ) -> bool {
+    fn does_race(global: &mut Global, order: &Order, step: Step, rows: bool) -> bool {
         let touch = |thread, writes| Touch {
             thread,
             line: 7,
@@ -611,9 +567,7 @@ mod tests {
             }
             Step::One { thread, place, bytes, writes } => {
                 let spot = spot(place * 4 / bytes * bytes);
-                global
-                    .touch(order, spot, bytes, touch(thread, writes), false)
-                    .is_some()
+                global.touch(order, spot, bytes, touch(thread, writes), false).is_some()
             }
             Step::Barrier | Step::Block => false,
         }

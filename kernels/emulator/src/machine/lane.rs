@@ -110,21 +110,14 @@ impl Machine<'_> {
             Space::Parameter => {
                 let arguments = self.launch.arguments;
                 let start = usize::try_from(address).unwrap_or(usize::MAX);
-                let part = start
-                    .checked_add(bytes)
-                    .and_then(|end| arguments.get(start..end));
+                let part = start.checked_add(bytes).and_then(|end| arguments.get(start..end));
                 let Some(part) = part else {
                     let size = arguments.len();
                     let what = format!(
                         "reads {} at {address} of {size} bytes of parameters",
                         in_bytes(bytes as u64)
                     );
-                    return Err(self.fault(
-                        warp,
-                        FaultKind::OutOfBounds,
-                        lane,
-                        what,
-                    ));
+                    return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
                 };
                 into.copy_from_slice(part);
             }
@@ -215,12 +208,10 @@ impl Machine<'_> {
                 ),
             };
             let bytes = in_bytes(bytes as u64);
-            let what =
-                format!("{verb} {bytes} at {address:#x} of shared memory{beyond}");
+            let what = format!("{verb} {bytes} at {address:#x} of shared memory{beyond}");
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
-        let touch = direction
-            .touch(warp.index * WARP + lane, self.program.code[warp.pc].place);
+        let touch = direction.touch(warp.index * WARP + lane, self.program.code[warp.pc].place);
         let mut race = self.shared.touch(address, bytes, touch);
         if let Some(found) = &race
             && found.wrote
@@ -243,12 +234,7 @@ impl Machine<'_> {
 
     /// Two accesses that nothing orders. If they are of one warp and there are others, the
     /// error is not yet told.
-    pub(super) fn race(
-        &mut self,
-        warp: &Warp,
-        access: LaneAccess,
-        race: Race,
-    ) -> Result<()> {
+    pub(super) fn race(&mut self, warp: &Warp, access: LaneAccess, race: Race) -> Result<()> {
         let LaneAccess { lane, address, bytes, direction } = access;
         if !is_of(&race, warp) || race.in_flight || self.of_warps.len() == 1 {
             return Err(self.describe(warp, access, race));
@@ -291,12 +277,7 @@ impl Machine<'_> {
     }
 
     /// "writes 4 bytes at … of shared memory, which thread (1, 2, 3) reads at line 7".
-    pub(super) fn parties(
-        &self,
-        access: LaneAccess,
-        race: Race,
-        does: &str,
-    ) -> String {
+    pub(super) fn parties(&self, access: LaneAccess, race: Race, does: &str) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
         let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
         let [x, y, z] = self.thread_at(race.thread.into());
@@ -314,12 +295,7 @@ impl Machine<'_> {
     }
 
     /// What would order two accesses.
-    pub(super) fn remedy(
-        &self,
-        warp: &Warp,
-        access: LaneAccess,
-        race: Race,
-    ) -> String {
+    pub(super) fn remedy(&self, warp: &Warp, access: LaneAccess, race: Race) -> String {
         let same_line = self.is_same_line(warp, race);
         if race.wrote && !access.direction.reads() && same_line {
             return "one thread should write, or all of them the same".to_owned();
@@ -336,9 +312,7 @@ impl Machine<'_> {
             (false, _) => "__syncthreads() orders them",
         };
         let other = match (self.has_flags(), same_line) {
-            (true, _) => {
-                ", or a flag or lock with __threadfence_block() before it is set"
-            }
+            (true, _) => ", or a flag or lock with __threadfence_block() before it is set",
             (_, true) => ", or one atomic operation in place of the line",
             _ => "",
         };
@@ -375,9 +349,7 @@ impl Machine<'_> {
             }
             None => format!("{address:#x}"),
         };
-        let what = format!(
-            "{verb} {bytes} bytes at {place}, which is no multiple of {bytes}"
-        );
+        let what = format!("{verb} {bytes} bytes at {place}, which is no multiple of {bytes}");
         self.fault(warp, FaultKind::Misaligned, lane, what)
     }
 
@@ -390,9 +362,7 @@ impl Machine<'_> {
         let (kind, what) = match self.memory.error(address, bytes as u64) {
             MemoryError::UseAfterFree { name, .. } => {
                 let bytes = in_bytes(bytes as u64);
-                let what = format!(
-                    "{verb} {bytes} at {address:#x}, in {name}, which was freed"
-                );
+                let what = format!("{verb} {bytes} at {address:#x}, in {name}, which was freed");
                 (FaultKind::UseAfterFree, what)
             }
             error => (FaultKind::OutOfBounds, format!("{verb} {error}")),
@@ -406,8 +376,7 @@ impl Machine<'_> {
         let reads = format!("reads {} at {address:#x}", in_bytes(bytes as u64));
         match space {
             Space::Shared => {
-                let nothing =
-                    "of shared memory, where the block has written nothing";
+                let nothing = "of shared memory, where the block has written nothing";
                 return format!("{reads} {nothing}");
             }
             Space::Local => {
@@ -418,10 +387,7 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        format!(
-            "{reads}{}, where nothing was written",
-            self.place_in_buffer(address)
-        )
+        format!("{reads}{}, where nothing was written", self.place_in_buffer(address))
     }
 
     /// ", 4 bytes into out"; nothing, if it is in no buffer.
@@ -436,11 +402,7 @@ impl Machine<'_> {
 
 /// What to ask first, of two that write, or whose one line should give each an element of its
 /// own: often an index is wrong, and nothing has to be ordered.
-pub(super) fn asks_if_meant(
-    access: LaneAccess,
-    race: Race,
-    own_elements: bool,
-) -> &'static str {
+pub(super) fn asks_if_meant(access: LaneAccess, race: Race, own_elements: bool) -> &'static str {
     let direction = access.direction;
     if race.wrote && direction.writes() && !direction.reads() {
         "did you mean both to write it? If not, the index is wrong. If so, "

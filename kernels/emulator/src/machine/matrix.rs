@@ -18,11 +18,7 @@ const ROWS: usize = 8;
 const ROW_BYTES: usize = 16;
 
 /// Where a byte of a row is among the lanes' registers: in which lane, and which byte there.
-pub(super) fn loaded_place(
-    row: usize,
-    byte: usize,
-    transposed: bool,
-) -> (usize, usize) {
+pub(super) fn loaded_place(row: usize, byte: usize, transposed: bool) -> (usize, usize) {
     match transposed {
         false => (4 * row + byte / 4, byte % 4),
         true => (4 * (byte / 2) + row / 2, row % 2 * 2 + byte % 2),
@@ -31,12 +27,7 @@ pub(super) fn loaded_place(
 
 impl Machine<'_> {
     /// Are all lanes of the warp here?
-    pub(super) fn check_aligned(
-        &self,
-        warp: &Warp,
-        name: &str,
-        lanes: u32,
-    ) -> Result<()> {
+    pub(super) fn check_aligned(&self, warp: &Warp, name: &str, lanes: u32) -> Result<()> {
         if lanes == u32::MAX {
             return Ok(());
         }
@@ -52,11 +43,7 @@ impl Machine<'_> {
         Err(self.fault(warp, FaultKind::InactiveLane, lane, what))
     }
 
-    pub(super) fn load_matrices(
-        &mut self,
-        warp: &mut Warp,
-        load: &LoadMatrices,
-    ) -> Result<()> {
+    pub(super) fn load_matrices(&mut self, warp: &mut Warp, load: &LoadMatrices) -> Result<()> {
         let mut addresses = self.addresses(warp, &load.address);
         let lanes = u32::MAX >> (WARP - ROWS * load.results.len());
         let lane_of = |address: &u64| match load.address.space {
@@ -66,9 +53,8 @@ impl Machine<'_> {
         for (lane, address) in addresses.iter_mut().enumerate() {
             let (space, offset) = lane_of(address);
             if lanes >> lane & 1 == 1 && space != Space::Shared {
-                let what = format!(
-                    "ldmatrix reads a row at {address:#x}, which is not in shared memory"
-                );
+                let what =
+                    format!("ldmatrix reads a row at {address:#x}, which is not in shared memory");
                 return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
             }
             *address = offset;
@@ -93,8 +79,7 @@ impl Machine<'_> {
                     values[lane][place] = stage[row * ROW_BYTES + byte];
                 }
             }
-            warp.registers.narrow[usize::from(slot.index)] =
-                values.map(u32::from_le_bytes);
+            warp.registers.narrow[usize::from(slot.index)] = values.map(u32::from_le_bytes);
         }
         Ok(())
     }

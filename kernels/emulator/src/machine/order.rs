@@ -99,8 +99,7 @@ impl Order {
     fn reset(&mut self) {
         if self.busy {
             let Self { now, barrier, block, threads, .. } = *self;
-            let (warps, flags) =
-                (std::mem::take(&mut self.warps), std::mem::take(&mut self.flags));
+            let (warps, flags) = (std::mem::take(&mut self.warps), std::mem::take(&mut self.flags));
             *self = Self { now, barrier, block, warps, flags, ..Self::new(threads) };
         }
     }
@@ -161,12 +160,7 @@ impl Order {
     }
 
     /// Has a thread seen what one of an earlier block did at this time?
-    pub(crate) fn has_seen_of_block(
-        &self,
-        thread: u16,
-        other: u16,
-        time: u32,
-    ) -> bool {
+    pub(crate) fn has_seen_of_block(&self, thread: u16, other: u16, time: u32) -> bool {
         let known = self.seen[usize::from(thread)].as_ref();
         known.is_some_and(|known| self.flags.have_told(&known.blocks, other, time))
     }
@@ -214,11 +208,7 @@ impl Order {
     }
 
     /// Threads arrive at a barrier of some, and go on.
-    pub(crate) fn arrive(
-        &mut self,
-        number: usize,
-        members: impl Iterator<Item = usize>,
-    ) {
+    pub(crate) fn arrive(&mut self, number: usize, members: impl Iterator<Item = usize>) {
         let arrived = self.arrived[number].take();
         self.arrived[number] = Some(self.join(members, arrived).0);
     }
@@ -296,13 +286,7 @@ impl Order {
 
     /// A thread writes to a flag or a lock. `adds`: what others wrote there before is seen
     /// by those who read it, too. `scope`: for whom that counts.
-    pub(crate) fn release(
-        &mut self,
-        thread: usize,
-        address: u64,
-        adds: bool,
-        scope: Scope,
-    ) {
+    pub(crate) fn release(&mut self, thread: usize, address: u64, adds: bool, scope: Scope) {
         if !adds {
             self.flags.clear(address);
         }
@@ -394,9 +378,7 @@ pub(crate) fn merge(all: &mut Vec<Glance>, others: &[Glance]) {
 }
 
 /// Those of them that are not the same as the one before.
-fn distinct<'a>(
-    all: impl Iterator<Item = &'a Times>,
-) -> impl Iterator<Item = &'a Times> {
+fn distinct<'a>(all: impl Iterator<Item = &'a Times>) -> impl Iterator<Item = &'a Times> {
     let mut last = None::<&Times>;
     all.filter(move |known| {
         let is_same = last.is_some_and(|last| Rc::ptr_eq(last, known));

@@ -64,20 +64,14 @@ impl Printed {
 impl AddAssign for Printed {
     fn add_assign(&mut self, other: Self) {
         if other.before > 0 {
-            self.before +=
-                std::mem::take(&mut self.text).len() as u64 + other.before;
+            self.before += std::mem::take(&mut self.text).len() as u64 + other.before;
         }
         self.push(&other.text);
     }
 }
 
 impl Machine<'_> {
-    pub(super) fn print(
-        &mut self,
-        warp: &mut Warp,
-        print: &Print,
-        lanes: u32,
-    ) -> Result<()> {
+    pub(super) fn print(&mut self, warp: &mut Warp, print: &Print, lanes: u32) -> Result<()> {
         self.executed += PRINT_COST * u64::from(lanes.count_ones());
         for lane in active(lanes) {
             let format = self.pointer(warp, lane, print.format)?;
@@ -94,12 +88,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn assertion(
-        &mut self,
-        warp: &Warp,
-        places: &[u32],
-        lanes: u32,
-    ) -> Box<Fault> {
+    pub(super) fn assertion(&mut self, warp: &Warp, places: &[u32], lanes: u32) -> Box<Fault> {
         let lane = lanes.trailing_zeros() as usize;
         let text = |machine: &mut Self, place: usize| {
             let address = machine.pointer(warp, lane, places[place])?;
@@ -121,13 +110,7 @@ impl Machine<'_> {
         self.number(warp, lane, place.into(), 8)
     }
 
-    fn number(
-        &mut self,
-        warp: &Warp,
-        lane: usize,
-        place: u64,
-        bytes: usize,
-    ) -> Result<u64> {
+    fn number(&mut self, warp: &Warp, lane: usize, place: u64, bytes: usize) -> Result<u64> {
         let mut number = [0; 8];
         let into = &mut number[..bytes];
         self.read_lane(warp, Space::Local, lane, place, into, Direction::READ)?;
@@ -198,8 +181,7 @@ impl Machine<'_> {
 
 /// A number as a directive wants it.
 fn shown(directive: char, options: &str, bits: u64, wide: bool) -> String {
-    let precision =
-        options.split_once('.').and_then(|(_, digits)| digits.parse().ok());
+    let precision = options.split_once('.').and_then(|(_, digits)| digits.parse().ok());
     let precision = precision.map(|digits: usize| digits.min(LONGEST_TEXT));
     let signed = if wide { bits as i64 } else { (bits as i32).into() };
     let float = f64::from_bits(bits);

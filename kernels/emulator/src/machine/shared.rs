@@ -86,17 +86,14 @@ impl Shared {
         bytes: usize,
         must_be_written: bool,
     ) -> bool {
-        let written = |address| {
-            !must_be_written
-                || self.written.first_unset(address, bytes as u64).is_none()
-        };
+        let written =
+            |address| !must_be_written || self.written.first_unset(address, bytes as u64).is_none();
         let last = match lanes {
             u32::MAX => addresses.iter().copied().fold(0, u64::max),
             some => active(some).fold(0, |last, lane| last.max(addresses[lane])),
         };
         self.holds(last, bytes)
-            && (self.written.all()
-                || active(lanes).all(|lane| written(addresses[lane])))
+            && (self.written.all() || active(lanes).all(|lane| written(addresses[lane])))
     }
 
     /// Notes an access of a warp, whose first thread is given, and what it writes. If a
@@ -123,9 +120,7 @@ impl Shared {
             let touch = Touch { thread: first.thread + lane as u16, ..first };
             if !first.writes {
                 // Of lanes that read the same, two are enough.
-                let same = |other: usize| {
-                    rest >> other & 1 == 1 && addresses[other] == address
-                };
+                let same = |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
                 let next = left.trailing_zeros() as usize;
                 if lane > 0 && next < WARP && same(lane - 1) && same(next) {
                     return None;
@@ -135,9 +130,7 @@ impl Shared {
             let race = self.touch(address, bytes, touch)?;
             // Of lanes of one instruction that write to the same place, one wins.
             let other = usize::from(race.thread).wrapping_sub(first.thread.into());
-            let is_here = other < lane
-                && lanes >> other & 1 == 1
-                && addresses[other] == address;
+            let is_here = other < lane && lanes >> other & 1 == 1 && addresses[other] == address;
             let value = |lane: usize| &from[lane * bytes..][..bytes];
             let is_same = match is_here {
                 true => value(lane) == value(other),
@@ -166,9 +159,7 @@ impl Shared {
         match ((bytes >> self.granule_bits).max(1), first.writes) {
             (1, true) => self.touch_first_of(addresses, lanes, 1, true, first),
             (1, false) => self.touch_first_of(addresses, lanes, 1, false, first),
-            (count, writes) => {
-                self.touch_first_of(addresses, lanes, count, writes, first)
-            }
+            (count, writes) => self.touch_first_of(addresses, lanes, count, writes, first),
         }
     }
 
@@ -257,8 +248,7 @@ impl Shared {
             _ => {
                 for lane in active(lanes) {
                     let start = addresses[lane] as usize;
-                    into[lane * bytes..][..bytes]
-                        .copy_from_slice(&from[start..start + bytes]);
+                    into[lane * bytes..][..bytes].copy_from_slice(&from[start..start + bytes]);
                 }
             }
         }
@@ -305,12 +295,7 @@ impl Shared {
 
     /// Notes an access. If it races with another, tells with which.
     #[inline(always)]
-    pub(crate) fn touch(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        touch: Touch,
-    ) -> Option<Race> {
+    pub(crate) fn touch(&mut self, address: u64, bytes: usize, touch: Touch) -> Option<Race> {
         if self.traces.is_empty() {
             return None;
         }
@@ -323,12 +308,7 @@ impl Shared {
     }
 
     /// The same for a write of what is there already, which races with no other write.
-    pub(crate) fn touch_again(
-        &mut self,
-        address: u64,
-        bytes: usize,
-        touch: Touch,
-    ) -> Option<Race> {
+    pub(crate) fn touch_again(&mut self, address: u64, bytes: usize, touch: Touch) -> Option<Race> {
         let touched = self.touched(address, bytes);
         let (order, traces) = (&self.order, &mut self.traces[touched]);
         traces.iter_mut().find_map(|trace| trace.touch(order, touch))

@@ -66,11 +66,7 @@ impl Taint {
     fn of(warp: &mut Warp) -> &mut Self {
         let registers = &warp.registers;
         warp.taint.get_or_insert_with(|| {
-            let counts = [
-                registers.narrow.len(),
-                registers.wide.len(),
-                registers.predicates.len(),
-            ];
+            let counts = [registers.narrow.len(), registers.wide.len(), registers.predicates.len()];
             let rows = counts.map(|count| vec![[0; WARP]; count]);
             Box::new(Self { rows, sources: Vec::new() })
         })
@@ -97,13 +93,7 @@ impl Taint {
     }
 
     /// What becomes of marks when lanes compute.
-    fn spread(
-        &mut self,
-        operation: &Operation,
-        operands: &Operands,
-        choices: u32,
-        lanes: u32,
-    ) {
+    fn spread(&mut self, operation: &Operation, operands: &Operands, choices: u32, lanes: u32) {
         let slot = |number: usize| Slot {
             class: operation.sources[number],
             index: operands.sources[number],
@@ -164,11 +154,9 @@ impl Taint {
     fn each_mark(&self, matrix: &Matrix, mut visit: impl FnMut(usize, u32)) {
         let Matrix { fragment, registers } = matrix;
         let each = fragment.element.in_register();
-        fragment.each(|lane, number, place| {
-            match self.row(registers[number / each])[lane] {
-                0 => {}
-                mark => visit(place, mark | BAD),
-            }
+        fragment.each(|lane, number, place| match self.row(registers[number / each])[lane] {
+            0 => {}
+            mark => visit(place, mark | BAD),
         });
     }
 
@@ -211,8 +199,7 @@ impl Machine<'_> {
                 slots.try_for_each(|slot| self.used(warp, *slot, lanes, false))
             }
             Op::Atomic(atomic) => {
-                let slots =
-                    [Some(atomic.address.base), Some(atomic.operand), atomic.swap];
+                let slots = [Some(atomic.address.base), Some(atomic.operand), atomic.swap];
                 let mut slots = slots.into_iter().flatten();
                 slots.try_for_each(|slot| self.used(warp, slot, lanes, true))?;
                 clear(warp, atomic.result, lanes);
@@ -252,9 +239,7 @@ impl Machine<'_> {
                 clear(warp, Some(result), lanes);
                 Ok(())
             }
-            Op::LoadMatrices(load) => {
-                self.used(warp, load.address.base, lanes, true)
-            }
+            Op::LoadMatrices(load) => self.used(warp, load.address.base, lanes, true),
             Op::Multiply(multiply) => {
                 if let Some(taint) = &mut warp.taint {
                     taint.multiply(multiply);
@@ -271,13 +256,7 @@ impl Machine<'_> {
 
     /// Something depends on a register. `all`: on each part of it, also if that was only
     /// copied.
-    fn used(
-        &mut self,
-        warp: &mut Warp,
-        slot: Slot,
-        lanes: u32,
-        all: bool,
-    ) -> Result<()> {
+    fn used(&mut self, warp: &mut Warp, slot: Slot, lanes: u32, all: bool) -> Result<()> {
         let Some(taint) = &mut warp.taint else { return Ok(()) };
         let counts = |mark: u32| mark & BAD != 0 || all && mark != 0;
         let row = taint.row_mut(slot);
@@ -295,9 +274,7 @@ impl Machine<'_> {
     fn depends(&mut self, warp: &Warp, source: Source) -> Result<()> {
         let Source { pc, lane, what } = source;
         let (kind, text) = match what {
-            What::Read(space, access) => {
-                (FaultKind::Uninitialised, self.unwritten(space, access))
-            }
+            What::Read(space, access) => (FaultKind::Uninitialised, self.unwritten(space, access)),
             What::Shuffle(from, there) => {
                 let text = format!(
                     "lane {lane} shuffles from lane {from}, which takes no part: the \
@@ -307,10 +284,8 @@ impl Machine<'_> {
                 (FaultKind::InactiveLane, text)
             }
         };
-        let fault = Box::new(Fault {
-            place: Some(self.place(pc)),
-            ..*self.fault(warp, kind, lane, text)
-        });
+        let fault =
+            Box::new(Fault { place: Some(self.place(pc)), ..*self.fault(warp, kind, lane, text) });
         // Until the next barrier it may show as a race.
         if matches!(what, What::Read(Space::Shared, _)) && self.shared.is_traced() {
             self.pending.get_or_insert(fault);
@@ -329,12 +304,7 @@ impl Machine<'_> {
     }
 
     /// Marks what lanes have loaded.
-    pub(super) fn mark_loaded(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        lanes: u32,
-    ) {
+    pub(super) fn mark_loaded(&mut self, warp: &mut Warp, access: &Access, lanes: u32) {
         let unwritten = std::mem::take(&mut self.unwritten);
         if unwritten.is_empty() && warp.taint.is_none() {
             return;
@@ -377,12 +347,7 @@ impl Machine<'_> {
     }
 
     /// What nobody has written is so, too, where lanes have copied it to.
-    pub(super) fn forget_copied(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        part: &Part<'_>,
-    ) {
+    pub(super) fn forget_copied(&mut self, warp: &mut Warp, access: &Access, part: &Part<'_>) {
         if warp.taint.is_none() {
             return;
         }
@@ -438,10 +403,9 @@ impl Machine<'_> {
             bytes |= u32::from(missing) << (byte - start);
         }
         if bytes != 0 {
-            let around =
-                start / block * block..end.next_multiple_of(block).min(size);
-            let is_gap = self.is_of_struct(warp.pc)
-                && around.into_iter().any(|byte| is_written(self, byte));
+            let around = start / block * block..end.next_multiple_of(block).min(size);
+            let is_gap =
+                self.is_of_struct(warp.pc) && around.into_iter().any(|byte| is_written(self, byte));
             self.unwritten.push(Unwritten { space, access, bytes, is_gap });
         }
     }

@@ -120,14 +120,11 @@ impl Task<'_> {
             let below = &*memory;
             let most = stretch.max(share * each).saturating_mul(MOST_TIMES);
             let outcomes = std::thread::scope(|scope| {
-                let run =
-                    |(layer, blocks)| self.run_ahead(below, layer, blocks, most);
+                let run = |(layer, blocks)| self.run_ahead(below, layer, blocks, most);
                 let mut work = layers.iter_mut().zip(shares.clone());
                 let mine = work.next();
                 let others = work
-                    .map(|work| {
-                        Builder::new().spawn_scoped(scope, move || run(work))
-                    })
+                    .map(|work| Builder::new().spawn_scoped(scope, move || run(work)))
                     .collect::<Vec<_>>();
                 let mine = mine.map(run);
                 let others = others.into_iter().map(|other| {
@@ -139,8 +136,7 @@ impl Task<'_> {
             for (number, (blocks, outcome)) in shares.zip(outcomes).enumerate() {
                 // None: the system gave no thread for it.
                 let Some(outcome) = outcome else { return Ok(next) };
-                let ((layer, accesses), earlier) =
-                    (&layers[number], &layers[..number]);
+                let ((layer, accesses), earlier) = (&layers[number], &layers[..number]);
                 let undecided = matches!(
                     &outcome,
                     Err(fault) if matches!(

@@ -81,8 +81,7 @@ impl Event {
     pub(crate) fn is_before(&self, order: &Order, touch: Touch) -> bool {
         self.time == NEVER.time
             || self.time >= order.block
-                && (self.time < order.barrier
-                    || self.thread & THREAD == touch.thread)
+                && (self.time < order.barrier || self.thread & THREAD == touch.thread)
     }
 
     /// The same for an access to device memory, where this one may be of an earlier block.
@@ -106,8 +105,7 @@ impl Event {
     /// Are both strong, and one atomic?
     fn is_as_strong(&self, touch: Touch) -> bool {
         let strong = touch.strength != Strength::Weak && !self.is_plain();
-        let atomic =
-            touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
+        let atomic = touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
         strong && atomic
     }
 

@@ -36,8 +36,7 @@ impl Bits {
             let word = &mut self.words[word];
             let new = mask & !*word;
             // Counting bits takes long where there is no instruction for it.
-            self.missing -=
-                if new == mask { bytes } else { new.count_ones().into() };
+            self.missing -= if new == mask { bytes } else { new.count_ones().into() };
             *word |= mask;
             return;
         }
@@ -76,8 +75,7 @@ impl Bits {
     fn first_unset_of_words(&self, start: u64, bytes: u64) -> Option<u64> {
         masks(start, bytes).find_map(|(word, mask)| {
             let unset = mask & !self.words[word];
-            (unset != 0)
-                .then(|| word as u64 * 64 + u64::from(unset.trailing_zeros()))
+            (unset != 0).then(|| word as u64 * 64 + u64::from(unset.trailing_zeros()))
         })
     }
 
@@ -91,15 +89,13 @@ impl Bits {
             let mut unset = mask & !self.words[word];
             while unset != 0 {
                 let bit = u64::from(unset.trailing_zeros());
-                let run =
-                    u64::from((!(unset >> bit)).trailing_zeros()).min(64 - bit);
+                let run = u64::from((!(unset >> bit)).trailing_zeros()).min(64 - bit);
                 let offset = word as u64 * 64 + bit - start;
                 match gaps.last_mut() {
                     Some((last, size)) if *last + *size == offset => *size += run,
                     _ => gaps.push((offset, run)),
                 }
-                let taken =
-                    if run == 64 { u64::MAX } else { ((1 << run) - 1) << bit };
+                let taken = if run == 64 { u64::MAX } else { ((1 << run) - 1) << bit };
                 unset &= !taken;
             }
         }

@@ -61,13 +61,7 @@ impl Layer {
 
     /// Notes an access to a buffer, if somebody asks.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        store: (&Store, usize),
-        offset: u64,
-        bytes: usize,
-        writes: bool,
-    ) {
+    pub(crate) fn note(&mut self, store: (&Store, usize), offset: u64, bytes: usize, writes: bool) {
         if let Some(notes) = &mut self.notes {
             notes.note(store, offset..offset + bytes as u64, writes);
         }
@@ -161,8 +155,7 @@ impl Layer {
             match self.sheets[number].places[from / PAGE] {
                 0 => {
                     store.read(from as u64, part);
-                    let first =
-                        store.first_unwritten(from as u64, part.len() as u64);
+                    let first = store.first_unwritten(from as u64, part.len() as u64);
                     unwritten = unwritten.or(first);
                 }
                 place => {
@@ -185,12 +178,7 @@ impl Layer {
 
     /// Writes to a buffer.
     #[inline]
-    pub(crate) fn write(
-        &mut self,
-        (store, number): (&Store, usize),
-        offset: u64,
-        from: &[u8],
-    ) {
+    pub(crate) fn write(&mut self, (store, number): (&Store, usize), offset: u64, from: &[u8]) {
         let (mut page, mut start) = (offset as usize / PAGE, offset as usize % PAGE);
         let mut rest = from;
         while !rest.is_empty() {
@@ -268,8 +256,7 @@ impl Layer {
         if self.sheets.get(number).is_none_or(|sheet| sheet.read.is_empty()) {
             let count = self.sheets.len().max(number + 1);
             self.sheets.resize_with(count, Sheet::default);
-            self.sheets[number].read =
-                vec![0; (store.bytes as usize).div_ceil(LINE)];
+            self.sheets[number].read = vec![0; (store.bytes as usize).div_ceil(LINE)];
         }
         &mut self.sheets[number]
     }

@@ -66,8 +66,7 @@ impl Notes {
 
     /// All of it, in the order of the buffers.
     pub(crate) fn tell(&self, memory: &Memory) -> Vec<Touched> {
-        let numbers: BTreeSet<_> =
-            self.0.keys().map(|(number, _)| *number).collect();
+        let numbers: BTreeSet<_> = self.0.keys().map(|(number, _)| *number).collect();
         let told = numbers.into_iter().map(|number| {
             let Store { address, bytes, .. } = *memory.store(number);
             let ranges = |writes| {

@@ -32,12 +32,7 @@ impl View<'_> {
     /// Reads from the buffer with this number. If nobody has written a byte of that, tells
     /// the offset of the first such.
     #[inline]
-    pub(crate) fn read(
-        &mut self,
-        number: usize,
-        offset: u64,
-        into: &mut [u8],
-    ) -> Option<u64> {
+    pub(crate) fn read(&mut self, number: usize, offset: u64, into: &mut [u8]) -> Option<u64> {
         match self {
             Self::Whole(memory) => {
                 memory.note(number, offset, into.len(), false);

@@ -3,8 +3,7 @@
 use crate::module::ParseError;
 use crate::syntax::token::{Kind, Token};
 use crate::syntax::{
-    DEEPEST, Declaration, File, Function, Instruction, Operand, Statement, Value,
-    number, size_of,
+    DEEPEST, Declaration, File, Function, Instruction, Operand, Statement, Value, number, size_of,
 };
 
 pub(crate) struct Parser<'a> {
@@ -158,17 +157,7 @@ impl<'a> Parser<'a> {
             return Err(self.wrong("not an alignment"));
         }
         let space = space.trim_start_matches('.').to_owned();
-        Ok(Declaration {
-            line,
-            space,
-            external,
-            align,
-            name,
-            element,
-            is_float,
-            bytes,
-            values,
-        })
+        Ok(Declaration { line, space, external, align, name, element, is_float, bytes, values })
     }
 
     fn values(&mut self, values: &mut Vec<Value>) -> Result<()> {
@@ -199,12 +188,10 @@ impl<'a> Parser<'a> {
     }
 
     fn function(&mut self, kernel: bool) -> Result<Function> {
-        let results =
-            if !kernel && self.take('(') { self.parameters()? } else { Vec::new() };
+        let results = if !kernel && self.take('(') { self.parameters()? } else { Vec::new() };
         let line = self.line();
         let name = self.word()?.to_owned();
-        let parameters =
-            if self.take('(') { self.parameters()? } else { Vec::new() };
+        let parameters = if self.take('(') { self.parameters()? } else { Vec::new() };
         let mut max_threads = None;
         let mut unsupported = None;
         let body = loop {
@@ -527,9 +514,7 @@ impl<'a> Parser<'a> {
 
     /// An error about the token before.
     fn wrong(&self, what: &str) -> ParseError {
-        let Some(token) =
-            self.next.checked_sub(1).and_then(|at| self.tokens.get(at))
-        else {
+        let Some(token) = self.next.checked_sub(1).and_then(|at| self.tokens.get(at)) else {
             return ParseError { line: 1, what: what.to_owned() };
         };
         let what = format!("{}: {what}", spelled(token.kind));

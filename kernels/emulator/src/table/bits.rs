@@ -43,17 +43,12 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         "xor" => any_bits!(size, |a, b| a ^ b),
         "not" => any_bits!(size, |a| !a),
         "cnot" => any_bits!(size, |a| if a == 0 { 1 } else { 0 }),
-        "selp" => sized!(
-            size,
-            operation!(|a: Bits, b: Bits, p: bool| -> Bits {
-                if p { a } else { b }
-            })
-        ),
+        "selp" => {
+            sized!(size, operation!(|a: Bits, b: Bits, p: bool| -> Bits { if p { a } else { b } }))
+        }
         "shl" => sized!(
             size,
-            operation!(|a: Bits, b: u32| -> Bits {
-                if b < Bits::BITS { a << b } else { 0 }
-            })
+            operation!(|a: Bits, b: u32| -> Bits { if b < Bits::BITS { a << b } else { 0 } })
         ),
         "shr" if signed => by_type!(
             size,
@@ -63,9 +58,7 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         ),
         "shr" => sized!(
             size,
-            operation!(|a: Bits, b: u32| -> Bits {
-                if b < Bits::BITS { a >> b } else { 0 }
-            })
+            operation!(|a: Bits, b: u32| -> Bits { if b < Bits::BITS { a >> b } else { 0 } })
         ),
         "shf" => funnel(form, size)?,
         "popc" => long!(size, operation!(|a: Bits| -> u32 { a.count_ones() })),
@@ -93,14 +86,10 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
             })
         ),
         "prmt" if size == 4 => {
-            operation!(|a: u32, b: u32, choice: u32| -> u32 {
-                permute(a, b, choice)
-            })
+            operation!(|a: u32, b: u32, choice: u32| -> u32 { permute(a, b, choice) })
         }
         "lop3" if size == 4 => {
-            operation!(|a: u32, b: u32, c: u32, table: u32| -> u32 {
-                by_table(a, b, c, table)
-            })
+            operation!(|a: u32, b: u32, c: u32, table: u32| -> u32 { by_table(a, b, c, table) })
         }
         "isspacep" => space_of(form)?,
         _ => return None,
@@ -115,21 +104,15 @@ pub(crate) fn choose(form: &mut Form<'_>) -> Option<Operation> {
     Some(match by {
         "s32" => sized!(
             size,
-            operation!(|a: Bits, b: Bits, c: i32| -> Bits {
-                if c >= 0 { a } else { b }
-            })
+            operation!(|a: Bits, b: Bits, c: i32| -> Bits { if c >= 0 { a } else { b } })
         ),
         "f32" if flushes => sized!(
             size,
-            operation!(|a: Bits, b: Bits, c: f32| -> Bits {
-                if flush(c) >= 0.0 { a } else { b }
-            })
+            operation!(|a: Bits, b: Bits, c: f32| -> Bits { if flush(c) >= 0.0 { a } else { b } })
         ),
         "f32" => sized!(
             size,
-            operation!(|a: Bits, b: Bits, c: f32| -> Bits {
-                if c >= 0.0 { a } else { b }
-            })
+            operation!(|a: Bits, b: Bits, c: f32| -> Bits { if c >= 0.0 { a } else { b } })
         ),
         _ => return None,
     })
@@ -161,9 +144,7 @@ fn funnel(form: &mut Form<'_>, size: u64) -> Option<Operation> {
                     ((join(a, b) << $distance(c)) >> 32) as u32
                 })
             } else {
-                operation!(|a: u32, b: u32, c: u32| -> u32 {
-                    (join(a, b) >> $distance(c)) as u32
-                })
+                operation!(|a: u32, b: u32, c: u32| -> u32 { (join(a, b) >> $distance(c)) as u32 })
             }
         };
     }
@@ -190,9 +171,7 @@ fn find(form: &mut Form<'_>, size: u64, signed: bool) -> Option<Operation> {
                     }
                 })
             } else {
-                operation!(|a: $type| -> u32 {
-                    $positive(a).checked_ilog2().unwrap_or(u32::MAX)
-                })
+                operation!(|a: $type| -> u32 { $positive(a).checked_ilog2().unwrap_or(u32::MAX) })
             }
         };
     }

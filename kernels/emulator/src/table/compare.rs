@@ -8,8 +8,8 @@ use crate::rounding::flush;
 use crate::table::Form;
 
 const COMPARISONS: [&str; 18] = [
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu",
-    "leu", "gtu", "geu", "num", "nan",
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
+    "geu", "num", "nan",
 ];
 
 macro_rules! of_integers {

@@ -30,16 +30,16 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     }
     let is_float = |kind: &str| kind.contains('f');
     match (is_float(to), is_float(from)) {
-        (false, false) if form.take("sat") => Some(
-            of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
+        (false, false) if form.take("sat") => {
+            Some(of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
                 i128::from(a).clamp(To::MIN.into(), To::MAX.into()) as To
-            }))),
-        ),
-        (false, false) => Some(
-            of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
+            }))))
+        }
+        (false, false) => {
+            Some(of_integer!(to, To: of_integer!(from, From: operation!(|a: From| -> To {
                 a as To
-            }))),
-        ),
+            }))))
+        }
         (true, false) => integer_to_float(form, to, from),
         (false, true) => float_to_integer(form, to, from),
         (true, true) => float_to_float(form, to, from),
@@ -92,8 +92,7 @@ fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
 
 fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let (ftz, sat) = (form.take("ftz"), form.take("sat"));
-    let rounding =
-        form.take_one_of(&["rni", "rzi", "rmi", "rpi", "rn", "rz", "rm", "rp"]);
+    let rounding = form.take_one_of(&["rni", "rzi", "rmi", "rpi", "rn", "rz", "rm", "rp"]);
     macro_rules! to_whole {
         ($round:ident) => {
             match (to, from) {
@@ -102,9 +101,9 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
                 }
                 ("f32", "f32") => operation!(|a: f32| -> f32 { a.$round() }),
                 ("f64", "f64") => operation!(|a: f64| -> f64 { a.$round() }),
-                ("f16", "f16") => operation!(|a: F16| -> F16 {
-                    F16::from_f64(a.to_f64().$round())
-                }),
+                ("f16", "f16") => {
+                    operation!(|a: F16| -> F16 { F16::from_f64(a.to_f64().$round()) })
+                }
                 _ => return None,
             }
         };
@@ -179,9 +178,7 @@ fn to_tf32(form: &mut Form<'_>, rounding: &str) -> Option<Operation> {
     form.take("satfinite");
     Some(match rounding {
         "rna" => operation!(|a: f32| -> u32 { tf32(a, HALF_OF_TF32) }),
-        "rn" => operation!(|a: f32| -> u32 {
-            tf32(a, HALF_OF_TF32 - 1 + (a.to_bits() >> 13 & 1))
-        }),
+        "rn" => operation!(|a: f32| -> u32 { tf32(a, HALF_OF_TF32 - 1 + (a.to_bits() >> 13 & 1)) }),
         _ => operation!(|a: f32| -> u32 { tf32(a, 0) }),
     })
 }
@@ -223,12 +220,8 @@ fn of_8_bits(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
                     ])
                 }),
                 _ => operation!(|a: u16| -> u32 {
-                    u32::from(
-                        F16::from_f64($change($type((a >> 8) as u8).to_f64())).0,
-                    ) << 16
-                        | u32::from(
-                            F16::from_f64($change($type(a as u8).to_f64())).0,
-                        )
+                    u32::from(F16::from_f64($change($type((a >> 8) as u8).to_f64())).0) << 16
+                        | u32::from(F16::from_f64($change($type(a as u8).to_f64())).0)
                 }),
             }
         };

@@ -204,8 +204,7 @@ fn of_16(form: &mut Form<'_>, kind: &str) -> Option<Operation> {
 }
 
 fn test(form: &mut Form<'_>) -> Option<Operation> {
-    let tests =
-        ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
+    let tests = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
     macro_rules! tested {
         ($test:ident) => {
             match form.only_type()? {
@@ -255,14 +254,12 @@ macro_rules! numbers {
             }
 
             fn minimum_number(self, other: Self) -> Self {
-                let smaller =
-                    self < other || self == other && self.is_sign_negative();
+                let smaller = self < other || self == other && self.is_sign_negative();
                 if smaller || other.is_nan() { self } else { other }
             }
 
             fn maximum_number(self, other: Self) -> Self {
-                let larger =
-                    self > other || self == other && self.is_sign_positive();
+                let larger = self > other || self == other && self.is_sign_positive();
                 if larger || other.is_nan() { self } else { other }
             }
 

@@ -24,8 +24,7 @@ pub(crate) const MULTIPLY_ADD: Operation = Operation {
 /// single precision gives the right result, unless the sum is half way between two floats
 /// or so small that floats become sparse. Only then it is done the long way.
 fn multiply_add(registers: &mut Registers, operands: &Operands, mask: u32) {
-    let row =
-        |source: usize| &registers.narrow[usize::from(operands.sources[source])];
+    let row = |source: usize| &registers.narrow[usize::from(operands.sources[source])];
     let (a, b, c) = (row(0), row(1), row(2));
     let mut results = [0; WARP];
     let mut in_doubt = 0;

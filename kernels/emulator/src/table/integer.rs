@@ -117,16 +117,13 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
             widened!(
                 kind,
                 operation!(|a: Narrow, b: Narrow, c: Narrow| -> Narrow {
-                    (((Wide::from(a) * Wide::from(b)) >> Narrow::BITS) as Narrow)
-                        .wrapping_add(c)
+                    (((Wide::from(a) * Wide::from(b)) >> Narrow::BITS) as Narrow).wrapping_add(c)
                 })
             )
         }
         ("mul", Some("wide")) => short_widened!(
             kind,
-            operation!(|a: Narrow, b: Narrow| -> Wide {
-                Wide::from(a) * Wide::from(b)
-            })
+            operation!(|a: Narrow, b: Narrow| -> Wide { Wide::from(a) * Wide::from(b) })
         ),
         ("mad", Some("wide")) => {
             short_widened!(

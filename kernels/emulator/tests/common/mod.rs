@@ -3,9 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use emulator::{
-    Arguments, Counts, Fault, HostMemory, Launch, Memory, Module, Options, run,
-};
+use emulator::{Arguments, Counts, Fault, HostMemory, Launch, Memory, Module, Options, run};
 
 /// Word i of most inputs: all different.
 pub fn word(i: usize) -> u32 {
@@ -68,8 +66,7 @@ impl Device {
         let content = self.memory.buffers().map(|buffer| {
             let mut bytes = vec![0; buffer.bytes as usize];
             self.memory.read(buffer.address, &mut bytes).unwrap();
-            let unwritten =
-                self.memory.first_unwritten(buffer.address, buffer.bytes);
+            let unwritten = self.memory.first_unwritten(buffer.address, buffer.bytes);
             (bytes, unwritten.unwrap())
         });
         content.collect()

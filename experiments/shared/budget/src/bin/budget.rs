@@ -4,8 +4,8 @@ use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use budget::{
-    Attention, Budget, Card, Model, Offload, Optimiser, Plan, Precision, Quantised,
-    Sharding, Task, cards, models,
+    Attention, Budget, Card, Model, Offload, Optimiser, Plan, Precision, Quantised, Sharding, Task,
+    cards, models,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Parser};
@@ -51,12 +51,7 @@ struct Options {
     #[arg(long, default_value = "adamw", value_parser = choice(Optimiser::ALL))]
     optimiser: Optimiser,
     /// Train adapters of this rank in place of all weights
-    #[arg(
-        long,
-        value_name = "RANK",
-        default_value = "0",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "RANK", default_value = "0", hide_default_value = true)]
     lora_rank: f64,
     /// Bits of the weights that nothing trains
     #[arg(long, default_value = "no", value_parser = choice(Quantised::ALL))]
@@ -113,8 +108,7 @@ fn run(options: &Options) -> Result<String, String> {
         return Err("reserve: take from 0 to 99 percent".to_owned());
     }
     let count = options.parameters.unwrap_or_default();
-    let model =
-        options.model.cloned().unwrap_or_else(|| Model::of_parameters(count));
+    let model = options.model.cloned().unwrap_or_else(|| Model::of_parameters(count));
     let plan = options.plan();
     let budget = Budget::of(&model, &plan).map_err(|e| e.to_string())?;
     Ok(show(&model, &plan, &budget, options.reserve))
@@ -145,11 +139,8 @@ const BAR: f64 = 50.0;
 fn show(model: &Model, plan: &Plan, budget: &Budget, reserve: f64) -> String {
     let total = budget.total();
     let task = if plan.task == Task::Training { "training" } else { "inference" };
-    let on = if plan.gpus > 1.0 {
-        format!("each of {} GPUs", plan.gpus)
-    } else {
-        "one GPU".to_owned()
-    };
+    let on =
+        if plan.gpus > 1.0 { format!("each of {} GPUs", plan.gpus) } else { "one GPU".to_owned() };
     let Plan { batch, tokens, .. } = plan;
     let mut text = format!(
         "{}, {:.3} billion parameters: {task}, batch {batch}, {tokens} tokens, on {on}\n\n",
@@ -174,11 +165,8 @@ fn show(model: &Model, plan: &Plan, budget: &Budget, reserve: f64) -> String {
         text += "Not counted, for they depend on the model's shape: activations, KV cache.\n";
     }
     let room = |card: &&Card| card.gigabytes * (1.0 - reserve / 100.0) * 1e9;
-    let fits: Vec<String> = cards()
-        .iter()
-        .filter(|card| total <= room(card))
-        .map(|card| card.name.clone())
-        .collect();
+    let fits: Vec<String> =
+        cards().iter().filter(|card| total <= room(card)).map(|card| card.name.clone()).collect();
     text += &match fits.is_empty() {
         false => {
             format!("fits, with {reserve} % to spare, on {}\n", fits.join(", "))

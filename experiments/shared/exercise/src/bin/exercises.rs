@@ -11,8 +11,7 @@ use exercise::{Exercise, catalogue};
 use lab::{Case, Lab, Result};
 
 fn main() -> ExitCode {
-    let question =
-        "How fast are the starts and the solutions of the checked exercises?";
+    let question = "How fast are the starts and the solutions of the checked exercises?";
     lab::run("exercises", question, None, experiment)
 }
 
@@ -42,8 +41,7 @@ fn measure(lab: &mut Lab, exercise: &Exercise, variant: &str) -> Result<()> {
     };
     let file = path.display().to_string();
     let on_gpu = OnGpu::prepare(exercise, &file, &source, shape, &stream);
-    let on_gpu =
-        on_gpu.map_err(|e| e.context(format!("{} {variant}", exercise.name)))?;
+    let on_gpu = on_gpu.map_err(|e| e.context(format!("{} {variant}", exercise.name)))?;
     let [read, written] = on_gpu.moved_bytes();
     Case::new(variant)
         .with("exercise", exercise.name.as_str())

@@ -15,8 +15,7 @@ use tempfile::TempDir;
 use walkdir::WalkDir;
 
 /// The experiments whose programs are run again and again. The first two only copy.
-pub(crate) const EXPERIMENTS: [&str; 3] =
-    ["transfer-bandwidth", "host-memory", "coalescing"];
+pub(crate) const EXPERIMENTS: [&str; 3] = ["transfer-bandwidth", "host-memory", "coalescing"];
 
 /// More programs that only copy; these are run once.
 pub(crate) const MORE: [&str; 2] = ["host-pages", "staged-copies"];
@@ -106,10 +105,7 @@ impl Desk {
     /// The only record of `experiment` on `machine`.
     #[track_caller]
     pub(crate) fn record(&self, machine: &str, experiment: &str) -> Record {
-        self.results()
-            .read(machine, experiment)
-            .unwrap()
-            .expect("a record was written")
+        self.results().read(machine, experiment).unwrap().expect("a record was written")
     }
 
     /// Every file under the current folder with its content.
@@ -127,11 +123,7 @@ impl Desk {
     }
 
     /// A copy of that program where no driver is, neither beside it an emulated one.
-    pub(crate) fn program_elsewhere(
-        &self,
-        experiment: &str,
-        arguments: &str,
-    ) -> Program {
+    pub(crate) fn program_elsewhere(&self, experiment: &str, arguments: &str) -> Program {
         let folder = self.folder.path().join("elsewhere");
         fs::create_dir_all(&folder).unwrap();
         copy(&PROGRAMS.join(experiment), &folder);
@@ -141,20 +133,12 @@ impl Desk {
     #[allow(dead_code)] // not of the sessions
     /// A program of these bytes, on the emulated driver.
     pub(crate) fn program_of(&self, bytes: &[u8], folder: &Path) -> Program {
-        let (data, program) =
-            (self.here().join("data"), self.here().join("program"));
+        let (data, program) = (self.here().join("data"), self.here().join("program"));
         let deps = self.here().join("deps");
         let _ = fs::remove_file(&program);
         fs::write(&data, bytes).unwrap();
         copy(&data, &program);
-        assert!(
-            Command::new("chmod")
-                .arg("+x")
-                .arg(&program)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("chmod").arg("+x").arg(&program).status().unwrap().success());
         fs::create_dir_all(&deps).unwrap();
         copy(&folder.join("deps/libemulated_driver.so"), &deps);
         self.prepare(&program, "--emulate").without_driver()
@@ -184,10 +168,7 @@ impl Desk {
         for (from, to) in [
             (scripts.join("run-packed"), self.here().join("run")),
             (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
-            (
-                PROGRAMS.join("deps/libemulated_driver.so"),
-                deps.join("libemulated_driver.so"),
-            ),
+            (PROGRAMS.join("deps/libemulated_driver.so"), deps.join("libemulated_driver.so")),
         ] {
             copy(&from, &to);
         }
@@ -329,9 +310,6 @@ impl Ended {
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Ended { status, stdout, stderr } = self;
-        write!(
-            f,
-            "{status}\n--- standard output\n{stdout}--- standard error\n{stderr}"
-        )
+        write!(f, "{status}\n--- standard output\n{stdout}--- standard error\n{stderr}")
     }
 }

@@ -44,11 +44,7 @@ pub(crate) fn check(printed: &str, width: usize) {
         }
         for column in 0..columns {
             let empty = cells.iter().all(|cells| cells[column] == "–");
-            assert!(
-                !empty,
-                "column {column} is empty:\n{heading}\n{}",
-                rows.join("\n")
-            );
+            assert!(!empty, "column {column} is empty:\n{heading}\n{}", rows.join("\n"));
         }
     }
 }
