@@ -53,6 +53,11 @@ impl Samples {
         self
     }
 
+    /// Samples that a lesson took by itself, each of one operation.
+    pub fn taken_elsewhere(clock: Clock, seconds: Vec<f64>) -> Samples {
+        Samples::of(clock, 1, seconds)
+    }
+
     /// Samples that were timed.
     fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
         let (clocks, counted) = (Clocks::default(), Counted::default());
