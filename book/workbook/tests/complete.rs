@@ -216,6 +216,64 @@ fn shown(page: &str, name: &str) -> (Vec<String>, Vec<(String, String)>) {
     (headings, shown)
 }
 
+/// Sections whose lessons may still look at words.
+const UNSORTED: [&str; 3] = ["streams", "several-gpus", "models"];
+
+#[test]
+fn no_lesson_measures_something_else_under_a_misspelt_word() {
+    let old_form = "match way {\n    \"b\" => {\n        1\n    }\n    _ => 2,\n}";
+    assert_eq!(fallbacks(old_form), [5]);
+    assert!(
+        fallbacks(&old_form.replace("_ => 2", "other => unreachable!(\"{other}\")")).is_empty()
+    );
+    let problems = each(|lesson| {
+        let folder = format!("{}/src", lesson.path().display());
+        let sources = files(&folder).into_iter().map(|file| format!("{folder}/{file}"));
+        let sources = sources.filter(|_| !UNSORTED.iter().any(|name| folder.contains(name)));
+        let lines = sources.flat_map(|path| {
+            let lines = fallbacks(&text(&path)).into_iter();
+            lines.map(move |line| format!("{path}:{line}: a misspelt word comes here"))
+        });
+        lines.collect()
+    });
+    none(
+        problems,
+        "Words that a program looks at are an enum (lab::words!), or stand beside a `bool` in the \
+         list that they come from; else the last arm is `other => unreachable!(\"{other}\")`.",
+    );
+}
+
+/// The lines of formatted code where a `match` on words has an arm for all others that does not
+/// fail, and those where something is compared with a word.
+fn fallbacks(source: &str) -> Vec<usize> {
+    let lines: Vec<&str> = source.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let is_fallback = |&number: &usize| {
+        let line = lines[number];
+        if line.contains("== \"") || line.contains("!= \"") {
+            return true;
+        }
+        let Some((pattern, arm)) = line.trim().split_once(" =>") else { return false };
+        let is_for_all = pattern.chars().all(|c| c.is_lowercase() || c == '_');
+        let fails = |text: &&str| {
+            let fatal = ["unreachable!", "bail!", "return Err"];
+            fatal.iter().any(|start| text.trim().starts_with(start))
+        };
+        let mut body = [arm].into_iter().chain(lines.get(number + 1).copied());
+        let before = lines[..number].iter().rev();
+        let mut arms = before.take_while(|other| indent(other) >= indent(line));
+        is_for_all
+            && arms.any(|arm| indent(arm) == indent(line) && is_word(arm))
+            && !body.any(|text| fails(&text))
+    };
+    (0..lines.len()).filter(is_fallback).map(|number| number + 1).collect()
+}
+
+/// Whether an arm of a `match` is for a word.
+fn is_word(arm: &str) -> bool {
+    arm.split_once(" =>").is_some_and(|(pattern, _)| pattern.contains('"'))
+}
+
 #[test]
 fn the_summary_lists_the_page_of_every_experiment_once_under_its_section() {
     let summary = text("book/src/SUMMARY.md");

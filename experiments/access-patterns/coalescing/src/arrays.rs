@@ -8,8 +8,7 @@ use lab::memory::power_of_two_within;
 use lab::{Lab, Result, check};
 
 use crate::STRIDES;
-use crate::model::{Shape, WORD_BYTES};
-use crate::offsets::OFFSETS;
+use crate::model::{Kind, Shape, WORD_BYTES};
 
 // SAFETY: `fill` writes `count` words. The others use `count` elements of `contiguous`,
 // and of `strided` `count * stride` and `offset` more; `Arrays` has room for that.
@@ -36,16 +35,15 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    pub(crate) fn new(lab: &Lab) -> Result<Arrays> {
+    pub(crate) fn new(lab: &Lab, most_offset: usize) -> Result<Arrays> {
         let stream = lab.context().new_stream()?;
         let wanted =
             lab.l2_bytes().next_power_of_two() / if lab.emulated() { 4 } else { 1 };
-        let largest = |of: &[usize]| of.iter().copied().max().unwrap_or(1);
-        let (stride, offset) = (largest(&STRIDES), largest(&OFFSETS));
+        let stride = STRIDES.into_iter().max().unwrap_or(1);
         let affordable = lab.free_bytes()? / 2 / (WORD_BYTES * (stride + 1));
         let words = wanted.min(power_of_two_within(affordable));
         Ok(Arrays {
-            strided: stream.alloc_zeros(words * stride + 4 * offset)?,
+            strided: stream.alloc_zeros(words * stride + 4 * most_offset)?,
             contiguous: stream.alloc_zeros(words)?,
             kernels: Kernels::load(lab)?,
             resident: lab.resident_threads()?,
@@ -55,30 +53,31 @@ impl Arrays {
     }
 
     /// The case that all others vary: element after element, one for each thread.
-    pub(crate) fn plain(&self, kernel: &'static str) -> Shape {
-        let digits = kernel.trim_start_matches(char::is_alphabetic);
-        let width = digits.trim_end_matches("_resident").parse();
-        let access_bytes = width.unwrap_or(WORD_BYTES);
+    pub(crate) fn plain(&self, kind: Kind, access_bytes: usize) -> Shape {
         let count = self.contiguous.len() * WORD_BYTES / access_bytes;
-        let threads =
-            if kernel.ends_with("_resident") { self.resident } else { count };
-        let fetch_bytes = self.fetch_bytes;
         Shape {
-            kernel,
+            kind,
             access_bytes,
-            threads,
+            is_persistent: false,
+            threads: count,
             count,
             stride: 1,
             offset: 0,
-            fetch_bytes,
+            fetch_bytes: self.fetch_bytes,
         }
+    }
+
+    /// As many threads as the GPU holds, which take element after element.
+    pub(crate) fn persistent(&self) -> Shape {
+        let plain = self.plain(Kind::Gather, WORD_BYTES);
+        Shape { is_persistent: true, threads: self.resident, ..plain }
     }
 
     /// Fills the array that the kernel reads and clears the one that it writes.
     pub(crate) fn prepare(&mut self, shape: &Shape) -> Result<()> {
-        let (read, written) = match shape.kind() {
-            "gather" | "read" => (&mut self.strided, &mut self.contiguous),
-            _ => (&mut self.contiguous, &mut self.strided),
+        let (read, written) = match shape.kind {
+            Kind::Gather | Kind::Read => (&mut self.strided, &mut self.contiguous),
+            Kind::Scatter | Kind::Write => (&mut self.contiguous, &mut self.strided),
         };
         self.stream.memset_zeros(written)?;
         let count = read.len();
@@ -86,7 +85,15 @@ impl Arrays {
     }
 
     pub(crate) fn launch(&mut self, shape: &Shape) -> Result<()> {
-        let Shape { kernel, threads: started, count, stride, offset, .. } = *shape;
+        self.launch_kernel(&shape.kernel(), shape)
+    }
+
+    pub(crate) fn launch_kernel(
+        &mut self,
+        kernel: &str,
+        shape: &Shape,
+    ) -> Result<()> {
+        let Shape { threads: started, count, stride, offset, .. } = *shape;
         let (strided, contiguous) = (&mut self.strided, &mut self.contiguous);
         self.kernels.access(
             kernel,
@@ -109,7 +116,8 @@ impl Arrays {
 
     /// `read4` marks what is wrong: every word of an array that holds nothing right.
     pub(crate) fn read_finds_what_is_wrong(&mut self) -> Result<u64> {
-        let shape = Shape { count: 1000, offset: 1, ..self.plain("read4") };
+        let shape =
+            Shape { count: 1000, offset: 1, ..self.plain(Kind::Read, WORD_BYTES) };
         self.stream.memset_zeros(&mut self.strided)?;
         self.stream.memset_zeros(&mut self.contiguous)?;
         self.launch(&shape)?;
@@ -120,25 +128,27 @@ impl Arrays {
     /// Compares every element. What was written with a stride is gathered first; what
     /// `read` marked must be nothing.
     pub(crate) fn check(&mut self, shape: &Shape) -> Result<u64> {
-        let Shape { kernel, access_bytes, count, stride, offset, .. } = *shape;
-        let (reads, gathers) = (shape.kind() == "read", shape.kind() == "gather");
-        if !reads && !gathers {
+        let Shape { kind, access_bytes, count, stride, offset, .. } = *shape;
+        if matches!(kind, Kind::Scatter | Kind::Write) {
             self.stream.memset_zeros(&mut self.contiguous)?;
             // With what is after them, which must not have been written.
             let count = self.contiguous.len().min(count + check::GUARD);
-            let (kernel, threads) = ("gather4", count);
-            self.launch(&Shape { kernel, threads, count, ..*shape })?;
+            let kind = Kind::Gather;
+            self.launch(&Shape { kind, threads: count, count, ..*shape })?;
         }
         let words = count * access_bytes / WORD_BYTES;
         let words_each = access_bytes.div_ceil(WORD_BYTES);
-        let what = format!("{kernel} stride {stride} offset {offset}");
+        let what = format!("{} stride {stride} offset {offset}", shape.kernel());
         // A power of two: divisions would take longer than the copy.
         let (shift, rest) = (words_each.trailing_zeros(), words_each - 1);
         check::output(&what, &self.stream, &self.contiguous, words, |word| {
             let element = (word >> shift) * stride + offset;
             let source = (element << shift) + (word & rest);
-            let place = if gathers { source } else { word };
-            if reads { 0 } else { check::value(place) }
+            match kind {
+                Kind::Gather => check::value(source),
+                Kind::Scatter | Kind::Write => check::value(word),
+                Kind::Read => 0,
+            }
         })
     }
 }

@@ -7,7 +7,7 @@ use lab::{Case, Lab, Result};
 
 use crate::STRIDES;
 use crate::arrays::Arrays;
-use crate::model::Shape;
+use crate::model::{Kind, Shape};
 
 const LIMIT: CUlimit = CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;
 const FETCHES: [usize; 3] = [32, 64, 128];
@@ -33,7 +33,7 @@ pub(crate) fn cases(lab: &mut Lab, arrays: &Arrays) -> Vec<(Case, Shape)> {
             let case = case.clone().with("stride", stride);
             cases.push((
                 case,
-                Shape { stride, fetch_bytes, ..arrays.plain("gather4") },
+                Shape { stride, fetch_bytes, ..arrays.plain(Kind::Gather, 4) },
             ));
         }
     }

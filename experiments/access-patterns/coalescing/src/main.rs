@@ -42,11 +42,8 @@ use std::process::ExitCode;
 use lab::{Case, Lab, Result, check};
 
 use arrays::Arrays;
-use model::{Shape, WORD_BYTES};
+use model::{Kind, Shape, WORD_BYTES};
 
-/// `gather` reads with the stride and writes contiguously, `scatter` the other way
-/// round; `read` only reads and `write` only writes.
-const KINDS: [&str; 4] = ["gather4", "scatter4", "read4", "write4"];
 const STRIDES: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
 fn main() -> ExitCode {
@@ -58,14 +55,14 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Two arrays. The contiguous one alone is four times the L2 cache, so that no case
     //    can live in the cache; the other has room for the largest stride. A GPU with too
     //    little memory for that gets less of both.
-    let mut arrays = Arrays::new(lab)?;
+    let mut arrays = Arrays::new(lab, offsets::LARGEST)?;
 
     // 2. A size that no block divides, at an odd stride and offset (but for elements
     //    narrower than the words that are compared, which have to be full): the edges are
     //    right.
-    for kernel in widths::WIDTHS.into_iter().chain(KINDS).chain(["gather4_resident"])
-    {
-        let shape = arrays.plain(kernel);
+    let widths = widths::WIDTHS.map(|bytes| arrays.plain(Kind::Gather, bytes));
+    let kinds = Kind::ALL.map(|kind| arrays.plain(kind, WORD_BYTES));
+    for shape in widths.into_iter().chain(kinds).chain([arrays.persistent()]) {
         let narrow = shape.access_bytes < WORD_BYTES;
         let (stride, offset) = if narrow { (1, 0) } else { (3, 5) };
         let count = check::ragged(shape.count);
@@ -78,10 +75,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 3. What to measure: every stride with each kind of kernel, and with elements of 16
     //    bytes. The other files add their cases.
     let mut cases: Vec<(Case, Shape)> = vec![];
+    let kinds = kinds.into_iter().chain([arrays.plain(Kind::Gather, 16)]);
     for stride in STRIDES {
-        for kernel in KINDS.into_iter().chain(["gather16"]) {
+        for kind in kinds.clone() {
             let case = Case::new("stride").with("stride", stride);
-            cases.push((case, Shape { stride, ..arrays.plain(kernel) }));
+            cases.push((case, Shape { stride, ..kind }));
         }
     }
     cases.extend(widths::cases(&arrays));
@@ -95,10 +93,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 4. The launch cost: as many threads as at stride 1, which do nothing.
-    let shape = arrays.plain("idle");
+    let shape = arrays.plain(Kind::Gather, WORD_BYTES);
     let stream = arrays.stream.clone();
     Case::new("idle")
-        .time_on_gpu(lab, &stream, |_| arrays.launch(&shape))?
+        .time_on_gpu(lab, &stream, |_| arrays.launch_kernel("idle", &shape))?
         .record(lab)
 }
 

@@ -8,13 +8,26 @@ pub(crate) const WORD_BYTES: usize = 4;
 const SECTOR_BYTES: usize = 32;
 const WARP: usize = 32;
 
+lab::words! {
+    /// `gather` reads with the stride and writes contiguously, `scatter` the other way
+    /// round; `read` only reads and `write` only writes.
+    pub(crate) enum Kind {
+        Gather = "gather",
+        Scatter = "scatter",
+        Read = "read",
+        Write = "write",
+    }
+}
+
 /// One case: `count` elements of `access_bytes`, `stride` elements from one to the next,
 /// from `offset` on, with an L2 cache that fetches `fetch_bytes` at a time. Threads past
 /// `count` do nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    pub(crate) kernel: &'static str,
+    pub(crate) kind: Kind,
     pub(crate) access_bytes: usize,
+    /// Whether threads go on to further elements; else each has one.
+    pub(crate) is_persistent: bool,
     pub(crate) threads: usize,
     pub(crate) count: usize,
     pub(crate) stride: usize,
@@ -23,18 +36,19 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The kernel's name without the width: `gather`, `scatter`, `read` or `write`.
-    pub(crate) fn kind(&self) -> &'static str {
-        self.kernel.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default()
+    /// The name of the kernel, such as `gather4`.
+    pub(crate) fn kernel(&self) -> String {
+        let suffix = if self.is_persistent { "_resident" } else { "" };
+        format!("{}{}{suffix}", self.kind.name(), self.access_bytes)
     }
 
     /// Bytes that are asked for: read, and written.
     fn useful_bytes(&self) -> (usize, usize) {
         let bytes = self.count * self.access_bytes;
-        match self.kind() {
-            "read" => (bytes, 0),
-            "write" => (0, bytes),
-            _ => (bytes, bytes),
+        match self.kind {
+            Kind::Read => (bytes, 0),
+            Kind::Write => (0, bytes),
+            Kind::Gather | Kind::Scatter => (bytes, bytes),
         }
     }
 
@@ -61,11 +75,11 @@ impl Shape {
         let loaded = self.in_granules(fetch_bytes);
         let stored = self.in_granules(SECTOR_BYTES);
         let read_first = if self.stride == 1 { 0 } else { stored };
-        match self.kind() {
-            "gather" => (loaded, contiguous),
-            "scatter" => (contiguous + read_first, stored),
-            "read" => (loaded, 0),
-            _ => (read_first, stored),
+        match self.kind {
+            Kind::Gather => (loaded, contiguous),
+            Kind::Scatter => (contiguous + read_first, stored),
+            Kind::Read => (loaded, 0),
+            Kind::Write => (read_first, stored),
         }
     }
 
@@ -82,7 +96,7 @@ impl Shape {
         let (useful_read, useful_written) = self.useful_bytes();
         let (read, written) = self.moved_bytes(self.fetch_bytes);
         let case = case
-            .with("kind", self.kind())
+            .with("kind", self.kind)
             .with("access_bytes", self.access_bytes)
             .reads(useful_read)
             .writes(useful_written)

@@ -3,18 +3,21 @@
 use lab::Case;
 
 use crate::arrays::Arrays;
-use crate::model::Shape;
+use crate::model::{Kind, Shape};
 
-pub(crate) const OFFSETS: [usize; 8] = [0, 1, 2, 4, 7, 8, 16, 32];
+const OFFSETS: [usize; 8] = [0, 1, 2, 4, 7, 8, 16, LARGEST];
+pub(crate) const LARGEST: usize = 32;
 
 pub(crate) fn cases(arrays: &Arrays) -> Vec<(Case, Shape)> {
     let mut cases = vec![];
     for offset in OFFSETS {
         // Writes are tried at one offset: the cache puts their parts together.
-        let writes = (offset < 2).then_some("scatter4");
-        for kernel in ["gather4", "gather16"].into_iter().chain(writes) {
+        let writes = (offset < 2).then_some((Kind::Scatter, 4));
+        for (kind, bytes) in
+            [(Kind::Gather, 4), (Kind::Gather, 16)].into_iter().chain(writes)
+        {
             let case = Case::new("offset").with("offset", offset);
-            cases.push((case, Shape { offset, ..arrays.plain(kernel) }));
+            cases.push((case, Shape { offset, ..arrays.plain(kind, bytes) }));
         }
     }
     cases

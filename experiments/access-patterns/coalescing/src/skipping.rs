@@ -4,10 +4,10 @@
 use lab::Case;
 
 use crate::arrays::Arrays;
-use crate::model::Shape;
+use crate::model::{Kind, Shape};
 
 pub(crate) fn case(arrays: &Arrays) -> (Case, Shape) {
-    let (full, stride) = (arrays.plain("gather4"), 32);
+    let (full, stride) = (arrays.plain(Kind::Gather, 4), 32);
     let shape = Shape { stride, count: full.count / stride, ..full };
     (Case::new("skipping").with("stride", stride), shape)
 }

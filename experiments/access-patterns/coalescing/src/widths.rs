@@ -4,16 +4,16 @@
 use lab::Case;
 
 use crate::arrays::Arrays;
-use crate::model::Shape;
+use crate::model::{Kind, Shape};
 
-pub(crate) const WIDTHS: [&str; 5] =
-    ["gather1", "gather2", "gather4", "gather8", "gather16"];
+pub(crate) const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
 
 pub(crate) fn cases(arrays: &Arrays) -> impl Iterator<Item = (Case, Shape)> {
-    WIDTHS.into_iter().map(|kernel| (Case::new("width"), arrays.plain(kernel)))
+    let plain = |bytes| (Case::new("width"), arrays.plain(Kind::Gather, bytes));
+    WIDTHS.into_iter().map(plain)
 }
 
 /// As many threads as the GPU holds take element after element, one load at a time.
 pub(crate) fn persistent_threads(arrays: &Arrays) -> (Case, Shape) {
-    (Case::new("resident"), arrays.plain("gather4_resident"))
+    (Case::new("resident"), arrays.persistent())
 }

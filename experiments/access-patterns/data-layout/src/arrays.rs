@@ -7,7 +7,7 @@ use lab::check::{self, every_element, value};
 use lab::launch::threads;
 use lab::{Lab, Result};
 
-use crate::model::{Layout, MOST_FIELDS};
+use crate::model::{Access, Layout, MOST_FIELDS};
 
 // SAFETY: threads at or past `count` do nothing. The others use the fields of their
 // element, in whole tiles of 2^shift elements, and their sum; `Arrays` has room for the
@@ -56,7 +56,7 @@ impl Arrays {
     /// Writes all fields and compares where they are; reads them and compares the sums.
     pub(crate) fn check_places(&mut self, layout: &Layout) -> Result<u64> {
         self.clear()?;
-        self.launch(&layout.kernel("write"), layout)?;
+        self.launch(&layout.kernel(Access::Write), layout)?;
         let Layout { count, fields, .. } = *layout;
         // Up to the last field, and past it.
         let last = layout.place(count - 1, fields - 1);
@@ -69,8 +69,8 @@ impl Arrays {
         every_element("fields", &got, |word| expected[word])?;
         // There are more elements than are read.
         let more = Layout { count: count + 1, ..*layout };
-        self.launch(&layout.kernel("write"), &more)?;
-        self.launch(&layout.kernel("read"), layout)?;
+        self.launch(&layout.kernel(Access::Write), &more)?;
+        self.launch(&layout.kernel(Access::Read), layout)?;
         self.check_sums(layout)
     }
 

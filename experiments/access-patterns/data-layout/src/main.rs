@@ -37,7 +37,7 @@ use lab::memory::power_of_two_within;
 use lab::{Case, Lab, Result, check};
 
 use arrays::Arrays;
-use model::{Layout, MOST_FIELDS, WORD_BYTES};
+use model::{Access, Layout, MOST_FIELDS, WORD_BYTES};
 
 fn main() -> ExitCode {
     let question =
@@ -80,22 +80,22 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    other sizes; structures in vectors of 16 bytes; and all tiles.
     let mut cases = vec![];
     for (name, shift) in layouts {
-        let read = [1, 2, 4, 8].map(|used| ("read", 8, used));
-        let written = [1, 8].map(|used| ("write", 8, used));
+        let read = [1, 2, 4, 8].map(|used| (Access::Read, 8, used));
+        let written = [1, 8].map(|used| (Access::Write, 8, used));
         let sizes = [(3, 1), (3, 3), (4, 1), (4, 4), (16, 1), (16, 16)];
-        let sizes = sizes.map(|(fields, used)| ("read", fields, used));
+        let sizes = sizes.map(|(fields, used)| (Access::Read, fields, used));
         for (access, fields, used) in read.into_iter().chain(written).chain(sizes) {
-            let case = Case::new(access).with("layout", name);
+            let case = Case::new(access.name()).with("layout", name);
             cases.push((case, access, layout(shift, fields, used)));
         }
     }
-    for access in ["read", "write"] {
+    for access in Access::ALL {
         let name = "array_of_structures_as_vectors";
-        cases.push((Case::new(access).with("layout", name), access, vectors));
+        cases.push((Case::new(access.name()).with("layout", name), access, vectors));
     }
     for shift in 0..=10 {
         let case = Case::new("tile").with("tile", 1usize << shift);
-        cases.push((case, "read", layout(shift, 8, 1)));
+        cases.push((case, Access::Read, layout(shift, 8, 1)));
     }
     // ANCHOR_END: cases
 
@@ -106,13 +106,13 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let (kernel, stream) = (layout.kernel(access), arrays.stream.clone());
         let all = Layout { used: layout.fields, suffix: "", ..layout };
         arrays.clear()?;
-        if access == "read" {
-            arrays.launch(&all.kernel("write"), &all)?;
+        if access == Access::Read {
+            arrays.launch(&all.kernel(Access::Write), &all)?;
         }
         let timed =
             case.time_on_gpu(lab, &stream, |_| arrays.launch(&kernel, &layout))?;
-        if access == "write" {
-            arrays.launch(&all.kernel("read"), &all)?;
+        if access == Access::Write {
+            arrays.launch(&all.kernel(Access::Read), &all)?;
         }
         timed.checked(arrays.check_sums(&layout)?).record(lab)?;
     }

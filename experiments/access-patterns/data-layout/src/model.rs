@@ -10,6 +10,11 @@ const SECTOR_BYTES: usize = 32;
 pub(crate) const WORD_BYTES: usize = 4;
 const LINE_BYTES: usize = 128;
 
+lab::words! {
+    /// What a kernel does with the used fields.
+    pub(crate) enum Access { Read = "read", Write = "write" }
+}
+
 /// `count` elements of several `fields`, of which the first few are `used`, in tiles of
 /// 2^`shift` elements. The `suffix` names a variant of the kernel.
 #[derive(Clone, Copy)]
@@ -23,8 +28,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The name of the kernel that reads or writes the used fields.
-    pub(crate) fn kernel(&self, access: &str) -> String {
-        format!("{access}{}{}", self.used, self.suffix)
+    pub(crate) fn kernel(&self, access: Access) -> String {
+        format!("{}{}{}", access.name(), self.used, self.suffix)
     }
 
     // ANCHOR: model
@@ -52,15 +57,15 @@ impl Layout {
 
     /// Adds to a case what is asked for, and what the model says. Sectors that are
     /// written in part have to be read first.
-    pub(crate) fn describe(&self, case: Case, access: &str, lab: &Lab) -> Case {
+    pub(crate) fn describe(&self, case: Case, access: Access, lab: &Lab) -> Case {
         let field_bytes = self.count as usize * WORD_BYTES;
         let used_bytes = field_bytes * self.used as usize;
         let loaded = self.bytes_in_granules(lab.l2_fetch_bytes());
         let stored = self.bytes_in_granules(SECTOR_BYTES);
         let read_first = if stored == used_bytes { 0 } else { stored };
         let (asked, moved) = match access {
-            "read" => ((used_bytes, field_bytes), (loaded, field_bytes)),
-            _ => ((0, used_bytes), (read_first, stored)),
+            Access::Read => ((used_bytes, field_bytes), (loaded, field_bytes)),
+            Access::Write => ((0, used_bytes), (read_first, stored)),
         };
         // The 32 threads of a warp use one field of theirs.
         let per_request = |granule_bytes| self.granules(32, 1, granule_bytes) as f64;

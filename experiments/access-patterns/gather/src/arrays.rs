@@ -24,6 +24,11 @@ lab::kernels! { unsafe "gather" {
     );
 } }
 
+lab::words! {
+    /// Out of the table, or into it.
+    pub(crate) enum Access { Gather = "gather", Scatter = "scatter" }
+}
+
 /// The table, the indices, and what comes from the table or goes there.
 pub(crate) struct Arrays {
     table: CudaSlice<u32>,
@@ -49,49 +54,53 @@ impl Arrays {
     }
 
     /// Makes the indices, fills what the kernel reads and clears what it writes.
-    pub(crate) fn prepare(&mut self, kernel: &str, pick: &Pick) -> Result<()> {
+    pub(crate) fn prepare(&mut self, access: Access, pick: &Pick) -> Result<()> {
         let Pick { count_bits: bits, table_bits, group_bits, step_bits } = *pick;
         let Arrays { table, indices, contiguous, kernels, stream, .. } = self;
         let grid = threads(1 << bits);
         kernels.make_indices(
             stream, grid, indices, bits, table_bits, group_bits, step_bits,
         )?;
-        let (read, written) = if kernel == "gather" {
-            (table, contiguous)
-        } else {
-            (contiguous, table)
+        let (read, written) = match access {
+            Access::Gather => (table, contiguous),
+            Access::Scatter => (contiguous, table),
         };
         stream.memset_zeros(written)?;
         let count = read.len();
         kernels.fill(stream, threads(1 << 20), read, count)
     }
 
-    pub(crate) fn launch(&mut self, kernel: &str, count: usize) -> Result<()> {
+    pub(crate) fn launch(&mut self, access: Access, count: usize) -> Result<()> {
         let Arrays { table, indices, contiguous, kernels, stream, .. } = self;
-        let (grid, count) = (threads(count), count as u32);
+        let (kernel, grid, count) = (access.name(), threads(count), count as u32);
         kernels.access(kernel, stream, grid, table, indices, contiguous, count)
     }
 
     /// Compares every element; what was scattered is gathered first.
     pub(crate) fn check(
         &mut self,
-        kernel: &str,
+        access: Access,
         pick: &Pick,
         count: usize,
     ) -> Result<u64> {
-        if kernel == "scatter" {
+        if access == Access::Scatter {
             self.stream.memset_zeros(&mut self.contiguous)?;
             // With what the next indices name, which must not have been written.
-            self.launch("gather", self.indices.len().min(count + check::GUARD))?;
+            self.launch(
+                Access::Gather,
+                self.indices.len().min(count + check::GUARD),
+            )?;
         }
         let indices = &mut self.on_host[..count];
         self.stream.memcpy_dtoh(&self.indices.slice(..count), indices)?;
         self.stream.synchronize()?;
         let some = &indices[..count.min(100_003)];
         every_element("indices", some, |i| pick.index(i as u32))?;
-        let gathers = kernel == "gather";
-        check::output(kernel, &self.stream, &self.contiguous, count, |i| {
-            value(if gathers { indices[i] as usize } else { i })
+        check::output(access.name(), &self.stream, &self.contiguous, count, |i| {
+            value(match access {
+                Access::Gather => indices[i] as usize,
+                Access::Scatter => i,
+            })
         })
     }
 }

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use lab::{Case, Ceiling, Lab, Result, check};
 
-use arrays::Arrays;
+use arrays::{Access, Arrays};
 use model::{Pick, WORD_BYTES};
 
 const SMALLEST_TABLE_BITS: u32 = 20;
@@ -59,10 +59,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. A number of indices that no block divides.
     let table_bits = count_bits.min(most_bits);
     let some = Pick { count_bits, table_bits, group_bits: 10, step_bits: 0 };
-    for kernel in ["gather", "scatter"] {
-        arrays.prepare(kernel, &some)?;
-        arrays.launch(kernel, check::ragged(count))?;
-        arrays.check(kernel, &some, check::ragged(count))?;
+    for access in Access::ALL {
+        arrays.prepare(access, &some)?;
+        arrays.launch(access, check::ragged(count))?;
+        arrays.check(access, &some, check::ragged(count))?;
     }
 
     // ANCHOR: cases
@@ -73,26 +73,30 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for table_bits in SMALLEST_TABLE_BITS..=LARGEST_TABLE_BITS {
         for (order, group_bits) in orders {
             let case = Case::new("table").with("order", order);
-            cases.push((case, "gather", Pick { table_bits, group_bits, ..some }));
+            cases.push((
+                case,
+                Access::Gather,
+                Pick { table_bits, group_bits, ..some },
+            ));
         }
     }
     let table_bits = most_bits.min(LARGEST_TABLE_BITS - 1);
     let large = Pick { table_bits, group_bits: 0, ..some };
     for group_bits in (0..=count_bits).step_by(2) {
         let case = Case::new("group").with("group", 1usize << group_bits);
-        cases.push((case, "gather", Pick { group_bits, ..large }));
+        cases.push((case, Access::Gather, Pick { group_bits, ..large }));
     }
     for step_bits in (0..=count_bits - 6).step_by(2) {
         let case = Case::new("step").with("step", 1usize << step_bits);
-        cases.push((case, "gather", Pick { step_bits, ..large }));
+        cases.push((case, Access::Gather, Pick { step_bits, ..large }));
     }
     for (order, group_bits) in orders {
         let case = Case::new("scatter").with("order", order);
-        cases.push((case, "scatter", Pick { group_bits, ..large }));
+        cases.push((case, Access::Scatter, Pick { group_bits, ..large }));
     }
     // ANCHOR_END: cases
 
-    for (case, kernel, pick) in cases {
+    for (case, access, pick) in cases {
         let case = case.with("bytes", pick.table_bytes());
         if pick.table_bits > most_bits {
             let mib = pick.table_bytes() >> 20;
@@ -110,7 +114,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .ceiling(Ceiling::DeviceMemory)
             .footprint(2 * bytes + pick.table_bytes(), lab.l2_bytes())
             .model("sectors_per_request", pick.sectors_per_request());
-        if kernel == "gather" {
+        if access == Access::Gather {
             case = case.model("dram_read_bytes", (bytes + from_table) as f64);
             if let Some(peak) = lab.memory_peak() {
                 let share = 3.0 * bytes as f64 / (2 * bytes + from_table) as f64;
@@ -119,11 +123,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
 
         // 5. Time it, on new indices, with what is written cleared.
-        arrays.prepare(kernel, &pick)?;
+        arrays.prepare(access, &pick)?;
         let stream = arrays.stream.clone();
         let timed =
-            case.time_on_gpu(lab, &stream, |_| arrays.launch(kernel, count))?;
-        let checked = arrays.check(kernel, &pick, count)?;
+            case.time_on_gpu(lab, &stream, |_| arrays.launch(access, count))?;
+        let checked = arrays.check(access, &pick, count)?;
         timed.checked(checked).record(lab)?;
     }
     Ok(())

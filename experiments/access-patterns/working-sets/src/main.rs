@@ -109,7 +109,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 continue;
             }
             passes::measure(lab, &mut gpu, operation, tiles, 0)?;
-            if operation.name == "read" {
+            if operation.writes == 0 {
                 passes::measure(lab, &mut gpu, operation, tiles, 1)?;
             }
         }

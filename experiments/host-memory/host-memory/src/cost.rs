@@ -2,15 +2,15 @@
 
 use lab::{Case, Lab, Result};
 
-use crate::memory::{HostMemory, KINDS};
+use crate::memory::{HostMemory, Kind};
 
 /// Registering starts from a Vec that is already there; the others start from nothing.
 /// A small block of pageable memory would cost nothing: the allocator keeps it, pages and
 /// all, instead of asking the system each time.
 pub(crate) fn measure(lab: &mut Lab, largest: usize) -> Result<()> {
     let context = lab.context().clone();
-    let cases = KINDS.map(|kind| (kind, largest));
-    for (kind, bytes) in cases.into_iter().chain([("registered", 1 << 20)]) {
+    let cases = Kind::ALL.map(|kind| (kind, largest));
+    for (kind, bytes) in cases.into_iter().chain([(Kind::Registered, 1 << 20)]) {
         let case = |name| Case::new(name).with("kind", kind).with("bytes", bytes);
         let before = || Ok(HostMemory::before(kind, bytes));
         case("allocate")

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use lab::check::{every_element, value};
 use lab::{Case, Ceiling, Lab, Result};
 
-use memory::{HostMemory, KINDS, PAGE};
+use memory::{HostMemory, Kind, PAGE};
 
 const LARGEST: usize = 1 << 30;
 /// Sizes at which pinned memory is copied again; pageable memory is at all of them.
@@ -53,7 +53,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let ramp: Vec<u32> = (0..largest / 4).map(value).collect();
     let mut device = stream.alloc_zeros::<u32>(ramp.len())?;
 
-    for kind in KINDS {
+    for kind in Kind::ALL {
         // 2. The host buffer, touched in full, so that no page is missing when the
         //    clock runs.
         let mut host = HostMemory::new(lab.context(), kind, largest)?;
@@ -71,7 +71,9 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             //    hold it from the turn before; or the same one, so that they do.
             host.words().copy_from_slice(&ramp);
             let mut ways = vec![("copy", largest / bytes)];
-            if kind == "pageable" || kind == "pinned" && AGAIN.contains(&bytes) {
+            if kind == Kind::Pageable
+                || kind == Kind::Pinned && AGAIN.contains(&bytes)
+            {
                 ways.push(("copy_again", 1));
             }
             for (name, pieces) in ways {

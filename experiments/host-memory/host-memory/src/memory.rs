@@ -6,9 +6,16 @@ use cudarc::driver::{CudaContext, PinnedHostSlice, sys};
 use lab::Result;
 use lab::memory::Registration;
 
-pub(crate) const KINDS: [&str; 4] =
-    ["pageable", "pinned", "write_combined", "registered"];
 pub(crate) const PAGE: usize = 4096;
+
+lab::words! {
+    pub(crate) enum Kind {
+        Pageable = "pageable",
+        Pinned = "pinned",
+        WriteCombined = "write_combined",
+        Registered = "registered",
+    }
+}
 
 /// Host memory of one of the kinds.
 pub(crate) enum HostMemory {
@@ -20,7 +27,7 @@ pub(crate) enum HostMemory {
 impl HostMemory {
     pub(crate) fn new(
         context: &Arc<CudaContext>,
-        kind: &str,
+        kind: Kind,
         bytes: usize,
     ) -> Result<HostMemory> {
         Self::from(context, kind, bytes, Self::before(kind, bytes))
@@ -28,15 +35,15 @@ impl HostMemory {
 
     /// What must be there before the memory is made: for `registered`, a Vec with all of
     /// its pages.
-    pub(crate) fn before(kind: &str, bytes: usize) -> Vec<u32> {
-        if kind == "registered" { touched(bytes) } else { vec![] }
+    pub(crate) fn before(kind: Kind, bytes: usize) -> Vec<u32> {
+        if kind == Kind::Registered { touched(bytes) } else { vec![] }
     }
 
     // ANCHOR: kinds
     /// Makes memory of a kind, ready for use. `vec` is what [`HostMemory::before`] made.
     pub(crate) fn from(
         context: &Arc<CudaContext>,
-        kind: &str,
+        kind: Kind,
         bytes: usize,
         mut vec: Vec<u32>,
     ) -> Result<HostMemory> {
@@ -45,12 +52,12 @@ impl HostMemory {
             context.alloc_pinned_with_flags(bytes / size_of::<u32>(), flags)
         };
         Ok(match kind {
-            "pageable" => HostMemory::Pageable(touched(bytes)),
-            "pinned" => HostMemory::Pinned(pinned(0)?),
-            "write_combined" => {
+            Kind::Pageable => HostMemory::Pageable(touched(bytes)),
+            Kind::Pinned => HostMemory::Pinned(pinned(0)?),
+            Kind::WriteCombined => {
                 HostMemory::Pinned(pinned(sys::CU_MEMHOSTALLOC_WRITECOMBINED)?)
             }
-            _ => {
+            Kind::Registered => {
                 // SAFETY: a Vec that is moved leaves its words where they are, and here
                 // the registration is dropped before the Vec. Every copy is waited for.
                 let _registration = unsafe { Registration::new(&mut vec) }?;

@@ -6,10 +6,10 @@ use lab::{Case, Lab, Result};
 use crate::pages::untouched;
 
 pub(crate) fn measure(lab: &mut Lab, page: usize, bytes: usize) -> Result<()> {
-    for state in ["touched", "untouched"] {
+    for (state, touches) in [("touched", true), ("untouched", false)] {
         let before = || {
             let mut memory = untouched(bytes, page)?;
-            if state == "touched" {
+            if touches {
                 memory.fill(1);
             }
             Ok(memory)

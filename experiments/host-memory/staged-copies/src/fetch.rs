@@ -26,9 +26,9 @@ pub(crate) fn measure(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
     let mut slot = pinned(stream.context(), words, |_| 0u32)?;
     let mut other = vec![0u8; OTHER];
     // ANCHOR: fetch
-    let at_once = stores(UP).map(|kind| (kind, "at_once"));
-    let later = stores(UP).take(1).map(|kind| (kind, "later"));
-    for ((stores, how), then) in at_once.chain(later) {
+    let at_once = stores(UP).map(|kind| (kind, "at_once", false));
+    let later = stores(UP).take(1).map(|kind| (kind, "later", true));
+    for ((stores, how), then, waits) in at_once.chain(later) {
         let (mut turn, mut start) = (0, 0);
         stream.memset_zeros(device)?;
         let timed = Case::new("fetch")
@@ -43,7 +43,7 @@ pub(crate) fn measure(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
                 let piece = &source[start..start + words];
                 let (from, to) = bytes(piece, slot.as_mut_slice()?);
                 how.copy(to, from);
-                if then == "later" {
+                if waits {
                     black_box(&mut other).fill(turn as u8);
                 }
                 stream.synchronize()?;

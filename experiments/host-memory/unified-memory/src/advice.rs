@@ -4,14 +4,14 @@ use lab::check::{every_element, value};
 use lab::{Case, Lab, Result};
 
 use crate::gpu::{Gpu, Places, plus_one, sum};
-use crate::memory::{WORD_BYTES, managed};
+use crate::memory::{Advice, WORD_BYTES, managed};
 use crate::sparse::note_unmapped;
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
     let stream = gpu.stream.clone();
     let all = Places { count: bytes / WORD_BYTES, stride: 1 };
     let total = (0..all.count).map(value).fold(0u32, u32::wrapping_add);
-    for advice in ["none", "read_mostly", "preferred_host", "accessed_by"] {
+    for advice in Advice::ALL {
         let case = |step| {
             let case = Case::new("advice").with("advice", advice);
             case.with("step", step).with("bytes", bytes).reads(bytes)
@@ -45,7 +45,7 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> 
         // The kernel writes, too.
         case("write")
             .time_on_host_after(lab, new, |memory| gpu.add_one(memory))?
-            .check_last(|m| every_element(advice, m.as_slice()?, plus_one))?
+            .check_last(|m| every_element(advice.name(), m.as_slice()?, plus_one))?
             .record(lab)?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use lab::check::{self, value};
 use lab::launch::threads;
 use lab::{Case, Lab, Result};
 
-use crate::memory::WORD_BYTES;
+use crate::memory::{Advice, WORD_BYTES};
 
 // SAFETY: `gather` reads `count` words of `input`, `stride` words from one to the next,
 // and writes as many; `add_one` changes `count` words. The memory is at least as long.
@@ -28,7 +28,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// A case of these words.
-    pub(crate) fn case(&self, name: &str, advice: &str) -> Case {
+    pub(crate) fn case(&self, name: &str, advice: Advice) -> Case {
         Case::new(name)
             .with("advice", advice)
             .with("stride_bytes", self.stride * WORD_BYTES)

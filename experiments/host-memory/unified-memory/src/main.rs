@@ -49,7 +49,7 @@ use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result};
 
 use gpu::{Gpu, Places, plus_one};
-use memory::{HostMemory, WORD_BYTES, device, managed, prefetch};
+use memory::{Advice, HostMemory, WORD_BYTES, device, managed, prefetch};
 
 const LARGEST: usize = 256 << 20;
 const SMALLEST: usize = 128 << 10;
@@ -77,59 +77,21 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 3. Both kernels at sizes that no block divides.
     let ragged = Places { count: 3_331, stride: 3 };
-    let memory = gpu.add_one(managed(&gpu.stream, 10_003, "none")?)?;
+    let memory = gpu.add_one(managed(&gpu.stream, 10_003, Advice::None)?)?;
     every_element("ragged", gpu.read(memory, ragged)?.as_slice()?, plus_one)?;
     gpu.check(ragged, plus_one)?;
 
     // 4. Until a kernel has read what the host wrote: by faults, by prefetch, by copies.
-    let stream = gpu.stream.clone();
     let quarters = std::iter::successors(Some(largest), |bytes| Some(bytes / 4));
     let sizes: Vec<_> = quarters.take_while(|bytes| *bytes >= SMALLEST).collect();
     for bytes in sizes.into_iter().rev() {
-        let all = Places { count: bytes / WORD_BYTES, stride: 1 };
-        let case = |kind| {
-            let case = Case::new("first_touch").with("kind", kind);
-            case.with("bytes", bytes).reads(bytes).ceiling(Ceiling::HostLink)
-        };
-
-        // ANCHOR: first_touch
-        // Each sample has new memory, which the host has just written: pages that were
-        // moved before may be treated otherwise (`ping_pong`).
-        for kind in ["managed", "prefetched"] {
-            let new = || managed(&stream, all.count, "none");
-            case(kind)
-                .time_on_host_after(lab, new, |memory| {
-                    if kind == "prefetched" {
-                        prefetch(&stream, &memory, device(&stream))?;
-                    }
-                    gpu.read(memory, all)
-                })?
-                .check_last(|_| gpu.check(all, value))?
-                .record(lab)?;
-        }
-        // ANCHOR_END: first_touch
-
-        // ANCHOR: explicit
-        let mut copied = stream.alloc_zeros::<u32>(all.count)?;
-        for kind in ["pinned", "pageable"] {
-            stream.memset_zeros(&mut copied)?;
-            let new = || HostMemory::new(&stream, kind, all.count);
-            case(kind)
-                .time_on_host_after(lab, new, |mut source| {
-                    stream.memcpy_htod(source.words()?, &mut copied)?;
-                    gpu.read(copied.as_view(), all)?;
-                    Ok(source)
-                })?
-                .check_last(|_| gpu.check(all, value))?
-                .record(lab)?;
-        }
-        // ANCHOR_END: explicit
+        first_touch(lab, &mut gpu, bytes)?;
     }
 
     // 5. Once there, the pages stay: managed memory beside device memory.
-    let words = largest / WORD_BYTES;
-    let memories =
-        [managed(&stream, words, "none")?, managed(&stream, words, "none")?];
+    let (stream, words) = (gpu.stream.clone(), largest / WORD_BYTES);
+    let new = || managed(&stream, words, Advice::None);
+    let memories = [new()?, new()?];
     for memory in &memories {
         prefetch(&stream, memory, device(&stream))?;
     }
@@ -146,6 +108,50 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     sparse::measure(lab, &mut gpu, largest)?;
     ping_pong::measure(lab, &mut gpu, largest)?;
     oversubscribe::measure(lab, &mut gpu, words)
+}
+
+/// Until a kernel has read all words that the host has just written.
+fn first_touch(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
+    let stream = gpu.stream.clone();
+    let all = Places { count: bytes / WORD_BYTES, stride: 1 };
+    let case = |kind| {
+        let case = Case::new("first_touch").with("kind", kind);
+        case.with("bytes", bytes).reads(bytes).ceiling(Ceiling::HostLink)
+    };
+
+    // ANCHOR: first_touch
+    // Each sample has new memory, which the host has just written: pages that were moved
+    // before may be treated otherwise (`ping_pong`).
+    for (kind, prefetches) in [("managed", false), ("prefetched", true)] {
+        let new = || managed(&stream, all.count, Advice::None);
+        case(kind)
+            .time_on_host_after(lab, new, |memory| {
+                if prefetches {
+                    prefetch(&stream, &memory, device(&stream))?;
+                }
+                gpu.read(memory, all)
+            })?
+            .check_last(|_| gpu.check(all, value))?
+            .record(lab)?;
+    }
+    // ANCHOR_END: first_touch
+
+    // ANCHOR: explicit
+    let mut copied = stream.alloc_zeros::<u32>(all.count)?;
+    for (kind, pinned) in [("pinned", true), ("pageable", false)] {
+        stream.memset_zeros(&mut copied)?;
+        let new = || HostMemory::new(&stream, pinned, all.count);
+        case(kind)
+            .time_on_host_after(lab, new, |mut source| {
+                stream.memcpy_htod(source.words()?, &mut copied)?;
+                gpu.read(copied.as_view(), all)?;
+                Ok(source)
+            })?
+            .check_last(|_| gpu.check(all, value))?
+            .record(lab)?;
+    }
+    // ANCHOR_END: explicit
+    Ok(())
 }
 
 /// Reads two arrays in turn, and writes two, so that four times the L2 cache is touched.

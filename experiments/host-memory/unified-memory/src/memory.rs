@@ -17,20 +17,29 @@ pub(crate) fn device(stream: &CudaStream) -> sys::CUmemLocation {
     sys::CUmemLocation { type_: CU_MEM_LOCATION_TYPE_DEVICE, id }
 }
 
+lab::words! {
+    pub(crate) enum Advice {
+        None = "none",
+        ReadMostly = "read_mostly",
+        PreferredHost = "preferred_host",
+        AccessedBy = "accessed_by",
+    }
+}
+
 // ANCHOR: managed
 /// New managed memory with advice, which the host then writes, so that it is there.
 pub(crate) fn managed(
     stream: &Arc<CudaStream>,
     words: usize,
-    advice: &str,
+    advice: Advice,
 ) -> Result<UnifiedSlice<u32>> {
     // SAFETY: every word is written below, and any bits are a u32.
     let mut memory = unsafe { stream.context().alloc_unified(words, true) }?;
     let advice = match advice {
-        "read_mostly" => Some((CU_MEM_ADVISE_SET_READ_MOSTLY, device(stream))),
-        "preferred_host" => Some((CU_MEM_ADVISE_SET_PREFERRED_LOCATION, HOST)),
-        "accessed_by" => Some((CU_MEM_ADVISE_SET_ACCESSED_BY, device(stream))),
-        _ => None,
+        Advice::ReadMostly => Some((CU_MEM_ADVISE_SET_READ_MOSTLY, device(stream))),
+        Advice::PreferredHost => Some((CU_MEM_ADVISE_SET_PREFERRED_LOCATION, HOST)),
+        Advice::AccessedBy => Some((CU_MEM_ADVISE_SET_ACCESSED_BY, device(stream))),
+        Advice::None => None,
     };
     if let Some((advice, place)) = advice {
         let (start, _ordered) = memory.device_ptr(stream);
@@ -66,12 +75,14 @@ impl HostMemory {
     /// New memory, written.
     pub(crate) fn new(
         stream: &Arc<CudaStream>,
-        kind: &str,
+        pinned: bool,
         words: usize,
     ) -> Result<HostMemory> {
-        Ok(match kind {
-            "pageable" => HostMemory::Pageable((0..words).map(value).collect()),
-            _ => HostMemory::Pinned(memory::pinned(stream.context(), words, value)?),
+        Ok(match pinned {
+            true => {
+                HostMemory::Pinned(memory::pinned(stream.context(), words, value)?)
+            }
+            false => HostMemory::Pageable((0..words).map(value).collect()),
         })
     }
 

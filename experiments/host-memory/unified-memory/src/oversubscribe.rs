@@ -7,14 +7,15 @@ use crate::memory::WORD_BYTES;
 
 /// The environment variable that asks for it. It can hang the GPU for all who use it.
 const OVERSUBSCRIBE: &str = "WORKBOOK_OVERSUBSCRIBE";
+const YES: &str = "yes";
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, piece: usize) -> Result<()> {
     let words = lab.free_bytes()? / 4 * 5 / WORD_BYTES;
     let bytes = words * WORD_BYTES;
     let case = Case::new("oversubscribed").with("bytes", bytes);
-    if std::env::var_os(OVERSUBSCRIBE).is_none_or(|value| value != "yes") {
+    if std::env::var_os(OVERSUBSCRIBE).is_none_or(|value| value != YES) {
         let reason =
-            format!("can hang the GPU; {OVERSUBSCRIBE}=yes runs it all the same");
+            format!("can hang the GPU; {OVERSUBSCRIBE}={YES} runs it all the same");
         lab.skip(case, reason);
         return Ok(());
     }

@@ -7,12 +7,13 @@ use lab::check::value;
 use lab::{Lab, Result};
 
 use crate::gpu::{Gpu, Places};
-use crate::memory::{WORD_BYTES, managed};
+use crate::memory::{Advice, WORD_BYTES, managed};
 use crate::sparse::{PAGE, note_unmapped};
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
     let stride = (64 << 10) / WORD_BYTES;
-    let memory = RefCell::new(managed(&gpu.stream, bytes / WORD_BYTES, "none")?);
+    let memory =
+        RefCell::new(managed(&gpu.stream, bytes / WORD_BYTES, Advice::None)?);
     let mut count = bytes / WORD_BYTES / stride;
     while count > 0 {
         let places = Places { count, stride };
@@ -32,7 +33,7 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> 
             write().and_then(&mut read)?; // the driver takes some turns to notice
         }
         places
-            .case("ping_pong", "none")
+            .case("ping_pong", Advice::None)
             .time_on_host_after(lab, write, read)?
             .note(|case, ()| note_unmapped(case, &memory.borrow()))?
             .check_last(|()| gpu.check(places, value))?

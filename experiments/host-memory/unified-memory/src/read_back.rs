@@ -5,7 +5,7 @@ use lab::check::every_element;
 use lab::{Case, Ceiling, Lab, Result};
 
 use crate::gpu::{Gpu, plus_one, sum};
-use crate::memory::{HOST, HostMemory, WORD_BYTES, managed, prefetch};
+use crate::memory::{Advice, HOST, HostMemory, WORD_BYTES, managed, prefetch};
 use crate::sparse::note_unmapped;
 
 /// All words, by faults, by prefetch and by copies.
@@ -17,11 +17,11 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &Gpu, bytes: usize) -> Result<()> {
         let case = Case::new("read_back").with("kind", kind).with("bytes", bytes);
         case.writes(bytes).ceiling(Ceiling::HostLink)
     };
-    for kind in ["managed", "prefetched"] {
-        let new = || gpu.add_one(managed(stream, words, "none")?);
+    for (kind, prefetches) in [("managed", false), ("prefetched", true)] {
+        let new = || gpu.add_one(managed(stream, words, Advice::None)?);
         case(kind)
             .time_on_host_after(lab, new, |memory| {
-                if kind == "prefetched" {
+                if prefetches {
                     prefetch(stream, &memory, HOST)?;
                     stream.synchronize()?;
                 }
@@ -39,16 +39,18 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &Gpu, bytes: usize) -> Result<()> {
         stream.memcpy_dtoh(&device, target.words()?)?;
         Ok(stream.synchronize()?)
     };
-    for kind in ["pinned", "pageable", "adding"] {
+    for (kind, pinned, copies) in
+        [("pinned", true, true), ("pageable", false, true), ("adding", true, false)]
+    {
         let new = || {
-            let mut target = HostMemory::new(stream, kind, words)?;
-            if kind == "adding" {
+            let mut target = HostMemory::new(stream, pinned, words)?;
+            if !copies {
                 copy(&mut target)?;
             }
             Ok(target)
         };
         let mut timed = case(kind).time_on_host_after(lab, new, |mut target| {
-            if kind != "adding" {
+            if copies {
                 copy(&mut target)?;
             }
             add(target.words()?)?;
@@ -68,7 +70,7 @@ pub(crate) fn one_word(lab: &mut Lab, gpu: &Gpu) -> Result<()> {
     let check = |word: &[u32]| every_element("one word", word, |_| plus_one(WANTED));
 
     let stream = &gpu.stream;
-    let new = || gpu.add_one(managed(stream, WORDS, "none")?);
+    let new = || gpu.add_one(managed(stream, WORDS, Advice::None)?);
     case("managed")
         .time_on_host_after(lab, new, |memory: UnifiedSlice<u32>| {
             check(&memory.as_slice()?[WANTED..=WANTED])?;

@@ -9,7 +9,7 @@ use lab::check::value;
 use lab::{Case, Lab, Result};
 
 use crate::gpu::{Gpu, Places};
-use crate::memory::{WORD_BYTES, managed};
+use crate::memory::{Advice, WORD_BYTES, managed};
 
 pub(crate) const PAGE: usize = 4096;
 
@@ -17,11 +17,11 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> 
     const ALL: usize = usize::MAX;
     let stream = gpu.stream.clone();
     for (advice, stride_bytes, step) in [
-        ("none", 4 << 10, 4),
-        ("none", 64 << 10, 4),
-        ("none", 2 << 20, 2),
-        ("none", 128 << 10, ALL),
-        ("accessed_by", 2 << 20, ALL),
+        (Advice::None, 4 << 10, 4),
+        (Advice::None, 64 << 10, 4),
+        (Advice::None, 2 << 20, 2),
+        (Advice::None, 128 << 10, ALL),
+        (Advice::AccessedBy, 2 << 20, ALL),
     ] {
         // As many words as fit, then a step-th of them, and so on.
         let stride = stride_bytes / WORD_BYTES;

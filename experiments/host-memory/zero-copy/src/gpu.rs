@@ -24,6 +24,15 @@ lab::kernels! { unsafe "zero-copy" {
     fn write(output: CUdeviceptr, words: u32, step: u32);
 } }
 
+lab::words! {
+    /// In which order words are read, and where a word is read again.
+    pub(crate) enum Order {
+        Apart = "apart",
+        Together = "together",
+        Scattered = "scattered",
+    }
+}
+
 /// Which words of an array are read: `count` threads read `reads` words each, `jump` words
 /// from one to the next. Neighbouring threads are `step` words apart.
 #[derive(Clone, Copy)]
@@ -42,13 +51,15 @@ impl Shape {
     }
 
     // ANCHOR: orders
-    pub(crate) fn in_order(order: &str, words: usize, reads: usize) -> Shape {
-        let step = if order == "scattered" { SCATTERED } else { 1 };
+    pub(crate) fn in_order(order: Order, words: usize, reads: usize) -> Shape {
+        let step = if order == Order::Scattered { SCATTERED } else { 1 };
         // A word that another block has read first, if there is another block: whole
         // blocks on, and so far that 16 reads do not return to the first.
         let blocks = (words / BLOCK / 17).max(1);
-        let jump =
-            if order == "together" { 0 } else { blocks * BLOCK * step % words };
+        let jump = match order {
+            Order::Together => 0,
+            Order::Apart | Order::Scattered => blocks * BLOCK * step % words,
+        };
         Shape { reads, jump, ..Shape::once(words, step) }
     }
     // ANCHOR_END: orders

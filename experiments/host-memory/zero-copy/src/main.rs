@@ -46,11 +46,12 @@ use lab::check::{self, value};
 use lab::memory::mapped;
 use lab::{Case, Lab, Result};
 
-use gpu::{Gpu, SCATTERED, Shape, WORD};
+use gpu::{Gpu, Order, SCATTERED, Shape, WORD};
 
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 256 << 20;
-const METHODS: [&str; 2] = ["zero_copy", "copy"];
+/// How a kernel gets at the words, and whether by a copy.
+const METHODS: [(&str, bool); 2] = [("zero_copy", false), ("copy", true)];
 /// The sizes of the chapter's table: 1 KB, 1 MB, 100 MB.
 const CHAPTER: [usize; 3] = [1_000, 1_000_000, 100_000_000];
 /// So many bytes, and reads by one thread, after which adding takes longer than moving.
@@ -89,12 +90,12 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut cases = vec![];
     for bytes in sizes.take_while(|bytes| *bytes <= largest) {
         for (order, most_bytes, all_reads) in [
-            ("apart", largest, &[1, 2, 4, 8, 16][..]),
-            ("together", largest, &[16]),
-            ("scattered", 16 << 20, &[1, 4, 16]),
+            (Order::Apart, largest, &[1, 2, 4, 8, 16][..]),
+            (Order::Together, largest, &[16]),
+            (Order::Scattered, 16 << 20, &[1, 4, 16]),
         ] {
             let adding =
-                (order == "together" && bytes == ADDING.0).then_some(&ADDING.1);
+                (order == Order::Together && bytes == ADDING.0).then_some(&ADDING.1);
             let all_reads = all_reads.iter().chain(adding);
             for &reads in all_reads.filter(|_| bytes <= most_bytes) {
                 let case = Case::new("read").with("order", order);
@@ -121,7 +122,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 4. The host's clock runs until the stream has nothing left to do.
     for (case, shape) in cases {
         let case = case.reads(shape.count * shape.reads * WORD);
-        for method in METHODS {
+        for (method, copies) in METHODS {
             let case = case.clone().with("method", method);
             stream.memset_zeros(&mut copied)?;
             stream.memset_zeros(&mut gpu.output)?;
@@ -129,7 +130,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             let words = &source.host.as_slice()?[..shape.words];
             let timed = case.time_on_host(lab, || {
                 let mut address = source.device;
-                if method == "copy" {
+                if copies {
                     let copy = &mut copied.slice_mut(..shape.words);
                     stream.memcpy_htod(words, copy)?;
                     address = copied.device_ptr(&stream).0;

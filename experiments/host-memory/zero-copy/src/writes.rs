@@ -22,7 +22,7 @@ pub(crate) fn measure(
         let words = bytes / WORD;
         for (order, step) in [("coalesced", 1), ("scattered", SCATTERED)] {
             let shape = Shape::once(words, step);
-            for method in METHODS {
+            for (method, copies) in METHODS {
                 let case = Case::new("write")
                     .with("order", order)
                     .with("bytes", bytes)
@@ -31,16 +31,16 @@ pub(crate) fn measure(
                 stream.memset_zeros(results)?;
                 stream.synchronize()?;
                 target.host.as_mut_slice()?[..words].fill(0);
-                let timed = if method == "zero_copy" {
-                    case.time_on_host(lab, || {
-                        gpu.write(target.device, &shape)?;
-                        Ok(stream.synchronize()?)
-                    })?
-                } else {
+                let timed = if copies {
                     let host = &mut target.host.as_mut_slice()?[..words];
                     case.time_on_host(lab, || {
                         gpu.write(results.device_ptr_mut(stream).0, &shape)?;
                         stream.memcpy_dtoh(&results.slice(..words), host)?;
+                        Ok(stream.synchronize()?)
+                    })?
+                } else {
+                    case.time_on_host(lab, || {
+                        gpu.write(target.device, &shape)?;
                         Ok(stream.synchronize()?)
                     })?
                 };

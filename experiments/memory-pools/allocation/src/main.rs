@@ -70,20 +70,20 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    driver's direct calls also beside a neighbour of the same size, which stays.
     let keeper = Pool::new(stream.context(), Options::default());
     for bytes in sizes.clone() {
-        let mut time = |kind, mut source: Source| {
-            let calls = if kind == "direct" { 10 } else { 1000 };
+        let mut time = |kind, calls, mut source: Source| {
             let case = Case::new("pair").with("kind", kind).with("bytes", bytes);
             let once = || source.once(stream, bytes / WORD, |_| Ok(()));
             case.time_calls(lab, calls, once, || Ok(stream.synchronize()?))?
                 .record(lab)
         };
         for source in sources(stream)? {
-            time(source.kind(), source)?;
+            let calls = if matches!(source, Source::Direct) { 10 } else { 1000 };
+            time(source.kind(), calls, source)?;
         }
         if bytes <= 16 << 20 {
             // SAFETY: nothing reads the neighbour.
             let _neighbour = unsafe { keeper.alloc::<u8>(stream, bytes) }?;
-            time("direct_beside", Source::Direct)?;
+            time("direct_beside", 1000, Source::Direct)?;
         }
         keeper.trim(0);
     }

@@ -14,12 +14,12 @@ pub(crate) fn rounds(lab: &mut Lab, user: &User, words: usize) -> Result<()> {
     let stream = &user.stream;
     for mut source in sources(stream)?.into_iter().chain([kept(stream, words)?]) {
         let states = if source.can_be_emptied() { 2 } else { 1 };
-        for state in &["steady", "first"][..states] {
+        for (state, empties) in &[("steady", false), ("first", true)][..states] {
             let case = Case::new("round").with("kind", source.kind());
             let case = case.with("state", *state).with("bytes", words * WORD);
             let mut round = 0;
             let turn = || {
-                if *state == "first" {
+                if *empties {
                     source.empty(stream)?;
                 }
                 round += 1;
@@ -39,16 +39,16 @@ pub(crate) fn rounds(lab: &mut Lab, user: &User, words: usize) -> Result<()> {
 pub(crate) fn chapters_loop(lab: &mut Lab, user: &User) -> Result<()> {
     let (stream, rounds) =
         (&user.stream, if lab.quick() { ROUNDS / 200 } else { ROUNDS });
-    for work in ["none", "kernel"] {
+    for (work, fills) in [("none", false), ("kernel", true)] {
         for mut source in sources(stream)?.into_iter().chain([kept(stream, WORDS)?])
         {
             let case = Case::new("chapters_loop").with("kind", source.kind());
             let case = case.with("rounds", rounds).with("bytes", WORDS * WORD);
             let timed = case.with("work", work).time_on_host(lab, || {
                 for round in 0..rounds {
-                    source.once(stream, WORDS, |at| match work {
-                        "kernel" => user.fill(at, WORDS, round as u32),
-                        _ => Ok(()),
+                    source.once(stream, WORDS, |at| match fills {
+                        true => user.fill(at, WORDS, round as u32),
+                        false => Ok(()),
                     })?;
                 }
                 Ok(stream.synchronize()?)

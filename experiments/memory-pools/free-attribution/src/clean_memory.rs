@@ -4,7 +4,7 @@
 use lab::{Case, Clock, Lab, Result};
 
 use crate::allocator::Allocator;
-use crate::rounds::{Bench, ROUNDS};
+use crate::rounds::{Bench, ROUNDS, Schedule, Until};
 
 pub(crate) fn sustained(
     lab: &mut Lab,
@@ -13,7 +13,8 @@ pub(crate) fn sustained(
 ) -> Result<()> {
     let bytes = bench.words * size_of::<u32>();
     for (name, allocator) in allocators {
-        let mut turn = || bench.rounds(allocator, "waiting", "done");
+        let mut turn =
+            || bench.rounds(allocator, Schedule::Waiting, Until::Done, false);
         let mut turns = vec![];
         for _ in 0..2 * lab.free_bytes()? / (ROUNDS * bytes) {
             turns.push(turn()?.0);
@@ -24,7 +25,7 @@ pub(crate) fn sustained(
         let timed =
             case.writes(ROUNDS * bytes).time_turns(lab, Clock::Host, turn)?;
         timed
-            .checked(bench.check_rounds(allocator, "waiting")?)
+            .checked(bench.check_rounds(allocator, Schedule::Waiting)?)
             .spans()
             .record(lab)?;
     }

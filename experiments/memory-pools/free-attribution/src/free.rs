@@ -32,18 +32,22 @@ pub(crate) fn cases(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
         timed.checked(right).record(lab)?;
 
         // ANCHOR: free
-        for schedule in ["waiting", "one_stream", "unused"] {
+        for (schedule, waits, frees_other) in [
+            ("waiting", true, false),
+            ("one_stream", false, false),
+            ("unused", false, true),
+        ] {
             let turn = || {
                 let buffer = direct.alloc(bytes, &stream)?;
                 let other = direct.alloc(bytes, &stream)?;
                 bench.work(&stream, buffer, passes)?;
-                if schedule == "waiting" {
+                if waits {
                     stream.synchronize()?;
                 }
                 // What the kernel works on, or a buffer that it has nothing to do with.
-                let (first, second) = match schedule {
-                    "unused" => (other, buffer),
-                    _ => (buffer, other),
+                let (first, second) = match frees_other {
+                    true => (other, buffer),
+                    false => (buffer, other),
                 };
                 let start = Instant::now();
                 direct.free(first, &stream)?;

@@ -49,11 +49,9 @@ use lab::{Case, Clock, Lab, Result};
 use pool::driver::{DriverPool, properties};
 
 use allocator::Allocator;
-use rounds::{Bench, KERNEL, ROUNDS};
+use rounds::{Bench, KERNEL, ROUNDS, Schedule, Until};
 
 const LARGEST: usize = 4 << 30;
-const SCHEDULES: [&str; 3] = ["waiting", "one_stream", "four_streams"];
-const UNTIL: [&str; 3] = ["submitted", "done", "returned"];
 /// Before a turn, so that the driver is done with what the turn before has freed.
 const REST: Duration = Duration::from_millis(50);
 
@@ -78,7 +76,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     ];
     //    After its last call `cuMemFree` leaves nothing to be done, and a pool that returns
     //    its memory while the host waits leaves none to be returned after that.
-    let stops = [&UNTIL[1..2], &UNTIL[..2], &UNTIL];
+    let stops = [&Until::ALL[1..2], &Until::ALL[..2], &Until::ALL];
     let (most, parts, rest) = match lab.quick() {
         true => (LARGEST / 16, 20, REST / 5),
         false => (LARGEST, 5, REST),
@@ -87,21 +85,21 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. A size that no block divides.
     bench.words = 1_000_003;
-    bench.check_rounds(&allocators[0].1, "waiting")?;
+    bench.check_rounds(&allocators[0].1, Schedule::Waiting)?;
     bench.words = bytes / size_of::<u32>();
 
     // ANCHOR: rounds
     // 3. Allocator, schedule and the clock's stop in all combinations, after a rest.
     for ((name, allocator), stops) in allocators.iter().zip(stops) {
         for (schedule, until) in
-            SCHEDULES.iter().flat_map(|s| stops.iter().map(move |until| (s, until)))
+            Schedule::ALL.iter().flat_map(|s| stops.iter().map(move |u| (*s, *u)))
         {
             let case = Case::new("rounds").with("allocator", *name);
-            let case = case.with("schedule", *schedule).with("until", *until);
+            let case = case.with("schedule", schedule).with("until", until);
             let case = case.with("bytes", bytes).writes(ROUNDS * bytes);
             let timed = case.time_turns(lab, Clock::Host, || {
                 thread::sleep(rest);
-                bench.rounds(allocator, schedule, until)
+                bench.rounds(allocator, schedule, until, false)
             })?;
             timed
                 .checked(bench.check_rounds(allocator, schedule)?)

@@ -12,6 +12,23 @@ use crate::allocator::Allocator;
 
 pub(crate) const ROUNDS: usize = 4;
 
+lab::words! {
+    pub(crate) enum Schedule {
+        Waiting = "waiting",
+        OneStream = "one_stream",
+        FourStreams = "four_streams",
+    }
+}
+
+lab::words! {
+    /// When the clock stops.
+    pub(crate) enum Until {
+        Submitted = "submitted",
+        Done = "done",
+        Returned = "returned",
+    }
+}
+
 // SAFETY: both use `count` words of `data`, which every buffer has; `count_right` adds to
 // one number, which is read when its stream is done.
 lab::kernels! { unsafe "free-attribution" {
@@ -55,11 +72,12 @@ impl Bench {
     pub(crate) fn rounds(
         &mut self,
         allocator: &Allocator,
-        schedule: &str,
-        until: &str,
+        schedule: Schedule,
+        until: Until,
+        counted: bool,
     ) -> Result<(f64, Vec<Span>)> {
         self.turn += 1;
-        let count = if schedule == "four_streams" { ROUNDS } else { 1 };
+        let count = if schedule == Schedule::FourStreams { ROUNDS } else { 1 };
         let (line, streams) = (&self.line, &self.streams[..count]);
         let start = line.begin(&streams[0])?;
 
@@ -72,10 +90,10 @@ impl Bench {
             let buffer = line.host("host", &format!("allocate {n}"), allocate)?;
             let work = || self.work(stream, buffer, 1);
             line.gpu(&lane, &format!("kernel {n}"), stream, work)?;
-            if until == "counted" {
+            if counted {
                 self.count_right(stream, buffer)?;
             }
-            if schedule == "waiting" {
+            if schedule == Schedule::Waiting {
                 let wait = || Ok(stream.synchronize()?);
                 line.host("host", &format!("wait {n}"), wait)?;
             }
@@ -88,7 +106,7 @@ impl Bench {
         })?;
         let done = start.elapsed();
         // ANCHOR_END: round
-        if until == "returned" {
+        if until == Until::Returned {
             line.host("host", "trim", || allocator.give_back())?;
         }
         let returned = start.elapsed();
@@ -96,9 +114,9 @@ impl Bench {
 
         let (_, spans) = line.finish()?;
         let seconds = match until {
-            "submitted" => submitted,
-            "done" => done,
-            _ => returned,
+            Until::Submitted => submitted,
+            Until::Done => done,
+            Until::Returned => returned,
         };
         Ok((seconds.as_secs_f64(), spans))
     }
@@ -108,11 +126,11 @@ impl Bench {
     pub(crate) fn check_rounds(
         &mut self,
         allocator: &Allocator,
-        schedule: &str,
+        schedule: Schedule,
     ) -> Result<u64> {
         self.streams[0].memset_zeros(&mut self.right)?;
         self.streams[0].synchronize()?;
-        self.rounds(allocator, schedule, "counted")?;
+        self.rounds(allocator, schedule, Until::Done, true)?;
         let right = self.streams[0].clone_dtoh(&self.right)?[0];
         let all = (ROUNDS * self.words) as u64;
         check::every_element("right words", &[right], |_| all)?;

@@ -7,23 +7,25 @@ use cudarc::driver::result;
 use lab::{Case, Clock, Lab, Result, Span};
 
 use crate::bench::{Bench, PAUSE, STREAMS, Turn};
-use crate::watch::{Memory, watch};
+use crate::watch::{Memory, NVML, watch};
 use crate::with_memory;
 
 /// Between two readings of the memory in use.
 const FINE: Duration = Duration::from_micros(50);
+/// What the host does when it frees the buffer.
+const FREE: &str = "free";
 
 pub(crate) fn cases(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
     bench.words *= STREAMS;
-    for wait in ["before", "none"] {
+    for (wait, waits) in [("before", true), ("none", false)] {
         let case = Case::new("free").with("wait", wait);
         let timed = case.with("bytes", bench.words * size_of::<u32>()).time_turns(
             lab,
             Clock::Host,
-            || Ok((bench.free(wait)?.seconds, ())),
+            || Ok((bench.free(waits)?.seconds, ())),
         )?;
         let (mut turn, memory) =
-            watch(lab.context(), None, FINE, || bench.free(wait))?;
+            watch(lab.context(), None, FINE, || bench.free(waits))?;
         turn.spans.extend(old_size(&turn.spans, &memory));
         timed
             .note(|case, ()| Ok(with_memory(case, memory).spans(turn.spans)))?
@@ -34,7 +36,7 @@ pub(crate) fn cases(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
 
 impl Bench {
     /// `cuMemFree`, after the kernel or during it.
-    fn free(&mut self, wait: &str) -> Result<Turn> {
+    fn free(&mut self, waits: bool) -> Result<Turn> {
         let zero = self.begin()?;
         let (line, stream) = (&self.line, &self.streams[0]);
         thread::sleep(PAUSE);
@@ -44,12 +46,12 @@ impl Bench {
             Ok(unsafe { result::malloc_sync(bytes) }?)
         })?;
         line.gpu("stream 1", "kernel 1", stream, || self.work(stream, buffer))?;
-        if wait == "before" {
+        if waits {
             line.host("host", "wait", || Ok(stream.synchronize()?))?;
             thread::sleep(PAUSE);
         }
         let start = Instant::now();
-        line.host("host", "free", || {
+        line.host("host", FREE, || {
             // SAFETY: the buffer came from `malloc_sync`; `cuMemFree` waits for the kernel.
             Ok(unsafe { result::free_sync(buffer) }?)
         })?;
@@ -63,8 +65,8 @@ impl Bench {
 // ANCHOR: old_size
 /// From the start of the free to the first reading of NVML's that shows less.
 fn old_size(spans: &[Span], memory: &Memory) -> Option<Span> {
-    let start_seconds = spans.iter().find(|s| s.label == "free")?.start_seconds;
-    let (_, readings) = memory.iter().find(|(name, _)| *name == "nvml")?;
+    let start_seconds = spans.iter().find(|s| s.label == FREE)?.start_seconds;
+    let (_, readings) = memory.iter().find(|(name, _)| *name == NVML)?;
     let before = readings.iter().rfind(|r| r.seconds <= start_seconds)?;
     let after = readings
         .iter()

@@ -45,16 +45,17 @@ use lab::memory::power_of_two_within;
 use lab::{Case, Clock, Lab, Result};
 
 use bench::{Bench, KERNEL};
+use streams::{Kind, Order};
 use watch::{Memory, watch};
 
 const LARGEST: usize = 2 << 30;
 /// Between two readings of the memory in use.
 const COARSE: Duration = Duration::from_millis(1);
-const CASES: [(&str, &str); 4] = [
-    ("depth_first", "returning"),
-    ("depth_first", "keeping"),
-    ("depth_first", "strict"),
-    ("breadth_first", "returning"),
+const CASES: [(Order, Kind); 4] = [
+    (Order::DepthFirst, Kind::Returning),
+    (Order::DepthFirst, Kind::Keeping),
+    (Order::DepthFirst, Kind::Strict),
+    (Order::BreadthFirst, Kind::Returning),
 ];
 
 fn main() -> ExitCode {

@@ -12,16 +12,28 @@ use crate::bench::{Bench, PAUSE, STREAMS, Turn};
 
 const TIMES: usize = 2;
 
+lab::words! {
+    pub(crate) enum Kind {
+        Returning = "returning",
+        Keeping = "keeping",
+        Strict = "strict",
+    }
+}
+
+lab::words! {
+    pub(crate) enum Order { DepthFirst = "depth_first", BreadthFirst = "breadth_first" }
+}
+
 // ANCHOR: pool
 /// A pool of the driver's that holds at most this many bytes.
-pub(crate) fn pool(lab: &Lab, most_bytes: usize, kind: &str) -> Result<DriverPool> {
+pub(crate) fn pool(lab: &Lab, most_bytes: usize, kind: Kind) -> Result<DriverPool> {
     let properties = Properties { maxSize: most_bytes, ..properties(lab.context()) };
     let pool = DriverPool::new(&properties)?;
     match kind {
-        "keeping" => pool.set_threshold(u64::MAX)?,
-        "strict" => pool
+        Kind::Keeping => pool.set_threshold(u64::MAX)?,
+        Kind::Strict => pool
             .set(Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0)?,
-        _ => {}
+        Kind::Returning => {}
     }
     Ok(pool)
 }
@@ -36,13 +48,15 @@ enum Step {
 
 // ANCHOR: steps
 /// The steps of all streams, each with the stream's index.
-fn steps(order: &str) -> Vec<(Step, usize)> {
+fn steps(order: Order) -> Vec<(Step, usize)> {
     let each = [Step::Allocate, Step::Work, Step::Free];
     match order {
-        "depth_first" => {
+        Order::DepthFirst => {
             (0..STREAMS).flat_map(|i| each.map(|step| (step, i))).collect()
         }
-        _ => each.iter().flat_map(|step| (0..STREAMS).map(|i| (*step, i))).collect(),
+        Order::BreadthFirst => {
+            each.iter().flat_map(|step| (0..STREAMS).map(|i| (*step, i))).collect()
+        }
     }
 }
 // ANCHOR_END: steps
@@ -54,7 +68,7 @@ impl Bench {
     pub(crate) fn streams(
         &mut self,
         pool: &DriverPool,
-        order: &str,
+        order: Order,
         checked: bool,
     ) -> Result<Turn> {
         pool.trim()?;

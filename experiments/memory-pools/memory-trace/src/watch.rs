@@ -12,6 +12,9 @@ use pool::driver::DriverPool;
 
 use crate::bench::Turn;
 
+/// The source that `nvidia-smi` shows.
+pub(crate) const NVML: &str = "nvml";
+
 /// Readings, by name of the source.
 pub(crate) type Memory = Vec<(&'static str, Vec<MemoryReading>)>;
 
@@ -37,7 +40,7 @@ pub(crate) fn watch(
         ("pool_used", &used),
         ("pool_reserved", &reserved),
         ("driver", &driver),
-        ("nvml", &nvml),
+        (NVML, &nvml),
     ];
 
     let over = &AtomicBool::new(false);

@@ -49,15 +49,15 @@ pub(crate) fn listing(
     plain: Properties,
 ) -> Result<()> {
     let properties = Properties { maxSize: 1024 * MIB, ..plain };
-    for call in ["free_async", "free"] {
+    for (call, unpools) in [("free_async", false), ("free", true)] {
         let turn = || {
             let start = Instant::now();
             // ANCHOR: listing
             let pool = DriverPool::new(&properties)?;
             let memory = memory(&pool, stream, MIB / size_of::<u32>())?;
-            match call {
-                "free" => drop(Unpooled::from(memory)), // cuMemFree
-                _ => drop(memory),                      // cuMemFreeAsync
+            match unpools {
+                true => drop(Unpooled::from(memory)), // cuMemFree
+                false => drop(memory),                // cuMemFreeAsync
             }
             stream.synchronize()?;
             // ANCHOR_END: listing

@@ -137,6 +137,45 @@ impl Case {
     }
 }
 
+/// Declares the words that a parameter has in records as an enum, so that a misspelt one does
+/// not compile:
+///
+/// ```
+/// lab::words! {
+///     /// Which step of which stream comes first.
+///     enum Order { DepthFirst = "depth_first", BreadthFirst = "breadth_first" }
+/// }
+/// for order in Order::ALL {
+///     println!("{}", order.name());
+///     lab::Case::new("streams").with("order", order);
+/// }
+/// ```
+#[macro_export]
+macro_rules! words {
+    ($(#[$meta:meta])* $visibility:vis enum $Name:ident {
+        $($(#[$doc:meta])* $Word:ident = $word:literal),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        $visibility enum $Name { $($(#[$doc])* $Word),* }
+
+        #[allow(dead_code)] // not every lesson needs both
+        impl $Name {
+            $visibility const ALL: [$Name; [$($word),*].len()] = [$($Name::$Word),*];
+
+            $visibility fn name(self) -> &'static str {
+                match self { $($Name::$Word => $word),* }
+            }
+        }
+
+        impl From<$Name> for $crate::Parameter {
+            fn from(word: $Name) -> Self {
+                word.name().into()
+            }
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

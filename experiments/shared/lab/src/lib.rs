@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`program`] | [`run`]: an experiment as a program |
 //! | [`session`] | [`Lab`]: one run, from its start to its record |
-//! | [`case`] | [`Case`]: one measurement in the making |
+//! | [`case`] | [`Case`]: one measurement in the making; [`words!`]: its parameters' words |
 //! | [`measure`] | [`Timed`]: time a case, check it, record it |
 //! | [`launch`] | [`kernels!`]: kernels as functions; grids and blocks |
 //! | [`memory`] | pinned and mapped host memory |
@@ -64,6 +64,6 @@ pub use measure::Timed;
 pub use options::{CannotRun, Options};
 pub use program::run;
 pub use record::file::visible_lines;
-pub use record::{Cache, Ceiling, Clock, MemoryReading, Span};
+pub use record::{Cache, Ceiling, Clock, MemoryReading, Parameter, Span};
 pub use session::Lab;
 pub use timing::Samples;

@@ -3,8 +3,8 @@
 use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::in_the_way;
 use crate::kernels::{Kernels, filled, sum_of};
+use crate::{RIGHT, in_the_way};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
@@ -19,14 +19,12 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     // ANCHOR: again
     // Right: another buffer each time. Wrong: the same one each time; and the same one
     // sixteen times over in one launch, to make it last longer.
-    for (timed, buffers, passes) in
-        [("right", all, 1u32), ("again", 1, 1), ("passes", 1, 16)]
-    {
-        // The memory's peak is no ceiling for bytes that come from a cache.
-        let ceiling = match timed {
-            "right" => Ceiling::DeviceMemory,
-            _ => Ceiling::None,
-        };
+    // The memory's peak is no ceiling for bytes that come from a cache.
+    for (timed, buffers, passes, ceiling) in [
+        (RIGHT, all, 1u32, Ceiling::DeviceMemory),
+        ("again", 1, 1, Ceiling::None),
+        ("passes", 1, 16, Ceiling::None),
+    ] {
         let mut first = 0;
         stream.memset_zeros(&mut sums)?;
         in_the_way(timed, Case::new("read"))

@@ -6,8 +6,8 @@ use lab::check::{self, value};
 use lab::launch::threads;
 use lab::{Case, Lab, Result};
 
-use crate::in_the_way;
 use crate::kernels::{Kernels, filled};
+use crate::{RIGHT, in_the_way};
 
 const STRIDE: usize = 32;
 
@@ -26,7 +26,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
 
     // ANCHOR: skipping
     // Right: each thread moves an element. Wrong: a guard lets one in 32 do so.
-    for (timed, working) in [("right", count), ("skipping", count / STRIDE)] {
+    for (timed, working) in [(RIGHT, count), ("skipping", count / STRIDE)] {
         stream.memset_zeros(&mut output)?;
         let timed = case(timed)
             .footprint(36 * working, lab.l2_bytes())

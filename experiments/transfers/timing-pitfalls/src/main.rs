@@ -45,6 +45,8 @@ use kernels::KERNEL;
 /// As many as in the chapter's listing.
 const FLOATS: usize = 1_000_000;
 const BYTES: usize = FLOATS * size_of::<f32>();
+/// The one way that is not wrong on purpose.
+const RIGHT: &str = "right";
 
 fn main() -> ExitCode {
     // The program calls itself, to run the chapter's listing in a new process.
@@ -101,7 +103,7 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
     ] {
         stream.memset_zeros(device)?;
         // ANCHOR: right
-        up(kind, "right")
+        up(kind, RIGHT)
             .ceiling(Ceiling::HostLink)
             .time_on_host_after(lab, idle, |()| {
                 stream.memcpy_htod(data, device)?;
@@ -110,7 +112,7 @@ fn right(lab: &mut Lab, buffers: &mut Buffers) -> Result<()> {
             .check_device(stream, device, value)?
             .record(lab)?;
         // ANCHOR_END: right
-        down(kind, "right")
+        down(kind, RIGHT)
             .ceiling(Ceiling::HostLink)
             .time_on_host_after(lab, idle, |()| {
                 stream.memcpy_dtoh(device, back)?;
@@ -134,10 +136,10 @@ fn down(kind: &str, timed: &str) -> Case {
     in_the_way(timed, case).with("kind", kind).reads(BYTES)
 }
 
-/// A case that is timed in the way `timed`: every one but `right` is wrong.
+/// A case that is timed in the way `timed`: every one but [`RIGHT`] is wrong.
 fn in_the_way(timed: &str, case: Case) -> Case {
     let case = case.with("timed", timed);
-    if timed == "right" { case } else { case.wrong_on_purpose() }
+    if timed == RIGHT { case } else { case.wrong_on_purpose() }
 }
 
 /// A million floats, all different.

@@ -12,7 +12,7 @@ use lab::launch::blocks;
 use lab::{Case, Lab, Result, Samples, check};
 
 use crate::kernels::KERNEL;
-use crate::{FLOATS, in_the_way};
+use crate::{FLOATS, RIGHT, in_the_way};
 
 /// The argument with which the program runs the chapter's listing.
 pub(crate) const LISTING: &str = "listing";
@@ -103,7 +103,7 @@ pub(crate) fn launches(lab: &mut Lab) -> Result<()> {
     };
     let loaded = lab.module()?.clone();
     let case = |timed| in_the_way(timed, Case::new("launch"));
-    case("right").time_on_host(lab, || run(&loaded))?.record(lab)?;
+    case(RIGHT).time_on_host(lab, || run(&loaded))?.record(lab)?;
     let ptx = || Ok(KERNEL.ptx()?.0);
     case("module")
         .time_on_host_after(lab, ptx, |ptx| {

@@ -5,7 +5,7 @@ use lab::launch::threads;
 use lab::{Case, Clock, Lab, Result};
 
 use crate::kernels::{Kernels, filled, sum_of};
-use crate::{BYTES, in_the_way};
+use crate::{BYTES, RIGHT, in_the_way};
 
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let (stream, kernels) = (lab.context().new_stream()?, Kernels::load(lab)?);
@@ -23,7 +23,7 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     // Right: the launches are queued before the first one starts. Wrong: one launch by
     // the host's clock; and one between two events, queued while the GPU waits for what
     // comes next.
-    let queued = case("right").time_on_gpu(lab, &stream, |_| launch())?;
+    let queued = case(RIGHT).time_on_gpu(lab, &stream, |_| launch())?;
     let by_host = case("host").time_on_host(lab, || {
         launch()?;
         Ok(stream.synchronize()?)

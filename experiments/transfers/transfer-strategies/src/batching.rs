@@ -10,6 +10,16 @@ use crate::{KIB, MIB, WORD_BYTES, value};
 
 const TOTAL: usize = 4 * MIB;
 
+lab::words! {
+    /// From which memory the pieces come, and in how many copies.
+    enum Way {
+        SeparatePinned = "separate_pinned",
+        SeparatePageable = "separate_pageable",
+        Gathered = "gathered",
+        Batched = "batched",
+    }
+}
+
 pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
     let stream = lab.context().new_stream()?;
     // The pieces are scattered: between two of them is room for a third. Each turn takes
@@ -25,13 +35,13 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
         let (count, words) = (TOTAL / piece_bytes, piece_bytes / WORD_BYTES);
         let start = |turn, piece| ((turn % turns) * 2 * count + 2 * piece) * words;
         for (way, pool) in [
-            ("separate_pinned", pinned_pool),
-            ("separate_pageable", &pageable_pool),
-            ("gathered", &pageable_pool),
-            ("batched", pinned_pool),
+            (Way::SeparatePinned, pinned_pool),
+            (Way::SeparatePageable, &pageable_pool),
+            (Way::Gathered, &pageable_pool),
+            (Way::Batched, pinned_pool),
         ] {
-            let case = Case::new(way).with("piece_bytes", piece_bytes);
-            if way == "batched" && lab::gpu::cuda_version() < Some((12, 8)) {
+            let case = Case::new(way.name()).with("piece_bytes", piece_bytes);
+            if way == Way::Batched && lab::gpu::cuda_version() < Some((12, 8)) {
                 lab.skip(case, "the driver is older than CUDA 12.8");
                 continue;
             }
@@ -44,12 +54,14 @@ pub(crate) fn measure(lab: &mut Lab) -> Result<()> {
                     let pieces =
                         (0..count).map(|piece| &pool[start(turn, piece)..][..words]);
                     match way {
-                        "gathered" => {
+                        Way::Gathered => {
                             let staging = staging.as_mut_slice()?;
                             gathered(&stream, pieces, staging, &mut device)?;
                         }
-                        "batched" => batched(&stream, pieces, &mut device)?,
-                        _ => separate(&stream, pieces, &mut device)?,
+                        Way::Batched => batched(&stream, pieces, &mut device)?,
+                        Way::SeparatePinned | Way::SeparatePageable => {
+                            separate(&stream, pieces, &mut device)?;
+                        }
                     }
                     Ok(stream.synchronize()?)
                 })?
