@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUlimit;
 use lab::{Case, Lab, Result};
 
 use crate::STRIDES;
-use crate::arrays::Arrays;
+use crate::device::Arrays;
 use crate::model::{Kind, Shape};
 
 const LIMIT: CUlimit = CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY;

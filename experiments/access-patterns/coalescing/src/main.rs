@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | strided accesses, four kinds of kernel |
 //! | [`model`] | The model | how many bytes have to move? |
-//! | [`arrays`] | | the two arrays, the kernels, the check |
+//! | [`device`] | | the two arrays, the kernels, the check |
 //! | [`fetches`] | Fetches | is it the bytes that the L2 cache fetches? |
 //! | [`widths`] | Bytes in flight | what do wider elements change, and persistent threads? |
 //! | [`offsets`] | Offsets | what does a shifted warp cost? |
@@ -30,7 +30,7 @@
 //! they reach 8/36 = 22 % of it, and there they stay, however large the stride.
 //! `scatter` touches as many sectors, so it is as fast as `gather`.
 
-mod arrays;
+mod device;
 mod fetches;
 mod model;
 mod offsets;
@@ -41,14 +41,14 @@ use std::process::ExitCode;
 
 use lab::{Case, Lab, Result, check};
 
-use arrays::Arrays;
+use device::Arrays;
 use model::{Kind, Shape, WORD_BYTES};
 
 const STRIDES: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
 fn main() -> ExitCode {
     let question = "What does it cost when neighbouring threads use addresses far from each other?";
-    lab::run("coalescing", question, Some(arrays::KERNEL), experiment)
+    lab::run("coalescing", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

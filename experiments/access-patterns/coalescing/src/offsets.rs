@@ -2,7 +2,7 @@
 
 use lab::Case;
 
-use crate::arrays::Arrays;
+use crate::device::Arrays;
 use crate::model::{Kind, Shape};
 
 const OFFSETS: [usize; 8] = [0, 1, 2, 4, 7, 8, 16, LARGEST];

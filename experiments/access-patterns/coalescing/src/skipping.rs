@@ -3,7 +3,7 @@
 
 use lab::Case;
 
-use crate::arrays::Arrays;
+use crate::device::Arrays;
 use crate::model::{Kind, Shape};
 
 pub(crate) fn case(arrays: &Arrays) -> (Case, Shape) {

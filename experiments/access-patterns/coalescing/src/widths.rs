@@ -3,7 +3,7 @@
 
 use lab::Case;
 
-use crate::arrays::Arrays;
+use crate::device::Arrays;
 use crate::model::{Kind, Shape};
 
 pub(crate) const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment; Writing | some and all fields, in all layouts |
 //! | [`model`] | The experiment | where is a field, and how many bytes move for it? |
-//! | [`arrays`] | | the elements, the kernels, the check |
+//! | [`device`] | | the elements, the kernels, the check |
 //!
 //! A particle has eight fields of 4 bytes: position, velocity, mass, charge. An *array of
 //! structures* keeps the fields of one particle contiguous, a *structure of arrays*
@@ -28,7 +28,7 @@
 //! is equally fast. Tiles of 16 are enough: then 64 bytes of one field are contiguous,
 //! which is what the L2 cache fetches.
 
-mod arrays;
+mod device;
 mod model;
 
 use std::process::ExitCode;
@@ -36,13 +36,13 @@ use std::process::ExitCode;
 use lab::memory::power_of_two_within;
 use lab::{Case, Lab, Result, check};
 
-use arrays::Arrays;
+use device::Arrays;
 use model::{Access, Layout, MOST_FIELDS, WORD_BYTES};
 
 fn main() -> ExitCode {
     let question =
         "In which order should the fields of many elements lie in memory?";
-    lab::run("data-layout", question, Some(arrays::KERNEL), experiment)
+    lab::run("data-layout", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -4,7 +4,7 @@ use cudarc::driver::CudaSlice;
 use lab::launch::threads;
 use lab::{Lab, Result};
 
-use crate::arrays::{Arrays, FACTOR, FACTOR_OF_TRIAD};
+use crate::device::{Arrays, FACTOR, FACTOR_OF_TRIAD};
 
 // SAFETY: threads at or past `count` do nothing; others use their element of each array,
 // which has at least that many.

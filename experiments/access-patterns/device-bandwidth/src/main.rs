@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | four operations, three versions, two grids; the driver's copy |
-//! | [`arrays`] | | the arrays, the kernels, the check |
+//! | [`device`] | | the arrays, the kernels, the check |
 //! | [`queue`] | Persistent blocks | what if blocks take tiles from a queue? |
 //! | [`kept`] | A hint for the cache | what if the L2 cache keeps what was read? |
 //!
@@ -24,7 +24,7 @@
 //! **Prediction:** with enough bytes in flight all four reach 90 % of the memory's
 //! theoretical peak on large arrays.
 
-mod arrays;
+mod device;
 mod kept;
 mod queue;
 
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use lab::{Lab, Result};
 
-use arrays::{Arrays, FACTOR, FACTOR_OF_TRIAD, RAGGED_COUNT, Walk};
+use device::{Arrays, FACTOR, FACTOR_OF_TRIAD, RAGGED_COUNT, Walk};
 
 /// The operations: how many arrays each reads and writes, and the factor of what it writes.
 const OPERATIONS: [(&str, usize, usize, u32); 4] = [
@@ -47,7 +47,7 @@ const THREADS: usize = 256;
 
 fn main() -> ExitCode {
     let question = "How fast can a GPU read, write and copy?";
-    lab::run("device-bandwidth", question, Some(arrays::KERNEL), experiment)
+    lab::run("device-bandwidth", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -3,7 +3,7 @@
 use lab::launch::blocks;
 use lab::{Lab, Result};
 
-use crate::arrays::{Arrays, FACTOR};
+use crate::device::{Arrays, FACTOR};
 use crate::{THREADS, resident};
 
 pub(crate) fn measure(lab: &mut Lab, arrays: &mut Arrays) -> Result<()> {

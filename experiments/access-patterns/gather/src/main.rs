@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | sorted indices, random ones, and what is between |
 //! | [`model`] | Three reasons to sort | how many bytes have to move? |
-//! | [`arrays`] | | the table, the indices, the kernels, the check |
+//! | [`device`] | | the table, the indices, the kernels, the check |
 //!
 //! Thread i reads `table[indices[i]]` and writes element i. Indices and results are
 //! contiguous; access to the table is not. Every case has as many indices, spread evenly
@@ -27,14 +27,14 @@
 //! neighbours share: nothing if the indices are more than 64 bytes apart, and with one
 //! index for every 4 bytes it makes a random read a contiguous one.
 
-mod arrays;
+mod device;
 mod model;
 
 use std::process::ExitCode;
 
 use lab::{Case, Ceiling, Lab, Result, check};
 
-use arrays::{Access, Arrays};
+use device::{Access, Arrays};
 use model::{Pick, WORD_BYTES};
 
 const SMALLEST_TABLE_BITS: u32 = 20;
@@ -43,7 +43,7 @@ const LARGEST_TABLE_BITS: u32 = 31;
 fn main() -> ExitCode {
     let question =
         "What does random access cost, and what does it help to sort the indices?";
-    lab::run("gather", question, Some(arrays::KERNEL), experiment)
+    lab::run("gather", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

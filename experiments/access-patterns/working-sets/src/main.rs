@@ -69,7 +69,7 @@ const OPERATIONS: [Operation; 4] = [
 // ANCHOR_END: operations
 
 /// The arrays, the kernels, and how many blocks run: one on each multiprocessor.
-struct Gpu {
+struct Arrays {
     stream: Arc<CudaStream>,
     kernels: Kernels,
     a: CudaSlice<u32>,
@@ -95,22 +95,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let (name, grid) = ("write_16x4", threads(most.div_ceil(LOADS)));
         kernels.walk(name, &stream, grid, &out, &out, array, factor, most, 1, 0)?;
     }
-    let mut gpu = Gpu { stream, kernels, a, b, out, blocks: lab.multiprocessors() };
+    let mut arrays =
+        Arrays { stream, kernels, a, b, out, blocks: lab.multiprocessors() };
 
     // 2. Every operation on a set that no tile divides, and on sets of every size; reads
     //    of the next block's share, too.
     let most_tiles = if lab.emulated() { 8 } else { usize::MAX };
     for operation in &OPERATIONS {
-        passes::check_ragged(&mut gpu, operation)?;
+        passes::check_ragged(&mut arrays, operation)?;
         for tiles in TILES.into_iter().filter(|tiles| *tiles <= most_tiles) {
-            let count = tiles * gpu.blocks * LOADS * THREADS;
-            let arrays = operation.reads + operation.writes;
-            if count > most || count * ELEMENT_BYTES * arrays > most_bytes {
+            let count = tiles * arrays.blocks * LOADS * THREADS;
+            let used = operation.reads + operation.writes;
+            if count > most || count * ELEMENT_BYTES * used > most_bytes {
                 continue;
             }
-            passes::measure(lab, &mut gpu, operation, tiles, 0)?;
+            passes::measure(lab, &mut arrays, operation, tiles, 0)?;
             if operation.writes == 0 {
-                passes::measure(lab, &mut gpu, operation, tiles, 1)?;
+                passes::measure(lab, &mut arrays, operation, tiles, 1)?;
             }
         }
     }

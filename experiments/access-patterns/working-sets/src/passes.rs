@@ -5,7 +5,7 @@ use lab::check::{self, value};
 use lab::launch::blocks;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::{ELEMENT_BYTES, FACTOR, Gpu, LOADS, Operation, THREADS, WORDS};
+use crate::{Arrays, ELEMENT_BYTES, FACTOR, LOADS, Operation, THREADS, WORDS};
 
 /// What one launch moves, about, so that it lasts.
 const TRAFFIC: usize = 2 << 30;
@@ -27,13 +27,13 @@ struct Walk {
 /// Goes over a set of `tiles` tiles for each block, again and again.
 pub(crate) fn measure(
     lab: &mut Lab,
-    gpu: &mut Gpu,
+    arrays: &mut Arrays,
     operation: &Operation,
     tiles: usize,
     shift: usize,
 ) -> Result<()> {
     let Operation { name, reads, writes, .. } = *operation;
-    let (blocks, threads) = (gpu.blocks, THREADS);
+    let (blocks, threads) = (arrays.blocks, THREADS);
     let count = tiles * blocks * LOADS * threads;
     let set_bytes = count * ELEMENT_BYTES * (reads + writes);
     let traffic = if lab.emulated() { QUICK_TRAFFIC } else { TRAFFIC };
@@ -41,8 +41,8 @@ pub(crate) fn measure(
     let kernel = format!("{name}_16x4");
     let walk = Walk { kernel, count, blocks, threads, passes, shift };
     let moved = count * ELEMENT_BYTES * passes;
-    let stream = gpu.stream.clone();
-    stream.memset_zeros(&mut gpu.out)?;
+    let stream = arrays.stream.clone();
+    stream.memset_zeros(&mut arrays.out)?;
     let timed = Case::new(&format!("{name}_again"))
         .with("share", if shift == 0 { "own" } else { "next" })
         .with("tiles", tiles)
@@ -52,25 +52,28 @@ pub(crate) fn measure(
         .ceiling(ceiling(lab, set_bytes))
         .footprint(set_bytes, lab.l2_bytes())
         .model("l1_bytes", l1_bytes(lab)? as f64)
-        .time_on_gpu(lab, &stream, |_| launch(gpu, &walk))?;
-    timed.checked(compare(gpu, operation, &walk)?).record(lab)
+        .time_on_gpu(lab, &stream, |_| launch(arrays, &walk))?;
+    timed.checked(compare(arrays, operation, &walk)?).record(lab)
 }
 // ANCHOR_END: measure
 
 /// Checks an operation on a set that no tile divides, in several passes with few blocks.
-pub(crate) fn check_ragged(gpu: &mut Gpu, operation: &Operation) -> Result<()> {
-    let room = gpu.out.len() / WORDS;
+pub(crate) fn check_ragged(
+    arrays: &mut Arrays,
+    operation: &Operation,
+) -> Result<()> {
+    let room = arrays.out.len() / WORDS;
     let count = check::ragged(room);
     let kernel = format!("{}_16x4", operation.name);
     let walk = Walk { kernel, count, blocks: 7, threads: 96, passes: 3, shift: 1 };
-    gpu.stream.memset_zeros(&mut gpu.out)?;
-    launch(gpu, &walk)?;
-    compare(gpu, operation, &walk).map(drop)
+    arrays.stream.memset_zeros(&mut arrays.out)?;
+    launch(arrays, &walk)?;
+    compare(arrays, operation, &walk).map(drop)
 }
 
-fn launch(gpu: &mut Gpu, walk: &Walk) -> Result<()> {
+fn launch(arrays: &mut Arrays, walk: &Walk) -> Result<()> {
     let Walk { ref kernel, count, threads, passes, shift, .. } = *walk;
-    let Gpu { stream, kernels, a, b, out, .. } = gpu;
+    let Arrays { stream, kernels, a, b, out, .. } = arrays;
     let grid = blocks(walk.blocks, threads);
     let (passes, shift) = (passes as u32, shift as u32);
     kernels.walk(kernel, stream, grid, a, b, out, FACTOR, count, passes, shift)
@@ -78,21 +81,21 @@ fn launch(gpu: &mut Gpu, walk: &Walk) -> Result<()> {
 
 /// Compares what an operation wrote, or what each thread added up; returns how many words
 /// that is.
-fn compare(gpu: &Gpu, operation: &Operation, walk: &Walk) -> Result<u64> {
+fn compare(arrays: &Arrays, operation: &Operation, walk: &Walk) -> Result<u64> {
     let Walk { count, blocks, threads, passes, shift, .. } = *walk;
     let is_read = operation.writes == 0;
     let words = if is_read { blocks * threads } else { count * WORDS };
     if !is_read {
         // Every word must be what the operation makes of `a` and `b`.
         let expected = |i: usize| (i as u32).wrapping_mul(operation.factor);
-        return check::output("out", &gpu.stream, &gpu.out, words, expected);
+        return check::output("out", &arrays.stream, &arrays.out, words, expected);
     }
     // In each pass a thread adds up its part of another block's share.
     let shares = shares(count, blocks, threads);
     let of_pass = |i, pass| shares[(i + pass * shift * threads) % shares.len()];
     let expected =
         |i| (0..passes).map(|pass| of_pass(i, pass)).fold(0, u32::wrapping_add);
-    check::output("sum", &gpu.stream, &gpu.out, words, expected)
+    check::output("sum", &arrays.stream, &arrays.out, words, expected)
 }
 
 /// What bounds the bandwidth: a cache may deliver a small set faster than the memory.

@@ -3,11 +3,11 @@
 use lab::check::{every_element, value};
 use lab::{Case, Lab, Result};
 
-use crate::gpu::{Gpu, Places, plus_one, sum};
+use crate::device::{Places, Runner, plus_one, sum};
 use crate::memory::{Advice, WORD_BYTES, managed};
 use crate::sparse::note_unmapped;
 
-pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
+pub(crate) fn measure(lab: &mut Lab, gpu: &mut Runner, bytes: usize) -> Result<()> {
     let stream = gpu.stream.clone();
     let all = Places { count: bytes / WORD_BYTES, stride: 1 };
     let total = (0..all.count).map(value).fold(0u32, u32::wrapping_add);

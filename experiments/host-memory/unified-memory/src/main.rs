@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The code | the first touch, and the second |
 //! | [`memory`] | The code | managed memory, with advice |
-//! | [`gpu`] | | the kernels, and which words they read |
+//! | [`mod@device`] | | the kernels, and which words they read |
 //! | [`read_back`] | Back to the host | until the host has what a kernel wrote |
 //! | [`sparse`] | Each fault brings 64 KiB | how much does one fault move? |
 //! | [`advice`] | Advice | what does advice to the driver change? |
@@ -32,7 +32,7 @@
 //! it is faster than copying everything, by a factor of ten and more.
 
 mod advice;
-mod gpu;
+mod device;
 mod memory;
 mod oversubscribe;
 mod ping_pong;
@@ -48,7 +48,7 @@ use lab::launch::threads;
 use lab::memory::power_of_two_within;
 use lab::{Case, Ceiling, Lab, Result};
 
-use gpu::{Gpu, Places, plus_one};
+use device::{Places, Runner, plus_one};
 use memory::{Advice, HostMemory, WORD_BYTES, device, managed, prefetch};
 
 const LARGEST: usize = 256 << 20;
@@ -56,7 +56,7 @@ const SMALLEST: usize = 128 << 10;
 
 fn main() -> ExitCode {
     let question = "What does it cost to let the driver move the data?";
-    lab::run("unified-memory", question, Some(gpu::KERNEL), experiment)
+    lab::run("unified-memory", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -73,7 +73,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         lab.l2_bytes().next_power_of_two() / if lab.quick() { 4 } else { 1 };
     let affordable = power_of_two_within(lab.free_bytes()? / 16);
     let largest = wanted.min(affordable).min(LARGEST);
-    let mut gpu = Gpu::new(lab, largest / WORD_BYTES)?;
+    let mut gpu = Runner::new(lab, largest / WORD_BYTES)?;
 
     // 3. Both kernels at sizes that no block divides.
     let ragged = Places { count: 3_331, stride: 3 };
@@ -111,7 +111,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 }
 
 /// Until a kernel has read all words that the host has just written.
-fn first_touch(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
+fn first_touch(lab: &mut Lab, gpu: &mut Runner, bytes: usize) -> Result<()> {
     let stream = gpu.stream.clone();
     let all = Places { count: bytes / WORD_BYTES, stride: 1 };
     let case = |kind| {
@@ -157,7 +157,7 @@ fn first_touch(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
 /// Reads two arrays in turn, and writes two, so that four times the L2 cache is touched.
 fn second_touch(
     lab: &mut Lab,
-    gpu: &Gpu,
+    gpu: &Runner,
     kind: &str,
     inputs: &[impl DevicePtr<u32>; 2],
 ) -> Result<()> {

@@ -2,14 +2,14 @@
 
 use lab::{Case, Lab, Result};
 
-use crate::gpu::{Gpu, Places};
+use crate::device::{Places, Runner};
 use crate::memory::WORD_BYTES;
 
 /// The environment variable that asks for it. It can hang the GPU for all who use it.
 const OVERSUBSCRIBE: &str = "WORKBOOK_OVERSUBSCRIBE";
 const YES: &str = "yes";
 
-pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, piece: usize) -> Result<()> {
+pub(crate) fn measure(lab: &mut Lab, gpu: &mut Runner, piece: usize) -> Result<()> {
     let words = lab.free_bytes()? / 4 * 5 / WORD_BYTES;
     let bytes = words * WORD_BYTES;
     let case = Case::new("oversubscribed").with("bytes", bytes);

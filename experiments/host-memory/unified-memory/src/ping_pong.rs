@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use lab::check::value;
 use lab::{Lab, Result};
 
-use crate::gpu::{Gpu, Places};
+use crate::device::{Places, Runner};
 use crate::memory::{Advice, WORD_BYTES, managed};
 use crate::sparse::{PAGE, note_unmapped};
 
-pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
+pub(crate) fn measure(lab: &mut Lab, gpu: &mut Runner, bytes: usize) -> Result<()> {
     let stride = (64 << 10) / WORD_BYTES;
     let memory =
         RefCell::new(managed(&gpu.stream, bytes / WORD_BYTES, Advice::None)?);

@@ -4,12 +4,12 @@ use cudarc::driver::UnifiedSlice;
 use lab::check::every_element;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::gpu::{Gpu, plus_one, sum};
+use crate::device::{Runner, plus_one, sum};
 use crate::memory::{Advice, HOST, HostMemory, WORD_BYTES, managed, prefetch};
 use crate::sparse::note_unmapped;
 
 /// All words, by faults, by prefetch and by copies.
-pub(crate) fn measure(lab: &mut Lab, gpu: &Gpu, bytes: usize) -> Result<()> {
+pub(crate) fn measure(lab: &mut Lab, gpu: &Runner, bytes: usize) -> Result<()> {
     let (stream, words) = (&gpu.stream, bytes / WORD_BYTES);
     let total = (0..words).map(plus_one).fold(0u32, u32::wrapping_add);
     let add = |words: &[u32]| every_element("sum", &[sum(words)], |_| total);
@@ -63,7 +63,7 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &Gpu, bytes: usize) -> Result<()> {
 }
 
 /// One word, as the chapter's program prints it.
-pub(crate) fn one_word(lab: &mut Lab, gpu: &Gpu) -> Result<()> {
+pub(crate) fn one_word(lab: &mut Lab, gpu: &Runner) -> Result<()> {
     const WORDS: usize = (8 << 20) / WORD_BYTES;
     const WANTED: usize = WORDS / 2;
     let case = |kind| Case::new("one_word").with("kind", kind).writes(WORD_BYTES);

@@ -8,12 +8,12 @@ use cudarc::driver::UnifiedSlice;
 use lab::check::value;
 use lab::{Case, Lab, Result};
 
-use crate::gpu::{Gpu, Places};
+use crate::device::{Places, Runner};
 use crate::memory::{Advice, WORD_BYTES, managed};
 
 pub(crate) const PAGE: usize = 4096;
 
-pub(crate) fn measure(lab: &mut Lab, gpu: &mut Gpu, bytes: usize) -> Result<()> {
+pub(crate) fn measure(lab: &mut Lab, gpu: &mut Runner, bytes: usize) -> Result<()> {
     const ALL: usize = usize::MAX;
     let stream = gpu.stream.clone();
     for (advice, stride_bytes, step) in [

@@ -4,11 +4,11 @@
 use lab::memory::Mapped;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::gpu::{BLOCK, Gpu, SCATTERED, Shape, WORD};
+use crate::device::{BLOCK, Runner, SCATTERED, Shape, WORD};
 
 pub(crate) fn measure(
     lab: &mut Lab,
-    gpu: &mut Gpu,
+    gpu: &mut Runner,
     source: &Mapped<u32>,
 ) -> Result<()> {
     let stream = gpu.stream.clone();

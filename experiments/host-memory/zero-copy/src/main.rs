@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The code | zero-copy or a copy, by size, order and number of reads |
-//! | [`gpu`] | The code | which words are read; the kernels |
+//! | [`device`] | The code | which words are read; the kernels |
 //! | [`in_flight`] | The link wants requests in flight | how many reads in flight fill the link? |
 //! | [`writes`] | Writing to the host | should a kernel write its results to the host's memory? |
 //!
@@ -35,7 +35,7 @@
 //! L2 cache can hold the array: then it crosses once. Scattered, 32 bytes cross for each
 //! 4, so it takes 8 times as long.
 
-mod gpu;
+mod device;
 mod in_flight;
 mod writes;
 
@@ -46,7 +46,7 @@ use lab::check::{self, value};
 use lab::memory::mapped;
 use lab::{Case, Lab, Result};
 
-use gpu::{Gpu, Order, SCATTERED, Shape, WORD};
+use device::{Order, Runner, SCATTERED, Shape, WORD};
 
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 256 << 20;
@@ -59,7 +59,7 @@ const ADDING: (usize, usize) = (64 << 10, 1024);
 
 fn main() -> ExitCode {
     let question = "When should a kernel read the host's memory without a copy?";
-    lab::run("zero-copy", question, Some(gpu::KERNEL), experiment)
+    lab::run("zero-copy", question, Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -69,7 +69,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let largest = most.min(lab.free_bytes()?.next_power_of_two() / parts);
     let source = mapped(lab.context(), largest / WORD, 0, value)?;
     let mut target = mapped(lab.context(), largest / WORD, 0, |_| 0)?;
-    let mut gpu = Gpu::new(lab, largest / WORD)?;
+    let mut gpu = Runner::new(lab, largest / WORD)?;
     let stream = gpu.stream.clone();
     let mut copied = stream.alloc_zeros::<u32>(largest / WORD)?;
 

@@ -6,12 +6,12 @@ use lab::check::value;
 use lab::memory::Mapped;
 use lab::{Case, Lab, Result};
 
-use crate::gpu::{Gpu, SCATTERED, Shape, WORD};
+use crate::device::{Runner, SCATTERED, Shape, WORD};
 use crate::{METHODS, SMALLEST};
 
 pub(crate) fn measure(
     lab: &mut Lab,
-    gpu: &Gpu,
+    gpu: &Runner,
     target: &mut Mapped<u32>,
     results: &mut CudaSlice<u32>,
 ) -> Result<()> {

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | Measured | what does the host pay for a pair of calls? |
 //! | [`source`] | The code | where does memory come from? |
-//! | [`user`] | The code | the kernel, the check |
+//! | [`device`] | The code | the kernel, the check |
 //! | [`rounds`] | Measured | and with a kernel between, and a wait behind? |
 //! | [`trap`] | The trap | what do pools hold, and what is in it? |
 //!
@@ -33,10 +33,10 @@
 //! is as slow as `direct`, and the others are as fast as `kept`. At 4 GiB all are, within
 //! 10 %, because the kernel takes a millisecond.
 
+mod device;
 mod rounds;
 mod source;
 mod trap;
-mod user;
 
 use std::process::ExitCode;
 use std::thread::sleep;
@@ -45,8 +45,8 @@ use std::time::Duration;
 use lab::{Case, Lab, Result};
 use pool::{Options, Pool};
 
+use device::{KERNEL, User};
 use source::{Source, sources};
-use user::{KERNEL, User};
 
 const WORD: usize = size_of::<u32>();
 const SIZES: [usize; 6] = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20, 4 << 30];

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use lab::{Case, Clock, Lab, Result};
 
+use crate::device::User;
 use crate::source::{kept, sources};
-use crate::user::User;
 use crate::{ROUNDS, WORD, WORDS};
 
 pub(crate) fn rounds(lab: &mut Lab, user: &User, words: usize) -> Result<()> {

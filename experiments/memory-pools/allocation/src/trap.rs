@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use lab::{Case, Clock, Lab, Result};
 
+use crate::device::User;
 use crate::source::{Source, sources};
-use crate::user::User;
 use crate::{ROUNDS, WORD, WORDS};
 
 pub(crate) fn varying_sizes(lab: &mut Lab, user: &User) -> Result<()> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::result;
 use lab::{Case, Clock, Lab, Result, Span};
 
-use crate::bench::{Bench, PAUSE, STREAMS, Turn};
+use crate::device::{Bench, PAUSE, STREAMS, Turn};
 use crate::watch::{Memory, NVML, watch};
 use crate::with_memory;
 

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The code | four streams and each pool: timed, watched, checked |
 //! | [`streams`] | The code | who waits when the pool is full? |
-//! | [`mod@bench`] | | streams, kernels, timeline |
+//! | [`device`] | | streams, kernels, timeline |
 //! | [`mod@watch`] | The code | how much memory is in use meanwhile? |
 //! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
 //!
@@ -33,7 +33,7 @@
 //! promised anything yet, and allocations 3 and 4 fail. Memory falls in the pause with a
 //! threshold of 0, and at the end with the largest.
 
-mod bench;
+mod device;
 mod free;
 mod streams;
 mod watch;
@@ -44,7 +44,7 @@ use std::time::Duration;
 use lab::memory::power_of_two_within;
 use lab::{Case, Clock, Lab, Result};
 
-use bench::{Bench, KERNEL};
+use device::{Bench, KERNEL};
 use streams::{Kind, Order};
 use watch::{Memory, watch};
 

@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
 use lab::{Lab, Result, check};
 use pool::driver::{Attribute, DriverPool, Properties, properties};
 
-use crate::bench::{Bench, PAUSE, STREAMS, Turn};
+use crate::device::{Bench, PAUSE, STREAMS, Turn};
 
 const TIMES: usize = 2;
 

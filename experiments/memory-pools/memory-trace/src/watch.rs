@@ -10,7 +10,7 @@ use lab::machine::Monitor;
 use lab::{MemoryReading, Result};
 use pool::driver::DriverPool;
 
-use crate::bench::Turn;
+use crate::device::Turn;
 
 /// The source that `nvidia-smi` shows.
 pub(crate) const NVML: &str = "nvml";

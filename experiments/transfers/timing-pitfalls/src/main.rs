@@ -70,16 +70,16 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         stream,
     };
     right(lab, &mut buffers)?;
+    once::listings(lab)?;
+    once::launches(lab)?;
     pages::measure(lab, &mut buffers)?;
     allocations::measure(lab, &buffers)?;
     waiting::not_waiting(lab, &mut buffers)?;
     waiting::behind_others(lab, &mut buffers)?;
     drop(buffers);
-    once::listings(lab)?;
-    once::launches(lab)?;
     cached::measure(lab)?;
-    short::measure(lab)?;
-    idle::measure(lab)
+    idle::measure(lab)?;
+    short::measure(lab)
 }
 
 /// What the copies use. Every page of the host's memory is there.

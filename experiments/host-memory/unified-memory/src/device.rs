@@ -38,17 +38,17 @@ impl Places {
 }
 
 /// A stream, the kernels, and the words that one of them has read.
-pub(crate) struct Gpu {
+pub(crate) struct Runner {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) kernels: Kernels,
     output: CudaSlice<u32>,
 }
 
-impl Gpu {
-    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Gpu> {
+impl Runner {
+    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Runner> {
         let stream = lab.context().new_stream()?;
         let output = stream.alloc_zeros(words)?;
-        Ok(Gpu { stream, kernels: Kernels::load(lab)?, output })
+        Ok(Runner { stream, kernels: Kernels::load(lab)?, output })
     }
 
     /// Reads words of managed or device memory, waits for the end, and returns the memory.

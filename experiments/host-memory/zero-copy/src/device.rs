@@ -73,17 +73,17 @@ impl Shape {
 }
 
 /// A stream, the kernels, and what `read` writes.
-pub(crate) struct Gpu {
+pub(crate) struct Runner {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) output: CudaSlice<u32>,
     kernels: Kernels,
 }
 
-impl Gpu {
-    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Gpu> {
+impl Runner {
+    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Runner> {
         let stream = lab.context().new_stream()?;
         let output = stream.alloc_zeros(words)?;
-        Ok(Gpu { stream, output, kernels: Kernels::load(lab)? })
+        Ok(Runner { stream, output, kernels: Kernels::load(lab)? })
     }
 
     pub(crate) fn read(&mut self, input: CUdeviceptr, shape: &Shape) -> Result<()> {
