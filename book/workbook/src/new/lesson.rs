@@ -26,8 +26,7 @@ lab::kernels! { unsafe "NAME" {
 } }
 
 fn main() -> ExitCode {
-    let question = "Does twice as much take twice as long?";
-    lab::run("NAME", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -48,8 +48,7 @@ const ROUNDS: usize = 4096;
 const QUICK_ROUNDS: usize = 64;
 
 fn main() -> ExitCode {
-    let question = "What do bank conflicts cost, and when are there any?";
-    lab::run("bank-conflicts", question, Some(reads::KERNEL), experiment)
+    lab::run!(Some(reads::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -47,8 +47,7 @@ use model::{Kind, Shape, WORD_BYTES};
 const STRIDES: [usize; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
 fn main() -> ExitCode {
-    let question = "What does it cost when neighbouring threads use addresses far from each other?";
-    lab::run("coalescing", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -40,9 +40,7 @@ use device::Arrays;
 use model::{Access, Layout, MOST_FIELDS, WORD_BYTES};
 
 fn main() -> ExitCode {
-    let question =
-        "In which order should the fields of many elements lie in memory?";
-    lab::run("data-layout", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -46,8 +46,7 @@ const VERSIONS: [(usize, usize); 3] = [(4, 1), (16, 1), (16, 4)];
 const THREADS: usize = 256;
 
 fn main() -> ExitCode {
-    let question = "How fast can a GPU read, write and copy?";
-    lab::run("device-bandwidth", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -41,9 +41,7 @@ const SMALLEST_TABLE_BITS: u32 = 20;
 const LARGEST_TABLE_BITS: u32 = 31;
 
 fn main() -> ExitCode {
-    let question =
-        "What does random access cost, and what does it help to sort the indices?";
-    lab::run("gather", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

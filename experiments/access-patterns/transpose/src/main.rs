@@ -67,8 +67,7 @@ const ON_RECTANGLES: [&str; 5] =
     ["downwards", "downwards_kept", "any_shape", "bulk", "cublas"];
 
 fn main() -> ExitCode {
-    let question = "How fast can a matrix be turned on its side?";
-    lab::run("transpose", question, Some(kernels::KERNEL), experiment)
+    lab::run!(Some(kernels::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

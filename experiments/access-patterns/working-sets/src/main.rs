@@ -79,8 +79,7 @@ struct Arrays {
 }
 
 fn main() -> ExitCode {
-    let question = "How much faster is data that a cache holds?";
-    lab::run("working-sets", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

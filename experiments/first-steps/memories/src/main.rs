@@ -31,8 +31,7 @@ lab::kernels! { unsafe "memories" {
 } }
 
 fn main() -> ExitCode {
-    let question = "Who sees a count, and how long does it live?";
-    lab::run("memories", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -32,8 +32,7 @@ lab::kernels! { unsafe "reading-the-emulator" {
 } }
 
 fn main() -> ExitCode {
-    let question = "What does the emulated GPU say of a kernel?";
-    lab::run("reading-the-emulator", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

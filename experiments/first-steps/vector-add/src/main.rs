@@ -37,8 +37,7 @@ lab::kernels! { unsafe "vector-add" {
 } }
 
 fn main() -> ExitCode {
-    let question = "How do eight threads add two arrays?";
-    lab::run("vector-add", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

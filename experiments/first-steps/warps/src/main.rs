@@ -32,9 +32,7 @@ lab::kernels! { unsafe "warps" {
 } }
 
 fn main() -> ExitCode {
-    let question =
-        "What does an `if` cost when only some threads of a warp take it?";
-    lab::run("warps", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -40,9 +40,7 @@ const LARGEST: usize = 1 << 30;
 const AGAIN: [usize; 2] = [1 << 20, 64 << 20];
 
 fn main() -> ExitCode {
-    let question =
-        "Which host memory should a transfer start from, and at what cost?";
-    lab::run("host-memory", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

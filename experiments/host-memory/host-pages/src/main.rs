@@ -41,8 +41,7 @@ use pages::{HUGE_PAGE, SMALL_PAGE, huge_bytes, untouched, words, words_mut};
 const LARGEST: usize = 256 << 20;
 
 fn main() -> ExitCode {
-    let question = "What do the pages of a host buffer cost a copy?";
-    lab::run("host-pages", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

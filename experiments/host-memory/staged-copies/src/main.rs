@@ -58,9 +58,7 @@ const UP: &str = "host_to_device";
 const DOWN: &str = "device_to_host";
 
 fn main() -> ExitCode {
-    let question =
-        "How many host threads carry pageable memory at the speed of the link?";
-    lab::run("staged-copies", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

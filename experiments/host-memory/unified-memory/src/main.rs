@@ -55,8 +55,7 @@ const LARGEST: usize = 256 << 20;
 const SMALLEST: usize = 128 << 10;
 
 fn main() -> ExitCode {
-    let question = "What does it cost to let the driver move the data?";
-    lab::run("unified-memory", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -58,8 +58,7 @@ const CHAPTER: [usize; 3] = [1_000, 1_000_000, 100_000_000];
 const ADDING: (usize, usize) = (64 << 10, 1024);
 
 fn main() -> ExitCode {
-    let question = "When should a kernel read the host's memory without a copy?";
-    lab::run("zero-copy", question, Some(device::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -55,9 +55,7 @@ const ROUNDS: usize = 1000;
 const WORDS: usize = 1_000_000;
 
 fn main() -> ExitCode {
-    let question =
-        "What does it cost to get device memory, and what does a pool save?";
-    lab::run("allocation", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

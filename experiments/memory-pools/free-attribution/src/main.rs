@@ -56,9 +56,7 @@ const LARGEST: usize = 4 << 30;
 const REST: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
-    let question = "Sixty times faster: by the allocator, by four streams, or by \
-                    where the clock stops?";
-    lab::run("free-attribution", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

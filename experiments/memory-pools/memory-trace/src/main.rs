@@ -59,9 +59,7 @@ const CASES: [(Order, Kind); 4] = [
 ];
 
 fn main() -> ExitCode {
-    let question =
-        "Who waits when a memory pool is full, and when does memory leave it?";
-    lab::run("memory-trace", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

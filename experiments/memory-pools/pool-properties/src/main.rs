@@ -62,8 +62,7 @@ fn main() -> ExitCode {
     if let Some(exit) = second_process::second_process() {
         return exit;
     }
-    let question = "What do the properties of a memory pool do?";
-    lab::run("pool-properties", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

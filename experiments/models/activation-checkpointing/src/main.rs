@@ -32,8 +32,7 @@ use lab::{Case, Lab, Result};
 use net::Net;
 
 fn main() -> ExitCode {
-    let question = "How much memory do activations need, and what does it cost to compute them twice?";
-    lab::run("activation-checkpointing", question, Some(net::KERNEL), experiment)
+    lab::run!(Some(net::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

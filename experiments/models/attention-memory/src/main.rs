@@ -42,8 +42,7 @@ use attention::{Attention, BOUND, HEAD};
 use shape::{Shape, Way};
 
 fn main() -> ExitCode {
-    let question = "What does attention cost that never writes its scores down?";
-    lab::run("attention-memory", question, Some(attention::KERNEL), experiment)
+    lab::run!(Some(attention::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -67,8 +67,7 @@ fn ask(lab: &Lab) -> Result<Vec<(&'static str, f64)>> {
 }
 
 fn main() -> ExitCode {
-    let question = "How much of what a data sheet promises can a kernel get?";
-    lab::run("device-report", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

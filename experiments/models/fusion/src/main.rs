@@ -42,8 +42,7 @@ use model::Model;
 const STEPS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 fn main() -> ExitCode {
-    let question = "What do several kernels cost that could be one?";
-    lab::run("fusion", question, Some(chain::KERNEL), experiment)
+    lab::run!(Some(chain::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

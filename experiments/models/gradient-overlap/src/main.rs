@@ -59,9 +59,7 @@ const BLOCK_ROWS: usize = 128;
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
-    let question =
-        "Can the all-reduce of the gradients hide behind the backward pass?";
-    lab::run("gradient-overlap", question, Some(sums::KERNEL), experiment)
+    lab::run!(Some(sums::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -62,8 +62,7 @@ const SIDES: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
 const LARGE: usize = 8192;
 
 fn main() -> ExitCode {
-    let question = "What makes a matrix product fast?";
-    lab::run("matrix-product", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -26,8 +26,7 @@ const TOKENS: f64 = 512.0;
 const SEQUENCES: f64 = 8.0;
 
 fn main() -> ExitCode {
-    let question = "Does a model take the memory that the formula says?";
-    lab::run("memory-budget", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

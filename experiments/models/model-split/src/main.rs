@@ -65,8 +65,7 @@ const WAYS: [(&str, Way); 5] = [
 ];
 
 fn main() -> ExitCode {
-    let question = "What does each way to cut a model send, and when does it wait?";
-    lab::run("model-split", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -70,8 +70,7 @@ pub(crate) const TERMS: usize = 4096;
 pub(crate) const SUMS: usize = 37;
 
 fn main() -> ExitCode {
-    let question = "What does a number lose in fewer bits?";
-    lab::run("number-formats", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -41,8 +41,7 @@ use table::Layout;
 const PAGE_BITS: [u32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 fn main() -> ExitCode {
-    let question = "What does it cost to keep a cache in pages?";
-    lab::run("paged-cache", question, Some(cache::KERNEL), experiment)
+    lab::run!(Some(cache::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -46,8 +46,7 @@ const COLUMNS: usize = 4096;
 const GROUP_BITS: u32 = 7;
 
 fn main() -> ExitCode {
-    let question = "Are weights of half the bytes multiplied in half the time?";
-    lab::run("quantised-weights", question, Some(products::KERNEL), experiment)
+    lab::run!(Some(products::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -38,8 +38,7 @@ const FULL: [f64; 2] = [1.5, 3.0];
 const QUICK: [f64; 2] = [1.0, 0.5];
 
 fn main() -> ExitCode {
-    let question = "What does a GPU that is 100 % busy do?";
-    lab::run("utilisation", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -55,8 +55,7 @@ fn main() -> ExitCode {
             gone::ended(meeting::follow(&place).with_context(name))
         }
         Ok(place) => {
-            let about = "What changes when every GPU has a process of its own?";
-            lab::run("all-reduce-ranks", about, None, |lab| conduct(lab, place))
+            lab::run!(None, |lab| conduct(lab, place))
         }
     }
 }

@@ -59,8 +59,7 @@ const ELEMENT: usize = size_of::<f32>();
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
-    let question = "How fast can several GPUs add up what each of them has?";
-    lab::run("all-reduce", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -73,8 +73,7 @@ const WATCHED: Duration = Duration::from_millis(1500);
 const CUTS: [usize; 8] = [4, 8, 16, 32, 61, 256, 1024, 4096];
 
 fn main() -> ExitCode {
-    let question = "Which GPU takes which job?";
-    lab::run("device-selection", question, Some(gpu::KERNEL), experiment)
+    lab::run!(Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -59,8 +59,7 @@ const HEAVY: u32 = 4096;
 const CHAPTER: usize = 1_000_000;
 
 fn main() -> ExitCode {
-    let question = "How much faster do N GPUs do the same work?";
-    lab::run("multi-gpu-split", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

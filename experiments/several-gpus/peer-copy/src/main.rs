@@ -66,8 +66,7 @@ const NEED_ACCESS: [&str; 9] = [
 type Kinds = [(&'static str, Way); 4];
 
 fn main() -> ExitCode {
-    let question = "How fast do two GPUs pass bytes to each other?";
-    lab::run("peer-copy", question, Some(gpu::KERNEL), experiment)
+    lab::run!(Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -35,7 +35,7 @@ pub fn stands_in() -> bool {
 }
 
 /// Loads the emulated driver as the one that cudarc finds, if there is no other or the
-/// command line asks for it. Call it before the driver is first used; [`crate::run`] does.
+/// command line asks for it. Call it before the driver is first used; [`crate::run()`] does.
 pub fn load_if_needed() {
     if (is_asked_for() || !crate::gpu::has_driver())
         && let Some(driver) = find()

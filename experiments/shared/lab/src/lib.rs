@@ -1,12 +1,12 @@
 //! What every experiment needs and no lesson should repeat.
 //!
-//! An experiment's `main` hands its closure to [`run`], gets a [`Lab`], and uses plain
+//! An experiment's `main` hands its closure to [`run!`], gets a [`Lab`], and uses plain
 //! cudarc from there. The lab never touches a lesson's buffers; it runs the lesson's
 //! work only through the closures that it is handed.
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`program`] | [`run`]: an experiment as a program |
+//! | [`program`] | [`run!`]: an experiment as a program |
 //! | [`session`] | [`Lab`]: one run, from its start to its record |
 //! | [`case`] | [`Case`]: one measurement in the making; [`words!`]: its parameters' words |
 //! | [`measure`] | [`Timed`]: time a case, check it, record it |

@@ -18,6 +18,23 @@ use crate::workspace;
 use anyhow::{Result, bail};
 use record::file::visible_lines;
 
+/// Runs a lesson as a program ([`run()`]) that is called like its package. Its question is the
+/// first line of its `main.rs`.
+#[macro_export]
+macro_rules! run {
+    ($kernel:expr, $experiment:expr) => {{
+        let source = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/main.rs"));
+        let question = $crate::program::question(source);
+        $crate::run(env!("CARGO_PKG_NAME"), question, $kernel, $experiment)
+    }};
+}
+
+/// The question that the first line of a lesson's source asks.
+pub fn question(source: &'static str) -> &'static str {
+    let question = source.lines().next().and_then(|line| line.strip_prefix("//! # "));
+    question.expect("main.rs begins with `//! # ` and the question")
+}
+
 /// Runs an experiment as a program: reads the options, finds the GPU, lets `experiment`
 /// measure, writes the record, and says in the exit code how it went
 /// ([`crate::options`]). `about` is the experiment's question, for `--help`. A kernel is

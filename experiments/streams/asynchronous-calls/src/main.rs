@@ -38,8 +38,7 @@ const SMALL: usize = 64 << 10;
 const LARGE: usize = 64 << 20;
 
 fn main() -> ExitCode {
-    let question = "Which calls return before their work is done?";
-    lab::run("asynchronous-calls", question, Some(calls::KERNEL), experiment)
+    lab::run!(Some(calls::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

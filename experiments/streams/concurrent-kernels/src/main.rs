@@ -45,8 +45,7 @@ const KERNELS: [(&str, u32); 2] = [("chase", 1 << 10), ("compute", 1 << 13)];
 const EIGHTHS: [usize; 14] = [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 14, 16, 18, 20];
 
 fn main() -> ExitCode {
-    let question = "Up to which size do two kernels run at the same time?";
-    lab::run("concurrent-kernels", question, Some(grid::KERNEL), experiment)
+    lab::run!(Some(grid::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

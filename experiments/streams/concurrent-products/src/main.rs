@@ -35,8 +35,7 @@ use lab::{Case, Lab, Result, check};
 const SIDES: [usize; 7] = [125, 250, 500, 1000, 1500, 2000, 4000];
 
 fn main() -> ExitCode {
-    let question = "Do two matrix products in two streams run at the same time?";
-    lab::run("concurrent-products", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -58,8 +58,7 @@ const UNEVEN: [u32; 2] = [16, 144];
 // ANCHOR_END: loads
 
 fn main() -> ExitCode {
-    let question = "How busy is the GPU, if batches have to be made first?";
-    lab::run("data-loader", question, Some(gpu::KERNEL), experiment)
+    lab::run!(Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -43,8 +43,7 @@ const FACTOR: u32 = 1_664_525;
 const KERNEL_SECONDS: f64 = 1e-3;
 
 fn main() -> ExitCode {
-    let question = "Which streams wait for which?";
-    lab::run("default-stream", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

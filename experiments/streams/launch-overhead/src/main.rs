@@ -49,8 +49,7 @@ const ELEMENTS: [u32; 10] = [
 ];
 
 fn main() -> ExitCode {
-    let question = "What does it cost to start a kernel, and when does it show?";
-    lab::run("launch-overhead", question, Some(vector::KERNEL), experiment)
+    lab::run!(Some(vector::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

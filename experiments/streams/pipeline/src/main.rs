@@ -55,8 +55,7 @@ const LOADS: [(&str, f64); 3] =
     [("balanced", 1.0), ("kernel_bound", 3.0), ("copy_bound", 0.3)];
 
 fn main() -> ExitCode {
-    let question = "How much faster is a pipeline of copies and kernels?";
-    lab::run("pipeline", question, Some(pipeline::KERNEL), experiment)
+    lab::run!(Some(pipeline::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -39,8 +39,7 @@ use gpu::Gpu;
 const WORDS: usize = 20_000_000;
 
 fn main() -> ExitCode {
-    let question = "What does it take for a copy to run beside a kernel?";
-    lab::run("stream-overlap", question, Some(gpu::KERNEL), experiment)
+    lab::run!(Some(gpu::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -50,8 +50,7 @@ const SMALL: u32 = 1 << 8;
 const PHASES: u32 = 8;
 
 fn main() -> ExitCode {
-    let question = "How long does an urgent kernel wait behind a large one?";
-    lab::run("stream-priorities", question, Some(grid::KERNEL), experiment)
+    lab::run!(Some(grid::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

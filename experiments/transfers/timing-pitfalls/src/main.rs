@@ -55,8 +55,7 @@ fn main() -> ExitCode {
         let failed = once::listing().inspect_err(|e| eprintln!("{e}")).is_err();
         return ExitCode::from(u8::from(failed));
     }
-    let question = "How wrong can a timing be when the timed work is right?";
-    lab::run("timing-pitfalls", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -31,8 +31,7 @@ const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 1 << 30;
 
 fn main() -> ExitCode {
-    let question = "How fast do bytes cross the link between host and GPU?";
-    lab::run("transfer-bandwidth", question, None, experiment)
+    lab::run!(None, experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

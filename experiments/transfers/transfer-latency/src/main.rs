@@ -61,8 +61,7 @@ const LARGEST_ON_HOST: usize = 256 << 20;
 const HOPS: usize = 1 << 15;
 
 fn main() -> ExitCode {
-    let question = "Which latency: the link's, the driver's or the GPU's?";
-    lab::run("transfer-latency", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {

@@ -51,9 +51,7 @@ const GIB: usize = 1 << 30;
 const WORD_BYTES: usize = size_of::<f32>();
 
 fn main() -> ExitCode {
-    let question =
-        "What do the usual ways to transfer less, or faster, really save?";
-    lab::run("transfer-strategies", question, Some(KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
