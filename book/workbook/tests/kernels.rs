@@ -18,7 +18,8 @@ use std::io::{self, Write};
 use std::sync::Once;
 
 use checkout::{Checkout, Ended, root};
-use lab::kernel::{COMMITTED_NVRTC, Stamp, compute, sha256};
+use lab::hash::sha256;
+use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
 use lab::{lessons, machine_code, ptx};
 
 /// Newest PTX version that drivers for CUDA 12.4 read.

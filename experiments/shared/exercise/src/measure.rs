@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use emulator::Module;
+use lab::hash::sha256;
 use lab::kernel;
 
 use crate::catalogue::Exercise;
@@ -22,7 +23,7 @@ const GUARD: u8 = 0xFF;
 /// was timed.
 pub fn code(source: &str) -> String {
     // With a letter in front: what looks like a number is one in a query.
-    format!("x{}", &kernel::sha256(source)[..12])
+    format!("x{}", &sha256(source)[..12])
 }
 
 /// A solution, ready to be launched.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use record::{Cache, Ceiling, Measurement, MemoryReading, Parameter, Span};
 
-use crate::terminal;
 use crate::timing::Samples;
+use crate::words;
 
 /// One measurement in the making: what was done, how much it moved, what was checked.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Case {
 
     /// What it is called in tables and messages: its name and its parameters.
     pub(crate) fn label(&self) -> String {
-        terminal::label(&self.measurement.case, &self.measurement.parameters)
+        words::label(&self.measurement.case, &self.measurement.parameters)
     }
 
     /// Adds a swept parameter: a number or a name.

@@ -6,8 +6,8 @@
 use anyhow::{Context, Result, anyhow, bail};
 use cudarc::nvrtc::{self, CompileError, CompileOptions, Ptx};
 use record::KernelOrigin;
-use sha2::{Digest, Sha256};
 
+use crate::hash::sha256;
 use crate::libraries::NVRTC;
 use crate::ptx;
 
@@ -262,11 +262,6 @@ pub fn runs_on(code: &str, gpu: &str) -> bool {
         Some((major.parse().ok()?, minor.parse().ok()?))
     };
     version(code) <= version(gpu)
-}
-
-/// SHA-256 of `text` in hexadecimal.
-pub fn sha256(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The release of the NVRTC that cudarc compiles with, which this loads. The error says how to get one.

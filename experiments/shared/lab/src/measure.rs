@@ -69,7 +69,7 @@ impl Case {
         prepare: impl FnMut() -> Result<Before>,
         work: impl FnMut(Before) -> Result<T>,
     ) -> Result<Timed<T>> {
-        let (samples, last) = timing::by_host(lab.sampling(), prepare, work)?;
+        let (samples, last) = timing::by_host(lab.sampling, prepare, work)?;
         Ok(self.timed(lab.observed(samples), last))
     }
 
@@ -84,8 +84,7 @@ impl Case {
         call: impl FnMut() -> Result<()>,
         settle: impl FnMut() -> Result<()>,
     ) -> Result<Timed> {
-        let samples =
-            timing::by_calls(lab.sampling(), lab.calls_in_a_sample(operations), call, settle)?;
+        let samples = timing::by_calls(lab.sampling, operations, call, settle)?;
         Ok(self.timed(lab.observed(samples), ()))
     }
 
@@ -98,7 +97,7 @@ impl Case {
         clock: Clock,
         turn: impl FnMut() -> Result<(f64, T)>,
     ) -> Result<Timed<T>> {
-        let (samples, kept) = timing::by_turns(lab.sampling(), clock, turn)?;
+        let (samples, kept) = timing::by_turns(lab.sampling, clock, turn)?;
         Ok(self.timed(lab.observed(samples), kept))
     }
 
@@ -117,7 +116,7 @@ pub fn time_in_rounds<const CASES: usize>(
     prepare: impl FnMut() -> Result<()>,
     work: impl FnMut(usize) -> Result<()>,
 ) -> Result<[Timed; CASES]> {
-    let sampling = lab.sampling();
+    let sampling = lab.sampling;
     let samples: [Samples; CASES] = timing::by_host_in_rounds(sampling, prepare, work)?;
     let mut samples = samples.into_iter();
     Ok(cases.map(|case| {

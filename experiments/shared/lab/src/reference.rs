@@ -2,7 +2,7 @@
 
 use record::{Measurement, Parameter, Record, Results, Source, units};
 
-use crate::{terminal, workspace};
+use crate::{words, workspace};
 
 /// A record of `experiment` of the first reference machine that has one. None outside of
 /// a checkout.
@@ -69,7 +69,7 @@ pub(crate) fn figure(record: &Record, m: &Measurement) -> Option<String> {
     sizes.retain(|name, value| m.parameters.get(name) != Some(value));
     Some(match sizes.is_empty() {
         true => number,
-        false => format!("{number} at{}", terminal::parameters(&sizes)),
+        false => format!("{number} at{}", words::parameters(&sizes)),
     })
 }
 

@@ -22,6 +22,7 @@ use crate::{machine_code, place, reference, workspace};
 /// nothing of the lesson's.
 pub struct Lab {
     options: Options,
+    pub(crate) sampling: Sampling,
     context: Arc<CudaContext>,
     module: Option<Arc<CudaModule>>,
     results: Results,
@@ -94,6 +95,7 @@ impl Lab {
         let windows = profiled.then(|| Windows::new(&context)).transpose()?;
         let windows = windows.map(RefCell::new);
         let lab = Lab {
+            sampling: Sampling::of(&options, emulator.is_some()),
             options,
             context,
             module,
@@ -245,7 +247,7 @@ impl Lab {
             return timing::by_counting(emulator, self.l2_bytes(), stream, enqueue);
         }
         let Some(windows) = &self.windows else {
-            let samples = timing::by_events(stream, self.sampling(), enqueue)?;
+            let samples = timing::by_events(stream, self.sampling, enqueue)?;
             return Ok(self.observed(samples));
         };
         let window = windows.borrow_mut().watch(stream, || enqueue(0))?;
@@ -257,7 +259,7 @@ impl Lab {
     /// Times `work` by the host's clock. It must return when its work is done, on the
     /// GPU too; what it returns is dropped after the clock has stopped.
     pub fn time_on_host<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<Samples> {
-        let (samples, _) = timing::by_host(self.sampling(), || Ok(()), |()| work())?;
+        let (samples, _) = timing::by_host(self.sampling, || Ok(()), |()| work())?;
         Ok(self.observed(samples))
     }
 
@@ -338,21 +340,6 @@ impl Lab {
 
     fn gpu(&self) -> &record::Gpu {
         self.record.machine.measured_gpu().expect("described at the start")
-    }
-
-    /// Of calls that are timed together to be worth a clock's resolution, an emulated GPU,
-    /// which has no clock, needs a few.
-    pub(crate) fn calls_in_a_sample(&self, operations: u32) -> u32 {
-        if self.emulator.is_some() { operations.min(10) } else { operations }
-    }
-
-    pub(crate) fn sampling(&self) -> Sampling {
-        match self.options.samples {
-            _ if self.emulator.is_some() => Sampling::UNTIMED,
-            Some(n) => Sampling::exactly(n),
-            None if self.options.quick => Sampling::QUICK,
-            None => Sampling::FULL,
-        }
     }
 
     fn introduce(&self) {

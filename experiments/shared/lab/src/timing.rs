@@ -22,6 +22,7 @@ use record::{Clock, Statistics};
 
 use crate::emulator::{Counted, Emulator};
 use crate::machine::Clocks;
+use crate::options::Options;
 
 /// The samples of one measurement.
 #[derive(Clone, Debug)]
@@ -84,6 +85,8 @@ pub struct Sampling {
     pub half_width: f64,
     /// Enough when sampling took this long, if `fewest` was reached.
     pub budget: Duration,
+    /// Calls in a sample at most, of those that are timed together ([`by_calls`]).
+    pub most_calls: u32,
 }
 
 impl Sampling {
@@ -100,6 +103,7 @@ impl Sampling {
         most_unsteady: 400,
         half_width: 0.005,
         budget: Duration::from_secs(2),
+        most_calls: u32::MAX,
     };
     /// For a look: within ±5 %, or 10 samples, or 0.1 seconds.
     pub const QUICK: Sampling = Sampling {
@@ -111,6 +115,7 @@ impl Sampling {
         most_unsteady: 10,
         half_width: 0.05,
         budget: Duration::from_millis(100),
+        most_calls: u32::MAX,
     };
 
     /// Where there is no time: one turn, after one that warms up as lessons expect.
@@ -123,7 +128,18 @@ impl Sampling {
         most_unsteady: 1,
         half_width: 0.0,
         budget: Duration::MAX,
+        most_calls: 10,
     };
+
+    /// What the options ask for; an emulated GPU has no time.
+    pub(crate) fn of(options: &Options, is_emulated: bool) -> Sampling {
+        match options.samples {
+            _ if is_emulated => Sampling::UNTIMED,
+            Some(n) => Sampling::exactly(n),
+            None if options.quick => Sampling::QUICK,
+            None => Sampling::FULL,
+        }
+    }
 
     /// Exactly `samples`, whatever their spread.
     pub fn exactly(samples: u32) -> Sampling {
@@ -327,13 +343,14 @@ pub fn by_host_in_rounds<const ARMS: usize>(
 }
 
 /// Times calls that return before their work is done, `operations` of them for one
-/// sample; `settle` follows each sample outside the clock.
+/// sample (or as many as the sampling allows); `settle` follows each sample outside the clock.
 pub fn by_calls(
     sampling: Sampling,
     operations: u32,
     mut call: impl FnMut() -> Result<()>,
     mut settle: impl FnMut() -> Result<()>,
 ) -> Result<Samples> {
+    let operations = operations.min(sampling.most_calls);
     let (samples, ()) = by_turns(sampling, Clock::Host, || {
         let start = Instant::now();
         for _ in 0..operations {
