@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | Measured; The trap | columns of tiles with every padding |
 //! | [`model`] | Count the fullest bank; Sharing | in how many wavefronts is a read served? |
-//! | [`reads`] | | the kernels, the launch, the check |
+//! | [`device`] | | the kernels, the launch, the check |
 //! | [`sharing`] | Sharing | what if lanes read the same element? |
 //!
 //! Shared memory has 32 *banks*. Word w, of 4 bytes, is in bank w mod 32, and in one
@@ -29,8 +29,8 @@
 //! and the width of the reads. So every case here, which is given as many reads as
 //! make the same number of wavefronts, takes as long as waiting for that many cycles.
 
+mod device;
 mod model;
-mod reads;
 mod sharing;
 
 use std::array::from_fn;
@@ -39,8 +39,8 @@ use std::process::ExitCode;
 use lab::launch::blocks;
 use lab::{Case, Lab, Result};
 
+use device::{COLUMNS, Reader, Reads, THREADS};
 use model::{Pattern, WARP, wavefronts};
-use reads::{COLUMNS, Gpu, Reads, THREADS};
 
 const LARGEST_PADDING: usize = 33;
 /// Rounds of a pattern that needs one wavefront for a read.
@@ -48,18 +48,18 @@ const ROUNDS: usize = 4096;
 const QUICK_ROUNDS: usize = 64;
 
 fn main() -> ExitCode {
-    lab::run!(Some(reads::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. The kernels, and an output word for each thread that the GPU runs.
-    let mut gpu = Gpu::new(lab)?;
+    let mut gpu = Reader::new(lab)?;
     let all_rounds = if lab.emulated() { QUICK_ROUNDS } else { ROUNDS };
 
     // 2. How long a cycle is: every block waits for as many cycles as each case below
     //    should take.
     let cycles = all_rounds * COLUMNS * THREADS / WARP;
-    let Gpu { stream, kernels, output, blocks: count } = &mut gpu;
+    let Reader { stream, kernels, output, blocks: count } = &mut gpu;
     let config = blocks(*count, THREADS);
     Case::new("clock")
         .with("cycles", cycles)

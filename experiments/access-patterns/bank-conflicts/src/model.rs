@@ -42,3 +42,33 @@ fn fullest_bank(lanes: &[usize], access_bytes: usize) -> usize {
     wanted.into_iter().max().unwrap_or(0)
 }
 // ANCHOR_END: fullest
+
+#[cfg(test)]
+mod tests {
+    use super::wavefronts;
+    use std::array::from_fn;
+
+    #[test]
+    fn rows_take_as_many_wavefronts_as_they_have_words_for_32_banks() {
+        assert_eq!(
+            [4, 8, 16].map(|bytes| wavefronts(&from_fn(|i| i), bytes)),
+            [1, 2, 4]
+        );
+        assert_eq!([4, 8, 16].map(|bytes| wavefronts(&[7; 32], bytes)), [1, 1, 2]);
+    }
+
+    #[test]
+    fn a_column_conflicts_unless_the_padding_is_odd() {
+        let column =
+            |padding: usize| wavefronts(&from_fn(|row| row * (32 + padding)), 4);
+        assert_eq!([0, 1, 2, 3, 4, 8, 16].map(column), [32, 1, 2, 1, 4, 8, 16]);
+    }
+
+    #[test]
+    fn it_does_not_matter_where_a_pattern_begins() {
+        let pattern = |begin| from_fn(|i| begin + i * i % 61);
+        for begin in 0..64 {
+            assert_eq!(wavefronts(&pattern(begin), 4), wavefronts(&pattern(0), 4));
+        }
+    }
+}

@@ -111,3 +111,74 @@ impl Shape {
             .model("fetch_bound_bytes_per_second", bound(self.fetch_bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::STRIDES;
+
+    fn shape(
+        kind: Kind,
+        access_bytes: usize,
+        stride: usize,
+        offset: usize,
+    ) -> Shape {
+        let (count, fetch_bytes) = (3072, 64);
+        let (is_persistent, threads) = (false, count);
+        Shape {
+            kind,
+            access_bytes,
+            is_persistent,
+            threads,
+            count,
+            stride,
+            offset,
+            fetch_bytes,
+        }
+    }
+
+    #[test]
+    fn a_warp_touches_the_sectors_that_its_elements_are_in() {
+        let sectors = |bytes, stride, offset| {
+            shape(Kind::Gather, bytes, stride, offset).sectors_per_request()
+        };
+        assert_eq!(
+            [1, 2, 3, 8, 64].map(|stride| sectors(4, stride, 0)),
+            [4, 8, 12, 32, 32]
+        );
+        assert_eq!([0, 1, 7, 8].map(|offset| sectors(4, 1, offset)), [4, 5, 5, 4]);
+        assert_eq!([1, 16].map(|bytes| sectors(bytes, 1, 0)), [1, 16]);
+    }
+
+    #[test]
+    fn what_moves_is_every_granule_that_an_element_is_in() {
+        for (stride, granule) in
+            STRIDES.iter().flat_map(|s| [32, 64, 128].map(|g| (*s, g)))
+        {
+            let shape = shape(Kind::Gather, 4, stride, 0);
+            let touched = (0..shape.count).map(|i| i * stride * 4 / granule);
+            let bytes = touched.collect::<BTreeSet<_>>().len() * granule;
+            let modelled = shape.in_granules(granule);
+            assert!(
+                bytes.abs_diff(modelled) < granule,
+                "stride {stride}: {granule}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_store_that_fills_a_sector_in_part_has_it_read_first() {
+        let moved = |kind, stride| {
+            let (read, written) = shape(kind, 4, stride, 0).moved_bytes(64);
+            (read / 3072, written / 3072)
+        };
+        assert_eq!(
+            Kind::ALL.map(|kind| moved(kind, 1)),
+            [(4, 4), (4, 4), (4, 0), (0, 4)]
+        );
+        assert_eq!(
+            Kind::ALL.map(|kind| moved(kind, 16)),
+            [(64, 4), (4 + 32, 32), (64, 0), (32, 32)]
+        );
+    }
+}

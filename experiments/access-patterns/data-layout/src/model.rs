@@ -85,3 +85,35 @@ impl Layout {
         case.model("bound_bytes_per_second", peak * share)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(shift: u32, used: u32) -> Layout {
+        Layout { count: 1 << 12, shift, fields: 8, used, suffix: "" }
+    }
+
+    #[test]
+    fn every_field_has_a_place_of_its_own() {
+        for shift in 0..=12 {
+            let layout = layout(shift, 8);
+            let all = (0..1 << 12).flat_map(|i| (0..8).map(move |f| (i, f)));
+            let places: BTreeSet<_> = all.map(|(i, f)| layout.place(i, f)).collect();
+            assert_eq!(places, (0..8 << 12).collect());
+        }
+    }
+
+    #[test]
+    fn what_is_used_of_a_sector_moves_with_all_of_it() {
+        // Structures, tiles of 4 and of 8, and arrays.
+        let shifts = [0, 2, 3, 12];
+        let bytes =
+            |used| shifts.map(|s| layout(s, used).bytes_in_granules(32) >> 12);
+        assert_eq!(bytes(1), [32, 8, 4, 4]);
+        assert_eq!(bytes(2), [32, 8, 8, 8]);
+        assert_eq!(bytes(8), [32; 4]);
+        let sectors = shifts.map(|shift| layout(shift, 1).granules(32, 1, 32));
+        assert_eq!(sectors, [32, 8, 4, 4]);
+    }
+}

@@ -78,3 +78,44 @@ fn mix(mut x: u32, bits: u32) -> u32 {
     }
     x
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SORTED: Pick =
+        Pick { count_bits: 12, table_bits: 12, group_bits: 0, step_bits: 0 };
+
+    #[test]
+    fn an_order_takes_every_element_once() {
+        let groups = (0..=12).map(|group_bits| Pick { group_bits, ..SORTED });
+        let steps = (0..=6).map(|step_bits| Pick { step_bits, ..SORTED });
+        for pick in groups.chain(steps) {
+            let picked: BTreeSet<_> = (0..1 << 12).map(|i| pick.index(i)).collect();
+            assert_eq!(picked, (0..1 << 12).collect());
+            // Of a larger table, one element of each stretch.
+            let large = Pick { table_bits: 16, ..pick };
+            let picked: BTreeSet<_> =
+                (0..1 << 12).map(|i| large.index(i) >> 4).collect();
+            assert_eq!(picked, (0..1 << 12).collect());
+        }
+    }
+
+    #[test]
+    fn sorted_indices_share_sectors_and_random_ones_do_not() {
+        assert_eq!(SORTED.sectors_per_request(), 4.0);
+        assert_eq!(Pick { step_bits: 3, ..SORTED }.sectors_per_request(), 32.0);
+        let random = Pick { table_bits: 20, group_bits: 12, ..SORTED };
+        assert!(random.sectors_per_request() > 31.9);
+    }
+
+    #[test]
+    fn a_table_is_fetched_once_or_for_each_index() {
+        let large = Pick { table_bits: 16, ..SORTED };
+        assert_eq!(large.fetched_bytes(64, large.table_bytes()), 0); // the cache holds it
+        assert_eq!(large.fetched_bytes(64, 1 << 10), 64 << 12); // an element in each fetch
+        assert_eq!(SORTED.fetched_bytes(64, 1 << 10), 4 << 12); // all of it, once
+        let random = Pick { group_bits: 12, ..SORTED };
+        assert!(random.fetched_bytes(64, 1) > 63 << 12); // again for each index
+    }
+}

@@ -32,19 +32,19 @@ pub(crate) struct Reads {
 }
 
 /// One block for each multiprocessor, and an output word for each thread.
-pub(crate) struct Gpu {
+pub(crate) struct Reader {
     pub(crate) blocks: usize,
     pub(crate) output: CudaSlice<u32>,
     pub(crate) kernels: Kernels,
     pub(crate) stream: Arc<CudaStream>,
 }
 
-impl Gpu {
-    pub(crate) fn new(lab: &Lab) -> Result<Gpu> {
+impl Reader {
+    pub(crate) fn new(lab: &Lab) -> Result<Reader> {
         let stream = lab.context().new_stream()?;
         let blocks = lab.multiprocessors();
         let output = stream.alloc_zeros(blocks * THREADS)?;
-        Ok(Gpu { blocks, output, kernels: Kernels::load(lab)?, stream })
+        Ok(Reader { blocks, output, kernels: Kernels::load(lab)?, stream })
     }
 
     /// Times and records a case. Every thread must have summed what its lane reads, so
@@ -56,7 +56,7 @@ impl Gpu {
         reads: &Reads,
         rounds: usize,
     ) -> Result<()> {
-        let Gpu { blocks: count, output, kernels, stream } = self;
+        let Reader { blocks: count, output, kernels, stream } = self;
         let name = format!("read{}", reads.access_bytes);
         let config = blocks(*count, reads.threads);
         let start = stream.clone_htod(&reads.start.map(|element| element as u32))?;
