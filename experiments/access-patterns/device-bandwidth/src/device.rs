@@ -48,12 +48,12 @@ pub(crate) struct Walk {
     pub(crate) blocks: usize,
 }
 
-/// What is moved.
+/// The arrays that are moved, all equally long.
 pub(crate) struct Arrays {
     pub(crate) a: CudaSlice<u32>,
     pub(crate) b: CudaSlice<u32>,
     pub(crate) out: CudaSlice<u32>,
-    /// Of each array.
+    /// The length of each array.
     pub(crate) bytes: usize,
     pub(crate) kernels: Kernels,
     pub(crate) stream: Arc<CudaStream>,

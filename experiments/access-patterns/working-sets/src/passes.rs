@@ -19,7 +19,7 @@ struct Walk {
     blocks: usize,
     threads: usize,
     passes: usize,
-    /// In each pass a block takes the share that is this much further on.
+    /// Shares by which a block moves on after each pass.
     shift: usize,
 }
 
@@ -106,7 +106,7 @@ fn ceiling(lab: &Lab, set_bytes: usize) -> Ceiling {
     Ceiling::DeviceMemory
 }
 
-/// Of all multiprocessors together. The L1 cache has at least the room that shared memory
+/// Bytes of all L1 caches together. One has at least the room that shared memory
 /// could take from it.
 fn l1_bytes(lab: &Lab) -> Result<usize> {
     Ok(lab.multiprocessors() * lab.context().attribute(SHARED_MEMORY)? as usize)

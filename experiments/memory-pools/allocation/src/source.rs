@@ -11,7 +11,6 @@ use pool::{Options, Pool};
 
 const WORD: usize = size_of::<u32>();
 
-/// Where memory comes from.
 pub(crate) enum Source {
     Direct,
     /// A pool of the driver's, and its release threshold.
@@ -21,7 +20,7 @@ pub(crate) enum Source {
     Kept(CudaSlice<u32>),
 }
 
-/// One of each, that have no memory yet.
+/// Sources of every kind but `Kept`, which have no memory yet.
 pub(crate) fn sources(stream: &CudaStream) -> Result<[Source; 5]> {
     Ok([
         Source::Direct,

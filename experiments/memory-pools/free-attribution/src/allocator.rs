@@ -6,7 +6,6 @@ use cudarc::driver::{CudaStream, result};
 use lab::Result;
 use pool::driver::DriverPool;
 
-/// Where buffers come from.
 pub(crate) enum Allocator {
     MemAlloc,
     Pool(DriverPool),

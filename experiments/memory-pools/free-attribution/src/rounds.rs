@@ -21,7 +21,7 @@ lab::words! {
 }
 
 lab::words! {
-    /// When the clock stops.
+    /// The moment at which the clock stops.
     pub(crate) enum Until {
         Submitted = "submitted",
         Done = "done",
@@ -42,7 +42,7 @@ lab::kernels! { unsafe "free-attribution" {
 pub(crate) struct Bench {
     pub(crate) streams: Vec<Arc<CudaStream>>,
     line: Timeline,
-    /// In each buffer.
+    /// The words of each buffer.
     pub(crate) words: usize,
     /// A number that the work leaves in every word.
     pub(crate) turn: u32,

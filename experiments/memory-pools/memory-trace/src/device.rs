@@ -23,7 +23,7 @@ lab::kernels! { unsafe "memory-trace" {
 } }
 
 pub(crate) struct Bench {
-    /// In each buffer.
+    /// The words of each buffer.
     pub(crate) words: usize,
     pub(crate) streams: Vec<Arc<CudaStream>>,
     pub(crate) line: Timeline,
@@ -38,14 +38,14 @@ pub(crate) struct Bench {
 /// What became of a turn.
 pub(crate) struct Turn {
     pub(crate) zero: Instant,
-    /// Without the pauses.
+    /// How long it took, without the pauses.
     pub(crate) seconds: f64,
     pub(crate) checked: u64,
     pub(crate) spans: Vec<Span>,
 }
 
 impl Bench {
-    /// With as many passes of work over a buffer as take ten milliseconds.
+    /// A bench whose work makes as many passes over a buffer as take ten milliseconds.
     pub(crate) fn new(lab: &Lab, bytes: usize) -> Result<Bench> {
         let streams = (0..STREAMS).map(|_| Ok(lab.context().new_stream()?));
         let streams = streams.collect::<Result<Vec<_>>>()?;

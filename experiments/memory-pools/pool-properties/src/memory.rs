@@ -26,7 +26,8 @@ impl Unpooled {
         Ok(Unpooled(unsafe { result::malloc_sync(bytes) }?))
     }
 
-    /// The same for memory of a pool, whose order in a stream nothing relies on.
+    /// Memory of a pool, whose order in a stream nothing relies on, to be given back by
+    /// `cuMemFree`, too.
     pub(crate) fn from(memory: CudaSlice<u32>) -> Unpooled {
         Unpooled(memory.leak())
     }

@@ -117,7 +117,6 @@ impl Case {
         self
     }
 
-    /// The samples.
     pub fn samples(mut self, samples: Samples) -> Case {
         self.samples = Some(samples);
         self

@@ -136,25 +136,24 @@ fn told(tell: Tell) -> String {
 /// Counts by the names of [`crate::counters`].
 pub type Counts = BTreeMap<String, u64>;
 
-/// What kernels did.
+/// The counts of what kernels did.
 #[derive(Clone, Debug, Default)]
 pub struct Counted {
-    /// In all. Empty if no kernel ran.
+    /// Counts of all kernels together; empty if none ran.
     pub total: Counts,
-    /// Those that ran.
+    /// Names of the kernels that ran.
     pub kernels: BTreeSet<String>,
-    /// By the lines of the source, if the kernels were compiled with line numbers.
+    /// Counts by the lines of the source, if the kernels were compiled with line numbers.
     pub lines: Vec<LineCounts>,
 }
 
 /// What one line of a kernel's source did.
 #[derive(Clone, Debug)]
 pub struct LineCounts {
-    /// Its number, from 1 on.
+    /// The line's number, from 1 on.
     pub number: usize,
     /// The source's file, as the compiler was told it.
     pub file: String,
-    /// What it did.
     pub counts: Counts,
 }
 

@@ -5,17 +5,14 @@ use std::ffi::OsStr;
 
 use anyhow::{Result, bail};
 
-/// An environment variable.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// What it may be, in words.
     pub may_be: &'static str,
     is_right: fn(&OsStr) -> bool,
 }
 
-/// All of them.
 pub const VARIABLES: &[Variable] = &[
     variable("WORKBOOK_CUDA_LIBS", "folders with CUDA's libraries, as in PATH", |v| {
         !v.is_empty() && std::env::split_paths(v).all(|folder| folder.is_dir())

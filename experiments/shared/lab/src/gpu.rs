@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, DriverError, sys};
 
-/// What the machine offers.
+/// The GPUs that can be used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gpus {
     /// None can be used; the reason, as the rest of a sentence.

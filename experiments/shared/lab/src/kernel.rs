@@ -25,7 +25,6 @@ pub const COMMITTED_NVRTC: (u32, u32) = (12, 4);
 pub struct Kernel {
     /// File stem in `kernels/`.
     pub name: &'static str,
-    /// CUDA C.
     pub source: &'static str,
     /// The committed, stamped PTX.
     pub ptx: &'static str,
@@ -36,7 +35,7 @@ pub struct Kernel {
 pub struct Stamp {
     /// SHA-256 of the source's code, without comments and empty lines, in hexadecimal.
     pub code_sha256: String,
-    /// The same of the code with every line where it is.
+    /// The hash of the code with every line where it is.
     pub lines_sha256: String,
     /// NVRTC release, such as `NVRTC 12.4`.
     pub compiler: String,

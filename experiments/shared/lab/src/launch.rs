@@ -162,12 +162,12 @@ macro_rules! kernels {
 
         #[allow(dead_code)]
         impl Kernels {
-            /// Those of the experiment's module.
+            /// The kernels of the experiment's module.
             pub(crate) fn load(lab: &$crate::Lab) -> $crate::Result<Kernels> {
                 Kernels::of(lab.module()?)
             }
 
-            /// Those of another module made from the same file.
+            /// The kernels of another module made from the same file.
             pub(crate) fn of(
                 module: &std::sync::Arc<cudarc::driver::CudaModule>,
             ) -> $crate::Result<Kernels> {

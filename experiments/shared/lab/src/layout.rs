@@ -8,7 +8,7 @@ use anstyle::Style;
 
 /// Characters of a line at most, however wide the terminal is.
 const WIDEST: usize = 100;
-/// And at least, however narrow.
+/// Characters of a line at least, however narrow the terminal is.
 const NARROWEST: usize = 40;
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -133,7 +133,7 @@ pub(crate) struct Layout {
     columns: Vec<Column>,
     /// The parameters that these columns are for: mostly one set of them.
     sets: Vec<BTreeSet<String>>,
-    /// Those of the columns before.
+    /// The sets of the columns before.
     before: Vec<BTreeSet<String>>,
 }
 
@@ -218,8 +218,8 @@ impl Layout {
     }
 }
 
-/// Adds the cell's column, or makes room for the cell in it. What is beside the figures is cut
-/// instead.
+/// Adds the cell's column, or makes room for the cell in it. Text beside the figures never widens
+/// the table: it is cut.
 fn widen(columns: &mut Vec<Column>, cell: &Cell) {
     let text = if cell.place == Place::Beside { "" } else { &cell.text };
     if let Some(column) = columns.iter_mut().find(|column| column.name == cell.name) {

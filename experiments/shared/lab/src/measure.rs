@@ -34,7 +34,6 @@ use record::{Clock, Span};
 pub struct Timed<T = ()> {
     case: Case,
     checked: u64,
-    /// The samples.
     pub samples: Samples,
     /// What the last turn returned; of [`Case::time_turns`], what the median one did.
     pub last: T,
@@ -61,8 +60,8 @@ impl Case {
         self.time_on_host_after(lab, || Ok(()), |()| work())
     }
 
-    /// The same, on what `prepare` makes before the clock starts. What a turn returned
-    /// is dropped before the next one is prepared.
+    /// Times `work` by the host's clock on what `prepare` makes before it starts. What a turn
+    /// returned is dropped before the next one is prepared.
     pub fn time_on_host_after<Before, T>(
         self,
         lab: &Lab,

@@ -22,7 +22,7 @@ pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Send>(
     pinned_with_flags(context, count, 0, value)
 }
 
-/// The same with the driver's `CU_MEMHOSTALLOC_…` flags.
+/// Pinned memory with the driver's `CU_MEMHOSTALLOC_…` flags, filled likewise.
 pub fn pinned_with_flags<T: DeviceRepr + ValidAsZeroBits + Send>(
     context: &Arc<CudaContext>,
     count: usize,

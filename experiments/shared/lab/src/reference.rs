@@ -25,14 +25,14 @@ pub(crate) fn hardware(record: &Record) -> String {
     }
 }
 
-/// And when: `NVIDIA H200, 2026-11-21`.
+/// Hardware and day of the record: `NVIDIA H200, 2026-11-21`.
 pub(crate) fn label(record: &Record) -> String {
     let day = record.run.started.get(..10).unwrap_or_default();
     format!("{}, {day}", hardware(record))
 }
 
 /// Whether the record was made with other kernels of these names than `now` has.
-pub(crate) fn has_other<'a>(
+pub(crate) fn kernels_differ<'a>(
     record: &Record,
     now: &Record,
     mut functions: impl Iterator<Item = &'a String>,

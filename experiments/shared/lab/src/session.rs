@@ -303,10 +303,10 @@ impl Lab {
         let now = &self.record;
         let all = now.kernel.iter().chain(&now.further_kernels);
         self.table.reference.as_ref().is_some_and(|record| match m.clock {
-            Clock::CudaEvents => reference::has_other(record, now, counted.kernels.iter()),
+            Clock::CudaEvents => reference::kernels_differ(record, now, counted.kernels.iter()),
             Clock::Host => {
                 let functions = all.flat_map(|kernel| kernel.functions.keys());
-                reference::has_other(record, now, functions)
+                reference::kernels_differ(record, now, functions)
             }
         })
     }

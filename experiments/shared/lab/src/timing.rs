@@ -27,7 +27,6 @@ use crate::options::Options;
 /// The samples of one measurement.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Which clock took them.
     pub clock: Clock,
     /// Operations timed together for one sample.
     pub operations: u32,
@@ -59,7 +58,6 @@ impl Samples {
         Samples::of(clock, 1, seconds)
     }
 
-    /// Samples that were timed.
     fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
         let (clocks, counted) = (Clocks::default(), Counted::default());
         Samples { clock, operations, seconds, clocks, window: None, counted }
@@ -73,13 +71,13 @@ pub struct Sampling {
     pub warm_ups: usize,
     /// Untimed turns go on until they become no faster, but not for longer than this.
     pub warm_up: Duration,
-    /// Not fewer, unless the time is up.
+    /// Samples at least, unless the time is up.
     pub least: usize,
-    /// Never fewer.
+    /// Samples at least, even if the time is up.
     pub fewest: usize,
-    /// Not more, unless the interval is still ten times as wide as is enough.
+    /// Samples at most, unless the interval is still ten times as wide as is enough.
     pub most: usize,
-    /// Never more.
+    /// Samples at most, however wide the interval is.
     pub most_unsteady: usize,
     /// Enough when half the confidence interval is within this share of the median.
     pub half_width: f64,

@@ -41,7 +41,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
         && place.is_ok_and(|place| is_our_user(place.uid()) && place.mode() & 0o002 == 0)
 }
 
-/// The same, or that it belongs to whom the program belongs to.
+/// Whether it [is ours](is_ours), or belongs to whom the program belongs to.
 #[cfg(unix)]
 pub(crate) fn is_ours_as(path: &Path, program: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -49,7 +49,7 @@ pub(crate) fn is_ours_as(path: &Path, program: &Path) -> bool {
     is_ours(path) || owner(path).is_some_and(|of_it| owner(program) == Some(of_it))
 }
 
-/// The same of what lies beside a program.
+/// What lies beside a program is ours.
 #[cfg(windows)]
 pub(crate) fn is_ours_as(_: &Path, _: &Path) -> bool {
     true // who can write there can replace the program, too

@@ -54,7 +54,7 @@ pub enum Error {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size.
+        /// The file's size.
         bytes: u64,
     },
     /// The file is not a record.
@@ -567,7 +567,7 @@ pub fn visible(text: &str) -> String {
     if text.chars().nth(MOST).is_some() { shown + "…" } else { shown }
 }
 
-/// The same of a text of several lines.
+/// A text of several lines as a terminal may show it.
 pub fn visible_lines(text: &str) -> String {
     let line = |line: &str| visible(line).replace("\\u{9}", "\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")

@@ -43,7 +43,7 @@ pub struct Record {
     pub further_kernels: Vec<Kernel>,
     /// Clocks and temperature of the measured GPU before the first measurement.
     pub gpu_before: GpuState,
-    /// The same after the last one.
+    /// Clocks and temperature of the measured GPU after the last one.
     pub gpu_after: GpuState,
     /// What was measured, in the order in which it ran.
     pub measurements: Vec<Measurement>,
@@ -212,9 +212,9 @@ pub struct Span {
     pub lane: String,
     /// What it was, such as `kernel 3`; with `lane` it identifies the span.
     pub label: String,
-    /// When it began.
+    /// The start of the work.
     pub start_seconds: f64,
-    /// When it was done.
+    /// The end of the work.
     pub end_seconds: f64,
 }
 
@@ -224,7 +224,7 @@ pub struct Span {
 pub struct MemoryReading {
     /// When, from the start of the operation.
     pub seconds: f64,
-    /// How much.
+    /// Memory in use.
     pub bytes: u64,
 }
 
@@ -289,7 +289,7 @@ pub struct Skipped {
     /// Its parameters, as far as they were fixed.
     #[serde(deserialize_with = "unique")]
     pub parameters: BTreeMap<String, Parameter>,
-    /// Why, in one sentence.
+    /// Why it was skipped, in one sentence.
     pub reason: String,
 }
 

@@ -121,7 +121,7 @@ fn median_interval(count: usize, correlation: f64) -> (usize, f64) {
     (0, 1.0 - same_side.powf(n - 1.0))
 }
 
-/// The same for independent samples.
+/// Rank and confidence of the interval, for independent samples.
 fn independent_interval(count: usize) -> (usize, f64) {
     let n = count as f64;
     let mut probability = 0.5f64.powf(n); // P(exactly 0 below)
