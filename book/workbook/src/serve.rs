@@ -7,17 +7,17 @@
 //! | `reload.html` | what pages get on their way out, to follow the builds |
 //!
 //! mdBook's own server does the same for those who have it, but it comes as a program
-//! only, not as a library.
+//! only, not as a library. A browser on this machine asks for files that are in memory:
+//! the standard library is enough for that.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow};
-use hyper::body::Bytes;
 use record::file::visible_lines;
 use walkdir::{DirEntry, WalkDir};
 
@@ -59,8 +59,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     })?;
     let address = listener.local_addr()?;
     let mut seen = sources(root);
-    let shown = Arc::new(Shown::new(Site::build(root, &arguments.book)?));
-    http::start(listener, shown.clone())?;
+    let shown = Arc::new(Shown(Mutex::new(Site::build(root, &arguments.book)?)));
+    http::start(listener, shown.clone());
     say!("showing it at http://{address} (Ctrl-C ends)");
     while let Err(RecvTimeoutError::Timeout) = interrupted.recv_timeout(INTERVAL) {
         let now = sources(root);
@@ -69,10 +69,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         }
         seen = now; // what is saved while the build runs is the next change
         match Site::build(root, &arguments.book) {
-            Ok(site) => shown.show(site),
+            Ok(site) => shown.change(|last| *last = site),
             Err(e) => {
-                let last = Site::clone(&shown.site());
-                shown.show(Site { error: Some(format!("{e:#}")), ..last });
+                shown.change(|last| last.error = Some(format!("{e:#}")));
                 complain!("error: {}\nthe last good build stays", visible_lines(&format!("{e:#}")));
             }
         }
@@ -81,19 +80,15 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 }
 
 /// What the server shows at present.
-struct Shown(RwLock<Arc<Site>>);
+struct Shown(Mutex<Site>);
 
 impl Shown {
-    fn new(site: Site) -> Shown {
-        Shown(RwLock::new(Arc::new(site)))
+    fn change(&self, change: impl FnOnce(&mut Site)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn show(&self, site: Site) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
-    }
-
-    fn site(&self) -> Arc<Site> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn site(&self) -> Site {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -104,7 +99,7 @@ struct Site {
     /// The build's time, in milliseconds: no other has the same, not even after a restart.
     build: u64,
     /// Every file by its path in URLs.
-    files: BTreeMap<String, Bytes>,
+    files: Arc<BTreeMap<String, Vec<u8>>>,
     error: Option<String>,
 }
 
@@ -127,10 +122,10 @@ impl Site {
                 bytes = page.replacen("</body>", &follows, 1).into_bytes();
             }
             let name = file.path().strip_prefix(&html)?.to_string_lossy();
-            files.insert(name.replace(MAIN_SEPARATOR, "/"), bytes.into());
+            files.insert(name.replace(MAIN_SEPARATOR, "/"), bytes);
         }
         files.insert(PROGRESS.to_owned(), exercise::export(root)?.into());
-        Ok(Site { build, files, error: None })
+        Ok(Site { build, files: Arc::new(files), error: None })
     }
 }
 

@@ -1,29 +1,20 @@
 //! The server: this machine's browsers may read the book, and nobody can make it hold
 //! much memory or wait for long.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::future::ready;
-use std::net::TcpListener;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
 
 use super::{Shown, Site};
 
-/// Connections at a time. Where one more comes, the oldest ends.
+/// Connections at a time, each with a thread. Where one more comes, the oldest ends.
 const CONNECTIONS: usize = 128;
 /// The longest head of a request, in bytes. Bodies are not read.
 const HEAD: usize = 16 << 10;
@@ -34,87 +25,131 @@ const TIME: Duration = Duration::from_mins(1);
 /// The pause after a connection could not be taken: files that are open may be too many.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves from a thread of its own, as long as the program runs.
-pub(super) fn start(listener: TcpListener, shown: Arc<Shown>) -> Result<()> {
-    listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let listener = {
-        let _runtime = runtime.enter();
-        tokio::net::TcpListener::from_std(listener)?
+/// Serves from threads of its own, as long as the program runs.
+pub(super) fn start(listener: TcpListener, shown: Arc<Shown>) {
+    thread::spawn(move || {
+        let mut open: VecDeque<Weak<TcpStream>> = VecDeque::new();
+        for stream in listener.incoming() {
+            let Ok(stream) = stream.map(Arc::new) else {
+                thread::sleep(PAUSE);
+                continue;
+            };
+            open.retain(|stream| stream.strong_count() > 0);
+            if open.len() == CONNECTIONS
+                && let Some(oldest) = open.pop_front().and_then(|stream| stream.upgrade())
+            {
+                // Wakes its thread, which finds that it has ended.
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+            open.push_back(Arc::downgrade(&stream));
+            let shown = shown.clone();
+            // Without a thread for it, the connection ends here; and an answer that its
+            // browser does not wait for is nobody's loss.
+            let _ = thread::Builder::new().spawn(move || serve(&stream, &shown));
+        }
+    });
+}
+
+/// Answers one request.
+fn serve(mut stream: &TcpStream, shown: &Shown) -> io::Result<()> {
+    let start = Instant::now();
+    let head = read_head(stream, start)?;
+    let site = shown.site();
+    let too_long = ("431 Request Header Fields Too Large", "more than 16 KiB");
+    let answer = head.as_deref().ok_or(too_long).and_then(|head| answer(head, &site));
+    let (status, kind, body) = match answer {
+        Ok((kind, body)) => ("200 OK", kind, body),
+        Err((status, why)) => {
+            let line = format!("{}: {why}\n", &status[..3]);
+            (status, "text/plain; charset=utf-8", line.into_bytes().into())
+        }
     };
-    std::thread::spawn(move || runtime.block_on(serve(listener, shown)));
+    let lines = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\
+         Allow: GET, HEAD\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let only_head = head.is_some_and(|head| head.starts_with("HEAD "));
+    for mut part in [lines.as_bytes(), if only_head { &[] } else { &body }] {
+        while !part.is_empty() {
+            stream.set_write_timeout(Some(time_left(start, TIME)?))?;
+            let written = stream.write(part)?;
+            part = &part[written..];
+        }
+    }
     Ok(())
 }
 
-async fn serve(listener: tokio::net::TcpListener, shown: Arc<Shown>) {
-    let mut server = http1::Builder::new();
-    server
-        .keep_alive(false)
-        .max_buf_size(HEAD)
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME);
-    let mut open = VecDeque::new();
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        let shown = shown.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
-            ready(Ok::<_, Infallible>(answer(&request, &shown.site())))
-        });
-        let connection = server.serve_connection(TokioIo::new(stream), service);
-        open.retain(|task: &JoinHandle<_>| !task.is_finished());
-        if open.len() == CONNECTIONS
-            && let Some(oldest) = open.pop_front()
-        {
-            oldest.abort();
+/// A request up to its empty line; none if that does not come in time to be kept.
+fn read_head(mut stream: &TcpStream, start: Instant) -> io::Result<Option<String>> {
+    let mut head = vec![0; HEAD];
+    let mut length = 0;
+    while length < HEAD {
+        stream.set_read_timeout(Some(time_left(start, HEAD_TIME)?))?;
+        let read = stream.read(&mut head[length..])?;
+        if read == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
         }
-        open.push_back(tokio::spawn(timeout(TIME, connection)));
+        let new = length.saturating_sub(3); // the empty line's first bytes may be there
+        length += read;
+        if let Some(end) = head[new..length].windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            return Ok(Some(String::from_utf8_lossy(&head[..new + end]).into_owned()));
+        }
     }
+    Ok(None)
 }
 
-fn answer(request: &Request<Incoming>, site: &Site) -> Response<Full<Bytes>> {
-    let text = "text/plain; charset=utf-8";
-    let (status, kind, body) = if !is_local(request.headers()) {
-        // The page of another site can be given this machine's address as its own.
-        let why = "403: open the book as localhost, 127.0.0.1 or [::1]; under another \
-                   name, other sites could read it\n";
-        (StatusCode::FORBIDDEN, text, why.into())
-    } else if ![Method::GET, Method::HEAD].contains(request.method()) {
-        (StatusCode::METHOD_NOT_ALLOWED, text, "405: only GET and HEAD\n".into())
-    } else if request.uri().path() == "/build" {
-        let state = json!({ "build": site.build, "error": site.error });
-        (StatusCode::OK, "application/json", state.to_string().into())
-    } else {
-        let name = match request.uri().path().trim_start_matches('/') {
-            "" => "index.html",
-            name => name,
-        };
-        match site.files.get(name) {
-            Some(file) => (StatusCode::OK, content_type(name), file.clone()),
-            None => (StatusCode::NOT_FOUND, text, "404: not in the book\n".into()),
-        }
+/// How much of its time is left to what began at `start`; an error if none is.
+fn time_left(start: Instant, time: Duration) -> io::Result<Duration> {
+    let left = time.saturating_sub(start.elapsed());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// What of the site a request is for: its type and its bytes; or which status it gets, and why.
+fn answer<'s>(
+    head: &str,
+    site: &'s Site,
+) -> Result<(&'static str, Cow<'s, [u8]>), (&'static str, &'static str)> {
+    let mut lines = head.split("\r\n");
+    let request: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let [method, target, "HTTP/1.0" | "HTTP/1.1"] = request[..] else {
+        return Err(("400 Bad Request", "not a request of HTTP/1"));
     };
-    let mut response = Response::new(Full::new(body));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (header::CONTENT_TYPE, kind),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::ALLOW, "GET, HEAD"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    let headers: Vec<_> = lines.filter_map(|line| line.split_once(':')).collect();
+    let all = |wanted: &'static str| {
+        let found = headers.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.trim())
+    };
+    if all("content-length").any(|length| length.parse::<u64>().is_err()) {
+        return Err(("400 Bad Request", "its length is no number of bytes"));
     }
-    response
+    let hosts: Vec<&str> = all("host").collect();
+    if !matches!(hosts[..], [host] if is_local(host)) {
+        // The page of another site can be given this machine's address as its own.
+        let why = "open the book as localhost, 127.0.0.1 or [::1]; under another name, other \
+                   sites could read it";
+        return Err(("403 Forbidden", why));
+    }
+    if !["GET", "HEAD"].contains(&method) {
+        return Err(("405 Method Not Allowed", "only GET and HEAD"));
+    }
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    if path == "/build" {
+        let state = json!({ "build": site.build, "error": site.error });
+        return Ok(("application/json", state.to_string().into_bytes().into()));
+    }
+    let name = match path.trim_start_matches('/') {
+        "" => "index.html",
+        name => name,
+    };
+    let file = site.files.get(name).ok_or(("404 Not Found", "not in the book"))?;
+    Ok((content_type(name), file.into()))
 }
 
-/// Whether the request names this machine as only its own browsers do. The port may be
+/// Whether a request names this machine as only its own browsers do. The port may be
 /// another one, which an SSH tunnel leads here.
-fn is_local(headers: &HeaderMap) -> bool {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
-    let host = host.to_str().unwrap_or_default();
+fn is_local(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
