@@ -1,16 +1,19 @@
 //! The baselines' scripts, as far as they can be tested without a GPU and the libraries that
 //! they measure: a made-up baseline runs from its command line to a record that is read.
 //!
-//! Without Python the tests say `SKIPPED` and pass.
+//! Without Python the tests are skipped.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use record::{Ceiling, Clock, Results, Statistics};
+use skip::skip;
 
 const MACHINE: &str = "h200";
 
@@ -42,7 +45,7 @@ impl Scripts {
     /// `None`, and the test is skipped, without Python.
     fn new() -> Option<Scripts> {
         if Command::new("python3").arg("--version").output().is_err() {
-            let _ = writeln!(io::stderr(), "SKIPPED: there is no python3");
+            skip("there is no python3");
             return None;
         }
         let scripts = Scripts { folder: tempfile::tempdir().unwrap() };

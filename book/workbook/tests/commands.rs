@@ -118,8 +118,6 @@ fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
         "new some-name",
         "ptx --compute 7.5",
         "import",
-        "watch-memory --interval 0",
-        "watch-memory --count 0",
         "preprocess nosuch",
     ];
     for arguments in unknown.iter().map(String::as_str).chain(others) {
@@ -329,17 +327,6 @@ fn what_a_bare_machine_lacks_is_told_in_a_line() {
         let ended = bare(arguments);
         ended.refuses(&[line]);
         assert_eq!(ended.fails(1).lines().count(), 1, "{ended}");
-    }
-}
-
-#[test]
-fn memory_cannot_be_watched_without_a_gpu() {
-    let checkout = Checkout::new();
-    for arguments in ["watch-memory", "watch-memory --count 1 --json --device 0"] {
-        let ended = checkout.run(arguments);
-        ended.refuses(&["no NVML here", "cargo workbook doctor"]);
-        assert_eq!(ended.fails(1).lines().count(), 1, "{ended}");
-        assert!(!ended.fails(1).contains("libnvidia-ml"), "{ended}");
     }
 }
 

@@ -4,9 +4,11 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +17,7 @@ use lab::lessons::{self, Lesson};
 use lab::ptx;
 use lab::timing::Sampling;
 use record::{Record, Results, Source};
+use skip::skip;
 use walkdir::WalkDir;
 
 fn root() -> PathBuf {
@@ -589,9 +592,7 @@ fn no_committed_text_names_a_folder_of_somebodys_machine() {
         .ok()
         .filter(|output| output.status.success() && !output.stdout.is_empty());
     let Some(git) = git else {
-        let skipped = "SKIPPED: this is no checkout, or there is no git";
-        let _ = writeln!(io::stderr(), "{skipped}");
-        return;
+        return skip("this is no checkout, or there is no git");
     };
     // Put together here, so that this file does not hold them.
     let folders = ["home", "root", "work"].map(|folder| format!("/{folder}/"));

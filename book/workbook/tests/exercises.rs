@@ -1,21 +1,22 @@
 //! `cargo workbook exercise`, as learners use it, and the exercises themselves: every start and
 //! every mistake fails for its declared reason, and every solution passes.
 //!
-//! Kernels need NVRTC. Without it these tests say `SKIPPED` and pass;
-//! `WORKBOOK_REQUIRE_NVRTC=1` makes that a failure.
+//! Kernels need NVRTC. Without it these tests are skipped.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 #[path = "support/checkout.rs"]
 mod checkout;
+#[path = "support/skip.rs"]
+mod skip;
 
-use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use checkout::{Checkout, Ended, root};
 use serde_json::Value;
+use skip::skip;
 
 /// The program in this checkout: what these tests ask of it changes nothing.
 fn here(arguments: &[&str]) -> Ended {
@@ -33,9 +34,7 @@ fn all() -> Vec<Value> {
 fn has_nvrtc() -> bool {
     let found = lab::kernel::nvrtc_version().is_ok();
     if !found {
-        let required = std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
-        assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found");
-        let _ = writeln!(io::stderr(), "SKIPPED: no NVRTC");
+        skip("there is no NVRTC");
     }
     found
 }

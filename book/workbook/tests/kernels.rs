@@ -4,23 +4,23 @@
 //!
 //! And where machine code accesses memory otherwise than the PTX, a list says so.
 //!
-//! The tests that compile need NVRTC, or ptxas and nvdisasm. Without them they say `SKIPPED`
-//! and pass; `WORKBOOK_REQUIRE_NVRTC=1` and `WORKBOOK_REQUIRE_PTXAS=1` make that a failure.
+//! The tests that compile need NVRTC, or ptxas and nvdisasm. Without them they are skipped.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 #[path = "support/checkout.rs"]
 mod checkout;
+#[path = "support/skip.rs"]
+mod skip;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
-use std::sync::Once;
 
 use checkout::{Checkout, Ended, root};
 use lab::hash::sha256;
 use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
 use lab::{lessons, machine_code, ptx};
+use skip::skip;
 
 /// Newest PTX version that drivers for CUDA 12.4 read.
 const NEWEST_PTX: (u32, u32) = (8, 4);
@@ -98,17 +98,7 @@ fn checkout_with_nvrtc() -> Option<Checkout> {
     if found {
         return Some(checkout);
     }
-    let required = std::env::var_os("WORKBOOK_REQUIRE_NVRTC").is_some_and(|v| v == "1");
-    assert!(!required, "WORKBOOK_REQUIRE_NVRTC=1, and none was found:\n{doctor}");
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        // The test harness shows what eprintln! prints for failures only.
-        let install = lab::libraries::NVRTC.install;
-        let _ = writeln!(
-            io::stderr(),
-            "SKIPPED: no NVRTC found, so nothing was compiled; get it with\n  {install}"
-        );
-    });
+    skip(&format!("no NVRTC was found; get it with\n  {}", lab::libraries::NVRTC.install));
     None
 }
 
@@ -215,10 +205,7 @@ fn checkout_with_ptxas() -> Option<Checkout> {
     if ["ptxas", "nvdisasm"].iter().all(|p| lab::libraries::find_program(p).is_some()) {
         return Some(checkout);
     }
-    let required = std::env::var_os("WORKBOOK_REQUIRE_PTXAS").is_some_and(|v| v == "1");
-    let ended = checkout.run("sass --check");
-    assert!(!required, "WORKBOOK_REQUIRE_PTXAS=1, and it was not found:\n{ended}");
-    let _ = writeln!(io::stderr(), "SKIPPED: {ended}");
+    skip(&checkout.run("sass --check").to_string());
     None
 }
 
@@ -274,9 +261,7 @@ fn without_nvrtc_the_error_says_how_to_get_it() {
         Ended::of(&mut command)
     };
     if run("doctor").succeeds().contains("ok NVRTC") {
-        let skipped = "SKIPPED: a toolkit's NVRTC cannot be hidden from the program";
-        let _ = writeln!(io::stderr(), "{skipped}");
-        return;
+        return skip("a toolkit's NVRTC cannot be hidden from the program");
     }
     let ended = run("ptx --check");
     ended.refuses(&[lab::libraries::NVRTC.install]);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::env;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::skip::skip;
 
 /// Long after this, what a test waits for will not come any more.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
@@ -39,26 +41,14 @@ struct Mailboxes {
 }
 
 impl Browser {
-    /// The browser, started on first use. `None` where there is no Chromium, after
-    /// saying so once; with `WORKBOOK_REQUIRE_BROWSER=1` that is a failure instead.
+    /// The browser, started on first use. `None` where there is no Chromium:
+    /// the test is skipped then.
     pub(crate) fn get() -> Option<&'static Self> {
         static BROWSER: OnceLock<Option<Browser>> = OnceLock::new();
-        let browser = BROWSER.get_or_init(|| {
-            let found = executable();
-            if found.is_none() {
-                // The test harness shows what eprintln! prints for failures only.
-                let _ = writeln!(
-                    io::stderr(),
-                    "SKIPPED: no Chromium found; install one or set CHROMIUM to its path"
-                );
-            }
-            found.map(|executable| Self::launch(&executable))
-        });
-        let required = env::var_os("WORKBOOK_REQUIRE_BROWSER").is_some_and(|v| v == "1");
-        assert!(
-            browser.is_some() || !required,
-            "WORKBOOK_REQUIRE_BROWSER=1, and no Chromium was found"
-        );
+        let browser = BROWSER.get_or_init(|| Some(Self::launch(&executable()?)));
+        if browser.is_none() {
+            skip("no Chromium was found; install one or set CHROMIUM to its path");
+        }
         browser.as_ref()
     }
 

@@ -3,14 +3,17 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
+#[path = "../../../../book/workbook/tests/support/skip.rs"]
+mod skip;
+
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use record::{Results, Source};
+use skip::skip;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_all-reduce-ranks");
@@ -134,8 +137,7 @@ fn one_gpu_without_a_launcher_is_too_few() {
 #[test]
 fn without_nccl_all_ranks_say_what_to_install() {
     if lab::nccl::available().is_ok() {
-        let _ = writeln!(io::stderr(), "SKIPPED: this machine has NCCL");
-        return;
+        return skip("this machine has NCCL");
     }
     // A driver that passes for NVIDIA's, with one GPU.
     let libraries = &*test_driver::FOLDER;

@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
 mod driver;
+#[path = "../../../../book/workbook/tests/support/skip.rs"]
+mod skip;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -17,6 +18,7 @@ use std::sync::LazyLock;
 use driver::{Desk, EXPERIMENTS, Ended, MORE};
 use record::file::{check_name, to_json};
 use record::{Clock, Measurement, Parameter, Record, Source, units};
+use skip::skip;
 
 /// A true record of transfer-bandwidth on the driver for tests.
 static EXAMPLE: LazyLock<Record> = LazyLock::new(|| {
@@ -646,7 +648,7 @@ fn counting_needs_a_profiler_that_may_count() {
     // Where there is a toolkit, its ncu is found.
     let toolkit = Path::new("/usr/local/cuda/bin/ncu").exists();
     if toolkit {
-        let _ = writeln!(io::stderr(), "SKIPPED: counting without ncu: there is one");
+        skip("counting without ncu was not tried: there is one");
     }
     let table = table.into_iter().filter(|(ncu, _)| ncu.is_some() || !toolkit);
     each(table, |(ncu, saying)| {
@@ -1031,8 +1033,7 @@ fn a_checkout_of_somebody_else_is_not_ours() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let give = |path: &Path| std::os::unix::fs::lchown(path, Some(12345), None);
     if give(&file).is_err() {
-        let _ = writeln!(io::stderr(), "SKIPPED: only root can give files away");
-        return;
+        return skip("only root can give files away");
     }
     assert!(!results("another's"));
     // Also where theirs is a link to something of the system's, or the program lies below.
