@@ -9,7 +9,7 @@
 use std::fmt::Write;
 
 use budget::{Attention, Budget, Model, Offload, Optimiser, Plan, Precision, Quantised};
-use budget::{Sharding, Task, cards, models};
+use budget::{JAVASCRIPT, Sharding, Task, cards, choices, models};
 use serde::Deserialize;
 use serde_json::json;
 use toml::{Table, Value};
@@ -80,7 +80,7 @@ pub fn calculator() -> Result<String, String> {
     let model = Model::find("llama-2-7b").map_err(|error| error.to_string())?;
     let plan = Plan { task: Task::Training, ..Plan::default() };
     let budget = Budget::of(model, &plan).map_err(|error| error.to_string())?;
-    let data = json!({ "models": models(), "cards": cards() }).to_string();
+    let data = json!({ "models": models(), "cards": cards(), "choices": choices() }).to_string();
     let names: Vec<&str> = models().iter().map(|model| model.name.as_str()).collect();
     let mut form = String::new();
     let mut fields = |legend: &str, class: &str, fields: &[String]| {
@@ -90,12 +90,12 @@ pub fn calculator() -> Result<String, String> {
             fields.concat()
         );
     };
-    let choices = |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let listed = |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     fields(
         "Model",
         "",
         &[
-            select("model", "model", &choices(&names), &model.name),
+            select("model", "model", &listed(&names), &model.name),
             select("task", "task", &named(Task::ALL), "training"),
             select("precision", "precision", &named(Precision::ALL), "mixed"),
             select("quantised", "quantised", &named(Quantised::ALL), "no"),
@@ -116,7 +116,7 @@ pub fn calculator() -> Result<String, String> {
         &[
             select("optimiser", "optimiser", &named(Optimiser::ALL), "adamw"),
             select("sharding", "sharding", &named(Sharding::ALL), "ddp"),
-            select("lora_rank", "LoRA rank", &choices(&["0", "8", "16", "64", "256"]), "0"),
+            select("lora_rank", "LoRA rank", &listed(&["0", "8", "16", "64", "256"]), "0"),
             select("attention", "attention", &named(Attention::ALL), "flash"),
             select("offload", "offload", &named(Offload::ALL), "nothing"),
             "<label><input type=\"checkbox\" name=\"checkpointing\"> checkpointing</label>"
@@ -138,7 +138,9 @@ pub fn calculator() -> Result<String, String> {
          2,048 tokens.</caption><thead><tr><th scope=\"col\">part</th>\
          <th scope=\"col\" class=\"number\">GB</th><th scope=\"col\">share</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
-         <p class=\"fits\" role=\"status\">Fits, with a tenth to spare, on {}.</p></section>\n",
+         <p class=\"fits\" role=\"status\">Fits, with a tenth to spare, on {}.</p></section>\n\
+         <script>window.budget = (() => {{\n{JAVASCRIPT}return {{ budget, contradiction }};\n}})();\
+         </script>\n",
         escape(&data),
         escape(&model.name),
         escape(&fits.join(", "))

@@ -6,9 +6,8 @@
 //! |---|---|---|
 //! | `main.rs` | Measured | how many bytes are gone when a small model's parts are allocated? |
 //!
-//! The formulas are in `experiments/shared/budget`, and so is the program that prints them,
-//! `cargo run -p budget -- --model llama-2-7b`. Here a small model's parts are allocated,
-//! and the driver is asked how much memory is left.
+//! The formulas are in `experiments/shared/budget`, and the page has a calculator of them.
+//! Here a small model's parts are allocated, and the driver is asked how much memory is left.
 //!
 //! **Prediction:** the driver hands out blocks of 2 MiB, and a part of several hundred MB
 //! wastes half a block. Tensors share blocks, so the share that is lost stays below 1 %, also

@@ -1,10 +1,14 @@
 //! What a plan can choose from.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-/// An enum whose variants are read and written by the same names everywhere.
+/// An enum whose variants are read and written by the same names everywhere, with the numbers
+/// that formulas ask it for.
 macro_rules! choice {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)* }
+        gives $($number:ident),*) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
         pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant,)* }
@@ -12,8 +16,30 @@ macro_rules! choice {
         impl $name {
             /// Every choice, by its name.
             pub const ALL: &[(&str, $name)] = &[$(($text, $name::$variant)),*];
+
+            fn all() -> BTreeMap<&'static str, Numbers> {
+                let numbers = |of: $name| [$((stringify!($number), of.$number().into())),*].into();
+                Self::ALL.iter().map(|(name, of)| (*name, numbers(*of))).collect()
+            }
         }
     };
+}
+
+/// What a choice gives to formulas, by the names of its methods.
+pub type Numbers = BTreeMap<&'static str, f64>;
+
+/// The numbers of every choice, by what it is of in a [`Plan`](crate::Plan) and by its name.
+pub fn choices() -> BTreeMap<&'static str, BTreeMap<&'static str, Numbers>> {
+    [
+        ("task", Task::all()),
+        ("precision", Precision::all()),
+        ("optimiser", Optimiser::all()),
+        ("sharding", Sharding::all()),
+        ("quantised", Quantised::all()),
+        ("attention", Attention::all()),
+        ("offload", Offload::all()),
+    ]
+    .into()
 }
 
 choice! {
@@ -24,6 +50,7 @@ choice! {
         /// To learn.
         Training = "training",
     }
+    gives trains
 }
 
 choice! {
@@ -38,6 +65,7 @@ choice! {
         /// Everything in 32 bits.
         Fp32 = "fp32",
     }
+    gives element_bytes, weight_bytes, master_bytes, moment_bytes, casts
 }
 
 choice! {
@@ -52,6 +80,7 @@ choice! {
         /// None.
         Sgd = "sgd",
     }
+    gives moments, quantised_bytes
 }
 
 choice! {
@@ -66,6 +95,7 @@ choice! {
         /// Weights, too, as with FSDP.
         Zero3 = "zero3",
     }
+    gives stage
 }
 
 choice! {
@@ -79,6 +109,7 @@ choice! {
         /// <https://arxiv.org/abs/2305.14314>).
         Bits4 = "4bit",
     }
+    gives bits
 }
 
 choice! {
@@ -89,6 +120,7 @@ choice! {
         /// Yes, *tokens × tokens* for each head.
         Materialised = "materialised",
     }
+    gives writes_scores
 }
 
 choice! {
@@ -101,57 +133,91 @@ choice! {
         /// Those and the weights.
         Everything = "everything",
     }
+    gives takes_optimiser, takes_weights
+}
+
+impl Task {
+    pub(crate) fn trains(self) -> bool {
+        self == Task::Training
+    }
 }
 
 impl Precision {
     /// Bytes of a number that is multiplied, and of the activations.
-    pub fn element_bytes(self) -> f64 {
+    pub(crate) fn element_bytes(self) -> f64 {
         if self == Precision::Fp32 { 4.0 } else { 2.0 }
     }
 
-    /// Bytes of a trained parameter, and of its gradient.
-    pub fn weight_bytes(self) -> f64 {
+    /// Bytes of a trained parameter, of its gradient, and of a number in the residual stream.
+    pub(crate) fn weight_bytes(self) -> f64 {
         match self {
             Precision::Mixed | Precision::Bf16 => 2.0,
             Precision::Autocast | Precision::Fp32 => 4.0,
         }
     }
 
-    /// Bytes of a number in the residual stream, which autocast leaves in 32 bits.
-    pub fn residual_bytes(self) -> f64 {
-        self.weight_bytes()
+    /// Bytes of the optimiser's own copy of a parameter.
+    pub(crate) fn master_bytes(self) -> f64 {
+        if self == Precision::Mixed { 4.0 } else { 0.0 }
+    }
+
+    /// Bytes of a moment.
+    pub(crate) fn moment_bytes(self) -> f64 {
+        if self == Precision::Bf16 { 2.0 } else { 4.0 }
+    }
+
+    /// Whether what is multiplied is a copy in fewer bits.
+    pub(crate) fn casts(self) -> bool {
+        self == Precision::Autocast
     }
 }
 
 impl Optimiser {
-    /// Bytes that it keeps for each trained parameter.
-    pub fn bytes(self, precision: Precision) -> f64 {
-        let master = if precision == Precision::Mixed { 4.0 } else { 0.0 };
-        let moment = if precision == Precision::Bf16 { 2.0 } else { 4.0 };
-        master
-            + match self {
-                Optimiser::Adamw => 2.0 * moment,
-                Optimiser::Adamw8bit => 2.0,
-                Optimiser::Momentum => moment,
-                Optimiser::Sgd => 0.0,
-            }
+    /// Moments of each trained parameter, in the precision's format.
+    pub(crate) fn moments(self) -> f64 {
+        match self {
+            Optimiser::Adamw => 2.0,
+            Optimiser::Momentum => 1.0,
+            Optimiser::Adamw8bit | Optimiser::Sgd => 0.0,
+        }
+    }
+
+    /// Bytes of moments in a format of its own, for each trained parameter.
+    pub(crate) fn quantised_bytes(self) -> f64 {
+        if self == Optimiser::Adamw8bit { 2.0 } else { 0.0 }
     }
 }
 
 impl Sharding {
     /// How many of optimiser, gradients and weights are divided.
-    pub fn stage(self) -> u32 {
-        self as u32
+    pub(crate) fn stage(self) -> f64 {
+        f64::from(self as u8)
     }
 }
 
 impl Quantised {
-    /// Bits for each weight, with its share of the scales; `None` as the precision says.
-    pub fn bits(self) -> Option<f64> {
+    /// Bits for each weight, with its share of the scales; 0 as the precision says.
+    pub(crate) fn bits(self) -> f64 {
         match self {
-            Quantised::No => None,
-            Quantised::Bits8 => Some(8.0),
-            Quantised::Bits4 => Some(4.127),
+            Quantised::No => 0.0,
+            Quantised::Bits8 => 8.0,
+            Quantised::Bits4 => 4.127,
         }
+    }
+}
+
+impl Attention {
+    pub(crate) fn writes_scores(self) -> bool {
+        self == Attention::Materialised
+    }
+}
+
+impl Offload {
+    pub(crate) fn takes_optimiser(self) -> bool {
+        self != Offload::Nothing
+    }
+
+    pub(crate) fn takes_weights(self) -> bool {
+        self == Offload::Everything
     }
 }

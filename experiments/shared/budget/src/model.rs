@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::Error;
+use crate::{Error, formulas};
 use serde::{Deserialize, Serialize};
 
 /// A transformer's shape: all blocks alike, without biases.
@@ -98,34 +98,19 @@ impl Model {
         self.layers > 0.0
     }
 
-    /// The matrices of a block, as (inputs, outputs, how many).
-    fn matrices(&self) -> [(f64, f64, f64); 4] {
-        let Model { hidden, intermediate, .. } = *self;
-        let (queries, keys) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
-        let into = if self.gated { 2.0 } else { 1.0 };
-        [
-            (hidden, queries, 2.0), // queries in, their result out
-            (hidden, keys, 2.0),    // keys, values
-            (hidden, intermediate, into),
-            (intermediate, hidden, 1.0),
-        ]
-    }
-
     /// Parameters of a block's matrices.
     pub fn layer_parameters(&self) -> f64 {
-        self.matrices().iter().map(|(rows, columns, count)| rows * columns * count).sum()
+        formulas::layer_parameters(self)
     }
 
     /// Parameters of all blocks' matrices: what is quantised, and what gets adapters.
     pub fn linear_parameters(&self) -> f64 {
-        self.only_parameters + self.layers * self.layer_parameters()
+        formulas::linear_parameters(self)
     }
 
     /// All parameters.
     pub fn parameters(&self) -> f64 {
-        let ends = if self.tied { 1.0 } else { 2.0 };
-        let norms = (2.0 * self.layers + 1.0) * self.hidden;
-        self.linear_parameters() + ends * self.vocabulary * self.hidden + norms
+        formulas::parameters(self)
     }
 
     /// The parameters in each tensor, of those that are not empty.
@@ -135,7 +120,7 @@ impl Model {
         tensors.extend(vec![self.vocabulary * self.hidden; ends]);
         for _ in 0..self.layers as usize {
             tensors.extend([self.hidden; 2]);
-            for (rows, columns, count) in self.matrices() {
+            for [rows, columns, count] in formulas::matrices(self) {
                 tensors.extend(vec![rows * columns; count as usize]);
             }
         }
@@ -143,10 +128,8 @@ impl Model {
         tensors
     }
 
-    /// Parameters of adapters of this rank beside every matrix of every block: two thin
-    /// matrices each, *inputs × rank* and *rank × outputs*.
+    /// Parameters of adapters of this rank beside every matrix of every block.
     pub fn lora_parameters(&self, rank: f64) -> f64 {
-        let sides = self.matrices().map(|(rows, columns, count)| (rows + columns) * count);
-        self.layers * rank * sides.iter().sum::<f64>()
+        formulas::lora_parameters(self, rank)
     }
 }

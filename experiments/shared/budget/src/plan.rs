@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attention, Model, Offload, Optimiser, Precision, Quantised, Sharding, Task};
+use crate::{Attention, Model, Offload, Optimiser, Precision, Quantised, Sharding, Task, formulas};
 
 /// What is to be done with a model, and how. The default is one sequence of 2,048 tokens on
 /// one GPU, for inference.
@@ -78,16 +78,9 @@ impl Plan {
                         name a model"
                 .to_owned());
         }
-        if trains && !adapts && self.quantised != Quantised::No {
-            return Err("quantised: steps are smaller than what so few bits can tell: \
-                        train adapters beside them, with lora-rank"
-                .to_owned());
+        match formulas::contradiction(self) {
+            "" => Ok(()),
+            why => Err(why.to_owned()),
         }
-        if trains && self.offload == Offload::Everything && self.sharding != Sharding::Zero3 {
-            return Err("offload: weights are moved out only where they are divided: \
-                        add zero3"
-                .to_owned());
-        }
-        Ok(())
     }
 }
