@@ -16,7 +16,6 @@
 //! | [`import`], [`archive`] | `import`: records that another machine made |
 //! | [`temporary`] | folders that go again |
 //! | [`terminal`] | what commands print |
-//! | [`watch_memory`] | `watch-memory`: how much memory is in use, again and again |
 //!
 //! It times nothing itself (the experiments do) and draws nothing (`report` does).
 
@@ -42,7 +41,6 @@ mod sass;
 mod serve;
 mod temporary;
 mod terminal;
-mod watch_memory;
 
 #[derive(Parser, Debug)]
 #[command(
@@ -77,8 +75,6 @@ enum Command {
     Import(import::Arguments),
     /// Compare two machines, or two runs: what is faster, and which verdicts are others
     Compare(compare::Arguments),
-    /// Show how much memory the GPUs have in use, until Ctrl-C
-    WatchMemory(watch_memory::Arguments),
     /// Be mdBook's preprocessor: `mdbook serve book` calls this
     #[command(hide = true)]
     Preprocess(book::Preprocess),
@@ -117,7 +113,6 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
         Command::Sass(arguments) => sass::run(&root, &arguments)?,
-        Command::WatchMemory(arguments) => watch_memory::run(&arguments)?,
         Command::Preprocess(arguments) => {
             return book::preprocess(&root, &arguments);
         }
