@@ -27,7 +27,7 @@ use crate::pictures::Pictures;
 use crate::print::Contents;
 use crate::records::{Records, Unused};
 use crate::this_machine::Account;
-use crate::{export, links, minutes, search};
+use crate::{export, links, minutes};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -144,8 +144,7 @@ impl Made {
                 continue;
             }
             let named = || path.display().to_string();
-            let html = std::fs::read_to_string(&path).with_context(named)?;
-            let mut html = minutes::put_in(&html, folder)?;
+            let mut html = std::fs::read_to_string(&path).with_context(named)?;
             if path.ends_with("print.html") {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
@@ -155,7 +154,7 @@ impl Made {
         for (name, text) in &self.files {
             std::fs::write(folder.join(name), text).with_context(|| name.to_string())?;
         }
-        search::slim(folder)
+        Ok(())
     }
 }
 
@@ -281,6 +280,7 @@ fn replace(
     let html = config.html_config().unwrap_or_default();
     let root = options.book.parent().unwrap_or(Path::new(""));
     let repository = Repository { root, url: html.git_repository_url.as_deref() };
+    let mut seconds = BTreeMap::new();
     book.for_each_chapter_mut(|chapter| {
         let path = chapter.source_path.as_ref().and_then(|path| path.to_str());
         if let Some(path) = path
@@ -290,7 +290,12 @@ fn replace(
             let folder = file.parent().unwrap_or(&src);
             let text = glossary.link(&text, path);
             chapter.content = includes::take_in(&text, folder, &repository);
+            let stem = path.trim_end_matches(".md").to_owned();
+            seconds.insert(stem, minutes::read(&chapter.content));
         }
+    });
+    book.for_each_chapter_mut(|chapter| {
+        chapter.content = minutes::put_in(&chapter.content, &seconds);
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
     let machines = references.into_iter().chain(this_machine.clone()).collect();

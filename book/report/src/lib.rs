@@ -14,7 +14,6 @@
 //! | [`glossary`] | a word's first use on a page leads to the glossary |
 //! | [`pictures`] | charts on their way around mdBook |
 //! | [`minutes`] | how long it takes to read a page |
-//! | [`search`] | the search index, made smaller |
 //! | [`print`](mod@print) | the print edition: title page, contents |
 //! | [`links`] | every link of the finished book leads somewhere |
 //! | [`output`] | where the finished book goes, and what it may replace |
@@ -86,7 +85,6 @@ pub mod quantity;
 pub mod query;
 pub mod records;
 pub mod scorecard;
-pub mod search;
 pub mod select;
 pub mod table;
 pub mod this_machine;

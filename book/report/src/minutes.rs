@@ -1,13 +1,7 @@
-//! How long it takes to read a page. That is known when the page is finished, so until then
+//! How long it takes to read a page. That is known when all pages are expanded, so until then
 //! a mark stands where the number is to be.
 
-use std::cell::RefCell;
-use std::path::Path;
-
-use anyhow::{Context, Result};
-use html5ever::tokenizer::{
-    CharacterTokens, EndTag, StartTag, Tag, TagToken, Token, TokenSink, TokenSinkResult,
-};
+use std::collections::BTreeMap;
 
 use crate::html;
 use crate::page::Page;
@@ -62,22 +56,17 @@ pub fn table(pages: &[Page], root: &str) -> String {
     )
 }
 
-/// `html` with numbers in place of the marks; the finished book is in `folder`.
-pub fn put_in(html: &str, folder: &Path) -> Result<String> {
-    let mut parts = html.split(MARK);
+/// A page's text with numbers in place of the marks; the pages take so many `seconds`.
+pub fn put_in(text: &str, seconds: &BTreeMap<String, usize>) -> String {
+    let mut parts = text.split(MARK);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (names, rest) = part.split_once(MARK_END).unwrap_or((part, ""));
-        let mut seconds = 0;
-        for name in names.split_whitespace() {
-            let path = folder.join(format!("{name}.html"));
-            let page = std::fs::read_to_string(&path);
-            seconds += read(&page.with_context(|| path.display().to_string())?);
-        }
-        out += &minutes(seconds).to_string();
+        let together = names.split_whitespace().filter_map(|name| seconds.get(name)).sum();
+        out += &minutes(together).to_string();
         out += rest;
     }
-    Ok(out)
+    out
 }
 
 /// Whole minutes, at least one; from a quarter of an hour on, to the next five.
@@ -88,68 +77,35 @@ fn minutes(seconds: usize) -> usize {
     }
 }
 
-/// How many seconds it takes to read what a finished page shows before anything is unfolded.
-fn read(html: &str) -> usize {
-    let sink = html::read(html, Sink::default());
-    let Shown { words, lines, figures, predictions, .. } = sink.shown.into_inner();
-    words * 60 / WORDS_A_MINUTE
-        + lines * 60 / LINES_A_MINUTE
-        + predictions * SECONDS_A_PREDICTION
-        + figures * SECONDS_A_FIGURE
-}
-
-/// What a page shows, and how deep inside of which elements the tokenizer is.
-#[derive(Default)]
-struct Shown {
-    words: usize,
-    lines: usize,
-    figures: usize,
-    predictions: usize,
-    main: usize,
-    folded: usize,
-    code: usize,
-}
-
-#[derive(Default)]
-struct Sink {
-    shown: RefCell<Shown>,
-}
-
-impl TokenSink for Sink {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut shown = self.shown.borrow_mut();
-        match token {
-            TagToken(Tag { kind, name, attrs, .. }) => {
-                let within = match &*name {
-                    "main" => Some(&mut shown.main),
-                    "details" | "svg" => Some(&mut shown.folded),
-                    "pre" => Some(&mut shown.code),
-                    _ => None,
-                };
-                match (within, kind) {
-                    (Some(depth), StartTag) => *depth += 1,
-                    (Some(depth), EndTag) => *depth = depth.saturating_sub(1),
-                    (None, _) => {}
-                }
-                if kind == StartTag && shown.main > 0 && shown.folded == 0 {
-                    let is_prediction = attrs.iter().any(|attribute| {
-                        &*attribute.name.local == "class"
-                            && attribute.value.split(' ').any(|c| c == "prediction")
-                    });
-                    shown.predictions += usize::from(is_prediction);
-                    shown.figures += usize::from(&*name == "figure");
-                }
+/// How many seconds it takes to read what a page shows before anything is unfolded. `text` is
+/// its Markdown, with HTML in place of the directives.
+pub fn read(text: &str) -> usize {
+    let (mut words, mut lines, mut seconds) = (0, 0, 0);
+    let (mut folded, mut code) = (0, false);
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        } else if code {
+            lines += usize::from(folded == 0);
+        } else {
+            let count = |tags: [&str; 2]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+            let opened: usize = count(["<details", "<svg"]);
+            if folded + opened == 0 {
+                seconds += SECONDS_A_FIGURE * line.matches("<figure").count()
+                    + SECONDS_A_PREDICTION * line.matches("class=\"prediction\"").count();
+                words += self::words(line);
             }
-            CharacterTokens(text) if shown.main > 0 && shown.folded == 0 => match shown.code {
-                0 => shown.words += text.split_whitespace().count(),
-                _ => shown.lines += text.matches('\n').count(),
-            },
-            _ => {}
+            folded = (folded + opened).saturating_sub(count(["</details", "</svg"]));
         }
-        TokenSinkResult::Continue
     }
+    seconds + words * 60 / WORDS_A_MINUTE + lines * 60 / LINES_A_MINUTE
+}
+
+/// How many words stand beside the tags of a line.
+fn words(line: &str) -> usize {
+    let texts = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    let words = texts.flat_map(str::split_whitespace);
+    words.filter(|word| word.contains(char::is_alphanumeric)).count()
 }
 
 #[cfg(test)]
@@ -190,18 +146,20 @@ mod tests {
 
     #[test]
     fn only_what_a_page_shows_takes_time() {
-        let words = "one two ".repeat(WORDS_A_MINUTE / 2);
-        let code = format!("<pre><code>{}</code></pre>", "x\n".repeat(LINES_A_MINUTE));
-        let page = |main: &str| format!("<nav>{words}</nav><main>{main}</main>{words}");
-        assert_eq!(read(&page("")), 0);
-        assert_eq!(read(&page(&words)), 60);
-        assert_eq!(read(&page(&format!("<p>{words}</p>{code}"))), 120);
-        let folded = format!("<details>{words}<details>{code}</details></details>");
-        assert_eq!(read(&page(&folded)), 0);
-        let chart = format!("<figure class=\"chart\"><svg>{words}</svg></figure>");
-        assert_eq!(read(&page(&chart)), SECONDS_A_FIGURE);
-        let asked = "<div class=\"a prediction\"></div>";
-        assert_eq!(read(&page(&asked.repeat(2))), 2 * SECONDS_A_PREDICTION);
+        let words = "one <b>two</b> - | ".repeat(WORDS_A_MINUTE / 2);
+        let code = format!("```rust\n{}```\n", "x\n".repeat(LINES_A_MINUTE));
+        assert_eq!(read(""), 0);
+        assert_eq!(read(&words), 60);
+        assert_eq!(read(&format!("{words}\n\n{code}")), 120);
+        let folded = format!("<details><summary>{words}</summary>\n\n{code}{words}\n</details>\n");
+        assert_eq!(read(&format!("{folded}{folded}{words}")), 60);
+        let chart = format!("<figure class=\"chart\">\n<svg>\n{words}\n</svg></figure>");
+        assert_eq!(read(&chart), SECONDS_A_FIGURE);
+        let asked = "<section class=\"prediction\"><details><p>so</p></details>\n</section>\n";
+        assert_eq!(
+            read(&asked.repeat(2).replace("<details>", "\n<details>")),
+            2 * SECONDS_A_PREDICTION
+        );
     }
 
     #[test]
@@ -212,14 +170,8 @@ mod tests {
 
     #[test]
     fn marks_become_the_minutes_of_their_pages() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, words) in [("a", 400), ("b", 600)] {
-            let page = format!("<main>{}</main>", "word ".repeat(words));
-            std::fs::write(folder.path().join(format!("{name}.html")), page).unwrap();
-        }
-        let html = "a: <!--minutes a-->, both: <!--minutes a b-->.";
-        let got = put_in(html, folder.path()).unwrap();
-        assert_eq!(got, "a: 2, both: 5.");
-        assert!(put_in("<!--minutes c-->", folder.path()).is_err());
+        let seconds = [("a", 120), ("b", 150)].map(|(name, time)| (name.to_owned(), time)).into();
+        let text = "a: <!--minutes a-->, both: <!--minutes a b-->.";
+        assert_eq!(put_in(text, &seconds), "a: 2, both: 5.");
     }
 }
