@@ -1,4 +1,4 @@
-//! What a program asked of a GPU, read and judged. The emulated driver writes a *ledger*:
+//! What a program asked of a GPU, written, read and judged. The emulated driver keeps a *ledger*:
 //! each piece of queued work, what it comes after, and which memory it touched. From that
 //! follows, without a clock, whether the order of a program is right, and what would run at
 //! the same time.
@@ -22,7 +22,7 @@
 //!
 //! | function | what it answers |
 //! |---|---|
-//! | [`Ledger::from_str`](std::str::FromStr) | what the text of a ledger says |
+//! | [`Ledger::from_str`](std::str::FromStr) and `to_string` | what the text of a ledger says |
 //! | [`unordered`] | which operations touch the same memory in no order |
 //! | [`schedule()`] | when each would run, on engines with declared speeds |
 //! | [`timeline()`] | the same, drawn |
@@ -31,8 +31,8 @@
 
 mod managed;
 mod order;
-mod parse;
 mod schedule;
+mod text;
 mod timeline;
 mod totals;
 
@@ -41,8 +41,8 @@ use std::fmt;
 
 pub use managed::{PAGE_BYTES, Residence, residence};
 pub use order::{Conflict, unordered};
-pub use parse::{Error, Mistake};
 pub use schedule::{Costs, Engine, Run, Schedule, schedule};
+pub use text::{Error, Mistake};
 pub use timeline::timeline;
 pub use totals::{Amount, Totals, totals};
 

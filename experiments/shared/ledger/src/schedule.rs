@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use crate::{Kind, Ledger, Operation};
 
 /// What work costs, as declared. Rates are bytes per microsecond (1000 are 1 GB/s) and
-/// positive.
-#[derive(Clone, Debug, PartialEq)]
+/// positive. The default is of a GPU with PCI Express 5.0 and NVLink, in round numbers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Costs {
     /// Rate from the host to a GPU.
     pub upload: f64,
@@ -22,6 +25,13 @@ pub struct Costs {
     /// What some kernels cost in place of all this, by name, in microseconds. Those that cost
     /// nothing leave the engine to others: a few blocks of them run beside anything.
     pub kernels: BTreeMap<String, f64>,
+}
+
+impl Default for Costs {
+    fn default() -> Costs {
+        let (upload, download, peer, memory) = (50e3, 50e3, 300e3, 4e6);
+        Costs { upload, download, peer, memory, launch: 2.0, kernels: BTreeMap::new() }
+    }
 }
 
 /// What does one thing at a time.

@@ -1,5 +1,27 @@
-//! Reading the text of a ledger. The emulated driver's `ledger` module says what is in it.
+//! The text of a ledger, a record a line:
+//!
+//! | line | what it says |
+//! |---|---|
+//! | `call COUNT NAME` | how often a function of the API was called |
+//! | `operation NUMBER STREAM GPU BYTES AFTER KIND` | a piece of queued work |
+//! | `read ADDRESS BYTES OFFSET NAME` | memory that the operation above has read |
+//! | `write ADDRESS BYTES OFFSET NAME` | the same of memory that it has written |
+//! | `waited NUMBER` | the host knows that this operation is done |
+//! | `managed ADDRESS BYTES` | the program has this managed memory from here on |
+//!
+//! Operations come in the order in which they were queued, numbered from 1 on. `AFTER` lists
+//! what the operation directly comes after, `3,5`, or is `-`: the one before it in its stream,
+//! the events that were waited for, what the rule of the legacy default stream says, and of a
+//! pool's memory what freed it. A `waited` between two operations is what the host waited for,
+//! by a synchronisation, a query that succeeded, a copy that blocks or a free, before it
+//! queued the second. (The host is one here, however many threads it has.)
+//!
+//! `KIND` is `upload`, `download`, `copy` (on a GPU), `peer FROM TO` (between GPUs),
+//! `host-copy`, `prefetch PLACE ADDRESS` (a GPU, or `host`), `fill`, `kernel NAME`,
+//! `host-function`, `allocate`, `free` (both in the order of streams), `record`, `wait`, or
+//! `mark`.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::{Kind, Ledger, Managed, Operation, Range, Wait};
@@ -31,6 +53,60 @@ pub enum Mistake {
     /// Operations are not numbered from 1 on, or come after one that is not above.
     #[error("it names an operation that is not above")]
     Number,
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, count) in &self.calls {
+            writeln!(f, "call {count} {name}")?;
+        }
+        let mut managed = self.managed.iter().peekable();
+        let mut waits = self.waits.iter().peekable();
+        for queued in 0..=self.operations.len() {
+            while let Some(wait) = waits.next_if(|wait| wait.queued == queued) {
+                writeln!(f, "waited {}", wait.operation)?;
+            }
+            while let Some(memory) = managed.next_if(|memory| memory.queued == queued) {
+                writeln!(f, "managed {} {}", memory.address, memory.bytes)?;
+            }
+            if let Some(operation) = self.operations.get(queued) {
+                write_operation(f, operation)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_operation(f: &mut fmt::Formatter<'_>, operation: &Operation) -> fmt::Result {
+    let Operation { number, stream, gpu, bytes, kind, read, written, .. } = operation;
+    let after = match &operation.after[..] {
+        [] => "-".to_owned(),
+        some => some.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+    };
+    write!(f, "operation {number} {stream} {gpu} {bytes} {after} ")?;
+    match kind {
+        Kind::Upload => writeln!(f, "upload"),
+        Kind::Download => writeln!(f, "download"),
+        Kind::Copy => writeln!(f, "copy"),
+        Kind::PeerCopy { from, to } => writeln!(f, "peer {from} {to}"),
+        Kind::HostCopy => writeln!(f, "host-copy"),
+        Kind::Prefetch { to: Some(gpu), address } => writeln!(f, "prefetch {gpu} {address}"),
+        Kind::Prefetch { to: None, address } => writeln!(f, "prefetch host {address}"),
+        Kind::Fill => writeln!(f, "fill"),
+        Kind::Kernel(name) => writeln!(f, "kernel {name}"),
+        Kind::HostFunction => writeln!(f, "host-function"),
+        Kind::Allocate => writeln!(f, "allocate"),
+        Kind::Free => writeln!(f, "free"),
+        Kind::Record => writeln!(f, "record"),
+        Kind::Wait => writeln!(f, "wait"),
+        Kind::Mark => writeln!(f, "mark"),
+    }?;
+    for (verb, ranges) in [("read", read), ("write", written)] {
+        for Range { address, bytes, name, offset } in ranges {
+            writeln!(f, "{verb} {address} {bytes} {offset} {name}")?;
+        }
+    }
+    Ok(())
 }
 
 impl FromStr for Ledger {
@@ -182,6 +258,39 @@ waited 2
         assert_eq!(kernel.to_string(), "kernel `scale` (2, the default stream)");
         let wait = |queued, operation| Wait { queued, operation };
         assert_eq!(ledger.waits, [wait(1, 1), wait(2, 2)]);
+    }
+
+    #[test]
+    fn what_is_written_is_what_was_read() {
+        let text = "\
+call 3 cuMemAlloc_v2
+managed 65536 131072
+operation 1 1 0 16 - upload
+write 1000 8 0 half 0
+write 1008 8 0 buffer 3 (4 MiB)
+operation 2 1 0 16 1 download
+read 1000 16 0 half 0
+operation 3 2 1 16 - copy
+operation 4 2 1 16 3 peer 1 0
+operation 5 0 0 16 2,4 host-copy
+waited 2
+waited 4
+managed 1048576 1
+operation 6 1 0 65536 - prefetch 0 65536
+operation 7 1 0 65536 6 prefetch host 65536
+operation 8 1 0 16 7 fill
+operation 9 1 0 0 8 kernel scale
+operation 10 1 0 0 9 host-function
+operation 11 1 0 512 10 allocate
+operation 12 1 0 512 11 free
+operation 13 1 0 0 12 record
+operation 14 2 0 0 4,13 wait
+operation 15 2 0 0 14 mark
+waited 15
+";
+        let ledger: Ledger = text.parse().unwrap();
+        assert_eq!(ledger.to_string(), text);
+        assert_eq!(ledger.to_string().parse(), Ok(ledger));
     }
 
     #[test]
