@@ -15,3 +15,5 @@ mod occupancy;
 mod peer;
 mod pool;
 mod stream;
+#[cfg(not(for_tests))]
+mod workbook;

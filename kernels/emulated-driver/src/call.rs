@@ -8,15 +8,15 @@ use cudarc::driver::sys::CUresult::{self, *};
 
 use crate::answer::{Answer, describe};
 use crate::driver::{self, Session};
-use crate::for_tests;
+use crate::faults;
 
 /// Runs the body of a function that a program has called. Nothing gets out of it but an
 /// error code, whatever happens inside.
 pub(crate) fn call(name: &'static str, body: impl FnOnce(&mut Session) -> Answer) -> CUresult {
     let answer = catch_unwind(AssertUnwindSafe(|| match Session::open(name) {
         Some(mut session) => {
-            session.ledger.call(name);
-            let answer = for_tests::enter(name).and_then(|()| body(&mut session));
+            session.recorder.call(name);
+            let answer = faults::enter(name).and_then(|()| body(&mut session));
             explain(&session, answer);
             answer
         }
@@ -171,5 +171,10 @@ impl Room {
             self.0.add(length).write(0);
         }
         Ok(length)
+    }
+
+    /// Writes all of `text`, and a NUL, if there is room for it; whether there is.
+    pub(crate) fn hold(&self, text: &str, room: usize) -> bool {
+        text.len() < room && self.fill(text, room).is_ok()
     }
 }

@@ -1,13 +1,9 @@
-//! What kernels did since somebody asked last, and why calls failed: what the driver tells a
-//! program that knows it.
+//! What kernels did since somebody asked last.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::c_char;
 use std::fmt::Write;
 
 use emulator::{Counts, Sectors, Tally, Wavefronts};
-
-use crate::driver::{Driver, explanations};
 
 /// Counts since the last question.
 #[derive(Default)]
@@ -32,7 +28,7 @@ impl Counted {
 
     /// One `name number` a line: the totals; then `kernel NAME` for each; then, for each line
     /// of a source that did something, `line NUMBER FILE` and its own.
-    fn tell(&self) -> String {
+    pub(crate) fn tell(&self) -> String {
         let mut text = format!("launches {}\n", self.launches);
         write_tally(&mut text, &self.total);
         for kernel in &self.kernels {
@@ -83,71 +79,4 @@ fn write_tally(text: &mut String, tally: &Tally) {
             let _ = writeln!(text, "{name} {number}");
         }
     }
-}
-
-/// From now on an elapsed time is not-a-number instead of an error: for a program that
-/// keeps no times, so that what it runs may ask for them.
-#[cfg_attr(not(for_tests), unsafe(no_mangle))]
-#[allow(non_snake_case)]
-extern "C" fn workbookEmulatorNoTime() {
-    Driver::lock().elapsed_is_nan = true;
-}
-
-/// Tells what was counted since it last told, as text of at most `room` bytes with a NUL at
-/// its end; returns how many bytes it needs. With too little room it tells nothing, and
-/// forgets nothing. NVIDIA's driver has no such function: who finds it has the emulated one.
-///
-/// # Safety
-///
-/// `text` is null, or `room` bytes can be written there.
-#[cfg_attr(not(for_tests), unsafe(no_mangle))]
-#[allow(non_snake_case)]
-unsafe extern "C" fn workbookEmulatorCounts(text: *mut c_char, room: usize) -> usize {
-    let told = std::panic::catch_unwind(|| {
-        let mut driver = Driver::lock();
-        let told = driver.counted.tell();
-        // SAFETY: the caller has as much room as it says.
-        if unsafe { hand_over(&told, text, room) } {
-            driver.counted = Counted::default();
-        }
-        told.len() + 1
-    });
-    told.unwrap_or(0)
-}
-
-/// Tells in the same way why calls were answered with errors since it last told, a line each.
-/// From the first question on that is on standard error no more: the program says it, or
-/// expects the error.
-///
-/// # Safety
-///
-/// `text` is null, or `room` bytes can be written there.
-#[cfg_attr(not(for_tests), unsafe(no_mangle))]
-#[allow(non_snake_case)]
-unsafe extern "C" fn workbookEmulatorExplanations(text: *mut c_char, room: usize) -> usize {
-    let mut kept = explanations();
-    let told = kept.get_or_insert_default();
-    let needed = told.len() + 1;
-    // SAFETY: the caller has as much room as it says.
-    if unsafe { hand_over(told, text, room) } {
-        told.clear();
-    }
-    needed
-}
-
-/// Writes `told` with a NUL at its end, if there is room for all of it.
-///
-/// # Safety
-///
-/// `text` is null, or `room` bytes can be written there.
-pub(crate) unsafe fn hand_over(told: &str, text: *mut c_char, room: usize) -> bool {
-    let has_room = !text.is_null() && told.len() < room;
-    if has_room {
-        // SAFETY: there is room.
-        unsafe {
-            std::ptr::copy_nonoverlapping(told.as_ptr(), text.cast(), told.len());
-            text.add(told.len()).write(0);
-        }
-    }
-    has_room
 }

@@ -14,14 +14,13 @@ use crate::counted::Counted;
 use crate::gpu;
 use crate::graph::{Capture, Graph, Place};
 use crate::handles::Handles;
-use crate::ledger::Ledger;
 use crate::memory::Memory;
 use crate::pool::{Pool, Settings};
-use crate::queue::{Kind, Next, Queues, Ticket};
+use crate::queue::{Kind, Next, Queue, Queues, Ticket};
+use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::work::{Failure, HostFunction, Work};
 
-/// Everything.
 pub(crate) struct Driver {
     pub(crate) initialised: bool,
     pub(crate) gpus: Vec<Gpu>,
@@ -39,7 +38,7 @@ pub(crate) struct Driver {
     pub(crate) captures: BTreeMap<u64, Capture>,
     pub(crate) memory: Memory,
     pub(crate) counted: Counted,
-    pub(crate) ledger: Ledger,
+    pub(crate) recorder: Recorder,
     /// How much work was done that may have written to the host's memory.
     pub(crate) host_writes: u64,
     /// Whoever asks for an elapsed time gets not-a-number instead of an error.
@@ -61,7 +60,6 @@ pub(crate) struct Gpu {
     pub(crate) used_bytes: u64,
 }
 
-/// A context.
 pub(crate) struct Context {
     pub(crate) gpu: usize,
     /// The queue of the legacy default stream.
@@ -73,14 +71,23 @@ pub(crate) struct Context {
     pub(crate) failed: Option<CUresult>,
 }
 
-/// An event.
 pub(crate) struct Event {
     pub(crate) context: usize,
     pub(crate) timed: bool,
-    /// What was recorded last.
     pub(crate) recorded: Option<Recorded>,
     /// When that was, on the clock of tests.
     pub(crate) at: u64,
+}
+
+impl Event {
+    /// The work that an event stands for; `None` if it was never recorded.
+    pub(crate) fn ticket(&self) -> Answer<Option<Ticket>> {
+        match self.recorded {
+            None => Ok(None),
+            Some(Recorded::Queued(ticket)) => Ok(Some(ticket)),
+            Some(Recorded::Captured { .. }) => Err(CUDA_ERROR_CAPTURED_EVENT),
+        }
+    }
 }
 
 /// Where an event was recorded.
@@ -90,7 +97,6 @@ pub(crate) enum Recorded {
     Captured { capture: u64, place: Place },
 }
 
-/// A module.
 pub(crate) struct Loaded {
     pub(crate) context: usize,
     pub(crate) module: Arc<Module>,
@@ -147,7 +153,7 @@ impl Driver {
             executables: Handles::of_kind(8),
             captures: BTreeMap::new(),
             counted: Counted::default(),
-            ledger: Ledger::default(),
+            recorder: Recorder::default(),
             host_writes: 0,
             elapsed_is_nan: false,
             schedule: Schedule::of_environment(),
@@ -169,6 +175,21 @@ impl Driver {
     pub(crate) fn gpu_of(&self, queue: u32) -> Answer<usize> {
         let context = self.contexts.get(self.context_of(queue));
         context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// Queues work behind what is in `queue`, and behind `after`; and notes it.
+    pub(crate) fn push(&mut self, queue: u32, work: Work, after: Vec<Ticket>) -> Ticket {
+        let gpu = self.gpu_of(queue).unwrap_or_default();
+        let noted = self.recorder.note(&work, gpu, &self.memory);
+        let noted = noted.map(|noted| (noted, after.clone()));
+        let ticket = self.queues.push(queue, work, after);
+        if let Some((noted, after)) = noted
+            && let Some(Queue { context, kind, .. }) = self.queues.get(queue)
+        {
+            self.recorder.stream(queue, *context, *kind);
+            self.recorder.add(ticket, noted, &after);
+        }
+        ticket
     }
 
     /// Takes memory of a GPU, if it has so much left.
@@ -201,7 +222,6 @@ impl Driver {
 /// A call of the program's, in which it has the driver for itself.
 pub(crate) struct Session {
     driver: Option<MutexGuard<'static, Driver>>,
-    /// The function that was called.
     pub(crate) call: &'static str,
     /// Whether standard error has been told why the call fails.
     pub(crate) explained: Cell<bool>,
@@ -281,7 +301,7 @@ impl Session {
         });
         known.filter(|queue| self.queues.get(*queue).is_some()).unwrap_or_else(|| {
             let queue = self.queues.open(context, Kind::Blocking);
-            self.ledger.stream(queue, context, Kind::Blocking);
+            self.recorder.stream(queue, context, Kind::Blocking);
             OF_THREAD.with_borrow_mut(|own| own.push((context, queue)));
             queue
         })

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use cudarc::driver::sys::CUdevice_attribute_enum::{self as A, *};
 
-use crate::for_tests;
+use crate::settings;
 
 /// Environment variable: how many emulated GPUs there are.
 const GPUS: &str = "WORKBOOK_EMULATED_GPUS";
@@ -24,7 +24,6 @@ const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 /// Environment variable: memory of each, in MiB.
 const MEMORY: &str = "WORKBOOK_EMULATED_MEMORY";
 
-/// The name of each.
 pub(crate) const NAME: &str = if cfg!(for_tests) { "NVIDIA Test GPU" } else { "Emulated GPU" };
 /// CUDA version that this driver has a part of.
 pub(crate) const CUDA_VERSION: i32 = 12_080;
@@ -117,12 +116,11 @@ pub(crate) fn visible() -> Vec<usize> {
     }
 }
 
-/// Memory of each GPU.
 pub(crate) fn memory_bytes() -> usize {
     static BYTES: LazyLock<usize> = LazyLock::new(|| {
         let asked = std::env::var(MEMORY).ok().and_then(|mib| mib.parse().ok());
         let asked = asked.map(|mib: usize| mib.clamp(1, MOST_MIB) << 20);
-        for_tests::memory_bytes().or(asked).unwrap_or(MEMORY_BYTES)
+        settings::memory_bytes().or(asked).unwrap_or(MEMORY_BYTES)
     });
     *BYTES
 }
@@ -158,14 +156,13 @@ pub(crate) fn attribute(gpu: usize, number: i32) -> Option<i32> {
         return Some(gpu as i32);
     }
     if number == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE as i32 {
-        return Some(for_tests::peaks()[0] as i32);
+        return Some(settings::peaks()[0] as i32);
     }
     let listed = ATTRIBUTES.iter().find(|(name, _)| *name as i32 == number);
     let known = (1..CU_DEVICE_ATTRIBUTE_MAX as i32).contains(&number);
     listed.map(|(_, value)| *value as i32).or(known.then_some(0))
 }
 
-/// PCI address, as text.
 pub(crate) fn pci_address(gpu: usize) -> String {
     format!("{PCI_DOMAIN:04x}:{gpu:02x}:1f.7")
 }

@@ -11,15 +11,16 @@
 //! | `call` | how a C function becomes Rust: pointers, panics |
 //! | `answer`, `handles` | error codes; objects by number |
 //! | `gpu` | the emulated GPU's attributes |
-//! | `driver` | the state, and how work gets done |
+//! | `driver` | the state, and who may change it |
 //! | `queue`, `schedule` | what may run next, and what runs though nobody waits |
-//! | `work` | what runs: copies, fills, kernels |
+//! | `work`, `perform` | what runs: copies, fills, kernels; and how |
 //! | `memory`, `host`, `pool` | who holds which memory; the host's; pools |
 //! | `graph` | captured work |
 //! | `watch` | memory that a program changed too early |
 //! | `counted` | what kernels did, for whoever asks |
-//! | `ledger` | what the program asked for, in which order, and which memory that touched |
-//! | `for_tests` | what makes another driver of it, which tests take for NVIDIA's |
+//! | `recorder` | what the program asked for, in which order, and which memory that touched |
+//! | `settings`, `faults` | what makes another driver of it, which tests take for NVIDIA's |
+//! | `nvml`, `process` | the same: its NVML, and how tests load it |
 //!
 //! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2),
 //! `WORKBOOK_EMULATED_MEMORY` the memory of each in MiB (64), and
@@ -32,18 +33,24 @@ mod api;
 mod call;
 mod counted;
 mod driver;
-mod for_tests;
+mod faults;
 mod gpu;
 mod graph;
 mod handles;
 mod host;
-mod ledger;
 mod memory;
+#[cfg(for_tests)]
+mod nvml;
+mod perform;
 mod pool;
+#[cfg(all(for_tests, unix))] // by LD_LIBRARY_PATH
+mod process;
 mod queue;
+mod recorder;
 mod schedule;
+mod settings;
 mod watch;
 mod work;
 
 #[cfg(all(for_tests, unix))]
-pub use for_tests::process::{FOLDER, alone};
+pub use process::{FOLDER, alone};

@@ -12,7 +12,6 @@ use crate::queue::Ticket;
 const CHUNK: u64 = 2 << 20;
 const BLOCK: u64 = 512;
 
-/// A memory pool.
 pub(crate) struct Pool {
     pub(crate) gpu: usize,
     pub(crate) settings: Settings,
@@ -26,7 +25,6 @@ pub(crate) struct Pool {
     reserved_most: u64,
 }
 
-/// What a program may set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// Bytes that the pool may keep when a program synchronises.

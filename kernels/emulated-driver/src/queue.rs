@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::for_tests;
 use crate::work::Work;
 
 /// Names one piece of queued work: the `number`th of its queue.
@@ -25,7 +24,6 @@ impl Ticket {
 /// How a stream stands to its context's legacy default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The legacy default stream itself.
     Legacy,
     /// Work here and there waits for each other.
     Blocking,
@@ -33,9 +31,7 @@ pub(crate) enum Kind {
     NonBlocking,
 }
 
-/// A stream's work.
 pub(crate) struct Queue {
-    /// Handle of the context.
     pub(crate) context: usize,
     pub(crate) kind: Kind,
     queued: u64,
@@ -65,7 +61,6 @@ pub(crate) enum Next {
     Running,
 }
 
-/// All queues.
 #[derive(Default)]
 pub(crate) struct Queues {
     all: BTreeMap<u32, Queue>,
@@ -107,7 +102,7 @@ impl Queues {
     pub(crate) fn push(&mut self, queue: u32, work: Work, mut after: Vec<Ticket>) -> Ticket {
         after.extend(self.implied(queue));
         after.retain(|ticket| !self.is_done(*ticket));
-        self.clock += for_tests::nanoseconds(&work);
+        self.clock += work.nanoseconds();
         let Some(found) = self.all.get_mut(&queue) else {
             return Ticket { queue, number: 0 };
         };

@@ -42,7 +42,7 @@ impl Session {
     fn end_context(&mut self, handle: usize) {
         let last = self.queues.last_of_all();
         self.finish(&last);
-        self.ledger.waited_for_all();
+        self.recorder.waited_for_all();
         for address in self.memory.of_context(handle) {
             let _ = self.free_now(address, |_| true); // it is held
         }
@@ -62,9 +62,7 @@ impl Session {
             self.unload(module);
         }
     }
-}
 
-impl Session {
     /// Bytes of the buffer for what kernels in a queue print.
     pub(crate) fn print_bytes(&self, queue: u32) -> usize {
         let context = self.contexts.get(self.context_of(queue));
@@ -156,7 +154,7 @@ api! {
         }
         let last = session.queues.last_of_context(context);
         session.finish(&last);
-        session.ledger.waited_for_context(context);
+        session.recorder.waited_for_context(context);
         session.trim_pools();
         session.context()?; // which tells if the work has failed
     }

@@ -14,9 +14,9 @@ use cudarc::driver::sys::CUresult::*;
 use crate::answer::Answer;
 use crate::call::{In, Out, api};
 use crate::driver::Session;
-use crate::for_tests;
 use crate::host;
 use crate::memory::{Kind, Where};
+use crate::settings;
 use crate::watch::Noted;
 use crate::work::Work;
 
@@ -113,7 +113,7 @@ impl Session {
         let capturing = self.is_capturing(queue);
         let staged = source == Where::Pageable && matches!(target, Where::Device(_));
         let pageable = source == Where::Pageable || target == Where::Pageable;
-        let at_once = stream.is_none() || (pageable && !staged) || for_tests::copies("wait");
+        let at_once = stream.is_none() || (pageable && !staged) || settings::copies("wait");
         let work = if staged && !capturing {
             let mut taken = vec![0; bytes];
             // SAFETY: the program promises that it can be read.
@@ -137,7 +137,7 @@ impl Session {
             // The real call does not wait for copies between devices' memories.
             let waits = [source, target].iter().any(|place| !matches!(place, Where::Device(_)));
             if waits {
-                self.ledger.waited_for_queue(queue);
+                self.recorder.waited_for_queue(queue);
             }
         }
         Ok(())

@@ -11,7 +11,6 @@ use crate::driver::Session;
 use crate::gpu;
 
 impl Session {
-    /// A device as an index.
     pub(crate) fn device(&self, device: c_int) -> Answer<usize> {
         if !self.initialised {
             return Err(CUDA_ERROR_NOT_INITIALIZED);

@@ -93,7 +93,7 @@ api! {
         let ticket = session.ticket(event)?;
         session.finish(ticket.as_slice());
         if let Some(ticket) = ticket {
-            session.ledger.waited_for(ticket);
+            session.recorder.waited_for(ticket);
             session.trim_pools();
         }
         session.tell_failure_of(event)?;
@@ -104,7 +104,7 @@ api! {
             if !session.step_towards(ticket) {
                 return Err(CUDA_ERROR_NOT_READY);
             }
-            session.ledger.waited_for(ticket);
+            session.recorder.waited_for(ticket);
         }
         session.tell_failure_of(event)?;
     }

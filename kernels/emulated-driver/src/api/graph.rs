@@ -1,14 +1,152 @@
 //! Graphs by capture.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult::*;
 
+use crate::answer::Answer;
 use crate::call::{Out, api};
+use crate::driver::{Recorded, Session};
+use crate::graph::{Capture, Graph, Place};
+use crate::queue::{Kind, Ticket};
+use crate::work::Work;
 
 /// Flags of an executable graph that may be combined: free on launch, upload, priorities.
 const EXECUTABLE_FLAGS: c_ulonglong = 0b1011;
+
+impl Session {
+    fn capture_of(&mut self, queue: u32) -> Option<(u64, &mut Capture)> {
+        let mut captures = self.captures.iter_mut();
+        let found = captures.find(|(_, capture)| capture.lanes.contains_key(&queue))?;
+        Some((*found.0, found.1))
+    }
+
+    pub(crate) fn is_capturing(&mut self, queue: u32) -> bool {
+        self.capture_of(queue).is_some()
+    }
+
+    /// Whether a stream of this context captures.
+    pub(crate) fn captures_in(&self, context: usize) -> bool {
+        let mut queues = self.captures.values().flat_map(|capture| capture.lanes.keys());
+        queues.any(|queue| self.queues.get(*queue).is_some_and(|q| q.context == context))
+    }
+
+    /// An error if the stream captures: the call would need work to be done.
+    pub(crate) fn forbid_capture(&mut self, queue: u32) -> Answer {
+        let Some((_, capture)) = self.capture_of(queue) else { return Ok(()) };
+        capture.invalid = true;
+        self.refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is capturing")
+    }
+
+    /// Adds work to what a stream captures, if it does.
+    pub(crate) fn add_to_capture(&mut self, queue: u32, work: &Work) -> Answer<bool> {
+        if !self.is_capturing(queue) {
+            return Ok(false);
+        }
+        let host = self.host_memory_of(work);
+        let Some((_, capture)) = self.capture_of(queue) else { return Ok(false) };
+        if capture.invalid {
+            return Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        }
+        capture.add(queue, work.clone(), host);
+        Ok(true)
+    }
+
+    /// The memory of the host's, as far as the driver knows it, that work copies.
+    fn host_memory_of(&self, work: &Work) -> Vec<(u64, String)> {
+        let Work::Copy { to, from, .. } = *work else { return vec![] };
+        let host = [to, from].into_iter().filter_map(|address| {
+            let (_, holding) = self.memory.around(address)?;
+            holding.host.is_some().then(|| (address, holding.name.clone()))
+        });
+        host.collect()
+    }
+
+    /// An error if a graph copies memory of the host's that is no longer what it was.
+    fn check_host_memory(&self, graph: &Graph) -> Answer {
+        for (address, name) in graph.nodes.iter().flat_map(|(_, node)| &node.host) {
+            let why = match self.memory.around(*address) {
+                Some((_, holding)) if holding.name == *name => continue,
+                Some((_, now)) => format!("it is in {} now", now.name),
+                None => self.memory.nobodys(*address),
+            };
+            let why = format!("the graph copies {name} at {address:#x}, but {why}");
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        Ok(())
+    }
+
+    /// Records an event: in a queue, or in what its stream captures.
+    pub(crate) fn record(&mut self, queue: u32) -> Answer<Recorded> {
+        if let Some((number, capture)) = self.capture_of(queue) {
+            let place = capture.add(queue, Work::Record, vec![]).ok_or(CUDA_ERROR_UNKNOWN)?;
+            return Ok(Recorded::Captured { capture: number, place });
+        }
+        let ticket = self.push(queue, Work::Record, vec![]);
+        self.stray();
+        Ok(Recorded::Queued(ticket))
+    }
+
+    /// Lets a stream wait for an event.
+    pub(crate) fn wait_event(&mut self, queue: u32, event: usize) -> Answer {
+        let event = self.events.get(event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        match event.recorded {
+            None => Ok(()),
+            Some(Recorded::Queued(ticket)) => {
+                if let Some((_, capture)) = self.capture_of(queue) {
+                    capture.invalid = true;
+                    return self.refuse(
+                        CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                        "the stream is capturing, and the event was recorded outside",
+                    );
+                }
+                self.push(queue, Work::Wait, vec![ticket]);
+                self.stray();
+                Ok(())
+            }
+            Some(Recorded::Captured { capture, place }) => {
+                let other = self.capture_of(queue).map(|(number, _)| number);
+                if other.is_some_and(|number| number != capture) {
+                    return Err(CUDA_ERROR_STREAM_CAPTURE_MERGE);
+                }
+                let Some(capture) = self.captures.get_mut(&capture) else {
+                    return Err(CUDA_ERROR_CAPTURED_EVENT);
+                };
+                capture.wait(queue, place);
+                Ok(())
+            }
+        }
+    }
+
+    /// Queues a graph's work behind what is in `queue`.
+    fn launch_graph(&mut self, graph: &Arc<Graph>, queue: u32) -> Answer {
+        self.forbid_capture(queue)?; // a graph inside a graph is not supported
+        self.check_host_memory(graph)?;
+        let context = self.queues.get(queue).map(|queue| queue.context);
+        let context = context.ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        let start = self.push(queue, Work::Nothing, vec![]);
+        let lanes: Vec<u32> =
+            (0..graph.lanes).map(|_| self.queues.open(context, Kind::NonBlocking)).collect();
+        lanes.iter().for_each(|lane| self.recorder.lane(*lane, queue));
+        let mut tickets: BTreeMap<Place, Ticket> = BTreeMap::new();
+        for (place, node) in &graph.nodes {
+            let mut after: Vec<_> =
+                node.after.iter().filter_map(|place| tickets.get(place)).copied().collect();
+            after.push(start);
+            let ticket = self.push(lanes[place.lane], node.work.clone(), after);
+            tickets.insert(*place, ticket);
+        }
+        let ends = lanes.iter().filter_map(|lane| self.queues.last(*lane)).collect();
+        self.push(queue, Work::Nothing, ends);
+        for lane in lanes {
+            self.queues.retire(lane);
+        }
+        self.stray();
+        Ok(())
+    }
+}
 
 api! {
     fn cuStreamBeginCapture_v2(session, stream: usize, mode: c_uint) {
@@ -16,19 +154,44 @@ api! {
         if mode > 2 {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
-        session.begin_capture(queue)?;
+        if session.queues.get(queue).is_some_and(|queue| queue.kind == Kind::Legacy) {
+            return session.refuse(
+                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                "the legacy default stream cannot capture",
+            );
+        }
+        if session.is_capturing(queue) {
+            return Err(CUDA_ERROR_ILLEGAL_STATE);
+        }
+        let number = session.captures.last_key_value().map_or(1, |(last, _)| last + 1);
+        session.captures.insert(number, Capture::of(queue));
     }
 
     fn cuStreamEndCapture(session, stream: usize, graph: Out<usize>) {
         let queue = session.queue(stream)?;
         graph.check()?;
-        let captured = session.end_capture(queue)?;
-        graph.set(session.graphs.insert(Arc::new(captured)))?;
+        let (number, capture) = session.capture_of(queue).ok_or(CUDA_ERROR_ILLEGAL_STATE)?;
+        if capture.origin != queue {
+            return Err(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+        }
+        let capture = session.captures.remove(&number).ok_or(CUDA_ERROR_UNKNOWN)?;
+        if capture.invalid {
+            return Err(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        }
+        if !capture.is_joined() {
+            return session.refuse(
+                CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                "the stream that began the capture does not wait for all the others",
+            );
+        }
+        graph.set(session.graphs.insert(Arc::new(capture.graph)))?;
     }
 
+    /// As the API numbers it: none, active, invalidated.
     fn cuStreamIsCapturing(session, stream: usize, status: Out<c_uint>) {
         let queue = session.queue(stream)?;
-        status.set(session.capture_status(queue))?;
+        let capture = session.capture_of(queue);
+        status.set(capture.map_or(0, |(_, capture)| 1 + c_uint::from(capture.invalid)))?;
     }
 
     fn cuGraphInstantiateWithFlags(

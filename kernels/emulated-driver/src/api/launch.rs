@@ -12,7 +12,6 @@ use crate::gpu;
 use crate::host;
 use crate::work::{KernelLaunch, Work};
 
-/// What a launch asks for.
 struct Shape {
     grid: [u32; 3],
     block: [u32; 3],

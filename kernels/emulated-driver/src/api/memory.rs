@@ -8,7 +8,7 @@ use super::pool::{ON_DEVICE, ON_HOST};
 use crate::answer::Answer;
 use crate::call::{Location, Out, api};
 use crate::driver::Session;
-use crate::for_tests;
+use crate::faults;
 use crate::gpu;
 use crate::host::{self, HostRange};
 use crate::memory::{Holding, Kind};
@@ -57,7 +57,7 @@ impl Session {
         }
         let address = host.start() as u64;
         if kind == Kind::Managed {
-            self.ledger.managed(address, bytes);
+            self.recorder.managed(address, bytes);
         }
         let holding = Holding { bytes, kind, gpu, context, name, host: Some(host) };
         self.memory.hold(address, holding);
@@ -78,10 +78,10 @@ impl Session {
             && right(holding.kind)
         {
             if !last.is_empty() {
-                for_tests::spoil(holding, address);
+                faults::spoil(holding, address);
                 self.finish(&last);
             }
-            self.ledger.waited_for_all();
+            self.recorder.waited_for_all();
         }
         let freed = self.free_now(address, right);
         self.accept(code, freed)?;

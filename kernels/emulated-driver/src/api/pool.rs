@@ -235,7 +235,7 @@ api! {
         // Blocks in use stay valid until they are freed.
         let last = session.queues.last_of_all();
         session.finish(&last);
-        session.ledger.waited_for_all();
+        session.recorder.waited_for_all();
         session.pool(pool)?.settings.release_threshold = 0;
         session.trim_pool(pool, 0);
         if session.pool(pool)?.used_bytes() == 0 {

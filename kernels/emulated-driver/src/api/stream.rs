@@ -21,7 +21,7 @@ impl Session {
         }
         let kind = if flags == NON_BLOCKING { Kind::NonBlocking } else { Kind::Blocking };
         let queue = self.queues.open(context, kind);
-        self.ledger.stream(queue, context, kind);
+        self.recorder.stream(queue, context, kind);
         Ok(self.streams.insert(queue))
     }
 }
@@ -51,7 +51,7 @@ api! {
         let queue = session.queue(stream)?;
         session.forbid_capture(queue)?;
         session.synchronize(queue)?;
-        session.ledger.waited_for_queue(queue);
+        session.recorder.waited_for_queue(queue);
     }
 
     fn cuStreamQuery(session, stream: usize) {
@@ -62,7 +62,7 @@ api! {
         {
             return Err(CUDA_ERROR_NOT_READY);
         }
-        session.ledger.waited_for_queue(queue);
+        session.recorder.waited_for_queue(queue);
         session.failure_in(session.context_of(queue))?;
     }
 

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::peaks;
 use crate::call::{Out, Room};
+use crate::settings::peaks;
 
 const SUCCESS: c_int = 0;
 const NOT_SUPPORTED: c_int = 3;
