@@ -15,7 +15,6 @@ use std::path::Path;
 use common::{PTX, alone, context};
 use cudarc::driver::sys;
 
-/// Calls of all functions together.
 const CALLS: usize = 100_000;
 /// After so many calls the GPU is made usable again, whatever they did to it.
 const SEQUENCE: usize = 200;
@@ -46,9 +45,7 @@ type Function = unsafe extern "C" fn(
 /// What an argument is, by its name and type in the source.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A place for an answer.
     Out,
-    /// Things to read.
     In,
     Text,
     /// An address on the host, which nobody can check.
@@ -58,7 +55,6 @@ enum Kind {
     Count,
     /// Bytes of memory on the host.
     Bytes,
-    /// A size or a handle.
     Word,
     Number,
     Callback,
@@ -135,9 +131,7 @@ impl Random {
 
 /// Where pointers lead.
 struct Places {
-    /// For answers.
     out: Box<[u64]>,
-    /// Nothing but zeros.
     zeros: Box<[u64]>,
     /// Pointers to zeros: what a launch takes.
     pointers: Box<[u64]>,

@@ -4,7 +4,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -70,7 +69,6 @@ impl Program {
     }
 }
 
-/// Calls memory by a name.
 fn name(address: u64, name: &str) {
     let name = CString::new(name).unwrap();
     // SAFETY: the function is the emulated driver's, with this signature.
@@ -88,7 +86,6 @@ fn device(called: &str) -> u64 {
     address
 }
 
-/// Two halves of pinned memory.
 fn halves() -> [u64; 2] {
     // SAFETY: it is zero at first, and never freed.
     let start = unsafe { result::malloc_host(2 * BYTES, 0) }.unwrap() as u64;
@@ -283,9 +280,8 @@ fn batches(streams: usize) -> Ledger {
 #[test]
 fn two_stages_take_much_less_than_one() {
     let rate = BYTES as f64 / 10.0; // each step takes 10 microseconds
-    let (upload, download, peer, memory) = (rate, rate, rate, 2.0 * rate);
-    let (launch, kernels) = (0.0, BTreeMap::new());
-    let costs = Costs { upload, download, peer, memory, launch, kernels };
+    let (upload, download, memory, launch) = (rate, rate, 2.0 * rate, 0.0);
+    let costs = Costs { upload, download, memory, launch, ..Costs::default() };
     let (serial, staged) = (batches(1), batches(2));
     let makespan = |ledger| schedule(ledger, &costs).makespan().round();
     assert_eq!((makespan(&serial), makespan(&staged)), (180.0, 100.0));

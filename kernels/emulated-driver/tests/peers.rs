@@ -66,27 +66,8 @@ fn another_gpus_pool_asks_for_an_access_of_its_own() {
     let pinned = common::pinned(&here, &[0; 16]);
     let host = pinned.as_slice().unwrap().as_ptr().cast_mut();
     let (near, far) = (near.cu_stream(), far.cu_stream());
-    let batch = |stream| {
-        let (mut to, mut from, mut bytes) = (pool, host as u64, 64);
-        let (mut first, mut failed) = (0, 0);
-        // SAFETY: zeros are a valid value of all fields but the first, which is set; lists of
-        // one; memory as above.
-        unsafe {
-            let mut how: sys::CUmemcpyAttributes = std::mem::zeroed();
-            how.srcAccessOrder = sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-            sys::cuMemcpyBatchAsync(
-                &mut to,
-                &mut from,
-                &mut bytes,
-                1,
-                &mut how,
-                &mut first,
-                1,
-                &mut failed,
-                stream,
-            )
-        }
-    };
+    // SAFETY: both have 64 bytes.
+    let batch = |stream| unsafe { common::batch([pool], [host as u64], [64], stream) }.0;
     let copies = || {
         let in_stream = |stream| {
             // SAFETY: all memory has 64 bytes and lives.

@@ -5,9 +5,8 @@
 mod common;
 
 use std::ffi::c_void;
-use std::sync::mpsc::{Receiver, channel};
 
-use common::{code, context, streams};
+use common::{code, context, hold, streams};
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use result::mem_pool;
 use sys::CUmemPool_attribute as Attribute;
@@ -126,23 +125,12 @@ fn a_use_after_a_free_is_found() {
     }
 }
 
-/// Waits for whatever comes through the channel.
-unsafe extern "C" fn wait(receiver: *mut c_void) {
-    // SAFETY: the test gave the box away, and this is called once.
-    let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
-    receiver.recv().unwrap();
-}
-
 #[test]
 fn a_use_before_the_allocation_in_another_stream_is_found() {
     let context = context(4);
     let [first, second] = streams(&context);
     let pool = new_pool(&context, 0);
-    // Held, or the allocation may come first by chance.
-    let (opener, receiver) = channel();
-    let receiver = Box::into_raw(Box::new(receiver)).cast();
-    // SAFETY: the function owns its argument.
-    unsafe { result::stream::launch_host_function(first.cu_stream(), wait, receiver) }.unwrap();
+    let opener = hold(&first); // or the allocation may come first by chance
     let address = take(pool, 100, &first);
     // SAFETY: the driver checks what the test does on purpose.
     unsafe { result::memset_d8_async(address, 0, 1, second.cu_stream()) }.unwrap();

@@ -4,10 +4,7 @@
 
 mod common;
 
-use std::ffi::c_void;
-use std::sync::mpsc::{Receiver, channel};
-
-use common::{alone, code, context, pinned, streams};
+use common::{alone, code, context, hold, pinned, streams};
 use cudarc::driver::{result, sys};
 use sys::CUresult::*;
 
@@ -51,27 +48,13 @@ fn there_is_no_time() {
     assert_eq!(code(start.elapsed_ms(&untimed)), CUDA_ERROR_INVALID_HANDLE);
 }
 
-/// Waits for whatever comes through the channel.
-unsafe extern "C" fn wait(receiver: *mut c_void) {
-    // SAFETY: the test gave the box away, and this is called once.
-    let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
-    receiver.recv().unwrap();
-    let mut device = 0;
-    // SAFETY: writes one integer, if it were allowed.
-    let answer = unsafe { sys::cuCtxGetDevice(&raw mut device) };
-    assert_eq!(answer, CUDA_ERROR_NOT_PERMITTED);
-}
-
 #[test]
 fn a_host_function_holds_its_stream_and_no_other() {
     let context = context(3);
     let [held, free] = streams(&context);
     let mut data = held.alloc_zeros::<u32>(1).unwrap();
     held.synchronize().unwrap();
-    let (opener, receiver) = channel();
-    let receiver = Box::into_raw(Box::new(receiver)).cast();
-    // SAFETY: the function owns its argument.
-    unsafe { result::stream::launch_host_function(held.cu_stream(), wait, receiver) }.unwrap();
+    let opener = hold(&held);
     held.memcpy_htod(&[1], &mut data).unwrap();
     let behind = held.record_event(None).unwrap();
     for _ in 0..3 {

@@ -1,16 +1,17 @@
 //! Loading the emulated driver under cudarc, in a test.
 #![allow(dead_code)] // not every test file uses all of it
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_void};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{
     CudaContext, CudaModule, CudaStream, DevicePtrMut, DriverError, LaunchConfig, PinnedHostSlice,
-    PushKernelArg, sys,
+    PushKernelArg, result, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -49,7 +50,6 @@ pub(crate) fn context(gpu: usize) -> Arc<CudaContext> {
     context
 }
 
-/// Two streams of a context.
 pub(crate) fn streams(context: &Arc<CudaContext>) -> [Arc<CudaStream>; 2] {
     [context.new_stream().unwrap(), context.new_stream().unwrap()]
 }
@@ -108,6 +108,50 @@ pub(crate) fn alone(test: &str, environment: &[(&str, &str)]) -> Output {
     program.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
     program.envs(environment.iter().map(|(name, value)| (OsStr::new(name), value)));
     program.output().unwrap()
+}
+
+/// Waits for whatever comes through the channel, and then calls the driver, which it may not.
+unsafe extern "C" fn wait(receiver: *mut c_void) {
+    // SAFETY: `hold` gave the box away, and this is called once.
+    let receiver = unsafe { Box::from_raw(receiver.cast::<Receiver<()>>()) };
+    receiver.recv().unwrap();
+    let mut device = 0;
+    // SAFETY: writes one integer, if it were allowed.
+    let answer = unsafe { sys::cuCtxGetDevice(&raw mut device) };
+    assert_eq!(answer, sys::CUresult::CUDA_ERROR_NOT_PERMITTED);
+}
+
+/// Holds a stream by a host function, until something is sent.
+pub(crate) fn hold(stream: &CudaStream) -> Sender<()> {
+    let (opener, receiver) = channel();
+    let receiver = Box::into_raw(Box::new(receiver)).cast();
+    // SAFETY: the function owns its argument.
+    unsafe { result::stream::launch_host_function(stream.cu_stream(), wait, receiver) }.unwrap();
+    opener
+}
+
+/// Makes copies by one call: what it answers, and which of them failed.
+///
+/// # Safety
+///
+/// The addresses are those of as many bytes, if the driver does not refuse them.
+pub(crate) unsafe fn batch<const COPIES: usize>(
+    mut to: [u64; COPIES],
+    mut from: [u64; COPIES],
+    mut bytes: [usize; COPIES],
+    stream: sys::CUstream,
+) -> (sys::CUresult, usize) {
+    let (mut first, mut failed) = (0, 0);
+    // SAFETY: zeros are a valid value of all fields but the first, which is set; the lists are
+    // as long as the call says; the memory is as the caller promises.
+    let answer = unsafe {
+        let mut how: sys::CUmemcpyAttributes = std::mem::zeroed();
+        how.srcAccessOrder = sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+        let lists = (to.as_mut_ptr(), from.as_mut_ptr(), bytes.as_mut_ptr());
+        let (how, first, failed) = (&mut how, &mut first, &mut failed);
+        sys::cuMemcpyBatchAsync(lists.0, lists.1, lists.2, COPIES, how, first, 1, failed, stream)
+    };
+    (answer, failed)
 }
 
 /// Adds a number to each word, in the order of a stream.
