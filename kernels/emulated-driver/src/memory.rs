@@ -4,28 +4,20 @@
 //! calls, so that a wrong pointer is found in the call that passes it. What is in device
 //! memory comes and goes when the stream gets there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use emulator::MemoryError;
+use emulator::{Addresses, Freed, MemoryError};
 
 use crate::gpu;
 use crate::host::HostRange;
 
-/// Where the memory of the first GPU lies, and how far on the next one's: above what the
-/// emulator uses for itself, and where Linux places nothing of a process.
-const FIRST_ADDRESS: u64 = 0x1000_0000_0000;
+/// How far behind one GPU's memory the next one's lies, and where there is none: Linux places
+/// nothing of a process before that.
 const ADDRESSES_OF_A_GPU: u64 = 1 << 40;
 const LAST_ADDRESS: u64 = 0x2000_0000_0000;
 /// Where the emulator itself may place the variables of modules.
 const VARIABLES: u64 = 0x1f00_0000_0000;
-/// Every allocation starts at a multiple of it.
-const ALIGNMENT: u64 = 512;
-/// Between two allocations at least this much belongs to nobody.
-const GAP: u64 = 4096;
-/// How many freed allocations are remembered, to tell a use after free.
-const REMEMBERED: usize = 4096;
 
-/// Memory that a program holds.
 #[derive(Debug)]
 pub(crate) struct Holding {
     pub(crate) bytes: u64,
@@ -35,7 +27,6 @@ pub(crate) struct Holding {
     pub(crate) context: usize,
     /// What errors call it.
     pub(crate) name: String,
-    /// For memory of the host.
     pub(crate) host: Option<HostRange>,
 }
 
@@ -44,7 +35,6 @@ pub(crate) struct Holding {
 pub(crate) enum Kind {
     /// `cuMemAlloc`.
     Device,
-    /// A variable of a module.
     Variable,
     /// Out of the pool with this handle.
     Pool(usize),
@@ -59,7 +49,6 @@ pub(crate) enum Kind {
 /// Where a pointer leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// Memory of this GPU.
     Device(usize),
     /// Memory of the host's that the driver knows: pinned, registered or managed.
     Host,
@@ -70,32 +59,29 @@ pub(crate) enum Where {
 /// All memory of the process.
 pub(crate) struct Memory {
     held: BTreeMap<u64, Holding>,
-    /// What was freed lately: first address, size, name, and by which call.
-    freed: VecDeque<(u64, u64, String, &'static str)>,
-    /// What is in it.
+    /// What was freed lately, and by which call.
+    freed: Freed,
     pub(crate) content: emulator::Memory,
-    next: Vec<u64>,
+    addresses: Vec<Addresses>,
     named: u64,
 }
 
 impl Memory {
     pub(crate) fn new(gpus: usize) -> Memory {
-        let first = |gpu| FIRST_ADDRESS + gpu as u64 * ADDRESSES_OF_A_GPU;
+        let of = |gpu| Addresses::from(Addresses::FIRST + gpu as u64 * ADDRESSES_OF_A_GPU);
         let capacity = (gpus * gpu::memory_bytes()) as u64;
         Memory {
             held: BTreeMap::new(),
-            freed: VecDeque::new(),
+            freed: Freed::default(),
             content: emulator::Memory::with_first_address(capacity, VARIABLES),
-            next: (0..gpus).map(first).collect(),
+            addresses: (0..gpus).map(of).collect(),
             named: 0,
         }
     }
 
     /// Addresses on a GPU that were never given out.
     pub(crate) fn new_addresses(&mut self, gpu: usize, bytes: u64) -> u64 {
-        let address = self.next[gpu];
-        self.next[gpu] = (address + bytes + GAP).next_multiple_of(ALIGNMENT);
-        address
+        self.addresses[gpu].take(bytes)
     }
 
     /// A name for an allocation: what errors call it.
@@ -106,9 +92,7 @@ impl Memory {
 
     /// The program holds this from now on.
     pub(crate) fn hold(&mut self, address: u64, holding: Holding) {
-        self.freed.retain(|(start, bytes, ..)| {
-            start + bytes <= address || *start >= address + holding.bytes
-        });
+        self.freed.forget(address, holding.bytes);
         self.held.insert(address, holding);
     }
 
@@ -129,10 +113,8 @@ impl Memory {
         let Some(holding) = self.held.remove(&address) else {
             return Err(String::new());
         };
-        if self.freed.len() == REMEMBERED {
-            self.freed.pop_front();
-        }
-        self.freed.push_back((address, holding.bytes, holding.name.clone(), call));
+        let said = format!("{}, which {call} has freed", holding.name);
+        self.freed.remember(address, holding.bytes, said);
         Ok(holding)
     }
 
@@ -186,7 +168,7 @@ impl Memory {
         if address == 0 {
             return Err("the pointer is null".to_owned());
         }
-        if (FIRST_ADDRESS..LAST_ADDRESS).contains(&address) {
+        if (Addresses::FIRST..LAST_ADDRESS).contains(&address) {
             return Err(self.nobodys(address));
         }
         Ok(Where::Pageable)
@@ -194,15 +176,8 @@ impl Memory {
 
     /// Why an address is nobody's.
     pub(crate) fn nobodys(&self, address: u64) -> String {
-        let freed = self
-            .freed
-            .iter()
-            .rev()
-            .find(|(start, bytes, ..)| address >= *start && address - start < (*bytes).max(1));
-        match freed {
-            Some((.., name, call)) => {
-                format!("{address:#x} was in {name}, which {call} has freed")
-            }
+        match self.freed.at(address) {
+            Some(freed) => format!("{address:#x} was in {freed}"),
             None => format!("{address:#x} lies in no memory that the program holds"),
         }
     }
@@ -245,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_range_is_located_or_the_mistake_is_told() {
-        let start = FIRST_ADDRESS + 512;
+        let start = Addresses::FIRST + 512;
         let memory = memory_with(start, 100);
         assert_eq!(memory.locate(start + 4, 96), Ok(Where::Device(1)));
         let beyond = memory.locate(start + 4, 97).unwrap_err();
@@ -263,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_second_free_names_the_first() {
-        let start = FIRST_ADDRESS + 512;
+        let start = Addresses::FIRST + 512;
         let mut memory = memory_with(start, 100);
         memory.let_go(start, "cuMemFree", |kind| kind == Kind::Device).unwrap();
         let again = memory.let_go(start, "cuMemFree", |_| true).unwrap_err();
@@ -274,8 +249,8 @@ mod tests {
     #[test]
     fn gpus_never_share_an_address() {
         let mut memory = Memory::new(2);
-        let first: Vec<_> = (0..9).map(|_| memory.new_addresses(0, 100)).collect();
-        assert!(first.is_sorted() && first.iter().all(|a| a.is_multiple_of(ALIGNMENT)));
-        assert_eq!(memory.new_addresses(1, 1), FIRST_ADDRESS + ADDRESSES_OF_A_GPU);
+        let [first, second] = [0, 0].map(|gpu| memory.new_addresses(gpu, 100));
+        assert!(first < second);
+        assert_eq!(memory.new_addresses(1, 1), first + ADDRESSES_OF_A_GPU);
     }
 }

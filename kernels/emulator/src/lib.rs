@@ -83,7 +83,7 @@ mod table;
 pub use counts::{Counts, Line, Note, NoteKind, Sectors, Tally, Wavefronts};
 pub use fault::{Fault, FaultKind, Place};
 pub use launch::{Arguments, Checks, Launch, Options, run};
-pub use memory::{Buffer, HostMemory, Memory, MemoryError, Touched};
+pub use memory::{Addresses, Buffer, Freed, HostMemory, Memory, MemoryError, Touched};
 pub use module::{Kernel, Module, Parameter, ParseError, Variable};
 
 /// Lanes in a warp.

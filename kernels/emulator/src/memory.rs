@@ -4,40 +4,31 @@ use std::fmt;
 
 use crate::WARP;
 use crate::access::active;
+pub use crate::memory::addresses::{Addresses, Freed};
 pub(crate) use crate::memory::bits::Bits;
 pub(crate) use crate::memory::layer::Layer;
 pub(crate) use crate::memory::touched::Notes;
 pub use crate::memory::touched::Touched;
 pub(crate) use crate::memory::view::View;
 
+mod addresses;
 mod bits;
 mod layer;
 mod touched;
 mod view;
 
-/// Where the first buffer lies. Below are the windows of shared and local memory, and
-/// nothing that a process of the host would use is above in its first terabytes.
-const FIRST_ADDRESS: u64 = 0x1000_0000_0000;
-/// Every buffer starts at a multiple of it, as the driver's do.
-const ALIGNMENT: u64 = 512;
-/// Between two buffers at least this much belongs to nobody.
-const GAP: u64 = 4096;
 /// An address this far from a buffer may still be meant to be in it.
 const NEAR: u64 = 1 << 20;
-/// How many freed buffers are remembered, to tell a use after free.
-const REMEMBERED: usize = 4096;
 
 /// The memory of a device, or of several.
-///
-/// Addresses are never given twice, so that a use after free is found.
 #[derive(Debug)]
 pub struct Memory {
     capacity: u64,
     used: u64,
-    next_address: u64,
+    addresses: Addresses,
     /// Sorted by address.
     stores: Vec<Store>,
-    freed: Vec<(u64, u64, String)>,
+    freed: Freed,
     /// Which bytes a launch accesses, while one runs that asks for it.
     pub(crate) notes: Option<Notes>,
     /// What the last such launch has accessed.
@@ -152,7 +143,7 @@ impl std::error::Error for MemoryError {}
 impl Memory {
     /// Memory that holds `capacity` bytes at most.
     pub fn new(capacity: u64) -> Self {
-        Self::with_first_address(capacity, FIRST_ADDRESS)
+        Self::with_first_address(capacity, Addresses::FIRST)
     }
 
     /// The same, with buffers from `first_address` on: for memories that must not have an
@@ -161,9 +152,9 @@ impl Memory {
         Self {
             capacity,
             used: 0,
-            next_address: first_address.next_multiple_of(ALIGNMENT),
+            addresses: Addresses::from(first_address),
             stores: Vec::new(),
-            freed: Vec::new(),
+            freed: Freed::default(),
             notes: None,
             touched: Vec::new(),
         }
@@ -180,9 +171,8 @@ impl Memory {
         if bytes > left {
             return Err(MemoryError::OutOfMemory { wanted: bytes, left });
         }
-        let address = self.next_address;
+        let address = self.addresses.take(bytes);
         self.insert(address, bytes, name, Content::device(bytes), true)?;
-        self.next_address = (address + bytes + GAP).next_multiple_of(ALIGNMENT);
         Ok(address)
     }
 
@@ -225,7 +215,7 @@ impl Memory {
             let name = taken.name.clone();
             return Err(MemoryError::Overlap { address, name });
         }
-        self.freed.retain(|(freed, bytes, _)| freed + bytes <= address || *freed >= end);
+        self.freed.forget(address, bytes);
         if counts_towards_capacity {
             self.used += bytes;
         }
@@ -238,8 +228,8 @@ impl Memory {
     /// Frees the buffer that starts at `address`.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         let Ok(at) = self.stores.binary_search_by_key(&address, |s| s.address) else {
-            if let Some(name) = self.freed_at(address) {
-                return Err(MemoryError::UseAfterFree { address, name });
+            if let Some(name) = self.freed.at(address) {
+                return Err(MemoryError::UseAfterFree { address, name: name.to_owned() });
             }
             let place = self.describe(address, 1);
             return Err(MemoryError::NotABuffer { address, place });
@@ -248,10 +238,7 @@ impl Memory {
         if store.counts_towards_capacity {
             self.used -= store.bytes;
         }
-        if self.freed.len() == REMEMBERED {
-            self.freed.remove(0);
-        }
-        self.freed.push((store.address, store.bytes, store.name));
+        self.freed.remember(store.address, store.bytes, store.name);
         Ok(())
     }
 
@@ -365,8 +352,8 @@ impl Memory {
 
     /// What is wrong with an access that no buffer holds.
     pub(crate) fn error(&self, address: u64, bytes: u64) -> MemoryError {
-        match self.freed_at(address) {
-            Some(name) => MemoryError::UseAfterFree { address, name },
+        match self.freed.at(address) {
+            Some(name) => MemoryError::UseAfterFree { address, name: name.to_owned() },
             None => {
                 let place = self.describe(address, bytes);
                 MemoryError::OutOfBounds { address, bytes, place }
@@ -400,13 +387,6 @@ impl Memory {
     pub(crate) fn holds(&self, at: usize, address: u64, bytes: usize) -> bool {
         let store = self.stores.get(at);
         store.is_some_and(|store| store.holds(address, bytes as u64))
-    }
-
-    fn freed_at(&self, address: u64) -> Option<String> {
-        let mut freed = self.freed.iter().rev();
-        let (.., name) =
-            freed.find(|(start, bytes, _)| (*start..start + bytes.max(&1)).contains(&address))?;
-        Some(name.clone())
     }
 
     /// Where a range lies, seen from the nearest buffer.
