@@ -10,19 +10,19 @@ use std::rc::Rc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Fake, World};
-use pool::ledger::Ledger;
+use pool::book::Book;
 
-fn ledger(criterion: &mut Criterion) {
+fn book(criterion: &mut Criterion) {
     let world = World::new(usize::MAX);
     let stream = world.stream();
-    let mut ledger = Ledger::new(Fake(Rc::clone(&world)), usize::MAX);
-    criterion.bench_function("ledger", |bencher| {
+    let mut book = Book::new(Fake(Rc::clone(&world)), usize::MAX);
+    criterion.bench_function("book", |bencher| {
         bencher.iter(|| {
-            let block = ledger.take(&stream, black_box(4 << 20));
-            ledger.give(black_box(block.expect("there is memory")));
+            let block = book.take(&stream, black_box(4 << 20));
+            book.give(black_box(block.expect("there is memory")));
         });
     });
 }
 
-criterion_group!(benches, ledger);
+criterion_group!(benches, book);
 criterion_main!(benches);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUdeviceptr, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, result};
 
-use crate::ledger::Device;
+use crate::book::Device;
 
 /// A GPU's context, whose `cuMemAlloc` is where the memory comes from.
 #[derive(Debug)]

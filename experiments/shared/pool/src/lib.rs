@@ -57,10 +57,10 @@
 //! given back only when memory is short. It knows nothing of stream
 //! capture: do not use it on a stream that is being captured into a graph.
 
+pub mod book;
 mod class;
 mod cuda;
 pub mod driver;
-pub mod ledger;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -71,13 +71,13 @@ use cudarc::driver::{
     CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr, DriverError, ValidAsZeroBits,
 };
 
+pub use book::Stats;
+use book::{Block, Book};
 pub use class::Class;
 use cuda::{Cuda, Memory};
-pub use ledger::Stats;
-use ledger::{Block, Ledger};
 
 /// Why there is no buffer.
-pub type Error = ledger::Error<DriverError>;
+pub type Error = book::Error<DriverError>;
 
 /// What a [`Pool`] may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,14 +98,14 @@ impl Default for Options {
 /// When it is dropped, it waits for the streams that use its free blocks and gives them
 /// to the driver. Buffers borrow their pool, so none is left then.
 pub struct Pool {
-    ledger: Mutex<Ledger<Cuda>>,
+    book: Mutex<Book<Cuda>>,
 }
 
 impl Pool {
     /// An empty pool.
     pub fn new(context: &Arc<CudaContext>, options: Options) -> Pool {
-        let ledger = Ledger::new(Cuda(context.clone()), options.cap_bytes);
-        Pool { ledger: Mutex::new(ledger) }
+        let book = Book::new(Cuda(context.clone()), options.cap_bytes);
+        Pool { book: Mutex::new(book) }
     }
 
     /// A buffer of `len` elements for use on `stream`. It holds whatever was left in it.
@@ -148,11 +148,11 @@ impl Pool {
         self.lock().stats()
     }
 
-    /// A thread that panicked has left nothing half done. The ledger does not panic; cudarc
+    /// A thread that panicked has left nothing half done. The book does not panic; cudarc
     /// does if it gets no event for a block, which then counts as in use forever.
     #[inline]
-    fn lock(&self) -> MutexGuard<'_, Ledger<Cuda>> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Book<Cuda>> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

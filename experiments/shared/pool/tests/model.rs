@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use fake::{Failure, Fake, Stream, World};
 use pool::Class;
-use pool::ledger::{Block, Error, Ledger, Stats};
+use pool::book::{Block, Book, Error, Stats};
 use proptest::prelude::*;
 
 const GRANULE: usize = 512;
@@ -77,8 +77,8 @@ struct Live {
 }
 
 /// What is checked after every action.
-fn check(ledger: &Ledger<Fake>, world: &World, live: &[Live], cap: usize) {
-    let stats = ledger.stats();
+fn check(book: &Book<Fake>, world: &World, live: &[Live], cap: usize) {
+    let stats = book.stats();
     let handed_out: HashSet<_> = live.iter().map(|live| live.block.memory).collect();
     assert_eq!(handed_out.len(), live.len(), "a block was handed out twice");
     let in_use: usize = live.iter().map(|live| live.block.bytes()).sum();
@@ -92,7 +92,7 @@ fn check(ledger: &Ledger<Fake>, world: &World, live: &[Live], cap: usize) {
 
 fn play(actions: Vec<Action>, cap: usize, memory: usize) {
     let world = World::new(memory);
-    let mut ledger = Ledger::new(Fake(Rc::clone(&world)), cap);
+    let mut book = Book::new(Fake(Rc::clone(&world)), cap);
     let mut streams: Vec<Stream> = (0..4).map(|_| world.stream()).collect();
     let mut live: Vec<Live> = vec![];
     let mut owner = 0;
@@ -101,8 +101,8 @@ fn play(actions: Vec<Action>, cap: usize, memory: usize) {
             Action::Take { stream, bytes } => {
                 let stream = streams[stream].clone();
                 let failures = world.failures.get();
-                let taken = ledger.take(&stream, bytes);
-                let Stats { in_use_bytes: in_use, lost, .. } = ledger.stats();
+                let taken = book.take(&stream, bytes);
+                let Stats { in_use_bytes: in_use, lost, .. } = book.stats();
                 let whole = bytes.next_multiple_of(GRANULE).max(GRANULE);
                 let needed = Class::of(bytes).unwrap().bytes();
                 // If the device failed, now or before, it may be refused.
@@ -142,31 +142,31 @@ fn play(actions: Vec<Action>, cap: usize, memory: usize) {
                 let index = block % live.len();
                 let Live { block, others, .. } = live.swap_remove(index);
                 if others.is_empty() {
-                    ledger.give(block);
+                    book.give(block);
                 } else {
-                    ledger.give_after(block, &others);
+                    book.give_after(block, &others);
                 }
             }
             Action::Step { stream } => _ = world.step(stream),
             Action::Replace { stream } => streams[stream] = world.stream(),
-            Action::Shrink { keep } => ledger.shrink(keep),
+            Action::Shrink { keep } => book.shrink(keep),
             Action::Fail { calls } => world.good_calls.set(calls),
             _ => {}
         }
-        check(&ledger, &world, &live, cap);
+        check(&book, &world, &live, cap);
     }
     // The end: whatever went wrong, a device that works again serves a pool that works.
     world.good_calls.set(usize::MAX);
     for Live { block, others, .. } in live {
-        ledger.give_after(block, &others);
+        book.give_after(block, &others);
     }
-    let lost = ledger.stats().lost;
+    let lost = book.stats().lost;
     if lost == 0 {
         let largest = Class::of(cap.min(memory) / 9 * 8).unwrap();
-        let block = ledger.take(&streams[0], largest.bytes()).unwrap();
+        let block = book.take(&streams[0], largest.bytes()).unwrap();
         world.enqueue_use(&streams[0], block.memory, owner + 1);
-        ledger.give(block);
-        drop(ledger); // which waits for what is still to come
+        book.give(block);
+        drop(book); // which waits for what is still to come
         assert_eq!(world.held(), 0, "a leak");
     }
     world.run();
@@ -196,71 +196,71 @@ proptest! {
 }
 
 /// A pool, and two streams of a device.
-fn pool(cap: usize, memory: usize) -> (Ledger<Fake>, Rc<World>, Stream, Stream) {
+fn pool(cap: usize, memory: usize) -> (Book<Fake>, Rc<World>, Stream, Stream) {
     let world = World::new(memory);
     let (first, second) = (world.stream(), world.stream());
-    (Ledger::new(Fake(Rc::clone(&world)), cap), world, first, second)
+    (Book::new(Fake(Rc::clone(&world)), cap), world, first, second)
 }
 
 #[test]
 fn the_same_stream_asks_the_device_once() {
-    let (mut ledger, world, stream, _) = pool(usize::MAX, usize::MAX);
+    let (mut book, world, stream, _) = pool(usize::MAX, usize::MAX);
     for round in 0..1000 {
-        let block = ledger.take(&stream, 4_000_000).unwrap();
+        let block = book.take(&stream, 4_000_000).unwrap();
         world.enqueue_use(&stream, block.memory, round);
-        ledger.give(block);
+        book.give(block);
         world.good_calls.set(0); // from here on, every call of the device would fail
     }
-    let stats = ledger.stats();
+    let stats = book.stats();
     assert_eq!((stats.allocated, stats.reused), (1, 999));
     world.good_calls.set(usize::MAX);
 }
 
 #[test]
 fn another_stream_gets_what_is_idle_and_waits_only_if_it_must() {
-    let (mut ledger, world, first, second) = pool(2 * GRANULE, usize::MAX);
-    let busy = ledger.take(&first, GRANULE).unwrap();
+    let (mut book, world, first, second) = pool(2 * GRANULE, usize::MAX);
+    let busy = book.take(&first, GRANULE).unwrap();
     world.enqueue_use(&first, busy.memory, 1);
-    ledger.give(busy);
+    book.give(busy);
 
     // There is room for a new block, so nobody waits.
-    let new = ledger.take(&second, GRANULE).unwrap();
-    assert_eq!((ledger.stats().allocated, ledger.stats().waited), (2, 0));
+    let new = book.take(&second, GRANULE).unwrap();
+    assert_eq!((book.stats().allocated, book.stats().waited), (2, 0));
     // There is none any more.
-    let awaited = ledger.take(&second, GRANULE).unwrap();
-    assert_eq!((ledger.stats().moved, ledger.stats().waited), (1, 1));
-    ledger.give(new);
-    ledger.give(awaited);
+    let awaited = book.take(&second, GRANULE).unwrap();
+    assert_eq!((book.stats().moved, book.stats().waited), (1, 1));
+    book.give(new);
+    book.give(awaited);
     // All is idle.
     world.run();
-    let idle = ledger.take(&first, GRANULE).unwrap();
-    ledger.give(idle);
-    assert_eq!((ledger.stats().moved, ledger.stats().waited), (2, 1));
+    let idle = book.take(&first, GRANULE).unwrap();
+    book.give(idle);
+    assert_eq!((book.stats().moved, book.stats().waited), (2, 1));
 }
 
 #[test]
 fn a_stream_that_is_gone_leaves_its_blocks_to_the_next() {
-    let (mut ledger, world, first, second) = pool(usize::MAX, usize::MAX);
-    let block = ledger.take(&first, GRANULE).unwrap();
+    let (mut book, world, first, second) = pool(usize::MAX, usize::MAX);
+    let block = book.take(&first, GRANULE).unwrap();
     world.enqueue_use(&first, block.memory, 1);
-    ledger.give(block);
+    book.give(block);
     drop(first);
     world.run();
-    let block = ledger.take(&second, GRANULE).unwrap();
-    assert_eq!((ledger.stats().allocated, ledger.stats().reused), (1, 1));
-    ledger.give(block);
+    let block = book.take(&second, GRANULE).unwrap();
+    assert_eq!((book.stats().allocated, book.stats().reused), (1, 1));
+    book.give(block);
 }
 
 #[test]
 fn blocks_of_other_sizes_make_room() {
     for (cap, memory) in [(16 * GRANULE, usize::MAX), (usize::MAX, 16 * GRANULE)] {
-        let (mut ledger, world, stream, _) = pool(cap, memory);
-        let small = (0..16).map(|_| ledger.take(&stream, GRANULE).unwrap());
+        let (mut book, world, stream, _) = pool(cap, memory);
+        let small = (0..16).map(|_| book.take(&stream, GRANULE).unwrap());
         let small: Vec<_> = small.collect();
-        assert!(ledger.take(&stream, GRANULE).is_err());
-        small.into_iter().for_each(|block| ledger.give(block));
-        let large = ledger.take(&stream, 16 * GRANULE).unwrap();
-        assert_eq!((ledger.stats().released, world.held()), (16, 16 * GRANULE));
-        ledger.give(large);
+        assert!(book.take(&stream, GRANULE).is_err());
+        small.into_iter().for_each(|block| book.give(block));
+        let large = book.take(&stream, 16 * GRANULE).unwrap();
+        assert_eq!((book.stats().released, world.held()), (16, 16 * GRANULE));
+        book.give(large);
     }
 }

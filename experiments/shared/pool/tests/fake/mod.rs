@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::thread::panicking;
 
-use pool::ledger::Device;
+use pool::book::Device;
 
 /// What is queued on a stream.
 enum Work {
@@ -132,7 +132,7 @@ impl World {
     }
 }
 
-/// The device that the ledger gets.
+/// The device that the book gets.
 pub(crate) struct Fake(pub(crate) Rc<World>);
 
 impl Device for Fake {
@@ -149,7 +149,7 @@ impl Device for Fake {
         Ok(())
     }
 
-    /// Memory here has no handle of its stream, so only the ledger's own is left.
+    /// Memory here has no handle of its stream, so only the book's own is left.
     fn only_handles(stream: &Stream, _handles: usize) -> bool {
         Rc::strong_count(&stream.0) == 1
     }

@@ -97,7 +97,7 @@ pub struct Stats {
     pub lost: u64,
 }
 
-/// A block of memory that was handed out. It has to be given back to its ledger.
+/// A block of memory that was handed out. It has to be given back to its book.
 #[derive(Debug)]
 pub struct Block<M> {
     /// The memory, of the size of a [`Class`].
@@ -146,7 +146,7 @@ enum Busy {
 }
 
 /// The bookkeeping of one pool.
-pub struct Ledger<D: Device> {
+pub struct Book<D: Device> {
     device: D,
     cap_bytes: usize,
     arenas: Vec<Arena<D>>,
@@ -154,11 +154,11 @@ pub struct Ledger<D: Device> {
     stats: Stats,
 }
 
-impl<D: Device> Ledger<D> {
+impl<D: Device> Book<D> {
     /// An empty pool, which will never hold more than `cap_bytes`.
-    pub fn new(device: D, cap_bytes: usize) -> Ledger<D> {
+    pub fn new(device: D, cap_bytes: usize) -> Book<D> {
         let (arenas, parked, stats) = (vec![], vec![], Stats::default());
-        Ledger { device, cap_bytes, arenas, parked, stats }
+        Book { device, cap_bytes, arenas, parked, stats }
     }
 
     /// What it holds, and what it has done.
@@ -406,7 +406,7 @@ impl<D: Device> Ledger<D> {
 }
 
 /// All blocks have to be given back before, or they are lost.
-impl<D: Device> Drop for Ledger<D> {
+impl<D: Device> Drop for Book<D> {
     fn drop(&mut self) {
         self.shrink(0);
     }
