@@ -30,7 +30,7 @@ pub struct Trial {
     /// What was run and compared, with what is wrong; and the ledger of each run.
     report: String,
     /// That of the last run.
-    ledger: String,
+    ledger: Ledger,
     /// What that left in flight, if anything.
     in_flight: String,
 }
@@ -73,7 +73,7 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
         contexts,
         emulator,
         report: String::new(),
-        ledger: String::new(),
+        ledger: Ledger::default(),
         in_flight: String::new(),
     };
     if let Err(e) = check(&mut trial) {
@@ -85,12 +85,10 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
 }
 
 impl Trial {
-    /// The contexts of all GPUs.
     pub fn contexts(&self) -> &[Arc<CudaContext>] {
         &self.contexts
     }
 
-    /// The context of the first GPU.
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.contexts[0]
     }
@@ -122,20 +120,22 @@ impl Trial {
         self.tell("run", title);
         self.emulator.start_ledger();
         let done = code();
-        let before = self.emulator.ledger();
+        let before: Ledger = self.emulator.ledger().parse()?;
         let ended = self.contexts.iter().try_for_each(|gpu| gpu.synchronize());
-        let after = self.emulator.ledger();
-        self.ledger = without_the_end(&before, &after);
-        self.report += &self.ledger;
-        self.in_flight = in_flight(&self.ledger()?);
+        // With all that is known after the last work has ended, but with the calls and waits
+        // that there were before: those of the end are not the learner's.
+        let after = self.emulator.ledger().parse()?;
+        self.ledger = Ledger { calls: before.calls, waits: before.waits, ..after };
+        let _ = write!(self.report, "{}", self.ledger);
+        self.in_flight = in_flight(&self.ledger);
         let done = done?; // what the code says comes first
         ended?;
         Ok(done)
     }
 
     /// What the code asked for that was watched last.
-    pub fn ledger(&self) -> Result<Ledger> {
-        Ok(self.ledger.parse()?)
+    pub fn ledger(&self) -> Ledger {
+        self.ledger.clone()
     }
 
     /// Calls device memory by a name, in what is said of it.
@@ -184,21 +184,6 @@ impl Trial {
         let text = text.replace('\\', "\\\\").replace('\n', "\\n");
         let _ = writeln!(self.report, "{kind} {text}");
     }
-}
-
-/// A ledger with all that is known after the last work has ended, but with the calls and waits
-/// only that there were before: those of the end are not the learner's.
-fn without_the_end(before: &str, after: &str) -> String {
-    let is = |word: &'static str| move |line: &&str| line.starts_with(word);
-    let mut waits = before.lines().filter(is("waited ")).count();
-    let calls = before.lines().filter(is("call "));
-    let others = after.lines().filter(|line| {
-        let is_wait = line.starts_with("waited ");
-        let kept = !is_wait || waits > 0;
-        waits -= usize::from(is_wait && kept);
-        kept && !line.starts_with("call ")
-    });
-    calls.chain(others).map(|line| format!("{line}\n")).collect()
 }
 
 /// What to say of the first download that the host has not waited for: it knows the order of a
@@ -251,11 +236,9 @@ pub fn pinned_upload_bytes(ledger: &Ledger) -> usize {
 /// A GPU that shares the work.
 #[derive(Clone, Debug)]
 pub struct Gpu {
-    /// Its context.
     pub context: Arc<CudaContext>,
     /// A stream of its own.
     pub stream: Arc<CudaStream>,
-    /// The kernels, on this GPU.
     pub kernels: Kernels,
 }
 
@@ -268,6 +251,18 @@ pub struct Kernels {
     accumulate: CudaFunction,
 }
 
+/// Launches a kernel with a thread for each of so many numbers, how many being the last argument.
+macro_rules! launch {
+    ($stream:expr, $kernel:expr, $count:expr, $($argument:expr),*) => {{
+        let count = $count as i32;
+        let mut launch = $stream.launch_builder($kernel);
+        launch$(.arg($argument))*.arg(&count);
+        // SAFETY: as each kernel of exercises.cu asks: arrays of `count` numbers.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
+        Ok(())
+    }};
+}
+
 impl Kernels {
     /// Multiplies each number by `factor`, in place.
     pub fn scale(
@@ -276,12 +271,7 @@ impl Kernels {
         data: &mut CudaViewMut<'_, f32>,
         factor: f32,
     ) -> Result<()> {
-        let count = data.len() as i32;
-        let mut launch = stream.launch_builder(&self.scale);
-        launch.arg(data).arg(&factor).arg(&count);
-        // SAFETY: as `scale` of exercises.cu asks: memory of `count` numbers.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
-        Ok(())
+        launch!(stream, &self.scale, data.len(), data, &factor)
     }
 
     /// The same of managed memory.
@@ -291,12 +281,7 @@ impl Kernels {
         data: &mut UnifiedViewMut<'_, f32>,
         factor: f32,
     ) -> Result<()> {
-        let count = data.len() as i32;
-        let mut launch = stream.launch_builder(&self.scale);
-        launch.arg(data).arg(&factor).arg(&count);
-        // SAFETY: as `scale` of exercises.cu asks: memory of `count` numbers.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
-        Ok(())
+        launch!(stream, &self.scale, data.len(), data, &factor)
     }
 
     /// Writes the sums of two arrays' numbers to a third one, all of the same length.
@@ -307,13 +292,8 @@ impl Kernels {
         b: &CudaView<'_, f32>,
         out: &mut CudaViewMut<'_, f32>,
     ) -> Result<()> {
-        let count = out.len() as i32;
         ensure!(a.len() == out.len() && b.len() == out.len(), "other lengths");
-        let mut launch = stream.launch_builder(&self.add);
-        launch.arg(a).arg(b).arg(out).arg(&count);
-        // SAFETY: as `add` of exercises.cu asks: three arrays of `count` numbers.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
-        Ok(())
+        launch!(stream, &self.add, out.len(), a, b, out)
     }
 
     /// Writes the total of all numbers to one number: in a GPU's memory, or mapped memory.
@@ -349,12 +329,7 @@ impl Kernels {
         data: &CudaView<'_, f32>,
         sum: &mut CudaViewMut<'_, f32>,
     ) -> Result<()> {
-        let count = sum.len() as i32;
         ensure!(data.len() == sum.len(), "other lengths");
-        let mut launch = stream.launch_builder(&self.accumulate);
-        launch.arg(data).arg(sum).arg(&count);
-        // SAFETY: as `accumulate` of exercises.cu asks: two arrays of `count` numbers.
-        unsafe { launch.launch(LaunchConfig::for_num_elems(count as u32))? };
-        Ok(())
+        launch!(stream, &self.accumulate, sum.len(), data, sum)
     }
 }

@@ -33,7 +33,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
 
 /// How many numbers a GPU's kernels have written.
 fn computed(trial: &Trial, gpu: usize) -> usize {
-    let ledger = trial.ledger().unwrap_or_default();
+    let ledger = trial.ledger();
     let operations = ledger.operations.iter().filter(|o| o.gpu == gpu);
     let kernels = operations.filter(|o| matches!(o.kind, Kind::Kernel(_)));
     let written = kernels.flat_map(|kernel| &kernel.written);

@@ -37,7 +37,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
 
 /// Bytes that a GPU has got from others.
 fn received(trial: &Trial, gpu: usize) -> usize {
-    let ledger = trial.ledger().unwrap_or_default();
+    let ledger = trial.ledger();
     let is_received =
         |kind: &Kind| matches!(kind, Kind::PeerCopy { to, .. } if *to == gpu);
     let copies =

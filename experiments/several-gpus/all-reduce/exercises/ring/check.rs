@@ -37,7 +37,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
 
 /// Bytes that a GPU has sent to others.
 fn sent(trial: &Trial, gpu: usize) -> usize {
-    let ledger = trial.ledger().unwrap_or_default();
+    let ledger = trial.ledger();
     let is_sent =
         |kind: &Kind| matches!(kind, Kind::PeerCopy { from, .. } if *from == gpu);
     let copies =
