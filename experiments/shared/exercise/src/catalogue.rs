@@ -11,21 +11,17 @@ use crate::check::{Check, Source};
 /// An exercise, as its folder describes it.
 #[derive(Clone, Debug)]
 pub struct Exercise {
-    /// Its folder's name.
     pub name: String,
-    /// The lesson that it belongs to.
     pub lesson: Lesson,
     /// The page that it stands on, in `book/src`; its lesson's, if it stands on none yet.
     pub page: String,
     /// The part of the book that this page is in.
     pub part: String,
-    /// Its folder.
     pub folder: PathBuf,
     /// The first line of its text, without the `#`.
     pub title: String,
     /// The rest of its text, in Markdown.
     pub text: String,
-    /// What the learner writes.
     pub language: Language,
     /// What a solution has to do.
     pub check: Check,
@@ -34,9 +30,7 @@ pub struct Exercise {
 /// What the learner writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// A kernel, in CUDA C.
     Kernel,
-    /// Code of the host, in Rust.
     Host,
 }
 
@@ -156,7 +150,6 @@ pub fn all(root: &Path) -> Result<Vec<Exercise>> {
     Ok(found.into_iter().map(|(_, exercise)| exercise).collect())
 }
 
-/// Where an exercise stands.
 struct Place {
     part: String,
     page: String,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use ledger::Costs;
 use record::expression::{self, Operand};
 use record::units;
 use serde::Deserialize;
@@ -25,7 +26,6 @@ pub(crate) const COMPILES: &str = "compiles";
 /// Bytes of a buffer at most: a check takes seconds, not minutes.
 const MOST_BYTES: u64 = 1 << 29;
 
-/// Hints of each exercise.
 pub const HINTS: usize = 3;
 
 /// What a solution has to do.
@@ -81,7 +81,6 @@ pub struct Check {
 pub struct Mistake {
     /// Why, as in [`Check::fails`].
     pub fails: String,
-    /// What is changed.
     #[serde(default)]
     pub of: Source,
     /// One after the other: a text that occurs exactly once, and what stands there instead.
@@ -91,7 +90,6 @@ pub struct Mistake {
 /// A source that a mistake can be made in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)] // the files' names
 pub enum Source {
     Start,
     #[default]
@@ -108,26 +106,8 @@ pub struct Host {
     pub memory_mib: Vec<u32>,
     /// Further schedules to try: streams overtake each other wherever nothing orders them.
     pub schedules: u32,
-    /// What the model of time is told, besides [`Costs`] of a usual machine.
+    /// What the model of time is told, besides those of a usual machine.
     pub costs: Costs,
-}
-
-/// Declared costs of operations, in bytes per microsecond and in microseconds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Costs {
-    /// Bytes per microsecond from the host to a GPU.
-    pub upload: f64,
-    /// Bytes per microsecond from a GPU to the host.
-    pub download: f64,
-    /// Bytes per microsecond from one GPU to another.
-    pub peer: f64,
-    /// Bytes per microsecond of a GPU's memory.
-    pub memory: f64,
-    /// Microseconds of a launch, besides what the kernel moves.
-    pub launch: f64,
-    /// Microseconds of a kernel, whatever it moves, by its name.
-    pub kernels: BTreeMap<String, f64>,
 }
 
 impl Default for Host {
@@ -136,25 +116,9 @@ impl Default for Host {
     }
 }
 
-impl Default for Costs {
-    /// Of a GPU with PCI Express 5.0 and NVLink, in round numbers.
-    fn default() -> Costs {
-        Costs {
-            upload: 50e3,
-            download: 50e3,
-            peer: 300e3,
-            memory: 4e6,
-            launch: 2.0,
-            kernels: BTreeMap::new(),
-        }
-    }
-}
-
-/// Memory of the device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
-    /// What it holds.
     #[serde(rename = "type")]
     pub element: Element,
     /// How many of it: one number, or rows and columns, and so on.
@@ -173,10 +137,8 @@ pub struct Buffer {
     pub tolerance: f64,
 }
 
-/// Types of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)] // as in Rust
 pub enum Element {
     U8,
     I32,
@@ -190,7 +152,6 @@ pub enum Element {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fill {
-    /// Zeros.
     Zero,
     /// 0, 1, 2, …
     Index,
@@ -202,11 +163,9 @@ pub enum Fill {
     Below(Expression),
 }
 
-/// A launch of a kernel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
-    /// Its name in the source.
     pub kernel: String,
     /// Blocks along x, y and z.
     pub grid: Vec<Expression>,
@@ -223,9 +182,7 @@ pub struct Launch {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// The buffer that it computes.
     pub result: String,
-    /// The kernel.
     #[serde(default = "expected")]
     pub kernel: String,
     /// As those of a launch. The kernel gets buffers of its own, filled in the same way.
@@ -237,17 +194,13 @@ pub struct Expected {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demand {
-    /// The row's name.
     pub name: String,
     /// An expression over the shape and the counts.
     pub value: Expression,
     /// Of the value, such as `sectors per request`.
     pub unit: String,
-    /// What it may be.
     pub at_most: Option<Expression>,
-    /// What it may be.
     pub at_least: Option<Expression>,
-    /// What it has to be.
     pub exactly: Option<Expression>,
 }
 
@@ -258,7 +211,6 @@ const MOST_DECIMALS: usize = 9;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Expression {
-    /// A number as it is.
     Number(f64),
     /// See [`expression::evaluate`].
     Text(String),
@@ -438,13 +390,18 @@ impl Expression {
         value.map_err(|e| anyhow!(e))
     }
 
+    /// What it is computed from: names, and numbers.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        let text = match self {
+            Expression::Number(_) => "",
+            Expression::Text(text) => text,
+        };
+        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
+    }
+
     /// Whether it is computed from what has this name.
     pub(crate) fn names(&self, name: &str) -> bool {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        match self {
-            Expression::Number(_) => false,
-            Expression::Text(text) => text.split(|c| !is_word(c)).any(|word| word == name),
-        }
+        self.words().any(|word| word == name)
     }
 
     /// Its value as a count, over the names of a shape.
@@ -459,7 +416,6 @@ impl Expression {
 }
 
 impl Element {
-    /// Bytes of one.
     pub fn bytes(self) -> usize {
         match self {
             Element::U8 => 1,

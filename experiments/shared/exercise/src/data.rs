@@ -7,7 +7,6 @@ use emulator::Memory;
 
 use crate::check::{Buffer, Element, Fill};
 
-/// Sizes by their names.
 pub type Shape = BTreeMap<String, u64>;
 
 /// Where buffers can be: in the memory of an emulated GPU, or of a real one.
@@ -38,7 +37,6 @@ impl Device for Memory {
     }
 }
 
-/// Buffers in a device's memory.
 pub(crate) struct Buffers<'c> {
     all: BTreeMap<&'c str, Placed<'c>>,
 }
@@ -48,12 +46,10 @@ pub(crate) struct Placed<'c> {
     buffer: &'c Buffer,
     pub(crate) address: u64,
     sizes: Vec<u64>,
-    /// What it was filled with.
     filled: Option<Vec<u8>>,
 }
 
 impl<'c> Buffers<'c> {
-    /// Makes and fills all.
     pub(crate) fn make(
         buffers: &'c BTreeMap<String, Buffer>,
         shape: &Shape,

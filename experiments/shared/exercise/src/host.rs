@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use ledger::{Engine, Ledger, Schedule};
 
 use crate::catalogue::Exercise;
-use crate::check::{COMPILES, Costs, Host, ORDER, RESULT, singular};
+use crate::check::{COMPILES, Host, ORDER, RESULT, singular};
 use crate::outcome::{Line, Outcome, State};
 
 /// How long a trial may take.
@@ -23,10 +23,8 @@ const DRIVER: &str = "emulated driver: ";
 /// Characters of a line of the picture.
 const WIDTH: usize = 90;
 
-/// Judges solutions of one exercise.
 pub struct Judge<'e> {
     exercise: &'e Exercise,
-    /// The workbook's folder.
     root: PathBuf,
     together: RefCell<Option<Together>>,
 }
@@ -85,7 +83,6 @@ struct Report {
 }
 
 impl<'e> Judge<'e> {
-    /// For the workbook in `root`.
     pub fn new(exercise: &'e Exercise, root: &Path) -> Judge<'e> {
         let together = RefCell::default();
         Judge { exercise, root: root.to_owned(), together }
@@ -119,7 +116,7 @@ impl<'e> Judge<'e> {
             Err(text) => {
                 let text = text.replace(&*path.to_string_lossy(), file);
                 outcome.bad(COMPILES, text, None);
-                self.leave_open(&mut outcome, &[RESULT, ORDER]);
+                outcome.leave_open(&[RESULT, ORDER], &self.exercise.check);
                 return Ok(outcome);
             }
         };
@@ -222,7 +219,7 @@ impl<'e> Judge<'e> {
         let folder = tempfile::tempdir().context("for the reports")?;
         let next = AtomicUsize::new(0);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let work = || {
+        let work = || -> Result<Vec<_>> {
             let mut done = vec![];
             loop {
                 let number = next.fetch_add(1, Relaxed);
@@ -235,23 +232,13 @@ impl<'e> Judge<'e> {
         std::thread::scope(|scope| -> Result<()> {
             let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
             for thread in threads {
-                let done: Result<Vec<_>> = match thread.join() {
-                    Ok(done) => done,
-                    Err(_) => bail!("an attempt has panicked"),
-                };
+                let done = thread.join().map_err(|_| anyhow!("an attempt has panicked"))?;
                 all.extend(done?);
             }
             Ok(())
         })?;
         all.sort_by_key(|(number, _)| *number);
         Ok(all.into_iter().map(|(_, report)| report).collect())
-    }
-
-    fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
-        let demands = self.exercise.check.demands.iter();
-        for name in rows.iter().copied().chain(demands.map(|demand| demand.name.as_str())) {
-            outcome.row(name, State::Open, "");
-        }
     }
 
     /// A wrong result; what nothing orders may be why.
@@ -270,13 +257,13 @@ impl<'e> Judge<'e> {
             Some(conflict) => outcome.bad(ORDER, conflict, None),
             None => outcome.row(ORDER, State::Open, ""),
         }
-        self.leave_open(outcome, &[]);
+        outcome.leave_open(&[], &self.exercise.check);
         Ok(())
     }
 
     fn judge(&self, outcome: &mut Outcome, ledger: &Ledger, report: &Report) -> Result<()> {
         let check = &self.exercise.check;
-        let schedule = ledger::schedule(ledger, &costs(&check.host.costs));
+        let schedule = ledger::schedule(ledger, &check.host.costs);
         let of = |name: &str| {
             let size = report.sizes.get(name).copied();
             size.or_else(|| count(ledger, &schedule, name))
@@ -458,11 +445,6 @@ fn count(ledger: &Ledger, schedule: &Schedule, name: &str) -> Option<f64> {
         _ => return None,
     };
     Some(number as f64)
-}
-
-fn costs(costs: &Costs) -> ledger::Costs {
-    let Costs { upload, download, peer, memory, launch, kernels } = costs.clone();
-    ledger::Costs { upload, download, peer, memory, launch, kernels }
 }
 
 /// Waits for a program: whether it ended well, and what it wrote to its two outputs. One that takes

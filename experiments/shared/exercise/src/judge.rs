@@ -10,9 +10,7 @@ use crate::{host, kernel};
 
 /// Judges solutions of one exercise.
 pub enum Judge<'e> {
-    /// Of a kernel.
     Kernel(Box<kernel::Judge<'e>>),
-    /// Of host code.
     Host(host::Judge<'e>),
 }
 

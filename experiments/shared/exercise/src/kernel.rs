@@ -13,7 +13,6 @@ use crate::check::{COMPILES, Check, Demand, Expected, Expression, Launch, RACES,
 use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
 
-/// Memory of the emulated GPU.
 const MEMORY_BYTES: u64 = 1 << 30;
 /// Instructions that a block's warps may execute: more than any solution needs a hundred times,
 /// and few enough that a loop without an end is found in a second.
@@ -25,7 +24,6 @@ const MOST_TIMES: f64 = 4.0;
 /// Threads of a block that computes what results have to be.
 const EXPECTED_BLOCK: u64 = 256;
 
-/// Judges solutions of one exercise.
 pub struct Judge<'e> {
     exercise: &'e Exercise,
     /// PTX of what results have to be.
@@ -36,11 +34,9 @@ pub struct Judge<'e> {
 struct Ran {
     counts: Vec<Counts>,
     shared_bytes: u64,
-    /// That were launched.
     warps: u64,
 }
 
-/// What is tried.
 struct Attempt<'a> {
     file: &'a str,
     source: &'a str,
@@ -84,7 +80,7 @@ impl<'e> Judge<'e> {
             Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
             Err(error) => {
                 outcome.bad(COMPILES, compiler_text(&error.to_string(), &check.compute), None);
-                self.leave_open(&mut outcome, &[RESULT, RACES]);
+                outcome.leave_open(&[RESULT, RACES], check);
                 return Ok(outcome);
             }
         };
@@ -140,20 +136,13 @@ impl<'e> Judge<'e> {
         }
         let Some(wrong) = wrong else { return Ok(Some(ran)) };
         outcome.bad(RESULT, format!("{}: {wrong}", attempt.conditions()), None);
-        self.leave_open(outcome, &[RACES]);
+        outcome.leave_open(&[RACES], check);
         Ok(None)
-    }
-
-    /// Rows that cannot be looked at.
-    fn leave_open(&self, outcome: &mut Outcome, rows: &[&str]) {
-        let demands = self.exercise.check.demands.iter();
-        for name in rows.iter().copied().chain(demands.map(|demand| demand.name.as_str())) {
-            outcome.row(name, State::Open, "");
-        }
     }
 
     fn failed(&self, outcome: &mut Outcome, attempt: &Attempt<'_>, fault: &Fault) {
         let Attempt { file, source, .. } = attempt;
+        let check = &self.exercise.check;
         // Another line is one of the same file.
         let name = file.rsplit('/').next().unwrap_or(file);
         let what = fault.what.replace(&format!(" of {name}"), "");
@@ -171,10 +160,10 @@ impl<'e> Judge<'e> {
         if fault.kind == FaultKind::Race {
             outcome.row(RESULT, State::Open, "");
             outcome.bad(RACES, text, line);
-            self.leave_open(outcome, &[]);
+            outcome.leave_open(&[], check);
         } else {
             outcome.bad(RESULT, text, line);
-            self.leave_open(outcome, &[RACES]);
+            outcome.leave_open(&[RACES], check);
         }
     }
 
@@ -345,7 +334,6 @@ fn missing(name: &str, module: &Module) -> String {
     )
 }
 
-/// An argument's bytes.
 fn argument(
     text: &str,
     parameter: &Parameter,
@@ -405,7 +393,6 @@ fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
     Ok(three)
 }
 
-/// What a shape is called.
 fn title(check: &Check, shape: &Shape) -> Result<String> {
     let mut arguments = check.launches.iter().flat_map(|launch| &launch.arguments);
     let first = arguments.find_map(|text| check.buffers.get(text.split('[').next()?));
@@ -482,11 +469,8 @@ fn judge(
 /// The line that does most of what the first count of an expression counts: of what is in excess,
 /// or of it all.
 fn worst_line(value: &Expression, ran: &Ran, source: &str, by_excess: bool) -> Option<Line> {
-    let Expression::Text(text) = value else { return None };
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let words = text.split(|c| !is_word(c));
     let named = |word: &&str| count(&Tally::default(), word).is_some();
-    let name = words.into_iter().find(named)?;
+    let name = value.words().find(named)?;
     let mut lines = BTreeMap::<u32, Tally>::new();
     for counts in &ran.counts {
         for ((_, line), tally) in counts.by_source_line() {

@@ -95,7 +95,6 @@ impl<'e> OnGpu<'e> {
         Ok(OnGpu { stream: stream.clone(), memory, buffers, launches })
     }
 
-    /// Launches its kernels.
     pub fn launch(&self) -> Result<()> {
         for (function, form) in &self.launches {
             let Form { grid: [x, y, z], block: [i, j, k], shared_bytes, .. } = *form;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What a check found.
+use crate::check::Check;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// In the order in which they are shown.
     pub rows: Vec<Row>,
-    /// What the learner's code printed.
     pub printed: String,
     /// When each operation would run, as a picture in text; empty where no demand asks for it.
     pub timeline: String,
@@ -18,20 +18,14 @@ pub struct Outcome {
 pub struct Row {
     /// What was looked at: `result`, `races`, or a demand.
     pub name: String,
-    /// How it is.
     pub state: State,
-    /// More about it.
     pub text: String,
-    /// The line that it is about.
     pub line: Option<Line>,
 }
 
-/// How a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As demanded.
     Good,
-    /// Not as demanded.
     Bad,
     /// Not looked at, because what comes before it is bad.
     Open,
@@ -49,7 +43,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line of `source`.
     pub fn of(source: &str, number: u32) -> Option<Line> {
         let number = number as usize;
         let text = source.lines().nth(number.checked_sub(1)?)?.trim().to_owned();
@@ -58,7 +51,6 @@ impl Line {
 }
 
 impl Outcome {
-    /// Whether all is as demanded.
     pub fn is_solved(&self) -> bool {
         self.rows.iter().all(|row| row.state == State::Good)
     }
@@ -68,16 +60,22 @@ impl Outcome {
         self.rows.iter().find(|row| row.state == State::Bad)
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, name: &str, state: State, text: impl Into<String>) {
         let (name, text) = (name.to_owned(), text.into());
         self.rows.push(Row { name, state, text, line: None });
     }
 
-    /// Adds a row about a line.
     pub(crate) fn bad(&mut self, name: &str, text: String, line: Option<Line>) {
         let (name, state) = (name.to_owned(), State::Bad);
         self.rows.push(Row { name, state, text, line });
+    }
+
+    /// Adds rows that cannot be looked at: these, and those of all demands.
+    pub(crate) fn leave_open(&mut self, rows: &[&str], check: &Check) {
+        let demands = check.demands.iter().map(|demand| demand.name.as_str());
+        for name in rows.iter().copied().chain(demands) {
+            self.row(name, State::Open, "");
+        }
     }
 }
 

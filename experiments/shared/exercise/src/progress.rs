@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// Those that were begun.
     pub exercises: BTreeMap<String, Done>,
 }
 
@@ -19,11 +18,8 @@ pub struct Progress {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Done {
-    /// How often it was checked.
     pub checks: u32,
-    /// Hints that were shown.
     pub hints: usize,
-    /// Whether it passed once.
     pub passed: bool,
     /// Whether the solution was shown before that.
     pub shown_before: bool,
@@ -55,7 +51,6 @@ impl Progress {
         written.with_context(|| path.display().to_string())
     }
 
-    /// What was done of an exercise.
     pub fn of(&self, name: &str) -> Done {
         self.exercises.get(name).cloned().unwrap_or_default()
     }
