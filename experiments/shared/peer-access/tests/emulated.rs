@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, PushKernelArg,
-    result,
-    sys::CUresult::{CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_INVALID_VALUE},
+    result, sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
 };
 use cudarc::nvrtc::Ptx;
 use peer_access::Access;
@@ -83,57 +82,12 @@ fn the_contexts_switch_is_not_the_pools() {
         far.synchronize().unwrap();
         assert!(peer_access::enable_context(&here, &there).unwrap().is_granted());
         add(&near, &direct, &far).unwrap();
-        let refused = add(&near, &pooled, &far).unwrap_err();
-        assert_eq!(refused.0, CUDA_ERROR_ILLEGAL_ADDRESS);
-    });
-}
-
-/// What the driver answers, while `current` is current, to copies into these three words
-/// and out of them, and last to a fill. The stream is of the words' own GPU.
-fn copies_and_a_fill(
-    current: &Arc<CudaContext>,
-    data: &CudaSlice<u32>,
-    home: &Arc<CudaStream>,
-) -> [Result<(), DriverError>; 5] {
-    current.bind_to_thread().unwrap();
-    let (address, _ordered) = data.device_ptr(home);
-    let (raw, mut words) = (home.cu_stream(), [1u32, 2, 3]);
-    // SAFETY: there are three words at the address, and the call is done with pageable
-    // memory when it returns.
-    unsafe {
-        [
-            result::memcpy_htod_async(address, &words, raw),
-            result::memcpy_htod_sync(address, &words),
-            result::memcpy_dtoh_async(&mut words, address, raw),
-            result::memcpy_dtoh_sync(&mut words, address),
-            result::memset_d8_async(address, 0, 12, raw),
-        ]
-    }
-}
-
-#[test]
-fn copies_need_the_pools_switch_while_another_context_is_current() {
-    alone(&TWO, || {
-        let [here, there] = two();
-        let far = there.new_stream().unwrap();
-        let (direct, pooled) = (direct(&far), far.clone_htod(&[1, 2, 3]).unwrap());
-        far.synchronize().unwrap();
-        let refused = || {
-            let answers = copies_and_a_fill(&here, &pooled, &far);
-            let [copies @ .., fill] = answers.map(|answer| answer.map_err(|e| e.0));
-            assert_eq!(copies, [Err(CUDA_ERROR_INVALID_VALUE); 4]);
-            assert_eq!(fill, Ok(()));
-        };
-        refused();
-        assert_eq!(copies_and_a_fill(&there, &pooled, &far), [Ok(()); 5]);
-        assert_eq!(copies_and_a_fill(&here, &direct, &far), [Ok(()); 5]);
-        assert!(peer_access::enable_context(&here, &there).unwrap().is_granted());
-        refused();
+        let refused = || add(&near, &pooled, &far).unwrap_err().0 == CUDA_ERROR_ILLEGAL_ADDRESS;
+        assert!(refused());
         assert!(peer_access::enable_pool(&here, &there).unwrap().is_granted());
-        assert_eq!(copies_and_a_fill(&here, &pooled, &far), [Ok(()); 5]);
+        add(&near, &pooled, &far).unwrap();
         peer_access::disable_pool(&here, &there).unwrap();
-        refused();
-        far.synchronize().unwrap();
+        assert!(refused());
     });
 }
 
