@@ -254,16 +254,16 @@ fn replace(
             }
         }
     }
-    let (ledger, broken) = claims.judge(&pages);
+    let (findings, broken) = claims.judge(&pages);
     problems.extend(broken.into_iter().map(|problem| format!("{claims_name}: {problem}")));
 
-    let account = Account::of(&records, &ledger, &pages);
+    let account = Account::of(&records, &findings, &pages);
     let tasks = Tasks::read(options.book.parent().unwrap_or(Path::new("")))?;
     let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
-        let (ledger, pages, account) = (&ledger, &pages, account.as_ref());
-        let context = Context { records, ledger, pages, account, tasks: &tasks, downloads };
+        let (findings, pages, account) = (&findings, &pages, account.as_ref());
+        let context = Context { records, findings, pages, account, tasks: &tasks, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);
@@ -302,7 +302,7 @@ fn replace(
     let (pages, unused) = (pages.len(), records.unused());
     let broken = records.broken.clone();
     let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
-    let files = export::files(&ledger)?;
+    let files = export::files(&findings)?;
     Ok(Expanded { built, pictures, machines, files, problems })
 }
 
@@ -362,8 +362,8 @@ pub(crate) fn verdicts(options: &Options, records: &Records) -> Result<Vec<(Clai
     // What another machine lacks is wrong with a book that it is the reference of, and is no
     // matter here.
     let (pages, _, _) = read(&book, &src, options, records);
-    let (ledger, _) = claims(options)?.judge(&pages);
-    let tried = ledger.entries.into_iter().filter(|entry| {
+    let (findings, _) = claims(options)?.judge(&pages);
+    let tried = findings.entries.into_iter().filter(|entry| {
         let Entry { claim, compared, .. } = entry;
         !claim.tests.is_empty() && claim.tests.len() == compared.len()
     });

@@ -298,7 +298,7 @@ impl Recomputation {
 
 /// Every claim with what was found.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct Findings {
     /// The claims in their order.
     pub entries: Vec<Entry>,
     /// The errata that belong to no claim.
@@ -336,7 +336,7 @@ impl Compared {
     }
 }
 
-impl Ledger {
+impl Findings {
     /// The claim called `id`.
     pub fn entry(&self, id: &str) -> Result<&Entry, String> {
         let found = self.entries.iter().find(|entry| entry.claim.id == id);
@@ -351,7 +351,7 @@ impl Claims {
     }
 
     /// Judges every claim by the quantities of its page. The problems are `id: problem`.
-    pub fn judge(self, pages: &[Page]) -> (Ledger, Vec<String>) {
+    pub fn judge(self, pages: &[Page]) -> (Findings, Vec<String>) {
         let mut problems = vec![];
         let mut seen = BTreeSet::new();
         let ids = self.claims.iter().map(|c| &c.id);
@@ -394,7 +394,7 @@ impl Claims {
             let verdict = claim.verdict(&compared, &recomputed);
             entries.push(Entry { claim, verdict, compared, recomputed });
         }
-        (Ledger { entries, errata: self.errata }, problems)
+        (Findings { entries, errata: self.errata }, problems)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mdbook_preprocessor::book::Chapter;
 
-use crate::claims::Ledger;
+use crate::claims::Findings;
 use crate::directive::{self, Directive, Found};
 use crate::exercise::Tasks;
 use crate::figure::Picture;
@@ -49,8 +49,8 @@ const PENDING_BLOCK: &str = "<p class=\"draft\">Not recorded yet.</p>\n";
 pub struct Context<'a> {
     /// The records of all machines.
     pub records: &'a Records,
-    /// The judged claims.
-    pub ledger: &'a Ledger,
+    /// Every claim with what was found.
+    pub findings: &'a Findings,
     /// Every page of the book.
     pub pages: &'a [Page],
     /// What there is to say of the reader's machine, if it measured anything.
@@ -194,7 +194,7 @@ impl Text {
         open: &mut Option<Sentence>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, ledger, pages, account, tasks, downloads } = context;
+        let Context { records, findings, pages, account, tasks, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantities(_) => String::new(),
@@ -222,23 +222,23 @@ impl Text {
                 Sentence::If(found) => condition::after(&found).to_owned(),
                 Sentence::LeftOut => String::new(),
             },
-            Directive::Verdict(id) => scorecard::badge(ledger.entry(id)?, records, &root),
-            Directive::Claim(id) => scorecard::quotation(&ledger.entry(id)?.claim, &root),
+            Directive::Verdict(id) => scorecard::badge(findings.entry(id)?, records, &root),
+            Directive::Claim(id) => scorecard::quotation(&findings.entry(id)?.claim, &root),
             Directive::Scorecard(section) => {
-                scorecard::section(section, ledger, records, pages, &root)?
+                scorecard::section(section, findings, records, pages, &root)?
             }
             Directive::Overview => {
                 let elsewhere = page.sections.is_empty().then_some(root.as_str());
-                scorecard::overview(ledger, *downloads && elsewhere.is_none(), elsewhere)?
+                scorecard::overview(findings, *downloads && elsewhere.is_none(), elsewhere)?
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Minutes(names) => minutes::mark(names, pages)?,
             Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises => tasks.list(pages, &root)?,
-            Directive::ThisMachine => this_machine::html(*account, ledger, records, &root)?,
+            Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
             Directive::Budget => model::calculator()?,
-            Directive::Errata => scorecard::errata(ledger, &root)?,
+            Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Chart(block) => {

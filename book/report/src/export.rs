@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::claims::{Compared, Entry, Ledger, Test, Unmeasured};
+use crate::claims::{Compared, Entry, Findings, Test, Unmeasured};
 use crate::estimate::Estimate;
 use crate::records::{Both, Here};
 
@@ -79,8 +79,8 @@ struct Line<'l> {
 }
 
 /// The files of [`CSV`] and [`JSON`], by their names.
-pub fn files(ledger: &Ledger) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let claims: Vec<Claim> = ledger.entries.iter().map(claim).collect();
+pub fn files(findings: &Findings) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let claims: Vec<Claim> = findings.entries.iter().map(claim).collect();
     let mut lines = csv::Writer::from_writer(vec![]);
     lines.write_record(HEADS)?;
     for claim in &claims {

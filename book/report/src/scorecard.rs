@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::claims::{Claim, Compared, Entry, Erratum, Ledger, Recomputation, Unmeasured, Verdict};
+use crate::claims::{
+    Claim, Compared, Entry, Erratum, Findings, Recomputation, Unmeasured, Verdict,
+};
 use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
@@ -42,14 +44,14 @@ pub fn quotation(claim: &Claim, root: &str) -> String {
 /// verdicts are shown. With `downloads` also the files of [`crate::export`]. On a page that does
 /// not list the claims, to which `elsewhere` leads from its root, all of it are links.
 pub fn overview(
-    ledger: &Ledger,
+    findings: &Findings,
     downloads: bool,
     elsewhere: Option<&str>,
 ) -> Result<String, String> {
-    if ledger.entries.is_empty() {
+    if findings.entries.is_empty() {
         return Err("there are no claims".to_owned());
     }
-    let counts = counts(ledger.entries.iter());
+    let counts = counts(findings.entries.iter());
     let page = elsewhere.map_or(String::new(), |root| format!("{root}{PAGE}"));
     let choice = |class: &str, name: &str, count: usize, checked: &str| {
         if elsewhere.is_some() {
@@ -65,15 +67,15 @@ pub fn overview(
     };
     let mut html = format!(
         "<div class=\"overview\">\n<fieldset>\n<legend>{} claims</legend>\n{}",
-        ledger.entries.len(),
-        choice("all", "all", ledger.entries.len(), " checked")
+        findings.entries.len(),
+        choice("all", "all", findings.entries.len(), " checked")
     );
     for (verdict, count) in counts {
         html += &choice(&verdict.class(), verdict.words(), count, "");
     }
     html += "</fieldset>\n<dl>\n";
     let mut sections: Vec<&str> = vec![];
-    for entry in &ledger.entries {
+    for entry in &findings.entries {
         let section = entry.claim.section.as_str();
         if !sections.contains(&section) {
             sections.push(section);
@@ -81,7 +83,7 @@ pub fn overview(
     }
     for section in sections {
         html += &format!("<dt>{}</dt><dd><ul>", escape(section));
-        for Entry { claim, verdict, .. } in of_section(ledger, section) {
+        for Entry { claim, verdict, .. } in of_section(findings, section) {
             let (class, words) = (verdict.first().class(), verdict.first().words());
             html += &format!(
                 "<li><a class=\"verdict {class}\" href=\"{page}#{id}\" title=\"{id}, {words}: {}\" \
@@ -102,8 +104,8 @@ pub fn overview(
     Ok(html + "</div>\n")
 }
 
-fn of_section<'l>(ledger: &'l Ledger, section: &str) -> impl Iterator<Item = &'l Entry> {
-    ledger.entries.iter().filter(move |entry| entry.claim.section == section)
+fn of_section<'l>(findings: &'l Findings, section: &str) -> impl Iterator<Item = &'l Entry> {
+    findings.entries.iter().filter(move |entry| entry.claim.section == section)
 }
 
 fn counts<'l>(entries: impl Iterator<Item = &'l Entry>) -> BTreeMap<Verdict, usize> {
@@ -117,12 +119,12 @@ fn counts<'l>(entries: impl Iterator<Item = &'l Entry>) -> BTreeMap<Verdict, usi
 /// The claims of one section.
 pub fn section(
     section: &str,
-    ledger: &Ledger,
+    findings: &Findings,
     records: &Records,
     pages: &[Page],
     root: &str,
 ) -> Result<String, String> {
-    let entries: Vec<&Entry> = of_section(ledger, section).collect();
+    let entries: Vec<&Entry> = of_section(findings, section).collect();
     if entries.is_empty() {
         return Err("no claim is of this section".to_owned());
     }
@@ -232,11 +234,11 @@ fn folded(summary: &str, inside: &str) -> String {
 }
 
 /// Every erratum of the book: first the claims that are one, then the others.
-pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
+pub fn errata(findings: &Findings, root: &str) -> Result<String, String> {
     let mut items = String::new();
     let source =
         |section: &str, source: &str| format!("Section {}, {}", escape(section), escape(source));
-    for entry in &ledger.entries {
+    for entry in &findings.entries {
         let claim = &entry.claim;
         let Some(correct) = &claim.erratum else { continue };
         let inside = format!(
@@ -249,7 +251,7 @@ pub fn errata(ledger: &Ledger, root: &str) -> Result<String, String> {
         );
         items += &erratum(&claim.id, &claim.says, &inside);
     }
-    for Erratum { id, section, source: from, says, correct, evidence } in &ledger.errata {
+    for Erratum { id, section, source: from, says, correct, evidence } in &findings.errata {
         let inside = format!(
             "<div id=\"{id}\"><p class=\"correct\">{}</p><p class=\"evidence\">{}</p>\
              <p class=\"source\">{}</p></div>",

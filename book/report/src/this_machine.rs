@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::Record;
 
-use crate::claims::{Compared, Entry, Ledger, Test, Verdict};
+use crate::claims::{Compared, Entry, Findings, Test, Verdict};
 use crate::compare::{Case, Experiment, Outcome};
 use crate::goals::GoalHere;
 use crate::html::{escape, prose};
@@ -130,7 +130,7 @@ pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped
 
 impl Account {
     /// That of the reader's machine, if it measured anything.
-    pub fn of(records: &Records, ledger: &Ledger, pages: &[Page]) -> Option<Account> {
+    pub fn of(records: &Records, findings: &Findings, pages: &[Page]) -> Option<Account> {
         let own = records.here.as_ref()?;
         let references = records.references();
         let is_reference = references.iter().any(|machine| machine.name == own.name);
@@ -161,7 +161,7 @@ impl Account {
             lacking: lacking.into_iter().map(str::to_owned).collect(),
             skipped: skipped(all().map(|recorded| &**recorded)),
             above_peak: above_peak(own),
-            verdicts: verdicts(ledger, records),
+            verdicts: verdicts(findings, records),
             differing: differing.len(),
             differences: differing.into_iter().take(MOST).collect(),
             goals: goals.into_iter().flatten().collect(),
@@ -230,7 +230,7 @@ fn above_peak(own: &Machine) -> Vec<(String, String)> {
 }
 
 /// The claims whose verdicts differ.
-fn verdicts(ledger: &Ledger, records: &Records) -> Vec<OtherVerdict> {
+fn verdicts(findings: &Findings, records: &Records) -> Vec<OtherVerdict> {
     let other = |entry: &Entry| match entry.verdict.here {
         Here::Has(here) if here != entry.verdict.reference => Some(OtherVerdict {
             id: entry.claim.id.clone(),
@@ -248,7 +248,7 @@ fn verdicts(ledger: &Ledger, records: &Records) -> Vec<OtherVerdict> {
         }),
         _ => None,
     };
-    ledger.entries.iter().filter_map(other).collect()
+    findings.entries.iter().filter_map(other).collect()
 }
 
 /// The numbers of a test that has another outcome on the reader's machine.
@@ -330,7 +330,7 @@ fn next(own: &Machine, references: &[&Machine], is_reference: bool) -> Vec<(Stri
 /// The account as HTML. `root` leads from the page to the book's root.
 pub fn html(
     account: Option<&Account>,
-    ledger: &Ledger,
+    findings: &Findings,
     records: &Records,
     root: &str,
 ) -> Result<String, String> {
@@ -364,7 +364,7 @@ pub fn html(
         true => "<p>It is a reference machine: what the book says of it is of all its \
                  runs.</p>\n"
             .to_owned(),
-        false => verdicts_html(account, ledger, records, root)? + &differences_html(account),
+        false => verdicts_html(account, findings, records, root)? + &differences_html(account),
     };
     html += &goals_html(account, root);
     let next = account
@@ -385,13 +385,13 @@ fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
 
 fn verdicts_html(
     account: &Account,
-    ledger: &Ledger,
+    findings: &Findings,
     records: &Records,
     root: &str,
 ) -> Result<String, String> {
     let mut items = vec![];
     for OtherVerdict { id, says, because, .. } in &account.verdicts {
-        let badge = scorecard::badge(ledger.entry(id)?, records, root);
+        let badge = scorecard::badge(findings.entry(id)?, records, root);
         let because = because.iter().map(|why| prose(why));
         items.push(format!("{badge} {}{}", prose(says), list("", because)));
     }
