@@ -14,8 +14,11 @@ pub(crate) fn ended(outcome: Result<()>) -> ExitCode {
 }
 
 /// Ends this process at once: another rank is gone, and the GPU may wait for it forever.
-pub(crate) fn leave(why: &str) {
-    complain(why);
+pub(crate) fn leave(rank: usize, why: &str) -> ! {
+    match rank {
+        0 => complain(why),
+        _ => complain(&format!("rank {rank}: {why}")),
+    }
     unsafe extern "C" {
         safe fn _exit(code: i32) -> !;
     }

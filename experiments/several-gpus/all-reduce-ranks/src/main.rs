@@ -29,7 +29,7 @@ use cudarc::nccl::Id;
 use lab::emulator::Emulator;
 use lab::nccl::{self, bus_bandwidth_factor};
 use lab::{CannotRun, Case, Ceiling, Clock, Lab, Result};
-use ranks::{Conductor, Place};
+use ranks::{Place, Team};
 
 use rank::{Order, Rank};
 
@@ -84,7 +84,7 @@ fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
 
 // ANCHOR: measure
 /// Has all ranks measure together, and writes the cases into the record.
-fn measure(lab: &mut Lab, team: &mut Conductor) -> Result<()> {
+fn measure(lab: &mut Lab, team: &mut Team) -> Result<()> {
     let (ranks, hosts) = (team.ranks(), team.hosts());
     let (stream, l2_bytes) = (lab.context().new_stream()?, lab.l2_bytes());
     let mut rank0 = Rank::new(0, ranks, stream.clone());

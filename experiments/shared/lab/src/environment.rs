@@ -20,9 +20,6 @@ pub const VARIABLES: &[Variable] = &[
     variable("WORKBOOK_PATIENCE", "1 to 86400 seconds", |v| {
         number(v).is_some_and(|n| (1..=86_400).contains(&n))
     }),
-    variable("WORKBOOK_SECRET", "1 to 200 characters", |v| {
-        v.to_str().is_some_and(|v| (1..=200).contains(&v.len()))
-    }),
     variable("WORKBOOK_UNGATED", "1", |v| v == "1"),
     variable("WORKBOOK_OVERSUBSCRIBE", "yes", |v| v == "yes"),
     variable("WORKBOOK_EMULATED_GPUS", "a number from 0 to 8", |v| {
@@ -78,7 +75,6 @@ mod tests {
         for (name, right, wrong) in [
             ("CUDA_LIBS", "/", "/no/such/folder"),
             ("PATIENCE", "5", "0"),
-            ("SECRET", "of this run", ""),
             ("UNGATED", "1", "0"),
             ("OVERSUBSCRIBE", "yes", "no"),
             ("EMULATED_GPUS", "8", "9"),
@@ -93,7 +89,7 @@ mod tests {
             assert!((variable.is_right)(right.as_ref()), "{name}={right}");
             assert!(!(variable.is_right)(wrong.as_ref()), "{name}={wrong}");
         }
-        assert_eq!(VARIABLES.len(), 11, "the others have no test");
+        assert_eq!(VARIABLES.len(), 10, "the others have no test");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The smallest launcher: the same program again, on this host.
 
-use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::{Place, SECRET_VARIABLE};
+use crate::Place;
 
 /// How long a rank may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
@@ -20,12 +19,6 @@ pub fn program() -> std::io::Result<PathBuf> {
         true => Ok("/proc/self/exe".into()),
         false => std::env::current_exe(),
     }
-}
-
-/// What nobody guesses: hashes with keys that the standard library gets from the system.
-fn secret() -> String {
-    let half = || RandomState::new().hash_one(0);
-    format!("{:016x}{:016x}", half(), half())
 }
 
 /// The other ranks, started by rank 0 on its own host; none if a launcher started them. They
@@ -40,37 +33,32 @@ impl Launched {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let host = Ipv4Addr::LOCALHOST.to_string();
-        let secret = secret();
-        let place =
-            Place { rank: 0, local_rank: 0, ranks, host, port, secret: Some(secret.clone()) };
         let mut launched = Launched::default();
         for rank in 1..ranks {
-            let mut command = Command::new(program()?);
-            command
+            let child = Command::new(program()?)
                 .args(std::env::args_os().skip(1))
                 .env("RANK", rank.to_string())
                 .env("LOCAL_RANK", rank.to_string())
                 .env("WORLD_SIZE", ranks.to_string())
-                .env("MASTER_ADDR", &place.host)
+                .env("MASTER_ADDR", &host)
                 .env("MASTER_PORT", port.to_string())
-                .env(SECRET_VARIABLE, &secret); // which other users cannot read
-            let child = command.spawn();
+                .spawn();
             launched.0.push(child.with_context(|| format!("cannot start rank {rank}"))?);
         }
-        Ok((place, listener, launched))
+        Ok((Place { rank: 0, local_rank: 0, ranks, host, port }, listener, launched))
     }
 
     /// A rank that has ended already, and how.
     pub(crate) fn ended(&mut self) -> Option<(usize, ExitStatus)> {
-        let ended =
-            |(n, child): (usize, &mut Child)| Some((n + 1, child.try_wait().ok().flatten()?));
-        self.0.iter_mut().enumerate().find_map(ended)
+        let ended = |child: &mut Child| child.try_wait().ok().flatten();
+        self.0.iter_mut().zip(1..).find_map(|(child, rank)| Some((rank, ended(child)?)))
     }
+}
 
-    /// Waits for the ranks; none is left afterwards.
-    pub(crate) fn reap(&mut self) {
+impl Drop for Launched {
+    fn drop(&mut self) {
         let deadline = Instant::now() + GRACE;
-        for mut child in self.0.drain(..) {
+        for child in &mut self.0 {
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -78,11 +66,5 @@ impl Launched {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-impl Drop for Launched {
-    fn drop(&mut self) {
-        self.reap();
     }
 }
