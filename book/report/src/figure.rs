@@ -4,13 +4,14 @@
 use serde::Deserialize;
 
 use crate::block;
-use crate::chart::{self, Figure, Width};
+use crate::chart::{self, Figure};
 use crate::condition::Condition;
 use crate::html::{escape, prose, uncapitalised};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
 use crate::records::{Here, Machine, Recorded, Records};
+use crate::svg::{Width, standalone};
 use crate::unit::Unit;
 
 /// A `chart` block.
@@ -135,7 +136,7 @@ impl Block {
                 pictures.push(Picture {
                     machine: record.machine.name.clone(),
                     stem: format!("{}{suffix}", self.id),
-                    svg: svg(figure, width),
+                    svg: standalone(&svg(figure, width)),
                     csv: (width == Width::Wide).then(|| chart::csv(figure)),
                 });
             }

@@ -33,8 +33,9 @@
 //! | [`counted`] | `counted` blocks: an emulated GPU's counts beside the reference's |
 //! | [`figure`] | `chart` blocks: the figure on the page |
 //! | [`plot`] | each form of chart: what its block says, and which point lies where |
-//! | [`chart`] | a chart as SVG; knows nothing of records |
+//! | [`chart`] | a chart; knows nothing of records |
 //! | [`drawing`] | drawings that explain |
+//! | [`mod@svg`] | SVG, of charts and of drawings |
 //! | [`prediction`] | `prediction` blocks |
 //! | [`goals`] | `goals` blocks |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
@@ -86,6 +87,7 @@ pub mod query;
 pub mod records;
 pub mod scorecard;
 pub mod select;
+pub mod svg;
 pub mod table;
 pub mod this_machine;
 pub mod unit;

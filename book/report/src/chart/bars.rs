@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
-use super::place::{self, Area, Flag};
+use super::place::{self, Flag};
 use super::scale::Span;
-use super::style::{Anchor, Pen, Sheet, sheet};
-use super::text::{self, LINE};
+use super::sheet::{Sheet, sheet};
 use super::{Bar, Bars, Picture, Reading, Width};
+use crate::svg::text::{self, LINE};
+use crate::svg::{Anchor, Area, Pen};
 
 /// From a bar's interval to its value.
 const GAP: f64 = 6.0;

@@ -4,14 +4,14 @@
 //! The number carries the meaning and the colour repeats it, so nothing is lost on a
 //! reader who sees no colours. Numbers get as many digits as fit their cells.
 
-use plotters::prelude::ShapeStyle;
+use plotters::style::ShapeStyle;
 
 use super::legend::{FOOT, Key, Sample, nothing};
-use super::place::Area;
 use super::scale::Span;
-use super::style::{Anchor, Pen, Sheet, sheet};
-use super::text::{self, LINE};
+use super::sheet::{Sheet, sheet};
 use super::{Axis, Heatmap, Picture, Scale, Tones, Width};
+use crate::svg::text::{self, LINE};
+use crate::svg::{Anchor, Area, Pen};
 
 /// Opacity of the palest and of the strongest cell: texts stay legible on both.
 const OPACITY: (f64, f64) = (0.06, 0.42);

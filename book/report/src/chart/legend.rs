@@ -1,10 +1,11 @@
 //! What several forms share: references, the key, the axis below the plot.
 
-use super::place::{self, Area};
+use super::place;
 use super::scale::Span;
-use super::style::{Anchor, Pen, Sheet};
-use super::text::{self, LINE};
+use super::sheet::Sheet;
 use super::{Axis, Reference, ReferenceKind, Scale};
+use crate::svg::text::{self, LINE};
+use crate::svg::{Anchor, Area, Pen, Place};
 use crate::unit::Unit;
 
 /// How far beyond the data a linear axis still extends to a reference.
@@ -174,11 +175,11 @@ pub(super) fn foot(
 }
 
 /// What an empty plot says in its middle.
-pub(super) fn nothing(sheet: &mut Sheet, middle: (f64, f64)) {
+pub(super) fn nothing(sheet: &mut Sheet, middle: Place) {
     say(sheet, middle, "No measurements");
 }
 
 /// What stands where there can be no picture.
-pub(super) fn say(sheet: &mut Sheet, (x, y): (f64, f64), why: &str) {
+pub(super) fn say(sheet: &mut Sheet, (x, y): Place, why: &str) {
     sheet.text(x, y, Anchor::Middle, Pen::MUTED, why);
 }

@@ -6,14 +6,15 @@
 //! Marks on the x axis are vertical lines, always named in the key, and so is whose the
 //! curves are where there are two machines'.
 
-use plotters::prelude::*;
+use plotters::element::{Circle, PathElement, Polygon};
 
 use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing, say};
-use super::place::{self, Area};
+use super::place;
 use super::scale::Span;
-use super::style::{Anchor, INFALLIBLE, Pen, Sheet, sheet};
-use super::text::{self, LINE};
+use super::sheet::{Sheet, sheet};
 use super::{Lines, Picture, Point, Reading, Width};
+use crate::svg::text::{self, LINE};
+use crate::svg::{Anchor, Area, Pen};
 
 /// From the plot to the labels at the ends of curves.
 const LEADER: f64 = 10.0;
@@ -294,23 +295,19 @@ fn paint(sheet: &mut Sheet, lines: &Lines, curves: &[Curve], marks: &[Mark], lay
     };
     for curve in curves.iter().filter(|curve| curve.kind == Kind::Measured && !curve.steps) {
         let outline = grid(curve.band());
-        let band = Polygon::new(outline.clone(), curve.pen.fill(0.18));
-        sheet.area.draw(&band).expect(INFALLIBLE);
+        sheet.draw(&Polygon::new(outline.clone(), curve.pen.fill(0.18)));
         if curve.points.len() == 1 {
-            let whisker = PathElement::new(outline, curve.pen.stroke(1.0));
-            sheet.area.draw(&whisker).expect(INFALLIBLE);
+            sheet.draw(&PathElement::new(outline, curve.pen.stroke(1.0)));
         }
     }
     for curve in curves {
         let stroke = curve.pen.stroke(curve.pen.width());
-        let path = PathElement::new(grid(curve.path()), stroke);
-        sheet.area.draw(&path).expect(INFALLIBLE);
+        sheet.draw(&PathElement::new(grid(curve.path()), stroke));
         sheet.series();
         for point in curve.points.iter().filter(|_| curve.kind != Kind::Modelled) {
             if !curve.steps && curve.kind == Kind::Measured {
                 let place = (x.on_grid(point.x), y.on_grid(point.y));
-                let dot = Circle::new(place, 9, curve.pen.fill(1.0));
-                sheet.area.draw(&dot).expect(INFALLIBLE);
+                sheet.draw(&Circle::new(place, 9, curve.pen.fill(1.0)));
             }
             sheet.hover_point((x.position(point.x), y.position(point.y)), &point.hover);
         }

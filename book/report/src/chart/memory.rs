@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 
 use super::legend::nothing;
-use super::style::{sheet, short};
-use super::text::{self, LINE};
+use super::sheet::sheet;
 use super::{Lines, Memory, Picture, Width, lines};
+use crate::svg::short;
+use crate::svg::text::{self, LINE};
 
 const HEADING: f64 = LINE + 6.0;
 /// Between panels.

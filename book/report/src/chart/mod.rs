@@ -1,4 +1,4 @@
-//! Charts in the house style, drawn by plotters as SVG.
+//! Charts in the house style, drawn by plotters as [`mod@crate::svg`].
 //!
 //! A [`Figure`] says what is shown; [`svg`] draws it, wide or narrow. The same figure
 //! gives the same bytes on every machine.
@@ -14,13 +14,8 @@
 //! | `legend` | references, the key, the axis below the plot |
 //! | `place` | where labels go, so that none overlaps another |
 //! | `scale` | axes: values to pixels, ticks |
-//! | `style` | pens, theme colours, the sheet drawn on |
-//! | `text` | text widths, wrapping |
+//! | `sheet` | the sheet drawn on |
 //! | `values` | what is drawn, as CSV |
-//!
-//! Colours are CSS variables with fallbacks, set by the book's theme: `--chart-ink`,
-//! `--chart-muted`, `--chart-grid`, `--chart-paper`, `--chart-peak`, `--chart-claim`,
-//! `--chart-model` and `--chart-1` to `--chart-6`.
 //!
 //! Values that are not finite are left out, and a cell without one says so. A figure with
 //! no values is drawn as empty axes that say so.
@@ -31,24 +26,20 @@ mod heatmap;
 mod legend;
 mod lines;
 mod memory;
-pub(crate) mod place;
+mod place;
 mod scale;
-pub(crate) mod style;
-pub(crate) mod text;
+mod sheet;
 mod timeline;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
-
 use serde::Deserialize;
 
-use crate::html::xml;
+use crate::svg::{Frame, Width, short};
 use crate::unit::Unit;
 use scale::Span;
-use text::SIZE;
 
 pub use values::csv;
 
@@ -345,25 +336,6 @@ pub enum ReferenceKind {
     Model,
 }
 
-/// The width that a chart is laid out for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// A page: 640 pixels.
-    Wide,
-    /// A phone: 360 pixels.
-    Narrow,
-}
-
-impl Width {
-    /// What belongs to it.
-    pub(crate) fn pick<T>(self, wide: T, narrow: T) -> T {
-        match self {
-            Width::Wide => wide,
-            Width::Narrow => narrow,
-        }
-    }
-}
-
 /// A drawn form, to be framed.
 struct Picture {
     size: (f64, f64),
@@ -389,7 +361,6 @@ impl Reading {
             Scale::Log2 => "log2",
             Scale::Log10 => "log10",
         };
-        let px = style::short;
         format!(
             " data-value-axis=\"{axis}\" data-value-scale=\"{scale}\" \
              data-value-min=\"{}\" data-value-max=\"{}\" \
@@ -397,10 +368,10 @@ impl Reading {
              data-cross-start=\"{}\" data-cross-end=\"{}\"",
             value.min,
             value.max,
-            px(value.start),
-            px(value.end),
-            px(cross.0),
-            px(cross.1),
+            short(value.start),
+            short(value.end),
+            short(cross.0),
+            short(cross.1),
         )
     }
 }
@@ -419,20 +390,8 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         Form::Memory(memory) => memory::draw(memory, width),
     };
     let Picture { size, body, reading } = picture;
-    let class = width.pick("wide", "narrow");
-    let id = format!("chart-{}-{class}", xml(&figure.id));
-    let px = style::short;
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-         font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\"{}>",
-        px(size.0),
-        px(size.1),
-        reading.map_or_else(String::new, |reading| reading.attributes()),
-    );
-    let _ = writeln!(out, "<title id=\"{id}-title\">{}</title>", xml(&figure.title));
-    let _ = writeln!(out, "<desc id=\"{id}-desc\">{}</desc>", xml(&figure.description));
-    out + &body + "</svg>\n"
+    let id = format!("chart-{}", figure.id);
+    let attributes = reading.map_or_else(String::new, |reading| reading.attributes());
+    let (title, description) = (&*figure.title, &*figure.description);
+    Frame { id: &id, title, description, width, size }.around(&body, &attributes)
 }

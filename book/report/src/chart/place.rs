@@ -7,53 +7,8 @@
 //! | of vertical lines, above the plot | [`flags`] |
 //! | those that found no place, in rows above the plot | [`rows`] |
 
-use super::text::LINE;
-
-/// A rectangle, in pixels; its corners are ordered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Area {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) right: f64,
-    pub(crate) bottom: f64,
-}
-
-impl Area {
-    /// The same, less a margin on all sides.
-    pub(crate) fn inside(&self, margin: f64) -> Area {
-        let Area { left, top, right, bottom } = self;
-        let (left, top) = (left + margin, top + margin);
-        Area { left, top, right: right - margin, bottom: bottom - margin }
-    }
-
-    /// The place in its middle.
-    pub(crate) fn middle(&self) -> (f64, f64) {
-        ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
-    }
-
-    /// Overlaps another area.
-    pub(crate) fn meets(&self, other: &Area) -> bool {
-        self.left < other.right
-            && other.left < self.right
-            && self.top < other.bottom
-            && other.top < self.bottom
-    }
-
-    /// Is crossed by the straight line between two places.
-    pub(crate) fn crossed_by(&self, a: (f64, f64), b: (f64, f64)) -> bool {
-        let ((ax, ay), (bx, by)) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-        if bx < self.left || ax > self.right {
-            return false;
-        }
-        // The heights at which the line enters and leaves the area's columns.
-        let at = |x: f64| {
-            if bx > ax { ay + (by - ay) * (x - ax) / (bx - ax) } else { ay }
-        };
-        let (enters, leaves) = (at(ax.max(self.left)), at(bx.min(self.right)));
-        let leaves = if bx > ax { leaves } else { by };
-        enters.min(leaves) < self.bottom && enters.max(leaves) > self.top
-    }
-}
+use crate::svg::Area;
+use crate::svg::text::LINE;
 
 /// Pushes labels of these heights apart, as little as possible from the heights they
 /// point at, within `top..bottom`. Returns their middles, or none if they are too many.

@@ -11,8 +11,8 @@
 
 use record::units;
 
-use super::style::quarter;
 use super::{Axis, Scale};
+use crate::svg::quarter;
 use crate::unit::Unit;
 
 /// The drawn part of an axis, and where on the sheet it lies.

@@ -6,11 +6,11 @@
 //! one lane that overlap in time lie below each other.
 
 use super::legend::{FOOT, Key, Sample, foot, nothing};
-use super::place::Area;
 use super::scale::Span;
-use super::style::{Anchor, Pen, Sheet, sheet};
-use super::text::{self, LINE};
+use super::sheet::{Sheet, sheet};
 use super::{Axis, Lane, Picture, Piece, Timeline, Width};
+use crate::svg::text::{self, LINE};
+use crate::svg::{Anchor, Area, Pen};
 
 /// Opacity of a bar: texts stay legible on it.
 const OPACITY: f64 = 0.36;
@@ -207,7 +207,6 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
     }
 }
 
-/// Draws a bar, and its label where that fits; `next` is where the bar after it begins.
 /// The number at the end of a bar's label.
 fn number(piece: &Piece) -> Option<&str> {
     let last = piece.label.split_whitespace().last()?;
@@ -218,12 +217,11 @@ fn fits(text: &str, area: &Area) -> bool {
     text::width(text) + GAP <= area.right - area.left
 }
 
+/// Draws a bar, and its label where that fits; `next` is where the bar after it begins.
 fn paint_bar(sheet: &mut Sheet, piece: &Piece, area: &Area, next: f64, numbered: bool) {
     let (pen, opacity) = look(piece.color);
-    sheet.rectangle(area, pen.fill(opacity));
-    let Area { left, top, right, bottom } = *area;
-    let outline = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
-    sheet.line(&outline, pen.stroke(1.0));
+    sheet.outlined(area, pen, opacity);
+    let Area { left, right, .. } = *area;
     let (middle, y) = area.middle();
     let outside = right + GAP + text::width(&piece.label) + GAP <= next;
     if fits(&piece.label, area) {

@@ -42,11 +42,9 @@ mod tests;
 
 use std::fmt;
 
-use crate::chart::Width;
-use crate::chart::style::short;
-use crate::chart::text::SIZE;
-use crate::html::{escape, prose, xml};
+use crate::html::{escape, prose};
 use crate::records::Records;
+use crate::svg::{Frame, Width};
 use canvas::Canvas;
 use facts::{Facts, Of};
 
@@ -132,21 +130,11 @@ impl Drawing {
     }
 
     fn svg(&self, facts: &Facts, width: Width) -> String {
-        let canvas = self.canvas(facts, width);
-        let class = width.pick("wide", "narrow");
-        let id = format!("drawing-{}-{class}", self.name);
-        format!(
-            "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
-             viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-             font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\">\n\
-             <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n\
-             {}</svg>\n",
-            canvas.width,
-            short(canvas.height()),
-            xml(self.title),
-            xml(self.description),
-            canvas.svg(),
-        )
+        let Canvas { svg, width: across, bottom, .. } = self.canvas(facts, width);
+        let id = format!("drawing-{}", self.name);
+        let (title, description, size) = (self.title, self.description, (across, bottom + 4.0));
+        let frame = Frame { id: &id, title, description, width, size };
+        frame.around(&(svg.shapes() + &svg.texts()), "")
     }
 }
 

@@ -1,5 +1,6 @@
-use super::canvas::{Area, Edge, Place, Shape, Text};
 use super::*;
+use crate::svg::text::SIZE;
+use crate::svg::{Area, Form, Place, Shape};
 
 /// No numbers, and more and longer ones than any machine has.
 fn facts() -> [Facts; 2] {
@@ -37,38 +38,50 @@ fn canvases() -> impl Iterator<Item = (String, Canvas)> {
 
 /// The edges that a text must not touch.
 fn edges(shape: &Shape) -> Vec<(Place, Place)> {
-    match shape {
-        Shape::Rectangle { edge: Edge::None, .. } => vec![],
-        Shape::Rectangle { area, .. } => {
-            let Area { left, top, right, bottom } = *area;
-            let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
-            (0..4).map(|n| (corners[n], corners[(n + 1) % 4])).collect()
+    let around = |corners: &[(i32, i32)]| -> Vec<(Place, Place)> {
+        let next = corners.iter().cycle().skip(1);
+        corners.iter().zip(next).map(|(from, to)| (pixels(from), pixels(to))).collect()
+    };
+    match &shape.form {
+        Form::Rectangle { .. } if shape.look.line == 0.0 => vec![],
+        Form::Rectangle { from, to, .. } => around(&[*from, (to.0, from.1), *to, (from.0, to.1)]),
+        Form::Lines { lines, closed: true } => lines.iter().flat_map(|line| around(line)).collect(),
+        Form::Lines { lines, .. } => {
+            let ends = lines.iter().flat_map(|line| line.windows(2));
+            ends.map(|ends| (pixels(&ends[0]), pixels(&ends[1]))).collect()
         }
-        Shape::Line { places, .. } => places.windows(2).map(|ends| (ends[0], ends[1])).collect(),
+        Form::Disc { .. } => panic!("no drawing has a disc"),
     }
 }
+
+fn pixels((x, y): &(i32, i32)) -> Place {
+    (f64::from(*x) / 4.0, f64::from(*y) / 4.0)
+}
+
+/// Semi-bold letters are wider than regular ones by less than this.
+const BOLD: f64 = 1.07;
 
 #[test]
 fn texts_lie_on_the_sheet_and_on_nothing_else() {
     let mut problems = vec![];
     for (name, canvas) in canvases() {
-        for (n, Text { area, content, .. }) in canvas.texts.iter().enumerate() {
+        let texts = canvas.svg.texts.iter().map(|text| (text.area(SIZE, BOLD), &*text.content));
+        let texts: Vec<(Area, &str)> = texts.collect();
+        for (n, (area, content)) in texts.iter().enumerate() {
             if area.left < 0.0 || area.right > canvas.width || area.top < 0.0 {
                 problems.push(format!("{name}: `{content}` leaves the sheet"));
             }
-            let others = canvas.texts[..n].iter();
-            for other in others.filter(|other| other.area.meets(area)) {
-                let other = &other.content;
+            for (_, other) in texts[..n].iter().filter(|(other, _)| other.meets(area)) {
                 problems.push(format!("{name}: `{content}` lies on `{other}`"));
             }
             let crosses = |shape: &&Shape| {
                 edges(shape).into_iter().any(|(from, to)| area.crossed_by(from, to))
             };
-            if canvas.shapes.iter().any(|shape| crosses(&shape)) {
+            if canvas.svg.shapes.iter().any(|shape| crosses(&shape)) {
                 problems.push(format!("{name}: a line crosses `{content}`"));
             }
         }
-        let places = canvas.shapes.iter().flat_map(edges);
+        let places = canvas.svg.shapes.iter().flat_map(edges);
         if let Some(place) = places
             .flat_map(|(from, to)| [from, to])
             .find(|(x, y)| !(0.0..=canvas.width).contains(x) || *y < 0.0)

@@ -31,7 +31,7 @@ fn em(c: char) -> f64 {
 }
 
 /// The text, or its beginning and an ellipsis if it is wider than `limit`.
-pub(super) fn cut(text: &str, limit: f64) -> String {
+pub(crate) fn cut(text: &str, limit: f64) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
