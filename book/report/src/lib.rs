@@ -42,6 +42,7 @@
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, overview, scorecard, errata |
 //! | [`export`] | claims as CSV and JSON |
+//! | [`cases`] | the cases of two records against each other |
 //! | [`mod@compare`] | two machines against each other |
 //! | [`this_machine`] | the reader's machine beside the references, on a page and in words |
 //! | [`html`] | text that is safe in a page, and what a finished page says |
@@ -53,6 +54,7 @@
 
 pub mod block;
 pub mod build;
+pub mod cases;
 pub mod chart;
 pub mod claims;
 pub mod compare;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::Record;
 
+use crate::cases::{self, Case, Experiment, Outcome};
 use crate::claims::{Compared, Entry, Findings, Test, Verdict};
-use crate::compare::{Case, Experiment, Outcome};
 use crate::goals::GoalHere;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
@@ -221,7 +221,7 @@ fn above_peak(own: &Machine) -> Vec<(String, String)> {
         for m in &record.measurements {
             let Ok(share) = Metric::ShareOfPeak.of(record, m) else { continue };
             if share.value > 1.0 {
-                let case = format!("{name}, {}", crate::compare::name_of(m));
+                let case = format!("{name}, {}", cases::name_of(m));
                 found.push((case, share.print(&Unit::Share)));
             }
         }

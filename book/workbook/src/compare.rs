@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use lab::lessons;
 use record::Results;
 use report::Options;
-use report::compare::{Case, Comparison, Experiment, Outcome, Side, compare};
+use report::cases::{Case, Experiment, Outcome};
+use report::compare::{Comparison, Side, compare};
 use serde::Serialize;
 use tempfile::TempDir;
 
