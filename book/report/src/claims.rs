@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::expression::{Operand, evaluate};
+use record::expression::{Expression, Operand};
 use record::file::visible;
 use serde::{Deserialize, Serialize};
 
@@ -276,7 +276,7 @@ impl Recomputation {
     /// The result. It must be what the source prints, unless that is an erratum; then it
     /// must not be.
     fn checked(&self, is_erratum: bool) -> Result<f64, String> {
-        let value = evaluate(&self.expression, true, |operand| {
+        let value = Expression::parse(&self.expression)?.value(|operand| {
             let (Operand::Name(what) | Operand::Query(what)) = operand;
             Err(format!("there is no `{what}` to be computed with"))
         })?;

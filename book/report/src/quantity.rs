@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::expression::{Operand, evaluate};
+use record::expression::{Expression, Operand};
 
 use crate::estimate::{Estimate, Runs};
 use crate::query::{self, Query};
@@ -42,7 +42,7 @@ enum Entry {
 /// `EXPRESSION | UNIT`, or a query, which has a unit of its own.
 #[derive(Clone, Debug)]
 struct Formula {
-    expression: String,
+    expression: Expression,
     unit: Option<Unit>,
 }
 
@@ -80,13 +80,7 @@ impl Formula {
             true => format!("[{what}]"),
             false => what.to_owned(),
         };
-        Ok(Formula { expression, unit })
-    }
-
-    /// What stands between the brackets, if there is nothing else.
-    fn bracketed(&self) -> Option<&str> {
-        let inner = self.expression.strip_prefix('[')?.strip_suffix(']')?;
-        (!inner.contains(']')).then_some(inner)
+        Ok(Formula { expression: Expression::parse(&expression)?, unit })
     }
 }
 
@@ -113,7 +107,7 @@ impl Quantities {
                 return Err(format!("`{name}` means something else already"));
             }
             let formula = Formula::parse(&text).map_err(|e| format!("`{name}`: {e}"))?;
-            let entry = match formula.bracketed() {
+            let entry = match formula.expression.only_query() {
                 Some(words) if formula.unit.is_none() && !words.contains(':') => {
                     Entry::Family(words.to_owned())
                 }
@@ -130,14 +124,14 @@ impl Quantities {
     pub fn sources(&self) -> BTreeSet<(String, Option<String>)> {
         let mut sources = BTreeSet::new();
         for formula in self.entries.values().filter_map(Entry::number) {
-            let _: Result<f64, String> = evaluate(&formula.expression, false, |operand| {
-                if let Operand::Query(text) = operand {
-                    let query = self.query(text)?;
+            for operand in formula.expression.operands() {
+                if let Operand::Query(text) = operand
+                    && let Ok(query) = self.query(text)
+                {
                     let on = query.on().map(str::to_owned);
                     sources.insert((query.experiment().to_owned(), on));
                 }
-                Ok(1.0)
-            });
+            }
         }
         sources
     }
@@ -151,7 +145,7 @@ impl Quantities {
         let here = records.here.as_ref().map(|machine| [machine]);
         let here = here.as_ref().map(|machines| Side { machines, beside: Some(&references) });
         let of_other_work = |name: &str| {
-            let text = self.entries[name].number()?.bracketed()?;
+            let text = self.entries[name].number()?.expression.only_query()?;
             let query = self.query(text).ok()?;
             Some(query.is_of_other_work(here.as_ref()?.machines, &references))
         };
@@ -192,7 +186,7 @@ impl Quantities {
     }
 
     fn unit(&self, formula: &Formula) -> Result<Unit, String> {
-        let query = formula.bracketed().map(|text| self.query(text)).transpose()?;
+        let query = formula.expression.only_query().map(|text| self.query(text)).transpose()?;
         match (query.map(|query| query.unit()), &formula.unit) {
             // A plain number may be given a word; a bandwidth stays a bandwidth.
             (Some(natural), Some(unit)) if natural != *unit && natural != Unit::Number => {
@@ -241,15 +235,15 @@ impl Quantities {
             return;
         }
         asking.push(name.to_owned());
-        let value = compute(&formula.expression, side.is_some(), |operand| {
+        let of = |operand: &Operand| -> Result<Value, Problem> {
             Ok(match (operand, side) {
                 (Operand::Query(text), Some(side)) => self.measured(text, side)?,
                 (Operand::Query(text), None) => {
                     self.query(text)?;
-                    (Runs::constant(1.0), BTreeSet::new())
+                    unread()
                 }
                 (Operand::Name(name), _) => {
-                    if let Some(start) = asking.iter().position(|a| *a == name) {
+                    if let Some(start) = asking.iter().position(|asked| asked == name) {
                         let circle = asking[start..].join("` needs `");
                         let problem = format!("`{circle}` needs `{name}`");
                         return Err(format!("goes in a circle: {problem}").into());
@@ -262,6 +256,16 @@ impl Quantities {
                     found[name].clone().map_err(|_| Problem::Elsewhere)?
                 }
             })
+        };
+        let operands = formula.expression.operands().iter().map(of);
+        let operands: Result<Vec<Value>, Problem> = operands.collect();
+        let value = operands.and_then(|operands| match side {
+            Some(_) => {
+                let (parts, from): (Vec<Runs>, Vec<_>) = operands.into_iter().unzip();
+                let runs = Runs::combine(&parts, |values| formula.expression.value_of(values))?;
+                Ok((runs, from.into_iter().flatten().collect()))
+            }
+            None => Ok(unread()),
         });
         asking.pop();
         found.insert(name.to_owned(), value);
@@ -309,28 +313,19 @@ impl Quantities {
 
     /// The value in each run of an expression of quantities.
     pub fn runs(&self, expression: &str) -> Result<Both<Runs>, String> {
-        let mut all: Vec<Both<Runs>> = vec![];
-        evaluate(expression, true, |operand| match operand {
-            Operand::Name(name) => {
-                let runs = &self.get(name)?.runs;
-                all.push(runs.clone());
-                Ok(runs.reference.estimate().value)
-            }
-            Operand::Query(query) => Err(format!("give `[{query}]` a name")),
-        })?;
-        let on = |of: fn(&Both<Runs>) -> &Runs| {
-            let parts: Vec<Runs> = all.iter().map(|runs| of(runs).clone()).collect();
-            in_each_run::<String>(expression, true, &parts)
-        };
-        let (reference, here) = (on(|runs| &runs.reference)?, on(Both::first));
-        let is = |wanted: fn(&Here<Runs>) -> bool| all.iter().any(|runs| wanted(&runs.here));
-        let here = match (is(|h| *h == Here::Lacking), is(|h| matches!(h, Here::Has(_)))) {
-            (true, _) => Here::Lacking,
-            (false, true) => here.map_or(Here::Lacking, Here::Has),
-            (false, false) => Here::Same,
-        };
-        let from = all.into_iter().flat_map(|runs| runs.from).collect();
-        Ok(Both { reference, from, here })
+        let expression = Expression::parse(expression)?;
+        let mut all = Both::anywhere(vec![]);
+        for operand in expression.operands() {
+            let runs = match operand {
+                Operand::Name(name) => self.get(name)?.runs.clone(),
+                Operand::Query(query) => return Err(format!("give `[{query}]` a name")),
+            };
+            all = all.zip_with(runs, |mut all, runs| {
+                all.push(runs);
+                all
+            });
+        }
+        all.try_map(|parts| Runs::combine(&parts, |values| expression.value_of(values)))
     }
 
     /// The number that `text` writes as in a `quantities` block, or that the quantity of
@@ -347,7 +342,7 @@ impl Quantities {
         };
         let side = Side { machines, beside: None };
         let formula = Formula::parse(text)?;
-        let value = evaluate(&formula.expression, true, |operand| match operand {
+        let value = formula.expression.value(|operand| match operand {
             Operand::Name(name) => on(self.get(name)?),
             Operand::Query(text) => Ok(self.measured(text, &side)?.0.estimate().value),
         })?;
@@ -423,37 +418,14 @@ fn fill(text: &str, value: impl Fn(&str) -> Result<String, String>) -> Result<St
     Ok(out)
 }
 
-/// The value of `text` in each run, and where it comes from; `of` gives those of each operand.
-fn compute(
-    text: &str,
-    is_measured: bool,
-    mut of: impl FnMut(Operand) -> Result<Value, Problem>,
-) -> Result<Value, Problem> {
-    let (mut parts, mut from) = (vec![], BTreeSet::new());
-    evaluate(text, is_measured, |operand| {
-        let (runs, places) = of(operand)?;
-        let value = runs.estimate().value;
-        parts.push(runs);
-        from.extend(places);
-        Ok::<f64, Problem>(value)
-    })?;
-    Ok((in_each_run::<Problem>(text, is_measured, &parts)?, from))
-}
-
-/// The value of `text` in each run; `parts` are its operands in their order.
-fn in_each_run<E: From<String>>(text: &str, is_measured: bool, parts: &[Runs]) -> Result<Runs, E> {
-    Runs::combine(parts, |values| {
-        let mut values = values.iter();
-        evaluate(text, is_measured, |_| {
-            let value = values.next().copied();
-            value.ok_or_else(|| "an operand too many".to_owned().into())
-        })
-    })
-}
-
 /// A number in each run, and the places of the reference machines that it comes from.
 type Value = (Runs, BTreeSet<usize>);
 type Values = BTreeMap<String, Result<Value, Problem>>;
+
+/// What stands for a number that is only read.
+fn unread() -> Value {
+    (Runs::constant(1.0), BTreeSet::new())
+}
 
 /// Why a quantity has no value.
 #[derive(Clone)]

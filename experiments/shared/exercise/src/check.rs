@@ -212,7 +212,7 @@ const MOST_DECIMALS: usize = 9;
 #[serde(untagged)]
 pub enum Expression {
     Number(f64),
-    /// See [`expression::evaluate`].
+    /// See [`expression::Expression`].
     Text(String),
 }
 
@@ -383,9 +383,13 @@ impl Expression {
             Expression::Number(number) => return Ok(*number),
             Expression::Text(text) => text,
         };
-        let value = expression::evaluate(text, true, |operand| match operand {
-            Operand::Name(name) => of(name).ok_or_else(|| format!("`{text}`: what is `{name}`?")),
-            Operand::Query(_) => Err(format!("`{text}`: there are no queries here")),
+        let value = expression::Expression::parse(text).and_then(|expression| {
+            expression.value(|operand| match operand {
+                Operand::Name(name) => {
+                    of(name).ok_or_else(|| format!("`{text}`: what is `{name}`?"))
+                }
+                Operand::Query(_) => Err(format!("`{text}`: there are no queries here")),
+            })
         });
         value.map_err(|e| anyhow!(e))
     }

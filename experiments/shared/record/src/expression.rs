@@ -1,149 +1,224 @@
 //! Arithmetic in pages and checks: `+ - * / ^` and parentheses over numbers, quantities, queries
 //! in brackets, and the functions `ceil`, `floor`, `max`, `min`, `round` and `row`.
 
-/// What stands for a number.
-pub enum Operand<'t> {
-    /// A quantity, by its name.
-    Name(&'t str),
-    /// A query, which stands in brackets.
-    Query(&'t str),
+/// Arithmetic, read once and computed as often as there are values for its operands.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    text: String,
+    operands: Vec<Operand>,
+    /// In the order of computing: what a step needs is what those before it have left.
+    steps: Vec<Step>,
 }
 
-/// The value of `text`; `of` gives that of each operand. If it `is_measured`, it is finite,
-/// as is all that it is computed from. If not, it only tells that `text` can be read.
-pub fn evaluate<E: From<String>>(
-    text: &str,
-    is_measured: bool,
-    of: impl FnMut(Operand) -> Result<f64, E>,
-) -> Result<f64, E> {
-    let mut reader = Reader { text, rest: text, depth: 0, is_measured, of };
-    let value = reader.sum()?;
-    match reader.rest.trim_start() {
-        "" => Ok(value),
-        rest => Err(format!("`{text}`: what is `{rest}`?").into()),
+/// What stands for a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A quantity, by its name.
+    Name(String),
+    /// A query, which stands in brackets.
+    Query(String),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Number(f64),
+    /// By its place among the operands.
+    Operand(usize),
+    /// Of so many numbers.
+    Call(Function, usize),
+}
+
+/// A function has no value where it has no row.
+type Function = fn(&[f64]) -> Option<f64>;
+
+/// The function of this name, or the operator, if it takes so many numbers.
+fn function(name: &str, count: usize) -> Option<Function> {
+    Some(match (name, count) {
+        ("", 1) => |of| Some(of[0]),
+        ("-", 1) => |of| Some(-of[0]),
+        ("+", 2) => |of| Some(of[0] + of[1]),
+        ("-", 2) => |of| Some(of[0] - of[1]),
+        ("*", 2) => |of| Some(of[0] * of[1]),
+        ("/", 2) => |of| Some(of[0] / of[1]),
+        ("^", 2) => |of| Some(of[0].powf(of[1])),
+        ("ceil", 1) => |of| Some(of[0].ceil()),
+        ("floor", 1) => |of| Some(of[0].floor()),
+        ("round", 1) => |of| Some(of[0].round()),
+        ("max", _) => |of| of.iter().copied().reduce(f64::max),
+        ("min", _) => |of| of.iter().copied().reduce(f64::min),
+        ("row", 3..) if count % 2 == 1 => {
+            |of| Some(of[1..].chunks(2).find(|row| row[0] == of[0])?[1])
+        }
+        _ => return None,
+    })
+}
+
+impl Expression {
+    /// Reads `text`.
+    pub fn parse(text: &str) -> Result<Expression, String> {
+        let mut reader = Reader { text, rest: text, depth: 0, operands: vec![], steps: vec![] };
+        reader.sum()?;
+        match reader.rest.trim_start() {
+            "" => {
+                let Reader { operands, steps, .. } = reader;
+                Ok(Expression { text: text.to_owned(), operands, steps })
+            }
+            rest => Err(format!("`{text}`: what is `{rest}`?")),
+        }
+    }
+
+    /// What it is computed from, in the order of the text.
+    pub fn operands(&self) -> &[Operand] {
+        &self.operands
+    }
+
+    /// The query that is all of it.
+    pub fn only_query(&self) -> Option<&str> {
+        match (&self.steps[..], &self.operands[..]) {
+            ([Step::Operand(_)], [Operand::Query(query)]) => Some(query),
+            _ => None,
+        }
+    }
+
+    /// Its value, where `of` gives that of each operand. It is finite, as is all that it is
+    /// computed from.
+    pub fn value<E: From<String>>(
+        &self,
+        of: impl FnMut(&Operand) -> Result<f64, E>,
+    ) -> Result<f64, E> {
+        let values: Vec<f64> = self.operands.iter().map(of).collect::<Result<_, E>>()?;
+        Ok(self.value_of(&values)?)
+    }
+
+    /// The same of operands with these values, in their order.
+    pub fn value_of(&self, operands: &[f64]) -> Result<f64, String> {
+        let mut numbers: Vec<f64> = vec![];
+        for step in &self.steps {
+            let value = match *step {
+                Step::Number(number) => number,
+                Step::Operand(place) => operands[place],
+                Step::Call(function, count) => {
+                    let of = numbers.split_off(numbers.len() - count);
+                    let none = || format!("`{}` has no row for {}", self.text, of[0]);
+                    function(&of).ok_or_else(none)?
+                }
+            };
+            if !value.is_finite() {
+                return Err(format!("`{}` is not a finite number", self.text));
+            }
+            numbers.push(value);
+        }
+        Ok(numbers[0])
     }
 }
 
 /// So many parentheses, signs and powers may stand within each other.
 const DEPTH: usize = 100;
 
-/// What is yet to be read of a text.
-struct Reader<'t, F> {
+/// What is yet to be read of a text, and what it was so far.
+struct Reader<'t> {
     text: &'t str,
     rest: &'t str,
     depth: usize,
-    is_measured: bool,
-    of: F,
+    operands: Vec<Operand>,
+    steps: Vec<Step>,
 }
 
-impl<'t, E: From<String>, F: FnMut(Operand) -> Result<f64, E>> Reader<'t, F> {
-    /// The next character, if it is one of `wanted`.
-    fn take(&mut self, wanted: &str) -> Option<char> {
+impl<'t> Reader<'t> {
+    /// The next character, if it is one of `wanted`, which are ASCII.
+    fn take(&mut self, wanted: &str) -> Option<&'t str> {
         self.rest = self.rest.trim_start();
-        let found = self.rest.chars().next().filter(|c| wanted.contains(*c))?;
-        self.rest = &self.rest[found.len_utf8()..];
+        self.rest.chars().next().filter(|c| wanted.contains(*c))?;
+        let (found, rest) = self.rest.split_at(1);
+        self.rest = rest;
         Some(found)
     }
 
-    fn number(&self, value: f64) -> Result<f64, E> {
-        match value.is_finite() || !self.is_measured {
-            true => Ok(value),
-            false => Err(format!("`{}` is not a finite number", self.text).into()),
-        }
+    fn lacks(&self, what: &str) -> String {
+        format!("`{}` lacks {what}", self.text)
     }
 
-    fn lacks(&self, what: &str) -> E {
-        format!("`{}` lacks {what}", self.text).into()
+    /// Computes what has this name of the last so many numbers.
+    fn call(&mut self, name: &str, count: usize) -> Result<(), String> {
+        let none = || format!("no function `{name}` takes {count} numbers");
+        self.steps.push(Step::Call(function(name, count).ok_or_else(none)?, count));
+        Ok(())
     }
 
-    fn sum(&mut self) -> Result<f64, E> {
-        let mut value = self.product()?;
+    fn sum(&mut self) -> Result<(), String> {
+        self.product()?;
         while let Some(sign) = self.take("+-") {
-            let other = self.product()?;
-            value = self.number(if sign == '+' { value + other } else { value - other })?;
+            self.product()?;
+            self.call(sign, 2)?;
         }
-        Ok(value)
+        Ok(())
     }
 
-    fn product(&mut self) -> Result<f64, E> {
-        let mut value = self.power()?;
+    fn product(&mut self) -> Result<(), String> {
+        self.power()?;
         while let Some(sign) = self.take("*/") {
-            let other = self.power()?;
-            value = self.number(if sign == '*' { value * other } else { value / other })?;
+            self.power()?;
+            self.call(sign, 2)?;
         }
-        Ok(value)
+        Ok(())
     }
 
-    fn power(&mut self) -> Result<f64, E> {
+    fn power(&mut self) -> Result<(), String> {
         if self.depth == DEPTH {
-            return Err("an expression is nested too deeply".to_owned().into());
+            return Err("an expression is nested too deeply".to_owned());
         }
         self.depth += 1;
-        let value = if self.take("-").is_some() {
-            -self.power()?
+        if let Some(sign) = self.take("-") {
+            self.power()?;
+            self.call(sign, 1)?;
         } else {
-            let base = self.operand()?;
-            match self.take("^") {
-                Some(_) => base.powf(self.power()?),
-                None => base,
+            self.operand()?;
+            if let Some(sign) = self.take("^") {
+                self.power()?;
+                self.call(sign, 2)?;
             }
-        };
+        }
         self.depth -= 1;
-        self.number(value)
+        Ok(())
     }
 
-    fn operand(&mut self) -> Result<f64, E> {
+    fn operand(&mut self) -> Result<(), String> {
         if self.take("[").is_some() {
-            let lacking = || self.lacks("a `]`");
-            let (query, rest) = self.rest.split_once(']').ok_or_else(lacking)?;
+            let (query, rest) = self.rest.split_once(']').ok_or_else(|| self.lacks("a `]`"))?;
             self.rest = rest;
-            return (self.of)(Operand::Query(query));
+            self.looked_up(Operand::Query(query.to_owned()));
+            return Ok(());
         }
         let word = word(self.rest);
         self.rest = &self.rest[word.len()..];
         if word.starts_with(|c: char| c.is_ascii_digit()) {
-            let number = word.parse();
-            return match number {
-                Ok(number) => self.number(number),
-                Err(_) => Err(format!("`{word}` is no number").into()),
-            };
+            let number = word.parse().map_err(|_| format!("`{word}` is no number"))?;
+            self.steps.push(Step::Number(number));
+        } else if self.take("(").is_some() {
+            let count = self.list()?;
+            self.call(word, count)?;
+        } else if word.is_empty() {
+            return Err(self.lacks("a number"));
+        } else {
+            self.looked_up(Operand::Name(word.to_owned()));
         }
-        if self.take("(").is_none() {
-            return match word {
-                "" => Err(self.lacks("a number")),
-                name => (self.of)(Operand::Name(name)),
-            };
-        }
-        let list = self.list()?;
-        let count = list.len();
-        let value = match (word, list.as_slice()) {
-            ("", [one]) => Some(*one),
-            ("ceil", [one]) => Some(one.ceil()),
-            ("floor", [one]) => Some(one.floor()),
-            ("round", [one]) => Some(one.round()),
-            ("max", _) => list.into_iter().reduce(f64::max),
-            ("min", _) => list.into_iter().reduce(f64::min),
-            ("row", [key, rows @ ..]) if count % 2 == 1 && count > 1 => {
-                let mut rows = rows.chunks(2);
-                let found = rows.find(|row| row[0] == *key || !self.is_measured);
-                let none = || format!("`{}` has no row for {key}", self.text);
-                Some(found.ok_or_else(none)?[1])
-            }
-            _ => None,
-        };
-        value.ok_or_else(|| format!("no function `{word}` takes {count} numbers").into())
+        Ok(())
     }
 
-    /// At least one number, after an opening parenthesis.
-    fn list(&mut self) -> Result<Vec<f64>, E> {
-        let mut values = vec![self.sum()?];
+    fn looked_up(&mut self, operand: Operand) {
+        self.steps.push(Step::Operand(self.operands.len()));
+        self.operands.push(operand);
+    }
+
+    /// How many numbers, at least one, stand after an opening parenthesis.
+    fn list(&mut self) -> Result<usize, String> {
+        self.sum()?;
+        let mut count = 1;
         while self.take(",").is_some() {
-            values.push(self.sum()?);
+            self.sum()?;
+            count += 1;
         }
-        match self.take(")") {
-            Some(_) => Ok(values),
-            None => Err(self.lacks("a `)`")),
-        }
+        self.take(")").map(|_| count).ok_or_else(|| self.lacks("a `)`"))
     }
 }
 
@@ -164,9 +239,9 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<f64, String> {
-        evaluate(text, true, |operand| match operand {
-            Operand::Name("a") => Ok(3.0),
-            Operand::Query("one b : time") => Ok(4.0),
+        Expression::parse(text)?.value(|operand| match operand {
+            Operand::Name(name) if name == "a" => Ok(3.0),
+            Operand::Query(query) if query == "one b : time" => Ok(4.0),
             _ => Err("unknown".to_owned()),
         })
     }
@@ -219,9 +294,12 @@ mod tests {
 
     #[test]
     fn what_has_no_value_yet_can_be_read() {
-        let read = |text| evaluate(text, false, |_| Ok::<_, String>(1.0));
-        assert!(read("a / (b - [c d : time])").is_ok());
-        assert!(read("row(a, 2, 1)").is_ok());
-        assert_eq!(read("a /"), Err("`a /` lacks a number".to_owned()));
+        for text in ["a / (b - [c d : time])", "row(a, 2, 1)", "1e999"] {
+            assert!(Expression::parse(text).is_ok(), "{text}");
+        }
+        assert_eq!(Expression::parse("a /").unwrap_err(), "`a /` lacks a number");
+        let [query, no_query] =
+            ["[c : time]", "-[c : time]"].map(|text| Expression::parse(text).unwrap());
+        assert_eq!((query.only_query(), no_query.only_query()), (Some("c : time"), None));
     }
 }
