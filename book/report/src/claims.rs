@@ -8,10 +8,10 @@ use record::file::visible;
 use serde::{Deserialize, Serialize};
 
 use crate::block;
+use crate::both::{Alike, Both};
 use crate::estimate::Estimate;
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Alike, Both};
 use crate::unit::Unit;
 
 /// `claims.toml`.
@@ -332,7 +332,7 @@ impl Compared {
     pub(crate) fn verdict(&self, test: &Test) -> Both<Verdict> {
         let Compared { measured: Quantity { unit, value, .. }, claimed } = self;
         let (measured, claimed) = (value.clone(), claimed.clone());
-        measured.and(claimed, |measured, claimed| test.verdict(&measured, claimed, unit))
+        measured.zip_with(claimed, |measured, claimed| test.verdict(&measured, claimed, unit))
     }
 }
 
@@ -458,16 +458,16 @@ impl Claim {
                 let verdict = compared.verdict(test);
                 *worst = Some(match worst.take() {
                     None => verdict,
-                    Some(worst) => verdict.and(worst, Verdict::max),
+                    Some(worst) => verdict.zip_with(worst, Verdict::max),
                 });
             }
             for Unmeasured { reading, .. } in &self.unmeasured {
                 readings.insert(reading, Some(Both::anywhere(Verdict::Undecided)));
             }
             let readings = readings.into_values().flatten();
-            let read = readings.reduce(|a, b| a.and(b, Verdict::read_both_ways));
+            let read = readings.reduce(|a, b| a.zip_with(b, Verdict::read_both_ways));
             let both = of_all.into_iter().chain(read);
-            let worst = both.reduce(|a, b| a.and(b, Verdict::max));
+            let worst = both.reduce(|a, b| a.zip_with(b, Verdict::max));
             // No verdict at all means that the build fails with the reason.
             return worst.unwrap_or(Both::anywhere(Verdict::Refuted));
         }

@@ -3,10 +3,11 @@
 //! run of the reference machines, or the build fails. Where the reader's runs break it, the
 //! sentence is shown as one about the references.
 
+use crate::both::{Both, Here};
 use crate::estimate::Runs;
 use crate::html;
 use crate::quantity::Quantities;
-use crate::records::{Both, Here, Records};
+use crate::records::Records;
 
 /// `a < b`, `a < b <= c`, and several of them joined by `and`.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +63,7 @@ impl Condition {
                 ));
             }
             let runs = runs.map(|runs| runs.find(|value| !holds(value)).is_none());
-            all = all.and(runs, |a, b| a && b);
+            all = all.zip_with(runs, |a, b| a && b);
         }
         Ok(all)
     }
@@ -72,17 +73,17 @@ impl Condition {
 pub fn before(found: &Both<bool>, records: &Records) -> String {
     let label = html::inline(&records.label(&found.from));
     match found.here {
-        Here::Has(false) => {
+        Here::Measured(false) => {
             format!("<span class=\"elsewhere\">On the {label}, not here: ")
         }
-        Here::Lacking => format!("<span class=\"elsewhere\">On the {label}: "),
-        Here::Has(true) | Here::Same => String::new(),
+        Here::NotMeasured => format!("<span class=\"elsewhere\">On the {label}: "),
+        Here::Measured(true) | Here::SameAsReference => String::new(),
     }
 }
 
 /// Whether it is said of the references only.
 pub fn is_elsewhere(found: &Both<bool>) -> bool {
-    matches!(found.here, Here::Has(false) | Here::Lacking)
+    matches!(found.here, Here::Measured(false) | Here::NotMeasured)
 }
 
 /// What stands after it.

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use mdbook_preprocessor::book::Chapter;
 
+use crate::both::Both;
 use crate::claims::Findings;
 use crate::directive::{self, Directive, Found};
 use crate::exercise::Tasks;
 use crate::figure::Picture;
 use crate::page::Page;
 use crate::quantity::Quantities;
-use crate::records::{Both, Recorded, Records};
+use crate::records::{Recorded, Records};
 use crate::this_machine::{self, Account};
 use crate::{condition, html, includes, minutes, model, prediction, provenance, scorecard};
 

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use crate::both::{Both, Here};
 use crate::claims::{Compared, Entry, Findings, Test, Unmeasured};
 use crate::estimate::Estimate;
-use crate::records::{Both, Here};
 
 /// The file with a line for each test of each claim.
 pub const CSV: &str = "claims.csv";
@@ -172,7 +172,7 @@ fn line<'l>(test: &'l Test, compared: &Compared) -> Line<'l> {
 /// What is this machine's alone.
 fn here<T>(both: &Both<T>) -> Option<&T> {
     match &both.here {
-        Here::Has(here) => Some(here),
-        Here::Same | Here::Lacking => None,
+        Here::Measured(here) => Some(here),
+        Here::SameAsReference | Here::NotMeasured => None,
     }
 }

@@ -4,13 +4,14 @@
 use serde::Deserialize;
 
 use crate::block;
+use crate::both::Here;
 use crate::chart::{self, Figure};
 use crate::condition::Condition;
 use crate::html::{escape, prose, uncapitalised};
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
-use crate::records::{Here, Machine, Recorded, Records};
+use crate::records::{Machine, Recorded, Records};
 use crate::svg::{Width, standalone};
 use crate::unit::Unit;
 
@@ -115,7 +116,7 @@ impl Block {
         // not show.
         let is_so = |machine: &Machine| {
             machine.is_reference()
-                || held.as_ref().is_some_and(|held| held.on(machine) == Some(&true))
+                || held.as_ref().is_some_and(|held| machine.own(held) == Some(&true))
         };
         let subject = |machine: &Machine| format!("{} on {}", self.form.subject(), machine.whose());
         let figures = records.both(experiment, machine.as_deref(), |machine, record| {
@@ -152,8 +153,8 @@ impl Block {
             self.html(&[record], page, figure, None, beside, &caption)
         };
         let html = match &figures.here {
-            Here::Same | Here::Lacking => one(reference, record, theirs, false),
-            Here::Has((machine, here, own)) => {
+            Here::SameAsReference | Here::NotMeasured => one(reference, record, theirs, false),
+            Here::Measured((machine, here, own)) => {
                 let whose = (&*machine.whose(), &*reference.label);
                 match own.beside(theirs, whose) {
                     Some(both) => {

@@ -20,11 +20,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::block;
+use crate::both::{Alike, Both, Here, borrowed};
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Alike, Both, Here, Records, borrowed};
+use crate::records::Records;
 
 /// A `goals` block.
 #[derive(Clone, Debug, Deserialize)]
@@ -194,7 +195,7 @@ impl Goal {
             prose(&self.what),
             page.quantities.value(&self.achieved, records, escape)?,
             escape(&required),
-            outcome.sentence(records, |met, _| met.badge()),
+            records.sentence(&outcome, |met, _| met.badge()),
         );
         Ok((html, outcome))
     }
@@ -202,7 +203,7 @@ impl Goal {
     /// What became of it on the reader's machine; none if that has no number for it.
     fn here(&self, page: &Page, pages: &[Page]) -> Option<GoalHere> {
         let Judged { required, outcome, quantity } = self.judge(page).ok()?;
-        if outcome.here == Here::Lacking {
+        if outcome.here == Here::NotMeasured {
             return None;
         }
         Some(GoalHere {

@@ -19,6 +19,7 @@
 //! | [`output`] | where the finished book goes, and what it may replace |
 //! | **numbers** | |
 //! | [`records`] | the records of the reference machine and of this one |
+//! | [`both`] | something found on each side |
 //! | [`select`] | some of a record's measurements |
 //! | [`metric`] | the numbers of one measurement |
 //! | [`estimate`] | a number out of several runs, and how well it is known |
@@ -53,6 +54,7 @@
 //! its problems, so that one build shows an author everything there is to mend.
 
 pub mod block;
+pub mod both;
 pub mod build;
 pub mod cases;
 pub mod chart;

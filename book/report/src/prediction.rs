@@ -115,7 +115,7 @@ impl Block {
             id = self.id,
             typed = escape(answer.typed),
             question = self.question(),
-            measured = value.sentence(records, |value, _| escape(&answer.print(value))),
+            measured = records.sentence(value, |value, _| escape(&answer.print(value))),
             explain = page.quantities.prose(&self.explain, records)?,
         ))
     }

@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::expression::{Expression, Operand};
 
+use crate::both::{Alike, Both, Here};
 use crate::estimate::{Estimate, Runs};
 use crate::query::{self, Query};
-use crate::records::{self, Alike, Both, Here, Machine, Records};
+use crate::records::{self, Machine, Records};
 use crate::unit::Unit;
 use crate::{block, html};
 
@@ -274,7 +275,7 @@ impl Quantities {
     fn measured(&self, text: &str, side: &Side) -> Result<Value, String> {
         let query = self.query(text)?;
         let references = side.beside.unwrap_or_default();
-        if let Some(why) = query.cannot_stand_for(side.machines, references) {
+        if let Some(why) = query.why_not_comparable(side.machines, references) {
             return Err(why.to_owned());
         }
         let (runs, machine) = query.value(side.machines)?;
@@ -337,7 +338,7 @@ impl Quantities {
         machines: &[&Machine],
     ) -> Result<(f64, Unit), String> {
         let on = |quantity: &Quantity| {
-            let value = quantity.value.on(machine).map(|estimate| estimate.value);
+            let value = machine.own(&quantity.value).map(|estimate| estimate.value);
             value.ok_or_else(|| "this machine lacks it".to_owned())
         };
         let side = Side { machines, beside: None };
@@ -361,8 +362,8 @@ impl Quantities {
     ) -> Result<String, String> {
         let Quantity { unit, value, of_other_work, .. } = self.get(name)?;
         let value = match &value.here {
-            Here::Has(here) if *of_other_work => safe(&here.print(unit)),
-            _ => value.sentence(records, |value, _| safe(&value.print(unit))),
+            Here::Measured(here) if *of_other_work => safe(&here.print(unit)),
+            _ => records.sentence(value, |value, _| safe(&value.print(unit))),
         };
         Ok(format!("<span class=\"value\">{value}</span>"))
     }
@@ -371,7 +372,7 @@ impl Quantities {
     pub fn value_elsewhere(&self, name: &str, safe: fn(&str) -> String) -> Result<String, String> {
         let Quantity { unit, value, .. } = self.get(name)?;
         let here = match &value.here {
-            Here::Has(here) if !here.is_like(&value.reference) => {
+            Here::Measured(here) if !here.is_like(&value.reference) => {
                 format!(" (here: {})", safe(&here.print(unit)))
             }
             _ => String::new(),

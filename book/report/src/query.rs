@@ -196,7 +196,7 @@ impl Query {
 
     /// Why what the reader's machine has says nothing in a sentence of the references, if so: one
     /// GPU where they are several, or a quick run of another size.
-    pub fn cannot_stand_for(
+    pub fn why_not_comparable(
         &self,
         here: &[&Machine],
         references: &[&Machine],

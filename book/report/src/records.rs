@@ -9,7 +9,7 @@ use std::rc::Rc;
 use anyhow::{Context, Error, Result, bail};
 use record::{EMULATED, Gpu, Measurement, Record, Results, Source};
 
-use crate::estimate::Estimate;
+use crate::both::{Alike, Both, Here};
 use crate::html;
 
 /// One machine with everything measured on it.
@@ -177,6 +177,16 @@ impl Machine {
         self.place.is_some()
     }
 
+    /// What of `both` is shown with it, if it has it.
+    pub fn own<'b, T>(&self, both: &'b Both<T>) -> Option<&'b T> {
+        match &both.here {
+            _ if self.is_reference() => Some(&both.reference),
+            Here::Measured(here) => Some(here),
+            Here::SameAsReference => Some(&both.reference),
+            Here::NotMeasured => None,
+        }
+    }
+
     /// What it recorded.
     pub fn experiments(&self) -> impl Iterator<Item = &str> {
         self.records.keys().map(String::as_str)
@@ -337,10 +347,34 @@ impl Records {
             from.iter().all(|&place| self.at(place).is_some_and(|m| m.name == own.name))
         };
         let here = match &self.here {
-            Some(own) if !is_own(own) => here(own).map_or(Here::Lacking, Here::Has),
-            _ => Here::Same,
+            Some(own) if !is_own(own) => here(own).map_or(Here::NotMeasured, Here::Measured),
+            _ => Here::SameAsReference,
         };
         Both { reference, from, here }
+    }
+
+    /// `both` in the middle of a sentence: this machine's first, the reference's beside it if it
+    /// is another. `show` is told whether it stands beside.
+    pub fn sentence<T: Alike>(&self, both: &Both<T>, show: impl Fn(&T, bool) -> String) -> String {
+        let Both { reference, from, here } = both;
+        let label = html::inline(&self.label(from));
+        match here {
+            Here::SameAsReference => show(reference, false),
+            Here::NotMeasured => {
+                format!("<span class=\"beside\">{label}:</span> {}", show(reference, false))
+            }
+            // Numbers may differ only beyond the printed digits.
+            Here::Measured(here)
+                if here.is_like(reference) || show(here, false) == show(reference, false) =>
+            {
+                show(here, false)
+            }
+            Here::Measured(here) => format!(
+                "{} <span class=\"beside\">({label}: {})</span>",
+                show(here, false),
+                show(reference, true)
+            ),
+        }
     }
 
     /// The cases of each experiment that no page shows, neither what was measured nor what
@@ -426,152 +460,5 @@ pub fn recorded<'m>(
             let names = names(machines);
             Err(format!("none of {names} has a measured record of `{experiment}`"))
         }
-    }
-}
-
-/// Something found on each side: on the reference machines, and on this machine.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Both<T> {
-    /// On the reference machines.
-    pub reference: T,
-    /// The places of those that it comes from.
-    pub from: BTreeSet<usize>,
-    /// On this machine.
-    pub here: Here<T>,
-}
-
-/// What two machines can have in common.
-pub trait Alike {
-    /// Whether one need not be shown beside the other.
-    fn is_like(&self, other: &Self) -> bool;
-}
-
-impl Alike for f64 {
-    fn is_like(&self, other: &f64) -> bool {
-        self == other
-    }
-}
-
-impl Alike for Estimate {
-    fn is_like(&self, other: &Estimate) -> bool {
-        self.may_be(other)
-    }
-}
-
-/// How many of the verdicts that were counted are the references' alone, as the end of a sentence.
-pub fn borrowed<'v, V: 'v>(verdicts: impl Iterator<Item = &'v Both<V>>) -> String {
-    match verdicts.filter(|verdict| verdict.is_lacking()).count() {
-        0 => String::new(),
-        1 => "; one of these verdicts is a reference machine's".to_owned(),
-        n => format!("; {n} of these verdicts are the reference machines'"),
-    }
-}
-
-/// Something found, or not, on this machine.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Here<T> {
-    /// It is the reference's: there is no other machine, it comes from this one, or it
-    /// comes from no machine at all.
-    Same,
-    /// This machine's records do not have it.
-    Lacking,
-    /// This machine's.
-    Has(T),
-}
-
-impl<T> Both<T> {
-    /// The same on all machines.
-    pub fn anywhere(value: T) -> Both<T> {
-        Both { reference: value, from: BTreeSet::new(), here: Here::Same }
-    }
-
-    /// This machine's where it has one, else the reference's.
-    pub fn first(&self) -> &T {
-        match &self.here {
-            Here::Has(here) => here,
-            Here::Same | Here::Lacking => &self.reference,
-        }
-    }
-
-    /// What is shown with `machine`, if it has it.
-    pub fn on(&self, machine: &Machine) -> Option<&T> {
-        match &self.here {
-            _ if machine.is_reference() => Some(&self.reference),
-            Here::Has(here) => Some(here),
-            Here::Same => Some(&self.reference),
-            Here::Lacking => None,
-        }
-    }
-
-    /// The same with `f` applied to each.
-    pub fn map<U>(self, f: impl Fn(T) -> U) -> Both<U> {
-        Both {
-            reference: f(self.reference),
-            from: self.from,
-            here: match self.here {
-                Here::Same => Here::Same,
-                Here::Lacking => Here::Lacking,
-                Here::Has(here) => Here::Has(f(here)),
-            },
-        }
-    }
-
-    /// Both of two things in one, which this machine lacks if it lacks either.
-    pub fn and<U, V>(self, other: Both<U>, f: impl Fn(T, U) -> V) -> Both<V>
-    where
-        T: Clone,
-        U: Clone,
-    {
-        let here = match (self.here, other.here) {
-            (Here::Lacking, _) | (_, Here::Lacking) => Here::Lacking,
-            (Here::Same, Here::Same) => Here::Same,
-            (Here::Has(a), Here::Has(b)) => Here::Has(f(a, b)),
-            (Here::Has(a), Here::Same) => Here::Has(f(a, other.reference.clone())),
-            (Here::Same, Here::Has(b)) => Here::Has(f(self.reference.clone(), b)),
-        };
-        let from = self.from.into_iter().chain(other.from).collect();
-        Both { reference: f(self.reference, other.reference), from, here }
-    }
-
-    /// In the middle of a sentence: this machine's first, the reference's beside it if it is
-    /// another. `show` is told whether it stands beside.
-    pub fn sentence(&self, records: &Records, show: impl Fn(&T, bool) -> String) -> String
-    where
-        T: Alike,
-    {
-        let label = html::inline(&records.label(&self.from));
-        match &self.here {
-            Here::Same => show(&self.reference, false),
-            Here::Lacking => {
-                format!("<span class=\"beside\">{label}:</span> {}", show(&self.reference, false))
-            }
-            // Numbers may differ only beyond the printed digits.
-            Here::Has(here)
-                if here.is_like(&self.reference)
-                    || show(here, false) == show(&self.reference, false) =>
-            {
-                show(here, false)
-            }
-            Here::Has(here) => format!(
-                "{} <span class=\"beside\">({label}: {})</span>",
-                show(here, false),
-                show(&self.reference, true)
-            ),
-        }
-    }
-
-    /// Whether only the reference has it, and the reader's machine lacks it.
-    pub fn is_lacking(&self) -> bool {
-        matches!(self.here, Here::Lacking)
-    }
-
-    /// What is shown, in order, and whether it stands beside what came before it: this
-    /// machine's first, the reference's beside it.
-    pub fn each(&self) -> impl Iterator<Item = (&T, bool)> {
-        let (first, second) = match &self.here {
-            Here::Has(here) => (here, Some(&self.reference)),
-            Here::Same | Here::Lacking => (&self.reference, None),
-        };
-        [(first, false)].into_iter().chain(second.map(|reference| (reference, true)))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::both::borrowed;
 use crate::claims::{
     Claim, Compared, Entry, Erratum, Findings, Recomputation, Unmeasured, Verdict,
 };
@@ -10,7 +11,7 @@ use crate::export::{CSV, JSON};
 use crate::html::{capitalised, escape, prose};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
-use crate::records::{Records, borrowed};
+use crate::records::Records;
 use crate::unit::Unit;
 
 /// The page on which the scorecard stands.
@@ -19,7 +20,7 @@ const PAGE: &str = "scorecard.html";
 /// A claim's verdict in a sentence. `root` leads from the page to the book's root.
 pub fn badge(entry: &Entry, records: &Records, root: &str) -> String {
     let id = &entry.claim.id;
-    entry.verdict.sentence(records, |verdict, beside| {
+    records.sentence(&entry.verdict, |verdict, beside| {
         let text = match beside {
             true => verdict.words().to_owned(),
             false => format!("{id} · {}", verdict.words()),
@@ -157,7 +158,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     let Entry { claim, verdict, compared, .. } = entry;
     let value = |Compared { measured, .. }: &Compared| {
         let Quantity { unit, value, .. } = measured;
-        value.sentence(records, |value, _| escape(&value.print(unit)))
+        records.sentence(value, |value, _| escape(&value.print(unit)))
     };
     let mut found = String::new();
     for (test, compared) in claim.tests.iter().zip(compared) {
@@ -171,7 +172,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
             "<p>{}<span class=\"value\">{}</span> {how}, {}{} claimed: {}</p>",
             prose(&reading),
             if undecided { interval(compared, records) } else { value(compared) },
-            compared.claimed.sentence(records, |value, _| escape(&test.claim(*value, unit))),
+            records.sentence(&compared.claimed, |value, _| escape(&test.claim(*value, unit))),
             prose(&about),
             prose(&test.what)
         );
@@ -209,7 +210,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
         compared.first().map_or(String::new(), value),
         class = verdict.first().class(),
         id = claim.id,
-        verdict = verdict.sentence(records, |verdict, _| format!(
+        verdict = records.sentence(verdict, |verdict, _| format!(
             "<span class=\"verdict {}\">{}</span>",
             verdict.class(),
             verdict.words()
@@ -220,7 +221,7 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
 /// What is known of a number that its runs leave undecided.
 fn interval(compared: &Compared, records: &Records) -> String {
     let Quantity { unit, value, .. } = &compared.measured;
-    value.sentence(records, |value, beside| {
+    records.sentence(value, |value, beside| {
         if beside {
             return escape(&value.print(unit));
         }

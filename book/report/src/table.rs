@@ -10,13 +10,14 @@ use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
 use crate::block;
+use crate::both::Here;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::names::{self, Group, Names};
 use crate::page::Page;
 use crate::provenance;
-use crate::records::{Here, Machine, Recorded, Records};
+use crate::records::{Machine, Recorded, Records};
 use crate::select::{self, Filter};
 use crate::unit::Unit;
 
@@ -203,8 +204,10 @@ impl Block {
         })?;
         let (theirs, reference) = &grids.reference;
         match &grids.here {
-            Here::Same | Here::Lacking => Ok(self.html(&[*theirs], reference.clone(), "")),
-            Here::Has((own, grid)) => {
+            Here::SameAsReference | Here::NotMeasured => {
+                Ok(self.html(&[*theirs], reference.clone(), ""))
+            }
+            Here::Measured((own, grid)) => {
                 let label = records.label(&grids.from);
                 let both = self.with_ratios(grid, reference, &label);
                 let note = match self.columns_by.is_some() && self.metrics[0].is_timed() {

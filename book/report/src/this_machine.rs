@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::Record;
 
+use crate::both::Here;
 use crate::cases::{self, Case, Experiment, Outcome};
 use crate::claims::{Compared, Entry, Findings, Test, Verdict};
 use crate::goals::GoalHere;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::page::Page;
-use crate::records::{self, Here, Machine, Recorded, Records};
+use crate::records::{self, Machine, Recorded, Records};
 use crate::scorecard;
 use crate::unit::Unit;
 
@@ -232,7 +233,7 @@ fn above_peak(own: &Machine) -> Vec<(String, String)> {
 /// The claims whose verdicts differ.
 fn verdicts(findings: &Findings, records: &Records) -> Vec<OtherVerdict> {
     let other = |entry: &Entry| match entry.verdict.here {
-        Here::Has(here) if here != entry.verdict.reference => Some(OtherVerdict {
+        Here::Measured(here) if here != entry.verdict.reference => Some(OtherVerdict {
             id: entry.claim.id.clone(),
             says: entry.claim.says.clone(),
             here,
@@ -254,7 +255,7 @@ fn verdicts(findings: &Findings, records: &Records) -> Vec<OtherVerdict> {
 /// The numbers of a test that has another outcome on the reader's machine.
 fn because(test: &Test, compared: &Compared, records: &Records) -> Option<String> {
     let verdict = compared.verdict(test);
-    if !matches!(verdict.here, Here::Has(here) if here != verdict.reference) {
+    if !matches!(verdict.here, Here::Measured(here) if here != verdict.reference) {
         return None;
     }
     let (unit, value) = (&compared.measured.unit, &compared.measured.value);
