@@ -11,7 +11,7 @@
 //! | `beside` | another machine's values on the same axes, and shares of each one's peak |
 //! | `timeline` | what ran when, in lanes |
 //! | `memory` | memory over time, in steps |
-//! | `legend` | references, the key, the axis below the plot |
+//! | `legend` | guides, the key, the axis below the plot |
 //! | `place` | where labels go, so that none overlaps another |
 //! | `scale` | axes: values to pixels, ticks |
 //! | `sheet` | the sheet drawn on |
@@ -88,7 +88,7 @@ pub struct Lines {
     /// dashed alike and labelled once.
     pub models: Vec<Series>,
     /// Horizontal lines.
-    pub references: Vec<Reference>,
+    pub guides: Vec<Guide>,
     /// Vertical lines: places on the x axis that matter, named in the key.
     pub marks: Vec<Mark>,
     /// A value holds until the next point: curves are steps, without dots.
@@ -112,7 +112,7 @@ pub struct Bars {
     /// The bars, from the top down.
     pub groups: Vec<Group>,
     /// Vertical lines.
-    pub references: Vec<Reference>,
+    pub guides: Vec<Guide>,
     /// Whose the bars are and whose the values marked on them, if there are any.
     pub whose: Option<(String, String)>,
 }
@@ -315,19 +315,19 @@ pub enum Scale {
 /// unless it is more than six times beyond the data; then a note with an arrow stands
 /// at the axis' end.
 #[derive(Clone, Debug)]
-pub struct Reference {
+pub struct Guide {
     /// Written on the line; of peaks and models, the value is added.
     pub label: String,
     /// The value.
     pub value: f64,
     /// What it stands for.
-    pub kind: ReferenceKind,
+    pub kind: GuideKind,
 }
 
-/// What a reference stands for.
+/// What a guide stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ReferenceKind {
+pub enum GuideKind {
     /// What the hardware can do at most: a thin line.
     Peak,
     /// What the source claims: a dashed line.

@@ -3,9 +3,9 @@
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::chart::{ReferenceKind, Scale};
+use crate::chart::{GuideKind, Scale};
 use crate::metric::Metric;
-use crate::plot::{Common, ReferenceLine, Values, bars, course, heatmap, lines};
+use crate::plot::{Common, GuideLine, Values, bars, course, heatmap, lines};
 use crate::query::Query;
 use crate::{claims, counted, figure, goals, prediction, table};
 
@@ -50,7 +50,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("The axis of values", keys::<Values>(), vec![]),
         ("The axis below lines", keys::<lines::Along>(), vec![]),
         ("Scales", variants::<Scale>(), vec![]),
-        ("References", keys::<ReferenceLine>(), variants::<ReferenceKind>()),
+        ("References", keys::<GuideLine>(), variants::<GuideKind>()),
         ("Models", keys::<lines::Model>(), vec![]),
         ("Marks", keys::<lines::MarkLine>(), vec![]),
         ("Panels", keys::<course::Panel>(), vec![]),

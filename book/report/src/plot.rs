@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use crate::chart::{Axis, Reference, ReferenceKind, Scale};
+use crate::chart::{Axis, Guide, GuideKind, Scale};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
 use crate::names::Names;
@@ -75,9 +75,9 @@ impl Values {
 /// A straight line to compare with.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ReferenceLine {
+pub struct GuideLine {
     /// What it means.
-    pub kind: ReferenceKind,
+    pub kind: GuideKind,
     /// What it is called.
     pub label: String,
     /// Where it is: what a quantity can be, or a quantity's name.
@@ -113,21 +113,16 @@ impl Plot<'_> {
         Ok((chosen, names))
     }
 
-    fn references(
-        &self,
-        lines: &[ReferenceLine],
-        unit: &Unit,
-        scale: Scale,
-    ) -> Result<Vec<Reference>, String> {
-        let mut references = vec![];
-        for ReferenceLine { kind, label, is } in lines {
+    fn guides(&self, lines: &[GuideLine], unit: &Unit, scale: Scale) -> Result<Vec<Guide>, String> {
+        let mut guides = vec![];
+        for GuideLine { kind, label, is } in lines {
             let value = self.place(is, unit, scale);
             let value = value.map_err(|e| format!("reference \"{label}\": {e}"));
             if let Some(value) = self.or_left_out(value)? {
-                references.push(Reference { label: label.clone(), value, kind: *kind });
+                guides.push(Guide { label: label.clone(), value, kind: *kind });
             }
         }
-        Ok(references)
+        Ok(guides)
     }
 
     /// The number that `is` writes, which must be in the unit of the axis that it is drawn

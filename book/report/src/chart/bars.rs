@@ -1,5 +1,5 @@
 //! Bars: horizontal, in groups, with intervals, values at their ends and vertical
-//! references.
+//! guides.
 //!
 //! Labels stand left of the bars, or above them where they are too wide for that.
 
@@ -39,7 +39,7 @@ struct Layout<'a> {
     /// Every bar is a kind of its own, so that colours would tell nothing.
     plain: bool,
     key: Key,
-    /// Of each reference; none if it is in the key.
+    /// Of each guide; none if it is in the key.
     flags: Vec<Option<Flag>>,
     height: f64,
 }
@@ -50,7 +50,7 @@ pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
     let all = || bars.groups.iter().flat_map(|group| &group.bars).filter(shown);
     let values =
         all().flat_map(|bar| [bar.value, bar.low, bar.high, bar.beside.unwrap_or(bar.value)]);
-    let (value, marks) = measure(&bars.value, values, &bars.references, '→');
+    let (value, marks) = measure(&bars.value, values, &bars.guides, '→');
 
     let label = all().map(|bar| text::width(&bar.label)).fold(0.0, f64::max);
     let beside = label <= label_limit;
@@ -132,7 +132,7 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
 }
 
 /// Where a bar's number begins: right of the bar, of its interval, of what is marked beside it, and
-/// of the references that would run through the number, if that does not take it far from its bar.
+/// of the guides that would run through the number, if that does not take it far from its bar.
 fn behind(bar: &Bar, value: &Span, marks: &[Mark]) -> f64 {
     let ends = [bar.high, bar.beside.unwrap_or(bar.value)];
     let ends = ends.into_iter().filter(|end| end.is_finite());

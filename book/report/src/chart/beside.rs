@@ -1,7 +1,7 @@
 //! Two machines in one chart: the other's values on the same axes, and the values of each as
 //! shares of its own peak.
 
-use super::{Axis, Bars, Figure, Form, Group, Lines, Point, Reference, ReferenceKind, Series};
+use super::{Axis, Bars, Figure, Form, Group, Guide, GuideKind, Lines, Point, Series};
 use crate::unit::Unit;
 
 impl Figure {
@@ -21,19 +21,19 @@ impl Figure {
     pub fn of_peak(&self) -> Option<Figure> {
         let form = match &self.form {
             Form::Lines(lines) if lines.y.unit == Unit::Bandwidth => {
-                let peak = only_peak(&lines.references)?;
+                let peak = only_peak(&lines.guides)?;
                 let of_peak = |all: &[Series]| all.iter().map(|s| shares(s, peak)).collect();
                 Form::Lines(Lines {
                     y: of_its_peak(&lines.y),
                     series: of_peak(&lines.series),
                     models: of_peak(&lines.models),
-                    references: vec![whole()],
+                    guides: vec![whole()],
                     ..lines.clone()
                 })
             }
             Form::Bars(bars) if bars.value.unit == Unit::Bandwidth => {
-                let peak = only_peak(&bars.references)?;
-                let (value, references) = (of_its_peak(&bars.value), vec![whole()]);
+                let peak = only_peak(&bars.guides)?;
+                let (value, guides) = (of_its_peak(&bars.value), vec![whole()]);
                 let mut groups = bars.groups.clone();
                 for bar in groups.iter_mut().flat_map(|group| &mut group.bars) {
                     bar.value /= peak;
@@ -41,7 +41,7 @@ impl Figure {
                     bar.high /= peak;
                     bar.hover += &of_the_peak(bar.value);
                 }
-                Form::Bars(Bars { value, groups, references, whose: None })
+                Form::Bars(Bars { value, groups, guides, whose: None })
             }
             _ => return None,
         };
@@ -57,7 +57,7 @@ fn lines(own: &Lines, other: &Lines, (mine, theirs): (&str, &str)) -> Lines {
     for point in lines.beside.iter_mut().flat_map(|series| &mut series.points) {
         point.hover = format!("{theirs}: {}", point.hover);
     }
-    lines.references.extend(further(&own.references, &other.references, theirs));
+    lines.guides.extend(further(&own.guides, &other.guides, theirs));
     lines.whose = Some((mine.to_owned(), theirs.to_owned()));
     lines
 }
@@ -75,27 +75,25 @@ fn bars(own: &Bars, other: &Bars, (mine, theirs): (&str, &str)) -> Bars {
             }
         }
     }
-    bars.references.extend(further(&own.references, &other.references, theirs));
+    bars.guides.extend(further(&own.guides, &other.guides, theirs));
     bars.whose = Some((mine.to_owned(), theirs.to_owned()));
     bars
 }
 
-fn peaks(references: &[Reference]) -> impl Iterator<Item = &Reference> {
-    references.iter().filter(|reference| reference.kind == ReferenceKind::Peak)
+fn peaks(guides: &[Guide]) -> impl Iterator<Item = &Guide> {
+    guides.iter().filter(|guide| guide.kind == GuideKind::Peak)
 }
 
 /// The peaks that are others there.
-fn further(own: &[Reference], other: &[Reference], theirs: &str) -> Vec<Reference> {
-    let is_new = |there: &&Reference| peaks(own).all(|own| own.value != there.value);
-    let named = |there: &Reference| Reference {
-        label: format!("{} ({theirs})", there.label),
-        ..there.clone()
-    };
+fn further(own: &[Guide], other: &[Guide], theirs: &str) -> Vec<Guide> {
+    let is_new = |there: &&Guide| peaks(own).all(|own| own.value != there.value);
+    let named =
+        |there: &Guide| Guide { label: format!("{} ({theirs})", there.label), ..there.clone() };
     peaks(other).filter(is_new).map(named).collect()
 }
 
-fn only_peak(references: &[Reference]) -> Option<f64> {
-    let mut peaks = peaks(references);
+fn only_peak(guides: &[Guide]) -> Option<f64> {
+    let mut peaks = peaks(guides);
     let only = peaks.next()?.value;
     peaks.next().is_none().then_some(only)
 }
@@ -105,9 +103,9 @@ fn of_its_peak(axis: &Axis) -> Axis {
     Axis { label, unit: Unit::Share, ..axis.clone() }
 }
 
-fn whole() -> Reference {
+fn whole() -> Guide {
     let label = "Theoretical peak".to_owned();
-    Reference { label, value: 1.0, kind: ReferenceKind::Peak }
+    Guide { label, value: 1.0, kind: GuideKind::Peak }
 }
 
 fn shares(series: &Series, peak: f64) -> Series {

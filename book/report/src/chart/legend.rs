@@ -1,17 +1,17 @@
-//! What several forms share: references, the key, the axis below the plot.
+//! What several forms share: guides, the key, the axis below the plot.
 
 use super::place;
 use super::scale::Span;
 use super::sheet::Sheet;
-use super::{Axis, Reference, ReferenceKind, Scale};
+use super::{Axis, Guide, GuideKind, Scale};
 use crate::svg::text::{self, LINE};
 use crate::svg::{Anchor, Area, Pen, Place};
 use crate::unit::Unit;
 
-/// How far beyond the data a linear axis still extends to a reference.
+/// How far beyond the data a linear axis still extends to a guide.
 const REACH: f64 = 6.0;
 
-/// A reference, ready to draw.
+/// A guide, ready to draw.
 pub(super) struct Mark {
     pub(super) label: String,
     pub(super) pen: Pen,
@@ -20,27 +20,27 @@ pub(super) struct Mark {
     pub(super) beyond: bool,
 }
 
-/// The axis that shows these values, and the references beside them; `arrow` points to
+/// The axis that shows these values, and the guides beside them; `arrow` points to
 /// those beyond the axis.
 pub(super) fn measure(
     axis: &Axis,
     values: impl Iterator<Item = f64>,
-    references: &[Reference],
+    guides: &[Guide],
     arrow: char,
 ) -> (Span, Vec<Mark>) {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let finite = references.iter().filter(|reference| reference.value.is_finite());
-    let mark = |reference: &Reference| {
-        let value = reference.value;
+    let finite = guides.iter().filter(|guide| guide.value.is_finite());
+    let mark = |guide: &Guide| {
+        let value = guide.value;
         let linear = axis.scale == Scale::Linear;
         let beyond = linear && high > 0.0 && value > REACH * high;
-        let label = label(reference, &axis.unit);
+        let label = label(guide, &axis.unit);
         let label = if beyond { format!("{label} {arrow}") } else { label };
-        let pen = match reference.kind {
-            ReferenceKind::Peak => Pen::PEAK,
-            ReferenceKind::Claim => Pen::CLAIM,
-            ReferenceKind::Model => Pen::model(0),
+        let pen = match guide.kind {
+            GuideKind::Peak => Pen::PEAK,
+            GuideKind::Claim => Pen::CLAIM,
+            GuideKind::Model => Pen::model(0),
         };
         Mark { label, pen, value, beyond }
     };
@@ -50,15 +50,15 @@ pub(super) fn measure(
 }
 
 /// A claim is quoted as it stands; other labels are followed by their value.
-fn label(reference: &Reference, unit: &Unit) -> String {
-    let value = unit.print(reference.value);
-    match reference.kind {
-        ReferenceKind::Peak | ReferenceKind::Model
-            if !reference.label.is_empty() && !reference.label.contains(&value) =>
+fn label(guide: &Guide, unit: &Unit) -> String {
+    let value = unit.print(guide.value);
+    match guide.kind {
+        GuideKind::Peak | GuideKind::Model
+            if !guide.label.is_empty() && !guide.label.contains(&value) =>
         {
-            format!("{}: {value}", reference.label)
+            format!("{}: {value}", guide.label)
         }
-        _ => reference.label.clone(),
+        _ => guide.label.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
-//! Lines: measured curves with their intervals, models and horizontal references.
+//! Lines: measured curves with their intervals, models and horizontal guides.
 //!
-//! Curves are labelled at their ends and references on their lines. Where there is no
+//! Curves are labelled at their ends and guides on their lines. Where there is no
 //! room for that (narrow charts, long labels), a label goes to the key above the plot.
 //! Where curves lie on each other, they alternate in dashes.
 //! Marks on the x axis are vertical lines, always named in the key, and so is whose the
@@ -55,7 +55,7 @@ struct Layout {
     key: Key,
     /// Of each curve.
     ends: Vec<Option<End>>,
-    /// Of each reference: its label and where.
+    /// Of each guide: its label and where.
     marks: Vec<Option<(String, Area)>>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn panel(lines: &Lines, all: &[&Lines], size: (f64, f64), width: Widt
     let together: Vec<Curve> = all.iter().flat_map(|lines| curves(lines)).collect();
     let points = || together.iter().flat_map(|curve| &curve.points);
     let values = points().flat_map(|point| [point.y, point.low, point.high]);
-    let (y, marks) = measure(&lines.y, values, &lines.references, '↑');
+    let (y, marks) = measure(&lines.y, values, &lines.guides, '↑');
     let x: Vec<f64> = points().map(|point| point.x).collect();
     let x = Span::across(&lines.x, &x);
     let curves = curves(lines);
@@ -146,7 +146,7 @@ fn settle(
     let wrapped = curves.iter().map(|curve| text::wrap(curve.label, limit, most));
     let mut labels: Option<Vec<Vec<String>>> = wrapped.collect();
     let mut in_key = vec![false; marks.len()];
-    // Each round but the last moves something to the key: the curves' labels or a reference's.
+    // Each round but the last moves something to the key: the curves' labels or a guide's.
     for _ in 0..marks.len() + 2 {
         let mut key = Key::default();
         key.add_whose(Sample::Line, &lines.whose);
@@ -217,7 +217,7 @@ fn at_ends(
     Some(ends)
 }
 
-/// The references' labels on their lines; the first that finds no room is the error.
+/// The guides' labels on their lines; the first that finds no room is the error.
 fn on_lines(
     lines: &Lines,
     curves: &[Curve],

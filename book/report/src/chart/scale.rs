@@ -7,7 +7,7 @@
 //! | log10 | between numbers 1, 2 or 5 × 10ⁿ, or around the data | 1-2-5 or decades |
 //!
 //! What cannot be shown is drawn at the nearer end of the axis: a value of 0 on a
-//! logarithmic axis, a reference far beyond the data on a linear one.
+//! logarithmic axis, a guide far beyond the data on a linear one.
 
 use record::units;
 

@@ -8,8 +8,8 @@ fn axis(label: &str, scale: Scale, unit: Unit) -> Axis {
     Axis { label: label.to_owned(), scale, unit }
 }
 
-fn reference(label: &str, value: f64, kind: ReferenceKind) -> Reference {
-    Reference { label: label.to_owned(), value, kind }
+fn guide(label: &str, value: f64, kind: GuideKind) -> Guide {
+    Guide { label: label.to_owned(), value, kind }
 }
 
 fn series(label: &str, points: &[(f64, f64)]) -> Series {
@@ -28,7 +28,7 @@ fn figure(form: Form) -> Figure {
     Figure { id: "id".to_owned(), title, description, form }
 }
 
-fn lines(y: Scale, series: Vec<Series>, models: Vec<Series>, references: Vec<Reference>) -> Figure {
+fn lines(y: Scale, series: Vec<Series>, models: Vec<Series>, guides: Vec<Guide>) -> Figure {
     figure(Form::Lines(Lines {
         x: axis("Bytes", Scale::Log2, Unit::Bytes),
         y: axis("Effective bandwidth", y, Unit::Bandwidth),
@@ -36,13 +36,13 @@ fn lines(y: Scale, series: Vec<Series>, models: Vec<Series>, references: Vec<Ref
         beside: vec![],
         whose: None,
         models,
-        references,
+        guides,
         marks: vec![],
         steps: false,
     }))
 }
 
-fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
+fn bars(labels: &[&str], values: &[f64], guides: Vec<Guide>) -> Figure {
     let bar = |(n, (label, &value)): (usize, (&&str, &f64))| Bar {
         label: (*label).to_owned(),
         value,
@@ -56,7 +56,7 @@ fn bars(labels: &[&str], values: &[f64], references: Vec<Reference>) -> Figure {
     let group = |label: &str, bars| Group { label: label.to_owned(), bars };
     let groups = vec![group("4,096²", bars), group("", Vec::new())];
     let value = axis("Effective bandwidth", Scale::Linear, Unit::Bandwidth);
-    figure(Form::Bars(Bars { value, groups, references, whose: None }))
+    figure(Form::Bars(Bars { value, groups, guides, whose: None }))
 }
 
 /// `value(row, column)` in every cell.
@@ -169,7 +169,7 @@ fn memory(panels: &[&str], readings: &[(f64, f64)]) -> Figure {
             beside: vec![],
             whose: None,
             models: vec![],
-            references: vec![reference("Cap", 4e9, ReferenceKind::Peak)],
+            guides: vec![guide("Cap", 4e9, GuideKind::Peak)],
             marks: vec![],
             steps: true,
         },
@@ -186,7 +186,7 @@ fn saturating(latency: f64, bandwidth: f64) -> Vec<(f64, f64)> {
 
 /// Figures with everything that charts find hard.
 fn figures() -> Vec<Figure> {
-    use ReferenceKind::{Claim, Model, Peak};
+    use GuideKind::{Claim, Model, Peak};
     use Scale::{Linear, Log10};
     const LONG: &str = "A label so long that it fits on no line of any chart, wide or \
         narrow, and must be cut before it ends";
@@ -194,38 +194,38 @@ fn figures() -> Vec<Figure> {
         let curves = [("host to device", 55e9), ("device to host", 55e9), ("both", 98e9)];
         let curves = curves.map(|(label, top)| series(label, &saturating(4e-6, top)));
         let fit = series("latency + bytes / bandwidth", &saturating(4.2e-6, 55e9));
-        let references = vec![
-            reference("Theoretical peak, one way", 63e9, Peak),
-            reference("Theoretical peak, both ways", 126e9, Peak),
-            reference("The chapter: 50 GB/s", 50e9, Claim),
+        let guides = vec![
+            guide("Theoretical peak, one way", 63e9, Peak),
+            guide("Theoretical peak, both ways", 126e9, Peak),
+            guide("The chapter: 50 GB/s", 50e9, Claim),
         ];
-        lines(y, curves.to_vec(), vec![fit.clone(), fit], references)
+        lines(y, curves.to_vec(), vec![fit.clone(), fit], guides)
     };
     let few: Vec<_> = saturating(4e-6, 5e10).into_iter().step_by(2).collect();
     let six = (0..6).map(|_| series("variant & <co>", &few));
     let point = series("only one", &[(4096.0, 3e9)]);
     let zeros = series("zeros", &[(1024.0, 0.0), (2048.0, 0.0)]);
     let not_finite = series("not finite", &[(f64::NAN, 1e9), (1024.0, f64::INFINITY)]);
-    let far = || vec![reference("Peak", 4e12, Peak), reference(LONG, 4e9, Model)];
+    let far = || vec![guide("Peak", 4e12, Peak), guide(LONG, 4e9, Model)];
     let close = vec![
-        reference("The chapter, one", 50e9, Claim),
-        reference("The chapter, two", 50e9, Claim),
-        reference("Theoretical peak", 51e9, Peak),
+        guide("The chapter, one", 50e9, Claim),
+        guide("The chapter, two", 50e9, Claim),
+        guide("Theoretical peak", 51e9, Peak),
     ];
     vec![
         transfer(Linear),
         transfer(Log10),
-        lines(Linear, six.collect(), vec![], vec![reference("Claim", 45e9, Claim)]),
+        lines(Linear, six.collect(), vec![], vec![guide("Claim", 45e9, Claim)]),
         lines(Linear, vec![point.clone()], vec![], far()),
         lines(Log10, vec![point.clone()], vec![point], far()),
-        lines(Linear, vec![zeros.clone()], vec![], vec![reference("Peak", 1e9, Peak)]),
+        lines(Linear, vec![zeros.clone()], vec![], vec![guide("Peak", 1e9, Peak)]),
         lines(Log10, vec![zeros, not_finite], vec![], vec![]),
         lines(Linear, vec![series(LONG, &saturating(1e-6, 1e9))], vec![], close.clone()),
-        lines(Linear, vec![], vec![], vec![reference("Peak", 1e9, Peak)]),
+        lines(Linear, vec![], vec![], vec![guide("Peak", 1e9, Peak)]),
         bars(&["pageable", "pinned", "nothing"], &[13e9, 55e9, 0.0], close),
         bars(&["read", LONG], &[1e9, 0.5e9], far()),
         bars(&["naive, reads coalesced", "tile"], &[2e12, f64::NAN], far()),
-        bars(&[], &[], vec![reference("", 1e9, Claim)]),
+        bars(&[], &[], vec![guide("", 1e9, Claim)]),
         break_even(),
         pairs(2),
         pairs(4),
@@ -448,7 +448,7 @@ fn every_label_is_shown() {
     }
     assert!(svg.contains("Theoretical peak, one way: 63.0 GB/s"), "value added to a peak");
     let svg = svg_of(&figures()[3]);
-    assert!(svg.contains("Peak: 4,000 GB/s ↑"), "a reference far beyond is a note");
+    assert!(svg.contains("Peak: 4,000 GB/s ↑"), "a guide far beyond is a note");
     assert!(svg_of(&figures()[8]).contains("No measurements"));
 }
 
@@ -515,7 +515,7 @@ fn a_heat_map_of_pairs_leaves_the_diagonal_empty() {
 #[test]
 fn a_drawing_of_each_form_is_as_it_was() {
     let curve = saturating(4e-6, 55e9);
-    let peak = reference("Theoretical peak", 63e9, ReferenceKind::Peak);
+    let peak = guide("Theoretical peak", 63e9, GuideKind::Peak);
     let golden = [
         ("lines", lines(Scale::Log10, vec![series("a", &curve)], vec![], vec![peak])),
         ("bars", bars(&["pageable", "pinned"], &[13e9, 55e9], vec![])),
@@ -621,8 +621,8 @@ fn a_mark_is_a_vertical_line_named_in_the_key() {
 }
 
 #[test]
-fn a_number_stands_clear_of_references() {
-    let claim = vec![reference("The chapter", 1.56e12, ReferenceKind::Claim)];
+fn a_number_stands_clear_of_guides() {
+    let claim = vec![guide("The chapter", 1.56e12, GuideKind::Claim)];
     let chart = bars(&["tile", "padded"], &[1.387e12, 3e12], claim);
     for svg in [Width::Wide, Width::Narrow].map(|width| super::svg(&chart, width)) {
         // In one piece: it would be interrupted at a text.
@@ -743,9 +743,9 @@ fn no_finite_number_panics() {
     for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
         for (a, b) in extremes.iter().flat_map(|&a| extremes.map(|b| (a, b))) {
             for unit in &units {
-                let references = vec![reference("Reference", b, ReferenceKind::Peak)];
+                let guides = vec![guide("Guide", b, GuideKind::Peak)];
                 let series = vec![series("series", &[(a, b), (b, a)])];
-                let mut chart = lines(scale, series, vec![], references);
+                let mut chart = lines(scale, series, vec![], guides);
                 if let Form::Lines(lines) = &mut chart.form {
                     let axis = axis("Axis", scale, unit.clone());
                     (lines.x, lines.y) = (axis.clone(), axis);

@@ -3,7 +3,7 @@
 use record::Parameter;
 use serde::Deserialize;
 
-use super::{Plot, ReferenceLine, Values};
+use super::{GuideLine, Plot, Values};
 use crate::chart::{self, Bar, Bars};
 use crate::names::Group;
 use crate::select;
@@ -21,8 +21,8 @@ pub struct Block {
     #[serde(default)]
     order: Vec<Parameter>,
     /// Straight lines to compare with.
-    #[serde(default)]
-    references: Vec<ReferenceLine>,
+    #[serde(default, rename = "references")]
+    guides: Vec<GuideLine>,
 }
 
 impl Block {
@@ -61,7 +61,7 @@ impl Block {
             return Err("there is nothing to draw".to_owned());
         }
         let Values { of, scale, .. } = &self.y;
-        let references = plot.references(&self.references, &of.unit(), *scale)?;
-        Ok(Bars { value: self.y.axis(), groups, references, whose: None })
+        let guides = plot.guides(&self.guides, &of.unit(), *scale)?;
+        Ok(Bars { value: self.y.axis(), groups, guides, whose: None })
     }
 }

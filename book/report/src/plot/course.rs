@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Measurement, MemoryReading, Span};
 use serde::Deserialize;
 
-use super::{Plot, ReferenceLine};
+use super::{GuideLine, Plot};
 use crate::chart::{self, Axis, Kind, Lane, Lines, MemoryPanel, Piece, Point, Scale, Series};
 use crate::metric::Metric;
 use crate::select::Filter;
@@ -38,8 +38,8 @@ pub struct Memory {
     /// The axis of memory in words.
     pub y_label: String,
     /// Straight lines to compare with.
-    #[serde(default)]
-    references: Vec<ReferenceLine>,
+    #[serde(default, rename = "references")]
+    guides: Vec<GuideLine>,
 }
 
 /// One measurement of a timeline or of memory over time.
@@ -139,7 +139,7 @@ impl Memory {
         let mut panels = vec![];
         for (panel, m) in &chosen {
             let (label, unit) = (self.y_label.clone(), Unit::Bytes);
-            let (scale, references) = (Scale::Linear, &self.references);
+            let (scale, guides) = (Scale::Linear, &self.guides);
             let lines = Lines {
                 x: time(&None),
                 y: Axis { label, scale, unit },
@@ -147,7 +147,7 @@ impl Memory {
                 beside: vec![],
                 whose: None,
                 models: vec![],
-                references: plot.references(references, &Unit::Bytes, scale)?,
+                guides: plot.guides(guides, &Unit::Bytes, scale)?,
                 marks: vec![],
                 steps: true,
             };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use super::{Plot, ReferenceLine, Values, on_scale, same_unit};
+use super::{GuideLine, Plot, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
@@ -27,8 +27,8 @@ pub struct Block {
     #[serde(default)]
     order: Vec<Parameter>,
     /// Straight lines to compare with.
-    #[serde(default)]
-    references: Vec<ReferenceLine>,
+    #[serde(default, rename = "references")]
+    guides: Vec<GuideLine>,
     /// Curves that a model gives.
     #[serde(default)]
     models: Vec<Model>,
@@ -102,10 +102,10 @@ impl Block {
         let (label, unit) = (label.clone(), self.x_unit());
         let x = Axis { label, scale: *scale, unit };
         let Values { of, scale, .. } = &self.y;
-        let references = plot.references(&self.references, &of.unit(), *scale)?;
+        let guides = plot.guides(&self.guides, &of.unit(), *scale)?;
         let (y, marks) = (self.y.axis(), self.marks(plot)?);
         let (beside, whose, steps) = (vec![], None, false);
-        Ok(Lines { x, y, series, beside, whose, models, references, marks, steps })
+        Ok(Lines { x, y, series, beside, whose, models, guides, marks, steps })
     }
 
     fn x_unit(&self) -> Unit {
