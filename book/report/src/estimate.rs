@@ -41,7 +41,7 @@ const RANGE: f64 = 1.1;
 
 /// The 97.5 % quantile of Student's t, for 1, 2, 3 … degrees of freedom.
 const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-/// The same for more.
+/// For more than ten: that of ten, a little too wide and never too narrow.
 const T_OF_MANY: f64 = 2.228;
 
 impl Estimate {
