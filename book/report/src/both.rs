@@ -12,7 +12,6 @@ pub struct Both<T> {
     pub reference: T,
     /// The places of those that it comes from.
     pub from: BTreeSet<usize>,
-    /// On this machine.
     pub here: Here<T>,
 }
 
@@ -51,7 +50,6 @@ pub enum Here<T> {
     SameAsReference,
     /// This machine's records do not have it.
     NotMeasured,
-    /// This machine's.
     Measured(T),
 }
 

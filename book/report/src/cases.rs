@@ -12,7 +12,6 @@ use crate::unit::Unit;
 /// The cases of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
-    /// Its name.
     pub name: String,
     /// How many runs each side has of it.
     pub runs: (usize, usize),
@@ -47,14 +46,12 @@ pub enum Outcome {
     Slower,
     /// It takes less time, likewise.
     Faster,
-    /// None of the others.
     Undecided,
     /// The whole interval is within the threshold.
     Same,
 }
 
 impl Outcome {
-    /// In a word.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Slower => "slower",

@@ -43,7 +43,6 @@ use scale::Span;
 
 pub use values::csv;
 
-/// A chart.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// Unique in the book; ids in the SVG derive from it.
@@ -52,26 +51,19 @@ pub struct Figure {
     pub title: String,
     /// What is plotted and what it shows, for screen readers.
     pub description: String,
-    /// What is drawn.
     pub form: Form,
 }
 
-/// What a chart draws.
 #[derive(Clone, Debug)]
 pub enum Form {
-    /// Curves over an axis.
     Lines(Lines),
-    /// Horizontal bars.
     Bars(Bars),
-    /// Coloured cells.
     Heatmap(Heatmap),
     /// Bars along a time axis.
     Timeline(Timeline),
-    /// Memory over time.
     Memory(Memory),
 }
 
-/// Curves over an axis.
 #[derive(Clone, Debug)]
 pub struct Lines {
     /// The axis that values are plotted over.
@@ -87,7 +79,6 @@ pub struct Lines {
     /// Modelled curves, all in the model's colour; models with the same label are
     /// dashed alike and labelled once.
     pub models: Vec<Series>,
-    /// Horizontal lines.
     pub guides: Vec<Guide>,
     /// Vertical lines: places on the x axis that matter, named in the key.
     pub marks: Vec<Mark>,
@@ -100,24 +91,20 @@ pub struct Lines {
 pub struct Mark {
     /// Written in the key, followed by the place.
     pub label: String,
-    /// The place.
     pub x: f64,
 }
 
-/// Horizontal bars in groups.
 #[derive(Clone, Debug)]
 pub struct Bars {
     /// The axis that values are read from.
     pub value: Axis,
     /// The bars, from the top down.
     pub groups: Vec<Group>,
-    /// Vertical lines.
     pub guides: Vec<Guide>,
     /// Whose the bars are and whose the values marked on them, if there are any.
     pub whose: Option<(String, String)>,
 }
 
-/// Bars under one heading.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The heading; none if empty.
@@ -126,12 +113,9 @@ pub struct Group {
     pub bars: Vec<Bar>,
 }
 
-/// One bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it stands for.
     pub label: String,
-    /// Its length.
     pub value: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
@@ -152,9 +136,7 @@ pub struct Heatmap {
     pub columns: Side,
     /// From the top down.
     pub rows: Side,
-    /// What the cells show.
     pub value: Axis,
-    /// What their colours mean.
     pub tones: Tones,
     /// Of each row, a cell of each column.
     pub cells: Vec<Vec<Cell>>,
@@ -163,9 +145,7 @@ pub struct Heatmap {
 /// The columns or the rows of a heat map.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What they stand for.
     pub label: String,
-    /// What each is called.
     pub names: Vec<String>,
 }
 
@@ -203,10 +183,8 @@ pub struct Timeline {
     pub panels: Vec<Panel>,
 }
 
-/// A kind of work.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// What it is called.
     pub label: String,
     /// As in [`Piece::color`].
     pub color: Option<usize>,
@@ -228,18 +206,14 @@ pub struct Panel {
 pub struct Lane {
     /// The place: a stream, an engine, the host.
     pub label: String,
-    /// What ran there.
     pub pieces: Vec<Piece>,
 }
 
-/// One piece of work.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// Written in its bar, or only its last word if that is a number.
     pub label: String,
-    /// When it began.
     pub start: f64,
-    /// When it was done.
     pub end: f64,
     /// Shown when pointed at.
     pub hover: String,
@@ -247,7 +221,6 @@ pub struct Piece {
     pub color: Option<usize>,
 }
 
-/// Memory over time.
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// From the top down; their axes span the values of all.
@@ -259,11 +232,9 @@ pub struct Memory {
 pub struct MemoryPanel {
     /// The heading; none if empty.
     pub label: String,
-    /// The curves, in steps.
     pub lines: Lines,
 }
 
-/// One curve.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Written at its end; nothing if empty.
@@ -275,9 +246,7 @@ pub struct Series {
 /// One point of a curve.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it is plotted.
     pub x: f64,
-    /// The value.
     pub y: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
@@ -287,7 +256,6 @@ pub struct Point {
     pub hover: String,
 }
 
-/// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// What it shows; the unit is added.
@@ -302,7 +270,6 @@ pub struct Axis {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Evenly.
     #[default]
     Linear,
     /// By their logarithm; ticks at powers of two.
@@ -318,9 +285,7 @@ pub enum Scale {
 pub struct Guide {
     /// Written on the line; of peaks and models, the value is added.
     pub label: String,
-    /// The value.
     pub value: f64,
-    /// What it stands for.
     pub kind: GuideKind,
 }
 

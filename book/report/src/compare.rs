@@ -15,7 +15,6 @@ use crate::records::{Machine, Records};
 /// A machine, or one of its runs.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// The folder of records.
     pub results: PathBuf,
     /// The machine's folder in it.
     pub machine: String,
@@ -37,9 +36,7 @@ pub struct Comparison {
 /// A claim whose verdicts differ.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flip {
-    /// The claim's id.
     pub id: String,
-    /// What it says.
     pub says: String,
     /// The two verdicts in words.
     pub verdicts: (&'static str, &'static str),

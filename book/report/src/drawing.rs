@@ -48,7 +48,6 @@ use crate::svg::{Frame, Width};
 use canvas::Canvas;
 use facts::{Facts, Of};
 
-/// A drawing.
 pub struct Drawing {
     /// What a page calls it; part of its id, `drawing-NAME`.
     pub name: &'static str,
@@ -63,7 +62,6 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-/// Every drawing.
 pub static ALL: [Drawing; 24] = [
     threads::THREADS,
     threads::BLOCKS,
@@ -103,7 +101,6 @@ pub fn find(name: &str) -> Result<&'static Drawing, String> {
 }
 
 impl Drawing {
-    /// The drawing as HTML.
     pub fn expand(&self, records: &Records) -> String {
         let machine = self.of.machine(records);
         let facts = machine.map_or_else(Facts::default, Facts::of);

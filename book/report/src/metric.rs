@@ -12,9 +12,7 @@ use crate::unit::Unit;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Metric {
-    /// Median time.
     Time,
-    /// Effective bandwidth.
     Bandwidth,
     /// Additions and multiplications per second.
     Arithmetic,
@@ -22,19 +20,16 @@ pub enum Metric {
     ShareOfPeak,
     /// Median absolute deviation over the median.
     Spread,
-    /// Number of samples.
     Samples,
     /// Elements compared with the expected result.
     Checked,
     /// The theoretical peak that bounds the measurement.
     Peak,
-    /// Bytes read and written.
     Bytes,
     /// A value of the experiment's own model.
     Model(String),
     /// What a profiler or an emulator counted.
     Counter(String),
-    /// A swept parameter.
     Parameter(String),
     /// A time of a piece of work, given by lane and label.
     Span(String, String, String),
@@ -83,7 +78,6 @@ const PLAIN: [(&str, Metric); 9] = [
 ];
 
 impl Metric {
-    /// The metric called `text`.
     pub fn parse(text: &str) -> Result<Metric, String> {
         if let Some((_, metric)) = PLAIN.iter().find(|(name, _)| *name == text) {
             return Ok(metric.clone());

@@ -88,7 +88,6 @@ impl Deref for Recorded {
 /// What no page shows of an experiment's reference records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
-    /// The experiment.
     pub experiment: String,
     /// How many cases were measured.
     pub measured: usize,
@@ -187,7 +186,6 @@ impl Machine {
         }
     }
 
-    /// What it recorded.
     pub fn experiments(&self) -> impl Iterator<Item = &str> {
         self.records.keys().map(String::as_str)
     }

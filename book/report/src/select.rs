@@ -89,7 +89,6 @@ impl Filter {
         Some(format!("; skipped: {}", skipped.reason))
     }
 
-    /// The only chosen measurement.
     pub fn one<'r>(&self, record: &'r Recorded) -> Result<&'r Measurement, String> {
         let chosen = self.all(record)?;
         only(&chosen).map_err(|more| format!("matches {}: give also {more}", chosen.len()))

@@ -49,7 +49,6 @@ impl Area {
         [(left, top), (right, top), (right, bottom), (left, bottom)]
     }
 
-    /// Overlaps another area.
     pub(crate) fn meets(&self, other: &Area) -> bool {
         self.left < other.right
             && other.left < self.right
@@ -83,7 +82,6 @@ pub enum Width {
 }
 
 impl Width {
-    /// What belongs to it.
     pub(crate) fn pick<T>(self, wide: T, narrow: T) -> T {
         match self {
             Width::Wide => wide,
@@ -270,7 +268,6 @@ pub(crate) struct Shape {
     pub(crate) look: Look,
 }
 
-/// What a shape is.
 pub(crate) enum Form {
     /// Lines, each through these dots, and back to its first one if they are closed.
     Lines {
@@ -362,7 +359,6 @@ pub(crate) enum Face {
     Bare,
 }
 
-/// A line of text.
 pub(crate) struct Text {
     /// Its anchor point, in the middle of its height.
     at: Place,
@@ -413,7 +409,6 @@ pub(crate) struct Svg {
 }
 
 impl Svg {
-    /// Nothing yet.
     pub(crate) fn new(size: Place) -> Svg {
         Svg { size, shapes: vec![], texts: vec![] }
     }
@@ -430,7 +425,6 @@ impl Svg {
         }
     }
 
-    /// Draws a shape.
     pub(crate) fn draw(&mut self, form: Form, look: Look) {
         self.shapes.push(Shape { form, look });
     }
@@ -448,7 +442,6 @@ impl Svg {
         format!("<g transform=\"scale(.25)\" stroke-width=\"{LINE_WIDTH}\">\n{shapes}</g>\n")
     }
 
-    /// The texts as elements.
     pub(crate) fn texts(&self) -> String {
         let mut out = String::new();
         for alike in self.texts.chunk_by(|a, b| a.look() == b.look()) {

@@ -26,7 +26,6 @@ const THRESHOLD: f64 = 0.05;
 /// makes them safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its label.
     pub label: String,
     /// Whose it is, such as `this machine`.
     pub whose: String,
@@ -34,7 +33,6 @@ pub struct Account {
     pub is_reference: bool,
     /// When its first and its last experiment were started, such as `2026-11-21 04:05` (UTC).
     pub started: (String, String),
-    /// What it recorded.
     pub recorded: Vec<String>,
     /// How many of these are of quick runs.
     pub quick: usize,
@@ -48,7 +46,6 @@ pub struct Account {
     pub verdicts: Vec<OtherVerdict>,
     /// The cases that differ most from the references', at most ten.
     pub differences: Vec<Difference>,
-    /// How many differ.
     pub differing: usize,
     /// The goals that it has a number for.
     pub goals: Vec<GoalHere>,
@@ -61,7 +58,6 @@ pub struct Account {
 /// Cases that could not be measured for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// The reason.
     pub reason: String,
     /// How many there are of which experiment.
     pub cases: BTreeMap<String, usize>,
@@ -70,15 +66,12 @@ pub struct Skipped {
 /// A claim whose verdict is another one on the references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherVerdict {
-    /// The claim's id.
     pub id: String,
-    /// What it says.
     pub says: String,
     /// What became of it on the reader's machine.
     pub here: Verdict,
     /// And on the references.
     pub reference: Verdict,
-    /// The references' label.
     pub label: String,
     /// The numbers that make the difference, a sentence for each.
     pub because: Vec<String>,
@@ -87,15 +80,11 @@ pub struct OtherVerdict {
 /// A case that takes another time than on a reference machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The experiment.
     pub experiment: String,
     /// The case and its parameters.
     pub case: String,
-    /// The reference machine's label.
     pub label: String,
-    /// Its number.
     pub reference: String,
-    /// The reader's machine's.
     pub here: String,
     /// How many times as fast that is.
     pub speed: String,

@@ -28,7 +28,6 @@ enum Content<'a> {
     Bar(&'a Bar),
 }
 
-/// Everything in its place.
 struct Layout<'a> {
     value: Span,
     ticks: Vec<(f64, String)>,

@@ -25,7 +25,6 @@ const BELOW: Pen = Pen::series(0);
 /// Above break-even.
 const ABOVE: Pen = Pen::series(1);
 
-/// Everything in its place.
 struct Layout<'a> {
     map: &'a Heatmap,
     /// The numbers that there are.
@@ -38,7 +37,6 @@ struct Layout<'a> {
     /// Of each column, its lines.
     headings: Vec<Vec<String>>,
     plot: Area,
-    /// Width of a column.
     column: f64,
     height: f64,
 }

@@ -23,7 +23,6 @@ const HEAD: f64 = LINE + 11.0;
 /// The least height of the plot. A key that leaves less makes the picture higher.
 const LEAST: f64 = 140.0;
 
-/// A curve.
 struct Curve<'a> {
     label: &'a str,
     pen: Pen,

@@ -73,7 +73,6 @@ impl Sheet {
         upto(bottom, bottom);
     }
 
-    /// Draws a filled rectangle.
     pub(super) fn rectangle(&mut self, area: &Area, fill: ShapeStyle) {
         let [from, _, to, _] = area.corners().map(dot);
         self.draw(&Rectangle::new([from, to], fill));
@@ -96,7 +95,6 @@ impl Sheet {
         self.words(x, y, Anchor::Middle, Pen::INK, Face::Bare, text);
     }
 
-    /// Writes a heading.
     pub(super) fn heading(&mut self, x: f64, y: f64, text: &str) {
         self.words(x, y, Anchor::Start, Pen::INK, Face::Bold, text);
     }

@@ -27,11 +27,9 @@ pub(super) fn area(left: f64, top: f64, width: f64, height: f64) -> Area {
     Area { left, top, right: left + width, bottom: top + height }
 }
 
-/// A drawing being drawn.
 pub(super) struct Canvas {
     /// What it is laid out for.
     pub(super) layout: Width,
-    /// How wide it is.
     pub(super) width: f64,
     /// Where the lowest thing on it ends.
     pub(super) bottom: f64,
@@ -39,7 +37,6 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// An empty one.
     pub(super) fn new(layout: Width) -> Canvas {
         let width = layout.pick(640.0, 360.0);
         Canvas { layout, width, bottom: 0.0, svg: Svg::new((width, f64::INFINITY)) }
@@ -82,7 +79,6 @@ impl Canvas {
         self.svg.draw(form, Look { pen, fill, line, width: 4 });
     }
 
-    /// Draws a line.
     pub(super) fn line(&mut self, places: &[Place], pen: Pen) {
         self.stroke(places, pen, [false, false]);
     }
@@ -132,7 +128,6 @@ impl Canvas {
         self.write(at, anchor, pen, Face::Plain, content);
     }
 
-    /// Writes a heading.
     pub(super) fn heading(&mut self, at: Place, anchor: Anchor, content: &str) {
         self.write(at, anchor, Pen::INK, Face::Bold, content);
     }

@@ -35,7 +35,6 @@ pub(super) struct Facts {
 }
 
 impl Of {
-    /// The machine.
     pub(super) fn machine(self, records: &Records) -> Option<&Machine> {
         let least = match self {
             Of::Nobody => return None,
@@ -48,7 +47,6 @@ impl Of {
 }
 
 impl Facts {
-    /// Those of this machine.
     pub(super) fn of(machine: &Machine) -> Facts {
         let fact = |name| fact(machine, name);
         let text = |name| fact(name).map(|(_, text)| text);
