@@ -44,7 +44,7 @@ pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()
 }
 
 fn row(what: &str, stream: &Arc<CudaStream>, mut work: impl FnMut() -> Result<()>) -> Result<()> {
-    let samples = timing::by_events(stream, Sampling::QUICK, |_| work())?;
+    let samples = timing::by_events(stream, Sampling::QUICK, &mut |_| work())?;
     say!("{:<36} {}", what, units::time(samples.median()));
     Ok(())
 }

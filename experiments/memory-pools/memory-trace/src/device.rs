@@ -62,7 +62,7 @@ impl Bench {
         // SAFETY: `free_sync` below takes back what this hands out.
         let buffer = unsafe { result::malloc_sync(bytes) }?;
         let stream = &bench.streams[0];
-        let once = lab.time_on_gpu(stream, |_| bench.work(stream, buffer))?;
+        let once = lab.time_on_gpu(stream, &mut |_| bench.work(stream, buffer))?;
         // SAFETY: the buffer came from `malloc_sync`, and nothing uses it any more.
         unsafe { result::free_sync(buffer) }?;
         // Under a profiler nothing is timed, and one pass will do.

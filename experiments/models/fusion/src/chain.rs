@@ -175,7 +175,8 @@ impl Chain {
             .writes(shape.bytes())
             .ceiling(if cached { Ceiling::None } else { Ceiling::DeviceMemory })
             .footprint(2 * self.quads * QUAD_BYTES, self.l2_bytes);
-        let samples = lab.time_on_gpu(&stream, |turn| self.launch(&shape, turn))?;
+        let samples =
+            lab.time_on_gpu(&stream, &mut |turn| self.launch(&shape, turn))?;
         let output = self.output.slice(..quads * QUAD);
         case.timed(samples, shape).check_device(&stream, &output, expected(steps))
     }

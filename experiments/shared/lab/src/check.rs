@@ -2,6 +2,7 @@
 //! here, after timing, so a fast wrong kernel never makes a chart.
 
 use std::fmt::Display;
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -49,6 +50,14 @@ pub(crate) fn on_device<T: PartialEq + Display + Copy + Default + Sync + DeviceR
     wrong.judge(what, count)
 }
 
+/// The sum of what `count` gives for each piece of 0 to `len` - 1, on all cores. Compiled once,
+/// for all types of elements.
+fn sum_of_pieces(len: usize, count: &(dyn Fn(Range<usize>) -> usize + Sync)) -> usize {
+    const PIECE: usize = 1 << 14;
+    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
+    pieces.map(|i| count(i * PIECE..len.min((i + 1) * PIECE))).sum()
+}
+
 /// Elements that are not what they should be: how many, and the first with what it is and
 /// what it should be.
 struct Wrong<T> {
@@ -66,8 +75,10 @@ impl<T: PartialEq + Display + Copy + Sync> Wrong<T> {
     /// Looks at the elements from `start` on.
     fn look(&mut self, start: usize, got: &[T], expected: &(impl Fn(usize) -> T + Sync)) {
         let is_wrong = |(i, value): &(usize, &T)| **value != expected(start + i);
-        let elements = got.par_iter().enumerate().with_min_len(1 << 14);
-        let count = elements.filter(is_wrong).count();
+        let count = sum_of_pieces(got.len(), &|piece| {
+            let numbered = piece.start..;
+            numbered.zip(&got[piece]).filter(is_wrong).count()
+        });
         if count > 0 && self.first.is_none() {
             let first = got.iter().enumerate().find(is_wrong);
             self.first = first.map(|(i, value)| (start + i, *value, expected(start + i)));

@@ -45,9 +45,9 @@ impl Case {
         self,
         lab: &Lab,
         stream: &CudaStream,
-        enqueue: impl FnMut(usize) -> Result<()>,
+        mut enqueue: impl FnMut(usize) -> Result<()>,
     ) -> Result<Timed> {
-        Ok(self.timed(lab.time_on_gpu(stream, enqueue)?, ()))
+        Ok(self.timed(lab.time_on_gpu(stream, &mut enqueue)?, ()))
     }
 
     /// Times `work` by the host's clock. It returns when its work is done, on the GPU

@@ -45,6 +45,18 @@ pub fn run(
     kernel: Option<Kernel>,
     experiment: impl FnOnce(&mut Lab) -> Result<()>,
 ) -> ExitCode {
+    // What every lesson would otherwise compile anew takes the closure by reference.
+    let mut experiment = Some(experiment);
+    let mut once = |lab: &mut Lab| experiment.take().expect("it is called once")(lab);
+    run_once(name, about, kernel, &mut once)
+}
+
+fn run_once(
+    name: &'static str,
+    about: &'static str,
+    kernel: Option<Kernel>,
+    experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,
+) -> ExitCode {
     emulator::load_if_needed();
     let command = Options::command().name(name).about(about);
     let options = command.try_get_matches().and_then(|matches| Options::from_arg_matches(&matches));
@@ -80,7 +92,7 @@ fn conduct(
     name: &str,
     kernel: Option<Kernel>,
     mut options: Options,
-    experiment: impl FnOnce(&mut Lab) -> Result<()>,
+    experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,
 ) -> Result<()> {
     environment::check()?;
     let emulator = Emulator::loaded();

@@ -241,7 +241,7 @@ impl Lab {
     pub fn time_on_gpu(
         &self,
         stream: &CudaStream,
-        mut enqueue: impl FnMut(usize) -> Result<()>,
+        enqueue: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Samples> {
         if let Some(emulator) = &self.emulator {
             return timing::by_counting(emulator, self.l2_bytes(), stream, enqueue);

@@ -154,7 +154,7 @@ impl Sampling {
     }
 
     /// Calls `turn` until it becomes no faster.
-    fn warm_up(self, mut turn: impl FnMut() -> Result<f64>) -> Result<()> {
+    fn warm_up(self, turn: &mut dyn FnMut() -> Result<f64>) -> Result<()> {
         let start = Instant::now();
         let mut seconds = vec![];
         loop {
@@ -169,7 +169,7 @@ impl Sampling {
     }
 
     /// Calls `take` until there are enough samples.
-    fn run(self, mut take: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
+    fn run(self, take: &mut dyn FnMut() -> Result<f64>) -> Result<Vec<f64>> {
         let start = Instant::now();
         let mut seconds = Vec::with_capacity(self.least);
         while !self.enough(&seconds, start.elapsed()) {
@@ -226,7 +226,7 @@ const MOST_OPERATIONS: u32 = 128;
 pub fn by_events(
     stream: &CudaStream,
     sampling: Sampling,
-    mut enqueue: impl FnMut(usize) -> Result<()>,
+    enqueue: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Samples> {
     let context = stream.context();
     let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -254,7 +254,7 @@ pub fn by_events(
     };
     let operations = (SAMPLE_SECONDS / sample(1)?).ceil() as u32;
     let operations = operations.clamp(1, MOST_OPERATIONS);
-    let seconds = sampling.run(|| sample(operations))?;
+    let seconds = sampling.run(&mut || sample(operations))?;
     Ok(Samples::of(Clock::CudaEvents, operations, seconds))
 }
 
@@ -267,7 +267,7 @@ pub fn by_counting(
     emulator: &Emulator,
     l2_bytes: usize,
     stream: &CudaStream,
-    mut enqueue: impl FnMut(usize) -> Result<()>,
+    enqueue: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Samples> {
     stream.context().synchronize()?;
     emulator.counts(); // of what was before
@@ -324,7 +324,7 @@ pub fn by_host_in_rounds<const ARMS: usize>(
         Ok(start.elapsed().as_secs_f64())
     };
     for arm in 0..ARMS {
-        sampling.warm_up(|| turn(arm))?;
+        sampling.warm_up(&mut || turn(arm))?;
     }
     let start = Instant::now();
     let mut seconds = [const { vec![] }; ARMS];
@@ -367,9 +367,9 @@ pub fn by_turns<T>(
     clock: Clock,
     mut turn: impl FnMut() -> Result<(f64, T)>,
 ) -> Result<(Samples, T)> {
-    sampling.warm_up(|| Ok(turn()?.0))?;
+    sampling.warm_up(&mut || Ok(turn()?.0))?;
     let mut kept = vec![];
-    let seconds = sampling.run(|| {
+    let seconds = sampling.run(&mut || {
         let (seconds, keep) = turn()?;
         kept.push((seconds, keep));
         Ok(seconds)
@@ -433,7 +433,7 @@ mod tests {
 
     fn sampled(sampling: Sampling, values: impl IntoIterator<Item = f64>) -> usize {
         let mut values = values.into_iter();
-        sampling.run(|| Ok(values.next().unwrap())).unwrap().len()
+        sampling.run(&mut || Ok(values.next().unwrap())).unwrap().len()
     }
 
     #[test]
@@ -460,7 +460,7 @@ mod tests {
             1.0 + 0.03 * f64::from(i % 2) + if i < 30 { 0.0 } else { 6.0 * slow }
         });
         let full = Sampling { budget: Duration::MAX, ..Sampling::FULL };
-        let seconds = full.run(|| Ok(turns.next().unwrap())).unwrap();
+        let seconds = full.run(&mut || Ok(turns.next().unwrap())).unwrap();
         let s = Statistics::of(&seconds).unwrap();
         assert!(s.median < 1.1, "{s:?}");
         let first = Statistics::of(&seconds[..Sampling::FULL.most]).unwrap();
@@ -469,7 +469,7 @@ mod tests {
 
     #[test]
     fn an_error_ends_sampling() {
-        let result = Sampling::FULL.run(|| anyhow::bail!("broken"));
+        let result = Sampling::FULL.run(&mut || anyhow::bail!("broken"));
         assert_eq!(result.unwrap_err().to_string(), "broken");
     }
 
@@ -490,14 +490,14 @@ mod tests {
             let trials = 1000;
             let hits = (0..trials).filter(|_| {
                 let mut state = 0.0;
-                let take = || {
+                let mut take = || {
                     // The sum of twelve is nearly normal; its standard deviation is 1.
                     let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
                     let new = f64::sqrt(1.0 - correlation * correlation) * normal;
                     state = correlation * state + new;
                     Ok(1.0 + noise * state)
                 };
-                let seconds = full.run(take).unwrap();
+                let seconds = full.run(&mut take).unwrap();
                 let s = Statistics::of(&seconds).unwrap();
                 (s.low..=s.high).contains(&1.0)
             });
