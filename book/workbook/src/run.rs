@@ -1,12 +1,13 @@
 //! `cargo workbook run`: measure what this machine can measure, then build the book.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result, bail};
 use lab::emulator;
 use lab::gpu::{self, Gpus};
@@ -18,7 +19,7 @@ use record::{EMULATED, Results};
 use report::this_machine::skipped;
 
 use crate::book;
-use crate::terminal::say;
+use crate::terminal::{complain, say};
 
 mod summary;
 
@@ -101,20 +102,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         return Err(e);
     }
     let results = Results::new(root.join("results"));
-    let weights: Vec<f64> =
-        wanted.iter().map(|lesson| weight(&results, &lesson.name, emulated)).collect();
     let start = Instant::now();
-    let mut ended = vec![];
-    for (i, lesson) in wanted.iter().enumerate() {
-        if interrupted.load(Ordering::Relaxed) {
-            break;
-        }
-        let bold = anstyle::Style::new().bold();
-        let left = left(start.elapsed(), &weights, i);
-        say!("{bold}[{}/{}] {}{bold:#}{left}", i + 1, wanted.len(), lesson.name);
-        ended.push((lesson, measure(root, &lesson.name, arguments)?));
-        say!();
-    }
+    let ended = measure_all(root, &wanted, arguments, emulated, &interrupted)?;
     let elapsed = start.elapsed();
 
     let built = book::build(root, &book::Arguments::default())?;
@@ -201,18 +190,78 @@ fn weight(results: &Results, name: &str, emulated: bool) -> f64 {
     })
 }
 
-/// What is said of the time that is left after the first `done` experiments: nothing while
-/// there is little to go by, or if it is less than a minute.
-fn left(elapsed: Duration, weights: &[f64], done: usize) -> String {
-    let (before, after) = weights.split_at(done);
-    let (before, after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
-    let left = Duration::try_from_secs_f64(elapsed.as_secs_f64() * after / before);
+/// What is said of the time that is left after experiments that weigh `done`, if those to come
+/// weigh `to_come`: nothing while there is little to go by, or if it is less than a minute.
+fn left(elapsed: Duration, done: f64, to_come: f64) -> String {
+    let left = Duration::try_from_secs_f64(elapsed.as_secs_f64() * to_come / done);
     match left {
-        Ok(left) if before > after / 20.0 && left >= Duration::from_secs(60) => {
+        Ok(left) if done > to_come / 20.0 && left >= Duration::from_secs(60) => {
             format!(", about {} left", summary::duration(left))
         }
         _ => String::new(),
     }
+}
+
+/// Runs the experiments: on a GPU one after the other, so that none disturbs another; on the
+/// emulated one, which has no time that could be disturbed, as many at a time as there are cores,
+/// and those that take longest first.
+fn measure_all<'l>(
+    root: &Path,
+    wanted: &'l [Lesson],
+    arguments: &Arguments,
+    emulated: bool,
+    interrupted: &AtomicBool,
+) -> Result<Vec<(&'l Lesson, Ended)>> {
+    let results = Results::new(root.join("results"));
+    let weights: Vec<f64> =
+        wanted.iter().map(|lesson| weight(&results, &lesson.name, emulated)).collect();
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    let mut workers = 1;
+    if emulated {
+        order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
+        workers = std::thread::available_parallelism()?.get().min(wanted.len());
+    }
+    let start = Instant::now();
+    let total: f64 = weights.iter().sum();
+    let head = |number: usize, i: usize, done: f64| {
+        let (bold, left) =
+            (anstyle::Style::new().bold(), left(start.elapsed(), done, total - done));
+        say!("{bold}[{number}/{}] {}{bold:#}{left}", wanted.len(), wanted[i].name);
+    };
+    let queue = Mutex::new(order.into_iter());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let ended = Mutex::new((0.0, vec![]));
+    let work = || -> Result<()> {
+        while !interrupted.load(Ordering::Relaxed)
+            && let Some(i) = next()
+        {
+            if workers == 1 {
+                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                head(ended.1.len() + 1, i, ended.0);
+            }
+            let (end, said) = measure(root, &wanted[i].name, arguments, workers == 1)?;
+            let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.0 += weights[i];
+            ended.1.push((i, end));
+            if workers > 1 {
+                head(ended.1.len(), i, ended.0);
+                say!("{}", said.printed.trim_end());
+                if !said.complained.is_empty() {
+                    complain!("{}", said.complained.trim_end());
+                }
+            }
+            say!();
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let ended = workers.into_iter().map(|worker| worker.join().expect("no worker panics"));
+        ended.collect::<Result<Vec<()>>>()
+    })?;
+    let (_, mut ended) = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ended.sort_by_key(|(i, _)| *i);
+    Ok(ended.into_iter().map(|(i, end)| (&wanted[i], end)).collect())
 }
 
 /// Builds the experiments' programs beside this one, with cargo's own progress display.
@@ -234,13 +283,28 @@ fn compile(root: &Path, experiments: &[Lesson]) -> Result<()> {
     Ok(())
 }
 
-/// Runs one experiment. Its table goes straight to the terminal; its reason, if it could
-/// not run or failed, is kept for the summary.
-fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
+/// What an experiment that does not run alone has printed, on standard output and on standard
+/// error.
+#[derive(Default)]
+struct Said {
+    printed: String,
+    complained: String,
+}
+
+/// Runs one experiment. What it prints goes straight to the terminal if it runs `alone`, and is
+/// returned otherwise; its reason, if it could not run or failed, is kept for the summary.
+fn measure(root: &Path, name: &str, arguments: &Arguments, alone: bool) -> Result<(Ended, Said)> {
     let folder = std::env::current_exe()?;
     let program = folder.parent().context("this program lies in a folder")?.join(name);
     let mut command = Command::new(&program);
     command.current_dir(root).stderr(Stdio::piped());
+    if !alone {
+        // It prints as if it had the terminal for itself.
+        command.stdout(Stdio::piped()).env("COLUMNS", layout::width().to_string());
+        if AutoStream::choice(&std::io::stdout()) != ColorChoice::Never {
+            command.env("CLICOLOR_FORCE", "1");
+        }
+    }
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             command.args([name, &value]);
@@ -254,11 +318,21 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
     command.args(arguments.emulate.then_some(emulator::OPTION));
     command.args(arguments.replace.then_some("--replace"));
     let mut child = command.spawn().with_context(|| program.display().to_string())?;
-    let (mut why, mut not_recorded) = (String::new(), None);
+    let printed = child.stdout.take().map(|mut stdout| {
+        std::thread::spawn(move || {
+            let mut printed = vec![];
+            stdout.read_to_end(&mut printed).map(|_| printed)
+        })
+    });
+    let (mut why, mut not_recorded, mut said) = (String::new(), None, Said::default());
     let unable = format!("{name} cannot run on this machine: ");
     for line in BufReader::new(child.stderr.take().context("piped above")?).lines() {
         let line = line?;
-        let _ = writeln!(anstream::stderr(), "{line}"); // a closed terminal is no failure
+        if alone {
+            complain!("{line}");
+        } else {
+            said.complained += &format!("{line}\n");
+        }
         if let Some(reason) = line.strip_prefix(NOT_RECORDED) {
             not_recorded = Some(reason.to_owned());
             continue;
@@ -271,7 +345,11 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
         }
     }
     let status = child.wait()?;
-    Ok(match status.code() {
+    if let Some(reader) = printed {
+        let printed = reader.join().expect("reading panics never")?;
+        said.printed = String::from_utf8_lossy(&printed).into_owned();
+    }
+    let ended = match status.code() {
         Some(code) if code == i32::from(RECORDED) => match not_recorded {
             Some(why) => Ended::NotRecorded(why),
             None => Ended::Recorded,
@@ -279,5 +357,6 @@ fn measure(root: &Path, name: &str, arguments: &Arguments) -> Result<Ended> {
         Some(code) if code == i32::from(CANNOT_RUN) => Ended::CannotRun(why),
         Some(_) => Ended::Failed(why),
         None => Ended::Failed(format!("ended by {status}")),
-    })
+    };
+    Ok((ended, said))
 }
