@@ -61,6 +61,7 @@
 //! in double precision, from C on and then along k; hardware rounds otherwise, so that last
 //! bits may differ. What PTX leaves open has a fixed value: an integer divided by zero is all
 //! ones.
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod access;

@@ -11,6 +11,8 @@
 //! | [`choices`] | what a plan can choose from: formats, optimisers, what is divided |
 //! | `formulas` | the formulas, for Rust and for JavaScript |
 
+#![warn(missing_docs)]
+
 pub mod choices;
 pub mod formulas;
 pub mod model;

@@ -29,6 +29,8 @@
 //! | [`residence()`] | which pages of managed memory kernels would fault on |
 //! | [`totals()`] | how many launches, copies, bytes, allocations |
 
+#![warn(missing_docs)]
+
 mod managed;
 mod order;
 mod schedule;

@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs)]
+
 use std::sync::Arc;
 
 use cudarc::driver::sys::{

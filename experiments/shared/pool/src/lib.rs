@@ -57,6 +57,8 @@
 //! given back only when memory is short. It knows nothing of stream
 //! capture: do not use it on a stream that is being captured into a graph.
 
+#![warn(missing_docs)]
+
 pub mod book;
 mod class;
 mod cuda;

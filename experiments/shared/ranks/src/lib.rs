@@ -20,6 +20,8 @@
 //! error that names the rank that is gone. Nothing here knows CUDA or NCCL. Nothing is
 //! encrypted, and whoever speaks as a rank does is taken for one.
 
+#![warn(missing_docs)]
+
 mod launch;
 mod place;
 mod team;

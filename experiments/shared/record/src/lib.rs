@@ -12,6 +12,8 @@
 //! | [`expression`] | arithmetic in pages and checks |
 //! | [`mod@file`] | reading (nothing is trusted) and writing (all or nothing) |
 
+#![warn(missing_docs)]
+
 pub mod expression;
 pub mod file;
 pub mod machine;

@@ -34,6 +34,8 @@
 //! Data that has yet to be made need not pass through pageable memory: a [`Loader`] has it
 //! made in a slot, by a thread of its own, while the GPU works on what was made before.
 
+#![warn(missing_docs)]
+
 mod awake;
 mod loader;
 mod ring;
