@@ -1,7 +1,5 @@
-"""`python3 -m baselines NAME`, in this folder's parent: measures one baseline."""
-
-import sys
+"""`python3 -m baselines NAME`, in this folder's parent: how the program `baseline` starts one."""
 
 from baselines.lab import main
 
-sys.exit(main())
+main()

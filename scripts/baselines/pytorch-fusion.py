@@ -58,7 +58,7 @@ def layers(lab: Lab) -> None:
             reads=reads * elements * 4,
             writes=writes * elements * 4,
             ceiling="device_memory",
-            cache="cold",
+            touched=2 * elements * 4,
             checked=elements,
         )
 

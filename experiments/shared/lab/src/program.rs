@@ -1,5 +1,6 @@
 //! An experiment as a program: options, outcome, exit code.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -48,18 +49,20 @@ pub fn run(
     // What every lesson would otherwise compile anew takes the closure by reference.
     let mut experiment = Some(experiment);
     let mut once = |lab: &mut Lab| experiment.take().expect("it is called once")(lab);
-    run_once(name, about, kernel, &mut once)
+    run_with(std::env::args_os().collect(), name, about, kernel, &mut once)
 }
 
-fn run_once(
+/// [`run`] with these arguments, the program's name first. `experiment` is called once.
+pub fn run_with(
+    arguments: Vec<OsString>,
     name: &'static str,
     about: &'static str,
     kernel: Option<Kernel>,
     experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,
 ) -> ExitCode {
     emulator::load_if_needed();
-    let command = Options::command().name(name).about(about);
-    let options = command.try_get_matches().and_then(|matches| Options::from_arg_matches(&matches));
+    let matches = Options::command().name(name).about(about).try_get_matches_from(arguments);
+    let options = matches.and_then(|matches| Options::from_arg_matches(&matches));
     let options = options.unwrap_or_else(|e| e.exit());
     if options.version {
         Table::new(false).line(&workspace::version(name));

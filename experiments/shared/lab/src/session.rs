@@ -188,6 +188,13 @@ impl Lab {
         Ok(load(context, kernel)?.0)
     }
 
+    /// Says that it is a library which is measured, run by an interpreter; each with its version.
+    pub fn measures(&mut self, library: String, interpreter: String) {
+        self.table.say(&library);
+        self.record.software.profile = library;
+        self.record.software.compiler = interpreter;
+    }
+
     /// Prints lines of text, as they are: a lesson's result that is there to be read.
     pub fn print(&self, text: &str) {
         self.table.line(text);
@@ -264,7 +271,7 @@ impl Lab {
     }
 
     /// Samples that have just been taken, with the GPU's clocks.
-    pub(crate) fn observed(&self, samples: Samples) -> Samples {
+    pub fn observed(&self, samples: Samples) -> Samples {
         if self.emulator.is_some() {
             return samples;
         }
@@ -340,6 +347,11 @@ impl Lab {
 
     fn gpu(&self) -> &record::Gpu {
         self.record.machine.measured_gpu().expect("described at the start")
+    }
+
+    /// How many samples the options ask for.
+    pub fn sampling(&self) -> Sampling {
+        self.sampling
     }
 
     fn introduce(&self) {

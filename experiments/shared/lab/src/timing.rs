@@ -244,6 +244,15 @@ pub fn by_events(
         end.synchronize().context("the GPU failed while it was being timed")?;
         Ok(f64::from(start.elapsed_ms(&end)?) * 1e-3)
     };
+    by_elapsed(sampling, &mut elapsed)
+}
+
+/// The same of work that something else queues between its own events: `elapsed(operations)` is
+/// the seconds between those of so many operations, which may be none.
+pub fn by_elapsed(
+    sampling: Sampling,
+    elapsed: &mut dyn FnMut(u32) -> Result<f64>,
+) -> Result<Samples> {
     elapsed(1)?; // warm up: first touch, lazy loading
     elapsed(1)?;
     let empty = (0..EMPTY_SAMPLES).map(|_| elapsed(0)).collect::<Result<Vec<_>>>()?;
@@ -358,6 +367,19 @@ pub fn by_calls(
         settle()?;
         Ok((seconds, ()))
     })?;
+    Ok(Samples { operations, ..samples })
+}
+
+/// Times calls by the host's clock, as many for one sample as it takes to make them last:
+/// `elapsed(operations)` is the seconds of so many.
+pub fn by_repeated_calls(
+    sampling: Sampling,
+    mut elapsed: impl FnMut(u32) -> Result<f64>,
+) -> Result<Samples> {
+    let (once, ()) = by_turns(Sampling::exactly(1), Clock::Host, || Ok((elapsed(1)?, ())))?;
+    let operations = (SAMPLE_SECONDS / once.seconds[0]).ceil().max(1.0) as u32;
+    let turn = || Ok((elapsed(operations)? / f64::from(operations), ()));
+    let (samples, ()) = by_turns(sampling, Clock::Host, turn)?;
     Ok(Samples { operations, ..samples })
 }
 
