@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 
     // 2. Which rank is this? The launcher says so, by environment variables.
     match Place::from_environment() {
-        Err(e) => gone::ended(Err(e.into())),
+        Err(e) => gone::ended(Err(e)),
         Ok(Some(place)) if place.rank > 0 => {
             let name = || format!("rank {}", place.rank);
             gone::ended(meeting::follow(&place).with_context(name))
