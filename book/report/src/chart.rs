@@ -37,7 +37,7 @@ mod tests;
 
 use serde::Deserialize;
 
-use crate::svg::{Frame, Width, short};
+use crate::svg::{self, Width, short};
 use crate::unit::Unit;
 use scale::Span;
 
@@ -357,6 +357,6 @@ pub fn svg(figure: &Figure, width: Width) -> String {
     let Picture { size, body, reading } = picture;
     let id = format!("chart-{}", figure.id);
     let attributes = reading.map_or_else(String::new, |reading| reading.attributes());
-    let (title, description) = (&*figure.title, &*figure.description);
-    Frame { id: &id, title, description, width, size }.around(&body, &attributes)
+    let texts = [&*figure.title, &*figure.description];
+    svg::element(&id, (width, size), texts, &attributes, &body)
 }

@@ -44,7 +44,7 @@ use std::fmt;
 
 use crate::html::{escape, prose};
 use crate::records::Records;
-use crate::svg::{Frame, Width};
+use crate::svg::{self, Width};
 use canvas::Canvas;
 use facts::{Facts, Of};
 
@@ -129,9 +129,8 @@ impl Drawing {
     fn svg(&self, facts: &Facts, width: Width) -> String {
         let Canvas { svg, width: across, bottom, .. } = self.canvas(facts, width);
         let id = format!("drawing-{}", self.name);
-        let (title, description, size) = (self.title, self.description, (across, bottom + 4.0));
-        let frame = Frame { id: &id, title, description, width, size };
-        frame.around(&(svg.shapes() + &svg.texts()), "")
+        let (size, body) = ((across, bottom + 4.0), svg.shapes() + &svg.texts());
+        svg::element(&id, (width, size), [self.title, self.description], "", &body)
     }
 }
 

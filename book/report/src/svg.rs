@@ -311,23 +311,15 @@ impl Shape {
     }
 }
 
-/// The commands that draw a line through these dots.
+/// The commands that draw a line through these dots: its first place, then each from the last.
 fn path(dots: &[Dot], closed: bool) -> String {
-    let mut out = String::new();
-    let mut last: Option<Dot> = None;
-    for &(x, y) in dots {
-        out += &match last.map(|(a, b)| (x - a, y - b)) {
-            None => format!("M{x},{y}"),
-            Some((dx, 0)) => format!("h{dx}"),
-            Some((0, dy)) => format!("v{dy}"),
-            Some((dx, dy)) => format!("l{dx},{dy}"),
-        };
-        last = Some((x, y));
+    let (mut out, mut last) = (String::new(), (0, 0));
+    for (n, &(x, y)) in dots.iter().enumerate() {
+        let before = ["M", "l", " "][n.min(2)];
+        out += &format!("{before}{},{}", x - last.0, y - last.1);
+        last = (x, y);
     }
-    if closed {
-        out.push('z');
-    }
-    out
+    if closed { out + "z" } else { out }
 }
 
 /// The side of its anchor point that a text lies on.
@@ -480,10 +472,6 @@ impl DrawingBackend for &mut Svg {
         self.draw_rect((x, y), (x + 1, y + 1), &color, true)
     }
 
-    fn draw_line<S: BackendStyle>(&mut self, from: Dot, to: Dot, style: &S) -> Drawn {
-        self.draw_path([from, to], style)
-    }
-
     fn draw_rect<S: BackendStyle>(&mut self, from: Dot, to: Dot, style: &S, fill: bool) -> Drawn {
         self.draw(Form::Rectangle { from, to, radius: 0 }, Look::of(style, fill));
         Ok(())
@@ -519,34 +507,26 @@ impl DrawingBackend for &mut Svg {
     }
 }
 
-/// A picture's frame: its size, and what it says to screen readers.
-pub(crate) struct Frame<'a> {
-    /// Unique in its page.
-    pub(crate) id: &'a str,
-    /// One sentence.
-    pub(crate) title: &'a str,
-    /// What is to be seen.
-    pub(crate) description: &'a str,
-    pub(crate) width: Width,
-    pub(crate) size: Place,
-}
-
-impl Frame<'_> {
-    /// The picture as an `<svg>` element without blank lines, ending with a newline.
-    pub(crate) fn around(&self, body: &str, attributes: &str) -> String {
-        let class = self.width.pick("wide", "narrow");
-        let id = format!("{}-{class}", xml(self.id));
-        let (width, height) = (short(self.size.0), short(self.size.1));
-        format!(
-            "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
-             font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\"{attributes}>\n\
-             <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n\
-             {body}</svg>\n",
-            xml(self.title),
-            xml(self.description),
-        )
-    }
+/// A picture as an `<svg>` element without blank lines, ending with a newline. Its `id` is unique
+/// in its page; its title and its description, of what is to be seen, are for screen readers.
+pub(crate) fn element(
+    id: &str,
+    (width, size): (Width, Place),
+    [title, description]: [&str; 2],
+    attributes: &str,
+    body: &str,
+) -> String {
+    let class = width.pick("wide", "narrow");
+    let (id, title, description) = (xml(id), xml(title), xml(description));
+    let id = format!("{id}-{class}");
+    let (width, height) = (short(size.0), short(size.1));
+    format!(
+        "<svg class=\"{class}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" \
+         font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"{SIZE}\"{attributes}>\n\
+         <title id=\"{id}-title\">{title}</title>\n<desc id=\"{id}-desc\">{description}</desc>\n\
+         {body}</svg>\n"
+    )
 }
 
 /// The same picture for a file of its own, where no theme sets its colours.

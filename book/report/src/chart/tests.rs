@@ -276,22 +276,14 @@ fn shapes<'s>(svg: &'s str, kind: &str, part: &str) -> Vec<&'s str> {
 fn places(path: &str) -> Vec<Vec<(f64, f64)>> {
     let lines = attribute(path, "d").unwrap().split('M').skip(1);
     let line = |line: &str| {
-        let (mut x, mut y, mut places) = (0.0, 0.0, vec![]);
-        let parts = format!("l{}", line.trim_end_matches('z'));
-        let starts = parts.match_indices(['l', 'h', 'v']).map(|(start, _)| start);
-        let ends = starts.clone().skip(1).chain([parts.len()]);
-        for (start, end) in starts.zip(ends) {
-            let far = &parts[start + 1..end];
-            let (right, down) = match &parts[start..=start] {
-                "h" => (far, "0"),
-                "v" => ("0", far),
-                _ => far.split_once(',').unwrap(),
-            };
-            x += right.parse::<f64>().unwrap() / 4.0;
-            y += down.parse::<f64>().unwrap() / 4.0;
-            places.push((x, y));
-        }
-        places
+        let steps = line.trim_end_matches('z').split(['l', ' ']);
+        let from = |(x, y): &mut (f64, f64), step: &str| {
+            let (right, down) = step.split_once(',').unwrap();
+            *x += right.parse::<f64>().unwrap() / 4.0;
+            *y += down.parse::<f64>().unwrap() / 4.0;
+            Some((*x, *y))
+        };
+        steps.scan((0.0, 0.0), from).collect()
     };
     lines.map(line).collect()
 }
