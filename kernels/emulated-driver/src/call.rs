@@ -91,7 +91,7 @@ impl<T> Out<T> {
         Ok(())
     }
 
-    /// The same for a pointer that may be null if nobody wants to know.
+    /// Sets what a pointer leads to that may be null if nobody wants to know.
     pub(crate) fn set_if_wanted(&self, value: T) -> Answer {
         if self.0.is_null() { Ok(()) } else { self.set(value) }
     }

@@ -48,7 +48,7 @@ pub(crate) struct Driver {
 
 /// A GPU, as far as it changes.
 pub(crate) struct Gpu {
-    /// Its number among all the machine's, of which the program may see fewer.
+    /// Number among all the machine's, of which the program may see fewer.
     pub(crate) number: usize,
     /// Handle of the primary context, if it is there, and how often it is retained.
     pub(crate) primary: Option<usize>,

@@ -40,7 +40,7 @@ pub(crate) const SHARED_BYTES: u32 = 64 << 10;
 /// What one block may have.
 pub(crate) const BLOCK_THREADS: u32 = 1024;
 pub(crate) const BLOCK_SHARED_BYTES: u32 = 48 << 10;
-/// The same for a function that asked for it.
+/// Shared memory of a block whose function asked for more.
 pub(crate) const BLOCK_SHARED_BYTES_OPT_IN: u32 = 64 << 10;
 /// Largest block and grid in each dimension.
 pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];

@@ -24,7 +24,7 @@ pub(crate) struct Graph {
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) work: Work,
-    /// Of other lanes.
+    /// Work of other lanes that it waits for.
     pub(crate) after: Vec<Place>,
     /// Memory of the host's that it copies: where, and what it was called.
     pub(crate) host: Vec<(u64, String)>,

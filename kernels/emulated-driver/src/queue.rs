@@ -17,7 +17,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Of work that was done long ago.
+    /// Ticket of work that was done long ago.
     pub(crate) const DONE: Ticket = Ticket { queue: 0, number: 0 };
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Queue {
     awaited: BTreeMap<u32, u64>,
     /// The first piece of work has been taken out and has not ended.
     running: bool,
-    /// Its stream is gone, and the queue goes when it is empty.
+    /// The stream is gone, and the queue goes when it is empty.
     retired: bool,
 }
 

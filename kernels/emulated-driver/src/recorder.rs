@@ -20,7 +20,7 @@ use crate::work::Work;
 /// Notes a ledger, and what the program calls its memory.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    /// For each buffer, by what errors call it: names, by the address where each begins.
+    /// Names of each buffer, by what errors call it, and by the address where each begins.
     names: BTreeMap<String, BTreeMap<u64, String>>,
     kept: Option<Kept>,
 }
@@ -30,7 +30,7 @@ struct Kept {
     /// The ledger, but for its operations.
     ledger: Ledger,
     operations: Vec<Noted>,
-    /// By their queues.
+    /// What is known of streams, by their queues.
     lines: BTreeMap<u32, Line>,
     streams: usize,
     numbers: BTreeMap<Ticket, usize>,
@@ -43,7 +43,7 @@ struct Line {
     stream: usize,
     context: usize,
     kind: queue::Kind,
-    /// Its last operation, and the last one that the host waited for; 0 for none.
+    /// The last operation, and the last one that the host waited for; 0 for none.
     last: usize,
     waited: usize,
 }
@@ -142,7 +142,7 @@ impl Part {
         Some(Part { addresses: address..address + bytes, ..whole })
     }
 
-    /// Such as "buffer 3 (4 MiB)".
+    /// A name such as "buffer 3 (4 MiB)".
     fn own_name(&self) -> String {
         let name = self.buffer.split(" (").next().unwrap_or_default();
         let size = [(1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes")]
@@ -218,19 +218,19 @@ impl Recorder {
         }
     }
 
-    /// The same of all that is in a queue.
+    /// Notes that the host has waited for all that is in a queue.
     pub(crate) fn waited_for_queue(&mut self, queue: u32) {
         let Some(kept) = &mut self.kept else { return };
         kept.waited(|other, line| (other == queue).then_some(line.last));
     }
 
-    /// The same of all that is in a context.
+    /// Notes that the host has waited for all that is in a context.
     pub(crate) fn waited_for_context(&mut self, context: usize) {
         let Some(kept) = &mut self.kept else { return };
         kept.waited(|_, line| (line.context == context).then_some(line.last));
     }
 
-    /// The same of everything.
+    /// Notes that the host has waited for everything.
     pub(crate) fn waited_for_all(&mut self) {
         let Some(kept) = &mut self.kept else { return };
         kept.waited(|_, line| Some(line.last));

@@ -50,7 +50,7 @@ impl Program {
         told("workbookEmulatorLedger").parse().unwrap()
     }
 
-    /// The same, for the conflicts, in words.
+    /// The conflicts at the end, in words.
     fn conflicts(self) -> Vec<String> {
         unordered(&self.end()).iter().map(Conflict::to_string).collect()
     }

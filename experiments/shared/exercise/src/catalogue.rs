@@ -71,7 +71,7 @@ impl Exercise {
         Path::new("my").join(format!("{}.{}", self.name, self.extension()))
     }
 
-    /// Of the learner's file, and of a start, a solution and a mistake.
+    /// Extension of the learner's file, and of a start, a solution and a mistake.
     pub fn extension(&self) -> &'static str {
         match self.language {
             Language::Kernel => "cu",

@@ -185,7 +185,7 @@ pub struct Expected {
     pub result: String,
     #[serde(default = "expected")]
     pub kernel: String,
-    /// As those of a launch. The kernel gets buffers of its own, filled in the same way.
+    /// Arguments as those of a launch. The kernel gets buffers of its own, filled in the same way.
     pub arguments: Vec<String>,
 }
 
@@ -197,14 +197,14 @@ pub struct Demand {
     pub name: String,
     /// An expression over the shape and the counts.
     pub value: Expression,
-    /// Of the value, such as `sectors per request`.
+    /// Unit of the value, such as `sectors per request`.
     pub unit: String,
     pub at_most: Option<Expression>,
     pub at_least: Option<Expression>,
     pub exactly: Option<Expression>,
 }
 
-/// Of a number that would look like its bound with fewer.
+/// Decimals of a number that would look like its bound with fewer.
 const MOST_DECIMALS: usize = 9;
 
 /// Arithmetic over names.
@@ -271,7 +271,7 @@ impl Check {
 }
 
 impl Buffer {
-    /// Its sizes at those of a shape.
+    /// Sizes in each dimension, at those of a shape.
     pub(crate) fn sizes(&self, name: &str, shape: &BTreeMap<String, u64>) -> Result<Vec<u64>> {
         let sizes = self.size.iter().map(|size| size.count(shape));
         let sizes = sizes.collect::<Result<Vec<_>>>()?;
@@ -361,7 +361,7 @@ pub(crate) fn singular(unit: &str) -> String {
     one + &rest.replacen(" are ", " is ", 1)
 }
 
-/// As many decimals of a number as one can use.
+/// Decimals of a number that one can use.
 fn decimals_of(value: f64) -> usize {
     match value.abs() {
         _ if value.fract() == 0.0 => 0,
@@ -377,7 +377,7 @@ fn rounded(value: f64, decimals: usize) -> f64 {
 }
 
 impl Expression {
-    /// Its value, where `of` gives that of a name.
+    /// Value of the expression, where `of` gives that of a name.
     pub fn value(&self, of: impl Fn(&str) -> Option<f64>) -> Result<f64> {
         let text = match self {
             Expression::Number(number) => return Ok(*number),
@@ -408,7 +408,7 @@ impl Expression {
         self.words().any(|word| word == name)
     }
 
-    /// Its value as a count, over the names of a shape.
+    /// Value as a count, over the names of a shape.
     pub fn count(&self, shape: &BTreeMap<String, u64>) -> Result<u64> {
         let value = self.value(|name| Some(*shape.get(name)? as f64))?;
         ensure!(

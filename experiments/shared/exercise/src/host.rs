@@ -104,7 +104,7 @@ impl<'e> Judge<'e> {
         self.check_on(&self.exercise.check.host, file, path)
     }
 
-    /// The same on GPUs other than those that `check.toml` asks for.
+    /// Checks a source on GPUs other than those that `check.toml` asks for.
     pub fn check_on(&self, host: &Host, file: &str, path: &Path) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let _alone = match &*self.together.borrow() {

@@ -15,7 +15,7 @@ pub enum Judge<'e> {
 }
 
 impl<'e> Judge<'e> {
-    /// For an exercise of the workbook in `root`. An error if what it needs is missing.
+    /// A judge for an exercise of the workbook in `root`. An error if what it needs is missing.
     pub fn new(exercise: &'e Exercise, root: &Path) -> Result<Judge<'e>> {
         Ok(match exercise.language {
             Language::Kernel => Judge::Kernel(Box::new(kernel::Judge::new(exercise)?)),

@@ -17,7 +17,7 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// Instructions that a block's warps may execute: more than any solution needs a hundred times,
 /// and few enough that a loop without an end is found in a second.
 const BUDGET: u64 = 1 << 24;
-/// Of so few warps, one may well do most of the work.
+/// Warps of which one may well do most of the work, if there are fewer.
 const FEW_WARPS: u64 = 16;
 /// How many times the mean one warp may execute at most.
 const MOST_TIMES: f64 = 4.0;

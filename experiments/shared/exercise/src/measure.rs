@@ -37,7 +37,7 @@ pub struct OnGpu<'e> {
 /// Memory of a GPU, with guards around each buffer.
 struct Memory {
     stream: Arc<CudaStream>,
-    /// With the address behind the guard.
+    /// Buffers, each with the address behind its first guard.
     slices: Vec<(u64, CudaSlice<u8>)>,
 }
 
@@ -151,10 +151,10 @@ impl Memory {
         Ok(())
     }
 
-    /// The buffer that has an address, and the address's place in it.
-    fn find(&self, address: u64) -> Result<(usize, usize)> {
+    /// Number of the buffer at an address.
+    fn find(&self, address: u64) -> Result<usize> {
         let found = self.slices.iter().position(|(start, _)| *start == address);
-        Ok((found.context("it was allocated here")?, GUARD_BYTES))
+        found.context("it was allocated here")
     }
 }
 
@@ -168,14 +168,14 @@ impl Device for Memory {
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<()> {
-        let (at, place) = self.find(address)?;
-        let mut target = self.slices[at].1.slice_mut(place..place + from.len());
+        let slice = self.find(address)?;
+        let mut target = self.slices[slice].1.slice_mut(GUARD_BYTES..GUARD_BYTES + from.len());
         Ok(self.stream.memcpy_htod(from, &mut target)?)
     }
 
     fn read(&self, address: u64, into: &mut [u8]) -> Result<()> {
-        let (at, place) = self.find(address)?;
-        let source = self.slices[at].1.slice(place..place + into.len());
+        let (_, slice) = &self.slices[self.find(address)?];
+        let source = slice.slice(GUARD_BYTES..GUARD_BYTES + into.len());
         self.stream.memcpy_dtoh(&source, into)?;
         Ok(self.stream.synchronize()?)
     }

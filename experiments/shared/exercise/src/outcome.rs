@@ -34,9 +34,9 @@ pub enum State {
 /// A line of the learner's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// From 1 on.
+    /// Number of the line, from 1 on.
     pub number: usize,
-    /// Without the spaces around it.
+    /// Text of the line, without the spaces around it.
     pub text: String,
     /// Whether other lines have a part in what the row is about, and this one the largest.
     pub shares: bool,

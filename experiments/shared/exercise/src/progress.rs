@@ -55,7 +55,6 @@ impl Progress {
         self.exercises.get(name).cloned().unwrap_or_default()
     }
 
-    /// The same, to change it.
     pub fn of_mut(&mut self, name: &str) -> &mut Done {
         self.exercises.entry(name.to_owned()).or_default()
     }

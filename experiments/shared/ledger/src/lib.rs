@@ -64,11 +64,11 @@ pub struct Ledger {
 /// A piece of queued work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its number, from 1 on.
+    /// Number in the order of queueing, from 1 on.
     pub number: usize,
-    /// Its stream: 0 is the default stream of its GPU.
+    /// Stream that it is in: 0 is the default stream of its GPU.
     pub stream: usize,
-    /// Its GPU.
+    /// GPU of that stream.
     pub gpu: usize,
     /// What it does.
     pub kind: Kind,
@@ -130,7 +130,7 @@ pub enum Kind {
 pub struct Range {
     /// Where it starts.
     pub address: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// What the program calls the memory, or the driver.
     pub name: String,
@@ -154,7 +154,7 @@ pub struct Managed {
     pub queued: usize,
     /// Where the memory starts.
     pub address: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -166,7 +166,7 @@ impl Operation {
 }
 
 impl fmt::Display for Operation {
-    /// Such as "kernel `scale` (4, stream 1)" and "upload 6 (stream 2)".
+    /// A name such as "kernel `scale` (4, stream 1)" and "upload 6 (stream 2)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.number;
         match &self.kind {

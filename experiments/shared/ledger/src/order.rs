@@ -15,7 +15,7 @@ pub struct Conflict {
     pub first_writes: bool,
     /// The one that was queued later.
     pub second: Operation,
-    /// The same memory, as the second touches it.
+    /// Range of the same memory, as the second touches it.
     pub second_range: Range,
     /// Whether it writes there.
     pub second_writes: bool,
@@ -60,7 +60,7 @@ impl Set {
     }
 }
 
-/// For each operation all that come before it in any schedule.
+/// All operations that come before each one in any schedule.
 pub(crate) fn before(ledger: &Ledger) -> Vec<Set> {
     let mut all: Vec<Set> = Vec::with_capacity(ledger.operations.len());
     let mut waits = ledger.waits.iter().peekable();
@@ -115,7 +115,7 @@ fn overlap<'a>(a: &'a [Range], b: &'a [Range]) -> Option<(&'a Range, &'a Range)>
 }
 
 impl fmt::Display for Conflict {
-    /// Such as "kernel `scale` (4, stream 1) reads `half 0`, which upload 6 (stream 2) writes;
+    /// A sentence such as "kernel `scale` (4, stream 1) reads `half 0`, which upload 6 (stream 2) writes;
     /// nothing makes 6 wait for 4".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Conflict { first, second, first_range, second_range, .. } = self;

@@ -55,7 +55,7 @@ pub enum Engine {
 /// When an operation runs, in microseconds from the first on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// Its number.
+    /// Number of the operation.
     pub number: usize,
     /// On what. `None`: it costs nothing.
     pub engine: Option<Engine>,
@@ -70,8 +70,8 @@ pub struct Run {
 pub struct Schedule {
     /// All operations, in the order in which they were queued.
     pub runs: Vec<Run>,
-    /// For each GPU that ran a kernel: microseconds in which a kernel and a copy to or from
-    /// the GPU ran at the same time.
+    /// Microseconds in which a kernel and a copy to or from the GPU ran at the same time, for
+    /// each GPU that ran a kernel.
     pub overlap: BTreeMap<usize, f64>,
 }
 
@@ -148,7 +148,7 @@ impl Costs {
     }
 }
 
-/// For each GPU with kernels how long one of them and a copy run together.
+/// Microseconds in which a kernel and a copy run together, for each GPU with kernels.
 fn overlap(ledger: &Ledger, runs: &[Run]) -> BTreeMap<usize, f64> {
     let mut overlap = BTreeMap::new();
     for (operation, run) in ledger.operations.iter().zip(runs) {

@@ -30,7 +30,7 @@ use crate::{Kind, Ledger, Managed, Operation, Range, Wait};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the ledger, {text:?}: {mistake}")]
 pub struct Error {
-    /// Its number, from 1 on.
+    /// Number of the line, from 1 on.
     pub line: usize,
     /// The line.
     pub text: String,
@@ -41,7 +41,7 @@ pub struct Error {
 /// What is wrong with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mistake {
-    /// Its first word is unknown.
+    /// An unknown first word.
     #[error("no record begins so")]
     Record,
     /// A word is missing, or is no number.

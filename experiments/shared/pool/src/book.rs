@@ -86,7 +86,7 @@ pub struct Stats {
     pub reused: u64,
     /// Blocks that were handed out to another stream.
     pub moved: u64,
-    /// Those of `moved` that the other stream had to wait for.
+    /// Blocks among `moved` that the other stream had to wait for.
     pub waited: u64,
     /// Blocks that came from the device.
     pub allocated: u64,

@@ -47,7 +47,7 @@ impl Class {
         (index - shift * STEPS + 1) << shift << GRANULE_BITS
     }
 
-    /// Its number, below [`Class::COUNT`].
+    /// Number of the class, below [`Class::COUNT`].
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)

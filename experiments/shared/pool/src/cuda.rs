@@ -18,7 +18,7 @@ pub(crate) type Memory = Box<Piece>;
 /// A piece of memory.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// It as cudarc's slice, which knows its stream. Only the pool frees it.
+    /// Memory as cudarc's slice, which knows its stream. Only the pool frees it.
     pub(crate) slice: ManuallyDrop<CudaSlice<u8>>,
     /// The other streams that use it, while it is handed out.
     pub(crate) others: Vec<Arc<CudaStream>>,

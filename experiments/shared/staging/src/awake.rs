@@ -55,7 +55,7 @@ impl Drop for Awake {
     }
 }
 
-/// Those of 584 years if there are more.
+/// Nanoseconds of a duration; those of 584 years if there are more.
 fn nanoseconds(duration: Duration) -> u64 {
     duration.as_nanos().try_into().unwrap_or(u64::MAX)
 }

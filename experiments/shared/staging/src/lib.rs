@@ -236,7 +236,7 @@ fn bytes<T>(slice: &[T]) -> &[MaybeUninit<u8>] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// The same, to write what is a `T` again.
+/// The bytes of a slice, to write what is a `T` again.
 fn bytes_mut<T: DeviceRepr>(slice: &mut [T]) -> &mut [MaybeUninit<u8>] {
     let (start, bytes) = (slice.as_mut_ptr().cast(), size_of_val(slice));
     // SAFETY: as above, and borrowed alone. What is written are bytes of `T`s that the

@@ -171,7 +171,7 @@ impl<T> Drop for Loader<T> {
 }
 
 impl<T: DeviceRepr + ValidAsZeroBits> Slot<T> {
-    /// With room for `count` elements, all zero.
+    /// A slot with room for `count` elements, all zero.
     fn new(context: &Arc<CudaContext>, count: usize) -> Result<Slot<T>, DriverError> {
         let memory = pinned(context, count)?;
         Ok(Slot { memory, done: context.new_event(None)? })

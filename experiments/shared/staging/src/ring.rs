@@ -16,9 +16,9 @@ use rayon::ThreadPool;
 
 /// Copies queued at a time: one that runs, and the next.
 const QUEUED: usize = 2;
-/// For so many pieces it is worthwhile to let the next copy wait.
+/// Pieces for which it is worthwhile to let the next copy wait.
 const ENOUGH: usize = 16;
-/// A thread that has asked in vain so often yields its core.
+/// How often a thread asks in vain before it yields its core.
 const PATIENCE: u32 = 1000;
 
 /// Where the bytes of a copy go.

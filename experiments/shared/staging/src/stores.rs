@@ -17,7 +17,7 @@ pub enum Stores {
 }
 
 impl Stores {
-    /// Those that this processor has.
+    /// All that this processor has.
     pub fn all() -> &'static [Stores] {
         const ALL: [Stores; 3] = [Stores::Plain, Stores::PastCaches, Stores::Demoted];
         if demotes() { &ALL } else { &ALL[..2] }

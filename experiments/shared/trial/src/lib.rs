@@ -29,7 +29,7 @@ pub struct Trial {
     emulator: Emulator,
     /// What was run and compared, with what is wrong; and the ledger of each run.
     report: String,
-    /// That of the last run.
+    /// Ledger of the last run.
     ledger: Ledger,
     /// What that left in flight, if anything.
     in_flight: String,
@@ -144,7 +144,7 @@ impl Trial {
         self.emulator.name(memory.device_ptr(stream).0, name);
     }
 
-    /// The same for pinned memory of the host's.
+    /// Calls pinned memory of the host's by a name.
     pub fn name_host<T>(&self, memory: &[T], name: &str) {
         self.emulator.name(memory.as_ptr() as u64, name);
     }
@@ -274,7 +274,7 @@ impl Kernels {
         launch!(stream, &self.scale, data.len(), data, &factor)
     }
 
-    /// The same of managed memory.
+    /// Multiplies each number of managed memory by `factor`, in place.
     pub fn scale_managed(
         &self,
         stream: &Arc<CudaStream>,

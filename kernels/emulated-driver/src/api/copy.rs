@@ -37,9 +37,9 @@ enum Judge {
     /// The current context's, whatever the stream: copies refuse a pool of a GPU that it has
     /// no access to. Plain memory passes.
     Current,
-    /// That of the stream's context: the same for batches.
+    /// The stream's context's: batches refuse the same.
     Stream,
-    /// That of the stream's context, also for plain memory, to which peer access of the
+    /// The stream's context's, also for plain memory, to which peer access of the
     /// contexts is enough: fills.
     StreamForAll,
     /// Nobody's: copies that name both contexts.

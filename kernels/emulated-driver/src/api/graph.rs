@@ -187,7 +187,7 @@ api! {
         graph.set(session.graphs.insert(Arc::new(capture.graph)))?;
     }
 
-    /// As the API numbers it: none, active, invalidated.
+    /// The status as the API numbers it: none, active, invalidated.
     fn cuStreamIsCapturing(session, stream: usize, status: Out<c_uint>) {
         let queue = session.queue(stream)?;
         let capture = session.capture_of(queue);

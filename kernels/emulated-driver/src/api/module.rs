@@ -53,7 +53,7 @@ impl Session {
         Ok(Ok(self.modules.insert(Loaded { context, module: Arc::new(module) })))
     }
 
-    /// The same for a caller who has no room for a log.
+    /// Loads PTX for a caller who has no room for a log.
     fn load_or_report(&mut self, ptx: &str) -> Answer<usize> {
         match self.load(ptx)? {
             Ok(module) => Ok(module),

@@ -161,7 +161,7 @@ struct Properties {
 }
 const _: () = assert!(size_of::<Properties>() <= size_of::<CUmemPoolProps>());
 
-/// The same for where something is, and who may access it.
+/// What is in C's struct of where something is, and who may access it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Access {

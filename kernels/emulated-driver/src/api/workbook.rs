@@ -10,8 +10,8 @@ use crate::call::{Room, Text};
 use crate::counted::Counted;
 use crate::driver::{Driver, explanations};
 
-/// From now on an elapsed time is not-a-number instead of an error: for a program that
-/// keeps no times, so that what it runs may ask for them.
+/// Makes an elapsed time not-a-number instead of an error: for a program that keeps no
+/// times, so that what it runs may ask for them.
 #[unsafe(no_mangle)]
 extern "C" fn workbookEmulatorNoTime() {
     Driver::lock().elapsed_is_nan = true;
