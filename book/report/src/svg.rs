@@ -270,31 +270,22 @@ pub(crate) struct Shape {
 
 pub(crate) enum Form {
     /// Lines, each through these dots, and back to its first one if they are closed.
-    Lines {
-        lines: Vec<Vec<Dot>>,
-        closed: bool,
-    },
+    Lines(Vec<Vec<Dot>>, bool),
     /// A rectangle between two corners, which have this radius.
-    Rectangle {
-        from: Dot,
-        to: Dot,
-        radius: i32,
-    },
-    Disc {
-        middle: Dot,
-        radius: u32,
-    },
+    Rectangle([Dot; 2], i32),
+    /// Around a dot, with this radius.
+    Disc(Dot, u32),
 }
 
 impl Shape {
     fn svg(&self) -> String {
         let look = self.look.attributes();
         match &self.form {
-            Form::Lines { lines, closed } => {
+            Form::Lines(lines, closed) => {
                 let lines = lines.iter().map(|line| path(line, *closed));
                 format!("<path{look} d=\"{}\"/>\n", lines.collect::<String>())
             }
-            Form::Rectangle { from: (x, y), to, radius } => {
+            Form::Rectangle([(x, y), to], radius) => {
                 let (width, height) = (to.0 - x, to.1 - y);
                 let round = match radius {
                     0 => String::new(),
@@ -304,7 +295,7 @@ impl Shape {
                     "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{round}{look}/>\n"
                 )
             }
-            Form::Disc { middle: (x, y), radius } => {
+            Form::Disc((x, y), radius) => {
                 format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{look}/>\n")
             }
         }
@@ -408,12 +399,12 @@ impl Svg {
     /// Draws a line through these dots, and back to the first if it is closed.
     pub(crate) fn line(&mut self, line: Vec<Dot>, is_closed: bool, look: Look) {
         match self.shapes.last_mut() {
-            Some(Shape { form: Form::Lines { lines, closed }, look: same })
+            Some(Shape { form: Form::Lines(lines, closed), look: same })
                 if *same == look && *closed == is_closed =>
             {
                 lines.push(line);
             }
-            _ => self.draw(Form::Lines { lines: vec![line], closed: is_closed }, look),
+            _ => self.draw(Form::Lines(vec![line], is_closed), look),
         }
     }
 
@@ -473,7 +464,7 @@ impl DrawingBackend for &mut Svg {
     }
 
     fn draw_rect<S: BackendStyle>(&mut self, from: Dot, to: Dot, style: &S, fill: bool) -> Drawn {
-        self.draw(Form::Rectangle { from, to, radius: 0 }, Look::of(style, fill));
+        self.draw(Form::Rectangle([from, to], 0), Look::of(style, fill));
         Ok(())
     }
 
@@ -502,7 +493,7 @@ impl DrawingBackend for &mut Svg {
         style: &S,
         fill: bool,
     ) -> Drawn {
-        self.draw(Form::Disc { middle, radius }, Look::of(style, fill));
+        self.draw(Form::Disc(middle, radius), Look::of(style, fill));
         Ok(())
     }
 }

@@ -75,8 +75,7 @@ impl Canvas {
     fn rectangle(&mut self, area: Area, pen: Pen, fill: f64, line: f64, radius: i32) {
         self.bottom = self.bottom.max(area.bottom);
         let [from, _, to, _] = area.corners().map(dot);
-        let form = Form::Rectangle { from, to, radius };
-        self.svg.draw(form, Look { pen, fill, line, width: 4 });
+        self.svg.draw(Form::Rectangle([from, to], radius), Look { pen, fill, line, width: 4 });
     }
 
     pub(super) fn line(&mut self, places: &[Place], pen: Pen) {

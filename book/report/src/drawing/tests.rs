@@ -43,14 +43,14 @@ fn edges(shape: &Shape) -> Vec<(Place, Place)> {
         corners.iter().zip(next).map(|(from, to)| (pixels(from), pixels(to))).collect()
     };
     match &shape.form {
-        Form::Rectangle { .. } if shape.look.line == 0.0 => vec![],
-        Form::Rectangle { from, to, .. } => around(&[*from, (to.0, from.1), *to, (from.0, to.1)]),
-        Form::Lines { lines, closed: true } => lines.iter().flat_map(|line| around(line)).collect(),
-        Form::Lines { lines, .. } => {
+        Form::Rectangle(..) if shape.look.line == 0.0 => vec![],
+        Form::Rectangle([from, to], _) => around(&[*from, (to.0, from.1), *to, (from.0, to.1)]),
+        Form::Lines(lines, true) => lines.iter().flat_map(|line| around(line)).collect(),
+        Form::Lines(lines, false) => {
             let ends = lines.iter().flat_map(|line| line.windows(2));
             ends.map(|ends| (pixels(&ends[0]), pixels(&ends[1]))).collect()
         }
-        Form::Disc { .. } => panic!("no drawing has a disc"),
+        Form::Disc(..) => panic!("no drawing has a disc"),
     }
 }
 
