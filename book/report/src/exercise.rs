@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use record::hash::sha256;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 use crate::html::{escape, prose};
@@ -149,9 +149,7 @@ impl Task {
         let title = title.trim_start_matches('#').trim().to_owned();
         let code = |name: &str| {
             let source = std::fs::read(folder.join(name)).ok()?;
-            let hash = Sha256::digest(source);
-            let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-            Some(format!("x{}", &hex[..12]))
+            Some(format!("x{}", &sha256(source)[..12]))
         };
         let codes = code("start.cu").zip(code("solution.cu"));
         let codes = codes.map(|(start, solution)| [start, solution]);

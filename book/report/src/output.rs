@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use record::file::visible;
-use sha2::{Digest, Sha256};
+use record::hash::sha256;
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -152,8 +152,7 @@ fn hash(path: &Path) -> Result<Option<String>> {
     if !path.symlink_metadata().with_context(named)?.is_file() {
         return Ok(None);
     }
-    let hash = Sha256::digest(std::fs::read(path).with_context(named)?);
-    Ok(Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok(Some(sha256(std::fs::read(path).with_context(named)?)))
 }
 
 /// What lies below the folder and is no folder, by its path from there, sorted.

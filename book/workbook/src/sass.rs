@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use lab::hash::sha256;
 use lab::kernel;
 use lab::machine_code::{self, COMMITTED_PTXAS, Change, Compared, Difference, TARGETS};
 use lab::ptx::essence;
 use lab::{lessons, libraries};
+use record::hash::sha256;
 
 use crate::terminal::say;
 use crate::{ptx, temporary};

@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use checkout::{Checkout, Ended, root};
-use lab::hash::sha256;
 use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
 use lab::{lessons, machine_code, ptx};
+use record::hash::sha256;
 use skip::skip;
 
 /// Newest PTX version that drivers for CUDA 12.4 read.

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use emulator::Module;
-use lab::hash::sha256;
 use lab::kernel;
+use record::hash::sha256;
 
 use crate::catalogue::Exercise;
 use crate::check::{Check, Launch};

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use cudarc::nvrtc::{self, CompileError, CompileOptions, Ptx};
 use record::KernelOrigin;
 
-use crate::hash::sha256;
 use crate::libraries::NVRTC;
 use crate::ptx;
+use record::hash::sha256;
 
 /// Compute capability that the committed PTX is made for, if the source does not ask for
 /// a newer one ([`compute`]). The driver translates it for the GPU at hand, and every GPU

@@ -21,7 +21,6 @@
 //! | [`environment`] | the environment variables that programs listen to |
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
 //! | [`kernel`] | committed PTX, or NVRTC for edited code |
-//! | [`hash`] | hashes of text |
 //! | [`ptx`] | what of PTX the GPU runs |
 //! | [`layout`] | columns and lines that fit the terminal |
 //! | [`lessons`] | what a lesson is and where it lies |
@@ -36,7 +35,6 @@ pub mod counters;
 pub mod emulator;
 pub mod environment;
 pub mod gpu;
-pub mod hash;
 pub mod kernel;
 pub mod launch;
 pub mod layout;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::hash::sha256;
+use record::hash::sha256;
 
 /// The hash of everything that the GPU runs for a kernel, by the kernel's name: of its
 /// instructions and of the functions and variables that they need, SHA-256 in hexadecimal.

@@ -9,6 +9,7 @@
 //! | [`machine`] | the hardware a record was made on, and its theoretical peaks |
 //! | [`statistics`] | median, spread and confidence interval of a sample |
 //! | [`units`] | how quantities are printed for people |
+//! | [`hash`] | hashes of text, by which records name sources and kernels |
 //! | [`expression`] | arithmetic in pages and checks |
 //! | [`mod@file`] | reading (nothing is trusted) and writing (all or nothing) |
 
@@ -16,6 +17,7 @@
 
 pub mod expression;
 pub mod file;
+pub mod hash;
 pub mod machine;
 pub mod schema;
 pub mod statistics;
