@@ -260,52 +260,39 @@ struct Figure {
     meaning: &'static str,
 }
 
-const MEDIAN: Figure =
-    Figure { rank: 0, heading: "median", room: 7, meaning: "median: time of one operation" };
-const SPREAD: Figure = Figure {
-    rank: 1,
-    heading: "± 95 %",
-    room: 7,
-    meaning: "± 95 %: half its confidence interval, relative to it",
-};
-const BANDWIDTH: Figure = Figure {
-    rank: 2,
-    heading: "bandwidth",
-    room: 10,
-    meaning: "bandwidth: bytes that the operation asks to read and write, over that time",
-};
-const ARITHMETIC: Figure = Figure {
-    rank: 3,
-    heading: "arithmetic",
-    room: 12,
-    meaning: "arithmetic: additions and multiplications that the operation asks for, over that time",
-};
-const SHARE: Figure = Figure {
-    rank: 4,
-    heading: "of peak",
-    room: 7,
-    meaning: "of peak: relative to the theoretical peak of the path",
-};
+const fn figure(rank: u8, heading: &'static str, room: usize, meaning: &'static str) -> Figure {
+    Figure { rank, heading, room, meaning }
+}
+
+const MEDIAN: Figure = figure(0, "median", 7, "median: time of one operation");
+const SPREAD: Figure =
+    figure(1, "± 95 %", 7, "± 95 %: half its confidence interval, relative to it");
+const BANDWIDTH: Figure = figure(
+    2,
+    "bandwidth",
+    10,
+    "bandwidth: bytes that the operation asks to read and write, over that time",
+);
+const ARITHMETIC: Figure = figure(
+    3,
+    "arithmetic",
+    12,
+    "arithmetic: additions and multiplications that the operation asks for, over that time",
+);
+const SHARE: Figure =
+    figure(4, "of peak", 7, "of peak: relative to the theoretical peak of the path");
+
 const SECTORS: &str = "sectors: pieces of 32 bytes that a warp's request to global memory touches";
 const WAVEFRONTS: &str = "wavefronts: passes that a warp's request to shared memory takes";
-const LOADS: Figure = Figure { rank: 0, heading: "sectors per load", room: 5, meaning: SECTORS };
-const STORES: Figure = Figure { rank: 1, heading: "sectors per store", ..LOADS };
-const SHARED_LOADS: Figure =
-    Figure { rank: 2, heading: "wavefronts per load", room: 5, meaning: WAVEFRONTS };
-const SHARED_STORES: Figure = Figure { rank: 3, heading: "wavefronts per store", ..SHARED_LOADS };
-const CHECKED: Figure = Figure {
-    rank: 4,
-    heading: "elements checked",
-    room: 10,
-    meaning: "elements checked: compared with what they must be",
-};
-const DRAM_IN: Figure = Figure {
-    rank: 5,
-    heading: "DRAM in",
-    room: 8,
-    meaning: "DRAM: bytes that were read from device memory, and written to it",
-};
-const DRAM_OUT: Figure = Figure { rank: 6, heading: "DRAM out", ..DRAM_IN };
+const LOADS: Figure = figure(0, "sectors per load", 5, SECTORS);
+const STORES: Figure = figure(1, "sectors per store", 5, SECTORS);
+const SHARED_LOADS: Figure = figure(2, "wavefronts per load", 5, WAVEFRONTS);
+const SHARED_STORES: Figure = figure(3, "wavefronts per store", 5, WAVEFRONTS);
+const CHECKED: Figure =
+    figure(4, "elements checked", 10, "elements checked: compared with what they must be");
+const DRAM: &str = "DRAM: bytes that were read from device memory, and written to it";
+const DRAM_IN: Figure = figure(5, "DRAM in", 8, DRAM);
+const DRAM_OUT: Figure = figure(6, "DRAM out", 8, DRAM);
 
 /// Sectors of global loads and stores, and wavefronts of shared ones, each per request;
 /// without those that there were none of.
