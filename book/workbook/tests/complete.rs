@@ -253,7 +253,8 @@ fn fallbacks(source: &str) -> Vec<usize> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let is_fallback = |&number: &usize| {
         let line = lines[number];
-        if line.contains("== \"") || line.contains("!= \"") {
+        let line_without_options = line.replace("== \"--", "");
+        if ["== \"", "!= \""].iter().any(|start| line_without_options.contains(start)) {
             return true;
         }
         let Some((pattern, arm)) = line.trim().split_once(" =>") else { return false };

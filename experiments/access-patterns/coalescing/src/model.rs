@@ -117,30 +117,21 @@ mod tests {
     use super::*;
     use crate::STRIDES;
 
-    fn shape(
-        kind: Kind,
-        access_bytes: usize,
-        stride: usize,
-        offset: usize,
-    ) -> Shape {
-        let (count, fetch_bytes) = (3072, 64);
-        let (is_persistent, threads) = (false, count);
-        Shape {
-            kind,
-            access_bytes,
-            is_persistent,
-            threads,
-            count,
-            stride,
-            offset,
-            fetch_bytes,
-        }
-    }
+    const GATHER: Shape = Shape {
+        kind: Kind::Gather,
+        access_bytes: 4,
+        is_persistent: false,
+        threads: 3072,
+        count: 3072,
+        stride: 1,
+        offset: 0,
+        fetch_bytes: 64,
+    };
 
     #[test]
     fn a_warp_touches_the_sectors_that_its_elements_are_in() {
-        let sectors = |bytes, stride, offset| {
-            shape(Kind::Gather, bytes, stride, offset).sectors_per_request()
+        let sectors = |access_bytes, stride, offset| {
+            Shape { access_bytes, stride, offset, ..GATHER }.sectors_per_request()
         };
         assert_eq!(
             [1, 2, 3, 8, 64].map(|stride| sectors(4, stride, 0)),
@@ -155,7 +146,7 @@ mod tests {
         for (stride, granule) in
             STRIDES.iter().flat_map(|s| [32, 64, 128].map(|g| (*s, g)))
         {
-            let shape = shape(Kind::Gather, 4, stride, 0);
+            let shape = Shape { stride, ..GATHER };
             let touched = (0..shape.count).map(|i| i * stride * 4 / granule);
             let bytes = touched.collect::<BTreeSet<_>>().len() * granule;
             let modelled = shape.in_granules(granule);
@@ -169,7 +160,7 @@ mod tests {
     #[test]
     fn a_store_that_fills_a_sector_in_part_has_it_read_first() {
         let moved = |kind, stride| {
-            let (read, written) = shape(kind, 4, stride, 0).moved_bytes(64);
+            let (read, written) = Shape { kind, stride, ..GATHER }.moved_bytes(64);
             (read / 3072, written / 3072)
         };
         assert_eq!(
