@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use crate::decode::memory::scope_of;
+use crate::error::ParseError;
 use crate::fault::Place;
-use crate::module::ParseError;
 use crate::program::{Instruction, Op, Preset, Program};
 use crate::registers::{Class, Operation, Slot};
 use crate::space::Space;

@@ -37,6 +37,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Where things are
+//!
+//! From text to a program: `syntax` reads PTX as a tree, `decode` makes a flat list of
+//! instructions of it. Then `machine` runs that list.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `syntax`, `error` | PTX as a tree; what is wrong with it |
+//! | `decode` | names become registers, calls are inlined: `decode::Decoder::instruction` decodes an instruction |
+//! | `program` | instructions (`Op`), and what each does with its registers |
+//! | `table`, `registers` | arithmetic: an operation by its name, and how it works on a whole warp |
+//! | `half`, `rounding`, `matrix` | numbers of 16 and 8 bits; rounding; where lanes have a matrix's elements |
+//! | `machine` | executes instructions (`Machine::run_warp`, `execute`), warp after warp, block after block |
+//! | `machine::warp`, `collective`, `barrier` | lanes that diverge and meet; shuffles and votes; barriers |
+//! | `machine::access`, `lane`, `atomic`, `copies` | loads and stores; that of one lane, and what can be wrong with it; atomics; asynchronous copies |
+//! | [`access`] | what a request costs: sectors and wavefronts are counted here |
+//! | `counts` | what is counted, and where it is added up |
+//! | `machine::shared`, `global`, `conflict` | races are found here, in shared and in device memory, and told in `lane` and `conflict` |
+//! | `machine::order`, `flags`, `trace` | what orders two accesses (vector clocks); what blocks tell each other; who accessed a word |
+//! | `machine::taint` | uses of what nobody has written |
+//! | `memory` | buffers, and which of their bytes are written |
+//! | `launch`, `run` | what to run, and how; whether it can be, and running it |
+//! | `machine::team` | blocks on several threads of the CPU |
+//!
 //! # What the counts are
 //!
 //! Requests and sectors of global memory and wavefronts of shared memory are those that
@@ -67,6 +91,7 @@
 pub mod access;
 mod counts;
 mod decode;
+mod error;
 mod fault;
 mod half;
 mod launch;
@@ -77,15 +102,18 @@ mod module;
 mod program;
 mod registers;
 mod rounding;
+mod run;
 mod space;
 mod syntax;
 mod table;
 
 pub use counts::{Counts, Line, Note, NoteKind, Sectors, Tally, Wavefronts};
+pub use error::ParseError;
 pub use fault::{Fault, FaultKind, Place};
-pub use launch::{Arguments, Checks, Launch, Options, run};
+pub use launch::{Arguments, Checks, Launch, Options};
 pub use memory::{Addresses, Buffer, Freed, HostMemory, Memory, MemoryError, Touched};
-pub use module::{Kernel, Module, Parameter, ParseError, Variable};
+pub use module::{Kernel, Module, Parameter, Variable};
+pub use run::run;
 
 /// Lanes in a warp.
 pub const WARP: usize = 32;

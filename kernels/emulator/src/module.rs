@@ -1,8 +1,7 @@
 //! PTX, read and ready to run.
 
-use std::fmt;
-
 use crate::decode::{decode, device_variables, parameter_offsets};
+use crate::error::ParseError;
 use crate::memory::{Memory, MemoryError};
 use crate::program::Program;
 use crate::syntax::{self, Declaration, Function, Value};
@@ -57,23 +56,6 @@ pub struct Variable {
     element: u64,
     values: Vec<Value>,
 }
-
-/// Why a PTX file, or a kernel of it, cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// The line, from 1 on.
-    pub line: u32,
-    /// What is wrong there. An operation that is not supported is named.
-    pub what: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of the PTX: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 impl Module {
     /// Reads PTX. A kernel that uses what is not supported is there, but cannot be run,

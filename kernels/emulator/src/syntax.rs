@@ -1,7 +1,7 @@
 //! PTX as a tree: variables, functions, statements, operands. What they mean is for
 //! [`decode`](crate::decode) to find out.
 
-use crate::module::ParseError;
+use crate::error::ParseError;
 use crate::syntax::parser::Parser;
 
 mod parser;

@@ -7,27 +7,29 @@
 
 use std::collections::HashMap;
 
-use crate::machine::order::{Known, later, merge};
+use crate::machine::order::{VectorClock, later, merge};
 
-/// What was seen of a list: so many entries.
+/// A look at a list: how many entries it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Glance {
     pub(crate) list: usize,
     pub(crate) length: usize,
 }
 
-/// What a block told.
+/// An entry of a list: what a block told.
 #[derive(Debug)]
 struct Entry {
-    /// When it began.
+    /// The time when the block began.
     block: u32,
-    /// Of other lists as much as all entries before say, too.
-    known: Known,
+    /// The clock that those get who read the place; of other lists it has seen as much as those
+    /// of all entries before.
+    known: VectorClock,
 }
 
+/// Places through which blocks order what they do.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
-    /// The list of each place.
+    /// The list of each place, by its number among all.
     lists: HashMap<u64, usize>,
     entries: Vec<Vec<Entry>>,
 }
@@ -39,7 +41,7 @@ impl Flags {
     }
 
     /// A block, which began at this time, tells what is known.
-    pub(crate) fn tell(&mut self, address: u64, block: u32, mut known: Known) {
+    pub(crate) fn tell(&mut self, address: u64, block: u32, mut known: VectorClock) {
         let next = self.entries.len();
         let list = *self.lists.entry(address).or_insert(next);
         if list == next {

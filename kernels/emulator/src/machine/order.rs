@@ -1,13 +1,13 @@
-//! What has happened before what, for the threads of a block.
+//! The happens-before relation of accesses, for the threads of a block.
 //!
-//! There is one time for all of them, which goes on whenever something orders accesses. An
+//! Time is one number for all threads, which goes on whenever something orders accesses. An
 //! access is known by its thread and by the time. Mostly a barrier of the whole block or of
 //! a whole warp orders it before what comes next, and one number tells that. What only some
-//! threads have seen of some others is kept for each thread, from when a flag, a lock or a
-//! barrier for some makes it so until the next barrier for all.
+//! threads have seen of some others is a [vector clock](VectorClock) of each thread, from when
+//! a flag, a lock or a barrier for some makes it so until the next barrier for all.
 //!
-//! Time goes on from block to block. What earlier blocks did, a thread has seen only of those
-//! that set a flag, a lock or a counter after a fence for the whole GPU: see [`Flags`].
+//! Time goes on from block to block. What earlier blocks did happens before what a thread does
+//! only if they set a flag, a lock or a counter after a fence for the whole GPU: see [`Flags`].
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,53 +20,55 @@ use crate::program::Scope;
 /// The time of an asynchronous copy that nobody has waited for yet.
 pub(crate) const IN_FLIGHT: u32 = u32::MAX;
 
-/// What is seen of others.
+/// A vector clock: which accesses of others happen before all that comes now.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// For each thread of the block: what it did before this time.
+pub(crate) struct VectorClock {
+    /// Those of each thread of the block that were before this time.
     pub(crate) times: Vec<u32>,
-    /// Of earlier blocks.
+    /// Those of earlier blocks, by the lists that were seen.
     pub(crate) blocks: Vec<Glance>,
 }
 
-type Times = Rc<Known>;
+/// A vector clock that several threads have.
+type SharedClock = Rc<VectorClock>;
 
-/// What a thread has seen.
+/// A vector clock in short: mostly three times tell all.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    /// Of itself.
+struct ShortClock {
+    /// The time of the thread itself.
     own: u32,
-    /// Of all of its warp.
+    /// The time of all of its warp.
     warp: u32,
-    /// Of all of the block, at a barrier.
+    /// The time of all of the block: their last barrier.
     barrier: u32,
-    /// Of all of the block, in another way.
-    others: Option<Times>,
+    /// SharedClock of threads that were seen in another way.
+    others: Option<SharedClock>,
 }
 
+/// The happens-before relation of a block that runs.
 #[derive(Debug)]
 pub(crate) struct Order {
     threads: usize,
     pub(crate) now: u32,
-    /// What was before this time was before a barrier for all.
+    /// The time of the last barrier for all: what was before it happens before all else.
     pub(crate) barrier: u32,
-    /// When the block began.
+    /// The time when the block began.
     pub(crate) block: u32,
-    /// The same for the lanes of each warp.
+    /// The time of each warp's last barrier for all of its lanes.
     warps: Vec<u32>,
     /// Whether anything of the following is needed.
     busy: bool,
-    /// What each thread has seen of others.
-    seen: Vec<Option<Times>>,
-    /// What each thread had seen at its last fence, and at its last for the whole GPU.
-    fences: [Vec<Option<Seen>>; 2],
-    /// For each flag and lock, what those see who read it.
-    released: HashMap<u64, Times>,
-    /// What each thread saw at such a place last.
-    acquired: Vec<Option<Times>>,
-    /// For each barrier what those saw who did not wait there.
-    arrived: [Option<Times>; 16],
-    /// What blocks have told each other.
+    /// The clock of each thread, if it has seen others but at barriers for all.
+    seen: Vec<Option<SharedClock>>,
+    /// The clock that each thread had at its last fence, and at its last for the whole GPU.
+    fences: [Vec<Option<ShortClock>>; 2],
+    /// The clock of each flag and lock, which those get who read it.
+    released: HashMap<u64, SharedClock>,
+    /// The clock that each thread got from a flag or a lock last.
+    acquired: Vec<Option<SharedClock>>,
+    /// The clock of each barrier: of those who arrived there and did not wait.
+    arrived: [Option<SharedClock>; 16],
+    /// Flags that blocks have set for each other.
     flags: Flags,
 }
 
@@ -117,7 +119,7 @@ impl Order {
         }
         // What one thread knows of other blocks, all do now; and who tells other blocks
         // something tells what all had seen at their fences.
-        let mut known = Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let mut known = VectorClock { times: vec![0; self.threads], blocks: Vec::new() };
         let last = distinct(self.seen.iter().flatten());
         last.for_each(|seen| merge(&mut known.blocks, &seen.blocks));
         let mut fenced = None;
@@ -134,7 +136,7 @@ impl Order {
         }
         if let Some(fenced) = fenced {
             let others = Some(fenced.into());
-            let fence = Some(Seen { others, ..Seen::default() });
+            let fence = Some(ShortClock { others, ..ShortClock::default() });
             self.fences[Scope::Grid as usize].fill(fence);
         }
     }
@@ -152,7 +154,7 @@ impl Order {
         }
         let warp = usize::from(thread) / WARP;
         let same_warp = warp == usize::from(other) / WARP;
-        let seen = |known: &Times| known.times[usize::from(other)] > time;
+        let seen = |known: &SharedClock| known.times[usize::from(other)] > time;
         time != IN_FLIGHT
             && (thread == other
                 || same_warp && time < self.warps[warp]
@@ -191,7 +193,7 @@ impl Order {
         known.filter(|known| !Rc::ptr_eq(known, &first)).for_each(|known| {
             later(&mut all, &known);
         });
-        let all = Times::from(all);
+        let all = SharedClock::from(all);
         members().for_each(|member| self.seen[member] = Some(all.clone()));
     }
 
@@ -217,16 +219,16 @@ impl Order {
     fn join(
         &mut self,
         members: impl Iterator<Item = usize>,
-        arrived: Option<Times>,
-    ) -> (Times, [Option<Times>; 2]) {
+        arrived: Option<SharedClock>,
+    ) -> (SharedClock, [Option<SharedClock>; 2]) {
         self.busy = true;
-        let none = Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let none = VectorClock { times: vec![0; self.threads], blocks: Vec::new() };
         let mut all = none.clone();
         let mut fenced = [None, None];
         if let Some(arrived) = arrived {
             later(&mut all, &arrived);
         }
-        let mut last = None::<Times>;
+        let mut last = None::<SharedClock>;
         for member in members {
             let mut seen = self.seen_by(member);
             // Those who have met before have seen the same.
@@ -249,24 +251,24 @@ impl Order {
     fn tell(
         &mut self,
         members: impl Iterator<Item = usize>,
-        known: &Times,
-        fenced: [Option<Times>; 2],
+        known: &SharedClock,
+        fenced: [Option<SharedClock>; 2],
     ) {
         for member in members {
             self.seen[member] = Some(known.clone());
             for (fences, fenced) in self.fences.iter_mut().zip(&fenced) {
                 if fenced.is_some() {
                     let others = fenced.clone();
-                    fences[member] = Some(Seen { others, ..Seen::default() });
+                    fences[member] = Some(ShortClock { others, ..ShortClock::default() });
                 }
             }
         }
     }
 
-    fn seen_by(&self, thread: usize) -> Seen {
+    fn seen_by(&self, thread: usize) -> ShortClock {
         let others = self.seen[thread].clone();
         let (own, warp) = (self.now + 1, self.warps[thread / WARP]);
-        Seen { own, warp, barrier: self.barrier, others }
+        ShortClock { own, warp, barrier: self.barrier, others }
     }
 
     /// What lanes have seen until now, those see who see what they write next.
@@ -294,7 +296,7 @@ impl Order {
             return;
         }
         let [of_block, of_grid] = &self.fences;
-        let none = || Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let none = || VectorClock { times: vec![0; self.threads], blocks: Vec::new() };
         if let (Some(fence), Scope::Grid) = (&of_grid[thread], scope) {
             let mut known = none();
             add(&mut known, thread, fence);
@@ -341,7 +343,7 @@ impl Order {
         if seen.as_ref().is_some_and(|seen| seen.blocks.contains(&glance)) {
             return;
         }
-        let none = || Known { times: vec![0; self.threads], blocks: Vec::new() };
+        let none = || VectorClock { times: vec![0; self.threads], blocks: Vec::new() };
         let mut known = seen.take().map_or_else(none, Rc::unwrap_or_clone);
         merge(&mut known.blocks, &[glance]);
         *seen = Some(known.into());
@@ -350,7 +352,7 @@ impl Order {
 }
 
 /// Adds what a thread has seen.
-fn add(all: &mut Known, thread: usize, seen: &Seen) {
+fn add(all: &mut VectorClock, thread: usize, seen: &ShortClock) {
     if let Some(others) = &seen.others {
         later(all, others);
     }
@@ -362,7 +364,7 @@ fn add(all: &mut Known, thread: usize, seen: &Seen) {
     times[thread] = times[thread].max(seen.own);
 }
 
-pub(crate) fn later(all: &mut Known, other: &Known) {
+pub(crate) fn later(all: &mut VectorClock, other: &VectorClock) {
     let times = all.times.iter_mut().zip(&other.times);
     times.for_each(|(a, b)| *a = (*a).max(*b));
     merge(&mut all.blocks, &other.blocks);
@@ -378,8 +380,10 @@ pub(crate) fn merge(all: &mut Vec<Glance>, others: &[Glance]) {
 }
 
 /// Those of them that are not the same as the one before.
-fn distinct<'a>(all: impl Iterator<Item = &'a Times>) -> impl Iterator<Item = &'a Times> {
-    let mut last = None::<&Times>;
+fn distinct<'a>(
+    all: impl Iterator<Item = &'a SharedClock>,
+) -> impl Iterator<Item = &'a SharedClock> {
+    let mut last = None::<&SharedClock>;
     all.filter(move |known| {
         let is_same = last.is_some_and(|last| Rc::ptr_eq(last, known));
         last = Some(known);

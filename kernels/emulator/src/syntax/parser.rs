@@ -1,6 +1,6 @@
 //! From words to the tree.
 
-use crate::module::ParseError;
+use crate::error::ParseError;
 use crate::syntax::token::{Kind, Token};
 use crate::syntax::{
     DEEPEST, Declaration, File, Function, Instruction, Operand, Statement, Value, number, size_of,

@@ -1,6 +1,6 @@
 //! PTX text as words, strings and marks.
 
-use crate::module::ParseError;
+use crate::error::ParseError;
 
 /// A piece of text, and the line that it stands on.
 #[derive(Clone, Copy, Debug)]
