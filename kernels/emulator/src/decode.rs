@@ -533,6 +533,12 @@ impl<'a> Decoder<'a> {
         flags::mark(&mut program);
         reuse::reuse(&mut program);
         program.unset = entry::unset(&mut program);
+        let operands_of = |instruction: &mut Instruction| {
+            let mut operands = Vec::new();
+            instruction.operation.operands(&mut |slot, how| operands.push((*slot, how)));
+            operands.into()
+        };
+        program.operands = program.code.iter_mut().map(operands_of).collect();
         self.program = program;
         Ok(())
     }

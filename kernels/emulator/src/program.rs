@@ -14,6 +14,8 @@ pub(crate) struct Program {
     pub(crate) places: Vec<Place>,
     /// Registers that have a value from the start: constants, parameters, `%tid.x`.
     pub(crate) presets: Vec<(Slot, Preset)>,
+    /// For each instruction its [operands](Op::operands).
+    pub(crate) operands: Vec<Box<[(Slot, Use)]>>,
     /// Registers that may be read before anything was written to them.
     pub(crate) unset: Vec<Slot>,
     /// How many registers there are of each [class](crate::registers::Class).
@@ -119,7 +121,127 @@ pub(crate) enum Op {
     Nothing,
 }
 
+/// What an instruction does with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Reads it and does what it says: an address, a condition, a number to add. It is a
+    /// mistake if nobody has written it.
+    Needs,
+    /// Reads it and copies it to memory. It may be padding of a struct, but nothing that was
+    /// computed from what nobody has written.
+    Stores,
+    /// Reads it for its results. What that makes of them is told where they are
+    /// [marked](Self::Marks).
+    Passes,
+    /// Reads it and takes it as it is: the mask of a shuffle, the number of a barrier.
+    Trusts,
+    /// Writes a value that means something, because all that it needs does.
+    Writes,
+    /// Writes a value that means nothing if what it comes from does not: `machine::taint` has a
+    /// function for it, which the instruction calls.
+    Marks,
+}
+
+impl Use {
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Self::Writes | Self::Marks)
+    }
+}
+
 impl Op {
+    /// Visits all registers but the guard, first those that are read. Registers are shared and
+    /// uses of what nobody has written are found by what it says.
+    pub(crate) fn operands(&mut self, visit: &mut dyn FnMut(&mut Slot, Use)) {
+        match self {
+            Self::Compute(operation, operands) => {
+                let mut visit_index = |class, index: &mut u16, how| {
+                    let mut slot = Slot { class, index: *index };
+                    visit(&mut slot, how);
+                    *index = slot.index;
+                };
+                for (class, source) in operation.sources.iter().zip(&mut operands.sources) {
+                    visit_index(*class, source, Use::Passes);
+                }
+                visit_index(operation.result, &mut operands.result, Use::Marks);
+            }
+            Self::Load(access) => {
+                visit(&mut access.address.base, Use::Needs);
+                access.registers.iter_mut().flatten().for_each(|slot| visit(slot, Use::Marks));
+            }
+            Self::Store(access) => {
+                visit(&mut access.address.base, Use::Needs);
+                access.registers.iter_mut().flatten().for_each(|slot| visit(slot, Use::Stores));
+            }
+            Self::Atomic(atomic) => {
+                visit(&mut atomic.address.base, Use::Needs);
+                visit(&mut atomic.operand, Use::Needs);
+                atomic.swap.iter_mut().for_each(|slot| visit(slot, Use::Needs));
+                atomic.result.iter_mut().for_each(|slot| visit(slot, Use::Writes));
+            }
+            Self::CopyAsync(copy) => {
+                visit(&mut copy.to.base, Use::Needs);
+                visit(&mut copy.from.base, Use::Needs);
+                copy.source_bytes.iter_mut().for_each(|slot| visit(slot, Use::Trusts));
+            }
+            Self::BranchTable(index, _) => visit(index, Use::Needs),
+            Self::WarpBarrier(members) => visit(members, Use::Trusts),
+            Self::ActiveMask(result) | Self::Clock(result) => visit(result, Use::Writes),
+            Self::Barrier(barrier) => {
+                visit(&mut barrier.number, Use::Trusts);
+                barrier.threads.iter_mut().for_each(|slot| visit(slot, Use::Trusts));
+                if let Some((_, value, result)) = &mut barrier.reduction {
+                    visit(value, Use::Needs);
+                    visit(result, Use::Writes);
+                }
+            }
+            Self::Shuffle(shuffle) => {
+                visit(&mut shuffle.value, Use::Passes);
+                visit(&mut shuffle.lane, Use::Needs);
+                visit(&mut shuffle.clamp, Use::Trusts);
+                visit(&mut shuffle.members, Use::Trusts);
+                shuffle.result.iter_mut().for_each(|slot| visit(slot, Use::Marks));
+                shuffle.in_range.iter_mut().for_each(|slot| visit(slot, Use::Writes));
+            }
+            Self::Vote(vote) => {
+                visit(&mut vote.value, Use::Needs);
+                visit(&mut vote.members, Use::Trusts);
+                visit(&mut vote.result, Use::Writes);
+            }
+            Self::Match(matching) => {
+                visit(&mut matching.value, Use::Needs);
+                visit(&mut matching.members, Use::Trusts);
+                visit(&mut matching.result, Use::Writes);
+                matching.agreed.iter_mut().for_each(|slot| visit(slot, Use::Writes));
+            }
+            Self::Reduce(reduce) => {
+                visit(&mut reduce.value, Use::Needs);
+                visit(&mut reduce.members, Use::Trusts);
+                visit(&mut reduce.result, Use::Writes);
+            }
+            Self::LoadMatrices(load) => {
+                visit(&mut load.address.base, Use::Needs);
+                load.results.iter_mut().for_each(|slot| visit(slot, Use::Marks));
+            }
+            Self::Multiply(multiply) => {
+                let Multiply { a, b, c, d, .. } = &mut **multiply;
+                for matrix in [a, b, c] {
+                    matrix.registers.iter_mut().for_each(|slot| visit(slot, Use::Passes));
+                }
+                d.registers.iter_mut().for_each(|slot| visit(slot, Use::Marks));
+            }
+            Self::CommitCopies
+            | Self::Aligned(_)
+            | Self::Fence(_)
+            | Self::WaitForCopies(_)
+            | Self::Branch(_)
+            | Self::Exit
+            | Self::Trap
+            | Self::Print(_)
+            | Self::AssertionFailed(_)
+            | Self::Nothing => {}
+        }
+    }
+
     /// The members of an operation that lanes do together, all of them at one instruction.
     pub(crate) fn members(&self) -> Option<Slot> {
         match self {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::decode::order::blocks;
-use crate::decode::reuse::each_slot;
 use crate::program::Program;
 use crate::registers::{Class, Slot};
 
@@ -19,8 +18,8 @@ pub(super) fn unset(program: &mut Program) -> Vec<Slot> {
                 let slot = Slot { class: Class::Predicate, index };
                 read.extend((!written.contains(&slot)).then_some(slot));
             }
-            each_slot(&mut instruction.operation, &mut |slot, is_result| {
-                if !is_result {
+            instruction.operation.operands(&mut |slot, how| {
+                if !how.writes() {
                     read.extend((!written.contains(slot)).then_some(*slot));
                 } else if guard.is_none() {
                     written.insert(*slot);

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use crate::decode::reuse::each_slot;
 use crate::program::{Op, Program, Strength};
 use crate::registers::{Class, Slot};
 
@@ -36,9 +35,9 @@ fn decides(program: &mut Program, mut values: HashSet<Slot>) -> bool {
             if matches!(operation, Op::Load(_) | Op::Store(_) | Op::Atomic(_)) {
                 continue;
             }
-            each_slot(operation, &mut |slot, is_result| {
-                depends |= !is_result && values.contains(slot);
-                if is_result && depends {
+            operation.operands(&mut |slot, how| {
+                depends |= !how.writes() && values.contains(slot);
+                if how.writes() && depends {
                     values.insert(*slot);
                 }
             });

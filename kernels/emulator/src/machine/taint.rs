@@ -12,7 +12,7 @@ use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, list};
 use crate::matrix::MOST_ELEMENTS;
 use crate::memory::Bits;
-use crate::program::{Access, Instruction, LoadMatrices, Matrix, Multiply, Op};
+use crate::program::{Access, Instruction, LoadMatrices, Matrix, Multiply, Op, Use};
 use crate::registers::{Class, Operands, Operation, Role, Slot};
 use crate::space::Space;
 
@@ -182,76 +182,30 @@ impl Machine<'_> {
         if lanes == 0 {
             return Ok(());
         }
+        for &(slot, how) in &self.program.operands[warp.pc] {
+            match how {
+                Use::Needs => self.used(warp, slot, lanes, true)?,
+                Use::Stores => self.used(warp, slot, lanes, false)?,
+                Use::Writes => {
+                    if let Some(taint) = &mut warp.taint {
+                        taint.clear(slot, lanes);
+                    }
+                }
+                Use::Passes | Use::Trusts | Use::Marks => {}
+            }
+        }
+        let Some(taint) = &mut warp.taint else { return Ok(()) };
         match &instruction.operation {
             Op::Compute(operation, operands) => {
                 let choice = operation.role == Role::Chooses;
                 let choice = choice.then(|| usize::from(operands.sources[2]));
                 let choices = choice.map_or(0, |p| warp.registers.predicates[p]);
-                if let Some(taint) = &mut warp.taint {
-                    taint.spread(operation, operands, choices, lanes);
-                }
-                Ok(())
+                taint.spread(operation, operands, choices, lanes);
             }
-            Op::Load(access) => self.used(warp, access.address.base, lanes, true),
-            Op::Store(access) => {
-                self.used(warp, access.address.base, lanes, true)?;
-                let mut slots = access.registers.iter().flatten();
-                slots.try_for_each(|slot| self.used(warp, *slot, lanes, false))
-            }
-            Op::Atomic(atomic) => {
-                let slots = [Some(atomic.address.base), Some(atomic.operand), atomic.swap];
-                let mut slots = slots.into_iter().flatten();
-                slots.try_for_each(|slot| self.used(warp, slot, lanes, true))?;
-                clear(warp, atomic.result, lanes);
-                Ok(())
-            }
-            Op::CopyAsync(copy) => {
-                self.used(warp, copy.to.base, lanes, true)?;
-                self.used(warp, copy.from.base, lanes, true)
-            }
-            Op::BranchTable(index, _) => self.used(warp, *index, lanes, true),
-            Op::Shuffle(shuffle) => {
-                self.used(warp, shuffle.lane, lanes, true)?;
-                clear(warp, shuffle.in_range, lanes);
-                Ok(())
-            }
-            Op::Vote(vote) => {
-                self.used(warp, vote.value, lanes, true)?;
-                clear(warp, Some(vote.result), lanes);
-                Ok(())
-            }
-            Op::Match(matching) => {
-                self.used(warp, matching.value, lanes, true)?;
-                clear(warp, Some(matching.result), lanes);
-                clear(warp, matching.agreed, lanes);
-                Ok(())
-            }
-            Op::Reduce(reduce) => {
-                self.used(warp, reduce.value, lanes, true)?;
-                clear(warp, Some(reduce.result), lanes);
-                Ok(())
-            }
-            Op::Barrier(barrier) => {
-                let Some((_, value, result)) = barrier.reduction else {
-                    return Ok(());
-                };
-                self.used(warp, value, lanes, true)?;
-                clear(warp, Some(result), lanes);
-                Ok(())
-            }
-            Op::LoadMatrices(load) => self.used(warp, load.address.base, lanes, true),
-            Op::Multiply(multiply) => {
-                if let Some(taint) = &mut warp.taint {
-                    taint.multiply(multiply);
-                }
-                Ok(())
-            }
-            Op::ActiveMask(result) | Op::Clock(result) => {
-                clear(warp, Some(*result), lanes);
-                Ok(())
-            }
-            _ => Ok(()),
+            Op::Multiply(multiply) => taint.multiply(multiply),
+            _ => {} // their results are marked when they are there
         }
+        Ok(())
     }
 
     /// Something depends on a register. `all`: on each part of it, also if that was only
@@ -492,10 +446,4 @@ fn first_of(mark: &mut u32, other: u32) {
 
 fn is_set(written: &Bits, byte: u64) -> bool {
     written.first_unset(byte, 1).is_none()
-}
-
-fn clear(warp: &mut Warp, slot: Option<Slot>, lanes: u32) {
-    if let (Some(taint), Some(slot)) = (&mut warp.taint, slot) {
-        taint.clear(slot, lanes);
-    }
 }
