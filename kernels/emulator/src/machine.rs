@@ -393,7 +393,7 @@ impl<'a> Machine<'a> {
             }
             if let Op::Compute(operation, operands) = &instruction.operation {
                 if lanes != 0 {
-                    (operation.compute)(&mut warp.registers, operands, lanes);
+                    operation.apply(&mut warp.registers, operands, lanes);
                 }
                 warp.pc += 1;
                 continue;

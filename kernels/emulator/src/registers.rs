@@ -1,6 +1,7 @@
 //! The registers of a warp, and how an operation on one lane becomes one on all.
 
 use crate::WARP;
+use crate::access::active;
 use crate::half::{Bf16, F16};
 
 /// The registers of a warp, each with one value for every lane. Registers have a size but
@@ -44,6 +45,8 @@ pub(crate) type Compute = fn(&mut Registers, &Operands, u32);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) compute: Compute,
+    /// Whether it does not look at the mask, and changes the result in all lanes.
+    pub(crate) changes_all: bool,
     pub(crate) result: Class,
     pub(crate) sources: &'static [Class],
     pub(crate) role: Role,
@@ -57,6 +60,48 @@ pub(crate) enum Role {
     Moves,
     /// It is the first or the second, as the third says.
     Chooses,
+}
+
+impl Operation {
+    /// Computes in the lanes of a mask.
+    #[inline(always)]
+    pub(crate) fn apply(&self, registers: &mut Registers, operands: &Operands, mask: u32) {
+        if self.changes_all && mask != u32::MAX {
+            self.apply_to_some(registers, operands, mask);
+        } else {
+            (self.compute)(registers, operands, mask);
+        }
+    }
+
+    /// Computes in all lanes, and puts back what was in those that are not in the mask.
+    #[inline(never)]
+    fn apply_to_some(&self, registers: &mut Registers, operands: &Operands, mask: u32) {
+        let index = usize::from(operands.result);
+        match self.result {
+            Class::Narrow => {
+                let before = registers.narrow[index];
+                (self.compute)(registers, operands, mask);
+                put_back(&mut registers.narrow[index], &before, mask);
+            }
+            Class::Wide => {
+                let before = registers.wide[index];
+                (self.compute)(registers, operands, mask);
+                put_back(&mut registers.wide[index], &before, mask);
+            }
+            Class::Predicate => {
+                let before = registers.predicates[index];
+                (self.compute)(registers, operands, mask);
+                let bits = &mut registers.predicates[index];
+                *bits = *bits & mask | before & !mask;
+            }
+        }
+    }
+}
+
+fn put_back<Bits: Copy>(row: &mut [Bits; WARP], before: &[Bits; WARP], mask: u32) {
+    for lane in 0..WARP {
+        row[lane] = if mask >> lane & 1 != 0 { row[lane] } else { before[lane] };
+    }
 }
 
 impl Registers {
@@ -107,18 +152,26 @@ impl Registers {
 }
 
 /// A type that operations work on.
-pub(crate) trait Value: Copy + Default {
+pub(crate) trait Value: Copy {
+    /// What a register holds of it in one lane; of a predicate, what is in all lanes.
+    type Bits: Copy + Default;
     /// A register with the values of all lanes.
     type Row;
     const CLASS: Class;
     fn row(registers: &Registers, index: u16) -> &Self::Row;
     fn get(row: &Self::Row, lane: usize) -> Self;
-    fn put(registers: &mut Registers, index: u16, values: &[Self; WARP], mask: u32);
+    fn bits(self) -> Self::Bits;
+    /// Changes a register in all lanes.
+    fn put(registers: &mut Registers, index: u16, values: &[Self::Bits; WARP]);
+    /// From and to what [`Registers::get`] gives.
+    fn of(bits: u64) -> Self;
+    fn widened(self) -> u64;
 }
 
 macro_rules! value {
     ($type:ty, $field:ident, $bits:ty, $class:ident, $decode:expr, $encode:expr) => {
         impl Value for $type {
+            type Bits = $bits;
             type Row = [$bits; WARP];
             const CLASS: Class = Class::$class;
 
@@ -134,23 +187,28 @@ macro_rules! value {
             }
 
             #[inline(always)]
-            fn put(registers: &mut Registers, index: u16, values: &[Self; WARP], mask: u32) {
+            fn bits(self) -> $bits {
                 let encode: fn(Self) -> $bits = $encode;
+                encode(self)
+            }
+
+            #[inline(always)]
+            fn put(registers: &mut Registers, index: u16, values: &[$bits; WARP]) {
+                // In halves, which are small enough to be copied without a call.
                 let row = &mut registers.$field[usize::from(index)];
-                if mask == u32::MAX {
-                    // In halves, which are small enough to be copied without a call.
-                    for lane in 0..WARP / 2 {
-                        row[lane] = encode(values[lane]);
-                    }
-                    for lane in WARP / 2..WARP {
-                        row[lane] = encode(values[lane]);
-                    }
-                } else {
-                    for lane in 0..WARP {
-                        let new = encode(values[lane]);
-                        row[lane] = if mask >> lane & 1 != 0 { new } else { row[lane] };
-                    }
-                }
+                row[..WARP / 2].copy_from_slice(&values[..WARP / 2]);
+                row[WARP / 2..].copy_from_slice(&values[WARP / 2..]);
+            }
+
+            #[inline(always)]
+            fn of(bits: u64) -> Self {
+                let decode: fn($bits) -> Self = $decode;
+                decode(bits as $bits)
+            }
+
+            #[inline(always)]
+            fn widened(self) -> u64 {
+                u64::from(self.bits())
             }
         }
     };
@@ -170,6 +228,7 @@ value!(i64, wide, u64, Wide, |bits| bits as i64, |value| value as u64);
 value!(f64, wide, u64, Wide, f64::from_bits, f64::to_bits);
 
 impl Value for bool {
+    type Bits = u8;
     type Row = u32;
     const CLASS: Class = Class::Predicate;
 
@@ -184,46 +243,151 @@ impl Value for bool {
     }
 
     #[inline(always)]
-    fn put(registers: &mut Registers, index: u16, values: &[bool; WARP], mask: u32) {
+    fn bits(self) -> u8 {
+        self.into()
+    }
+
+    #[inline(never)]
+    fn put(registers: &mut Registers, index: u16, values: &[u8; WARP]) {
         let mut bits = 0;
-        for (lane, value) in values.iter().enumerate() {
-            bits |= u32::from(*value) << lane;
+        let (bytes, _) = values.as_chunks();
+        for (number, eight) in bytes.iter().enumerate() {
+            // The product has the lowest bit of each byte in its highest byte.
+            let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            bits |= (gathered as u32) << (8 * number);
         }
-        let row = &mut registers.predicates[usize::from(index)];
-        *row = bits & mask | *row & !mask;
+        registers.predicates[usize::from(index)] = bits;
+    }
+
+    #[inline(always)]
+    fn of(bits: u64) -> bool {
+        bits & 1 != 0
+    }
+
+    #[inline(always)]
+    fn widened(self) -> u64 {
+        self.into()
     }
 }
 
-/// Makes an [`Operation`] of what it does in one lane: `operation!(|a: u32| -> u64 …)`.
+/// Makes an [`Operation`] of what it does in one lane: `operation!(|a: u32| -> u64 …)`. It is
+/// called for each lane.
 macro_rules! operation {
     (|$($name:ident: $type:ty),*| -> $result:ty { $body:expr }) => {{
-        fn compute(
-            registers: &mut $crate::registers::Registers,
-            operands: &$crate::registers::Operands,
-            mask: u32,
-        ) {
-            use $crate::registers::Value;
-            let mut values = [<$result>::default(); $crate::WARP];
-            {
-                let mut sources = operands.sources.iter();
-                $(let $name = <$type>::row(
-                    registers,
-                    sources.next().copied().unwrap_or_default(),
-                );)*
-                let _ = sources;
-                for lane in 0..$crate::WARP {
-                    $(let $name = <$type>::get($name, lane);)*
-                    values[lane] = $body;
-                }
-            }
-            <$result>::put(registers, operands.result, &values, mask);
+        use $crate::registers::{Class, Operands, Operation, Registers, Role, Value};
+
+        const SOURCES: &[Class] = &[$(<$type as Value>::CLASS),*];
+
+        fn lane([$($name,)* ..]: &[u64; 4]) -> u64 {
+            $(let $name = <$type as Value>::of(*$name);)*
+            let result: $result = $body;
+            result.widened()
         }
-        $crate::registers::Operation {
+
+        fn compute(registers: &mut Registers, operands: &Operands, mask: u32) {
+            let result = <$result as Value>::CLASS;
+            $crate::registers::in_each_lane(registers, operands, mask, SOURCES, result, lane);
+        }
+
+        const OPERATION: Operation = Operation {
             compute,
-            result: <$result as $crate::registers::Value>::CLASS,
-            sources: &[$(<$type as $crate::registers::Value>::CLASS),*],
-            role: $crate::registers::Role::Computes,
-        }
+            changes_all: false,
+            result: <$result as Value>::CLASS,
+            sources: SOURCES,
+            role: Role::Computes,
+        };
+        OPERATION
     }};
 }
 pub(crate) use operation;
+
+/// The same for an operation that kernels have in their innermost loops. It is a loop of its
+/// own over all lanes, which becomes vector instructions: many times faster, if what it does
+/// is simple, and many times longer to compile.
+macro_rules! vector_operation {
+    (|$($name:ident: $type:ty),*| -> $result:ty { $body:expr }) => {{
+        use $crate::WARP;
+        use $crate::registers::{Operands, Operation, Registers, Role, Value};
+
+        fn compute(registers: &mut Registers, operands: &Operands, _mask: u32) {
+            let mut values = [<$result as Value>::Bits::default(); WARP];
+            let [$($name,)* ..] = operands.sources;
+            $(let $name = <$type as Value>::row(registers, $name);)*
+            for lane in 0..WARP {
+                $(let $name = <$type as Value>::get($name, lane);)*
+                let value: $result = $body;
+                values[lane] = value.bits();
+            }
+            <$result as Value>::put(registers, operands.result, &values);
+        }
+
+        const OPERATION: Operation = Operation {
+            compute,
+            changes_all: true,
+            result: <$result as Value>::CLASS,
+            sources: &[$(<$type as Value>::CLASS),*],
+            role: Role::Computes,
+        };
+        OPERATION
+    }};
+}
+pub(crate) use vector_operation;
+
+/// The same for an operation on predicates, of which each is the bits of all lanes.
+macro_rules! predicate_operation {
+    (|$($name:ident),*| $body:expr) => {{
+        use $crate::registers::{Class, Operands, Operation, Registers, Role};
+
+        fn compute(registers: &mut Registers, operands: &Operands, mask: u32) {
+            let [$($name,)* ..] = operands.sources;
+            $(let $name = registers.predicates[usize::from($name)];)*
+            let bits: u32 = $body;
+            let row = &mut registers.predicates[usize::from(operands.result)];
+            *row = bits & mask | *row & !mask;
+        }
+
+        const OPERATION: Operation = Operation {
+            compute,
+            changes_all: false,
+            result: Class::Predicate,
+            sources: &[$({ let _ = stringify!($name); Class::Predicate }),*],
+            role: Role::Computes,
+        };
+        OPERATION
+    }};
+}
+pub(crate) use predicate_operation;
+
+/// Computes lane after lane.
+pub(crate) fn in_each_lane(
+    registers: &mut Registers,
+    operands: &Operands,
+    mask: u32,
+    sources: &[Class],
+    result: Class,
+    compute: fn(&[u64; 4]) -> u64,
+) {
+    let mut values = [[0; 4]; WARP];
+    for (number, class) in sources.iter().enumerate() {
+        let index = usize::from(operands.sources[number]);
+        let values = values.iter_mut().map(|values| &mut values[number]);
+        match class {
+            Class::Narrow => {
+                let row = &registers.narrow[index];
+                values.zip(row).for_each(|(value, bits)| *value = u64::from(*bits));
+            }
+            Class::Wide => {
+                let row = &registers.wide[index];
+                values.zip(row).for_each(|(value, bits)| *value = *bits);
+            }
+            Class::Predicate => {
+                let row = registers.predicates[index];
+                values.enumerate().for_each(|(lane, value)| *value = u64::from(row >> lane & 1));
+            }
+        }
+    }
+    let result = Slot { class: result, index: operands.result };
+    for lane in active(mask) {
+        registers.set(result, lane, compute(&values[lane]));
+    }
+}

@@ -1,14 +1,14 @@
 //! What operations do in one lane: a table by base, modifiers and type. Operations that
 //! concern memory, other lanes or the order of execution are not here.
 
-use crate::registers::{Operation, Role};
+use crate::registers::{Class, Operation, Role, predicate_operation, vector_operation};
 
 /// An operation for each of several types, which it calls by the name that is given:
 /// `by_type!(kind, T, ["u32" u32, "u64" u64], operation!(|a: T| -> T { !a }))`.
 macro_rules! by_type {
-    ($kind:expr, $name:ident, [$($literal:literal $type:ident),*], $operation:expr) => {
+    ($kind:expr, $name:ident, [$($($literal:literal)|+ $type:ident),*], $operation:expr) => {
         match $kind {
-            $($literal => {
+            $($($literal)|+ => {
                 type $name = $type;
                 $operation
             })*
@@ -63,6 +63,15 @@ impl<'a> Form<'a> {
     }
 }
 
+/// The operation that gives its operand.
+pub(crate) fn copy(class: Class) -> Operation {
+    match class {
+        Class::Narrow => vector_operation!(|a: u32| -> u32 { a }),
+        Class::Wide => vector_operation!(|a: u64| -> u64 { a }),
+        Class::Predicate => predicate_operation!(|a| a),
+    }
+}
+
 /// The operation with this name. None, if there is none or it is not supported.
 pub(crate) fn lookup(name: &str) -> Option<Operation> {
     let form = &mut Form::new(name);
@@ -100,7 +109,7 @@ mod tests {
             registers.broadcast(slot(*class, index as u16), sources[index]);
         }
         let operands = Operands { result: 3, sources: [0, 1, 2, 0] };
-        (operation.compute)(&mut registers, &operands, 1 << 5);
+        operation.apply(&mut registers, &operands, 1 << 5);
         assert_eq!(registers.get(slot(operation.result, 3), 4), 0, "{name}: masked");
         registers.get(slot(operation.result, 3), 5)
     }

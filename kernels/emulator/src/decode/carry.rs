@@ -2,9 +2,9 @@
 
 use crate::decode::{Decoder, Result};
 use crate::program::Preset;
-use crate::registers::{Class, operation};
+use crate::registers::Class;
 use crate::syntax::Operand;
-use crate::table::{Form, carry};
+use crate::table::{Form, carry, copy};
 
 impl Decoder<'_> {
     pub(super) fn with_carry(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
@@ -38,6 +38,6 @@ impl Decoder<'_> {
         let next = self.new_register(Class::Predicate)?;
         self.apply(next_carry, next, &slots)?;
         self.apply(sum, result, &slots)?;
-        self.apply(operation!(|a: bool| -> bool { a }), carry, &[next])
+        self.apply(copy(Class::Predicate), carry, &[next])
     }
 }

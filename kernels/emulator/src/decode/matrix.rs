@@ -8,7 +8,7 @@ use crate::program::{
 use crate::registers::{Class, Slot, operation};
 use crate::space::Space;
 use crate::syntax::Operand;
-use crate::table::Form;
+use crate::table::{self, Form};
 
 /// Spaces of matrices, which need not be named.
 const SPACES: [(&str, Space); 3] =
@@ -237,10 +237,7 @@ impl Decoder<'_> {
         }
         if places.loads {
             for (number, &register) in registers.iter().enumerate().skip(needed) {
-                let copy = match register.class {
-                    Class::Wide => operation!(|a: u64| -> u64 { a }),
-                    _ => operation!(|a: u32| -> u32 { a }),
-                };
+                let copy = table::copy(register.class);
                 self.apply(copy, register, &[registers[number % needed]])?;
             }
         }

@@ -7,7 +7,7 @@ use crate::program::{
 use crate::registers::{Class, Slot, operation};
 use crate::space::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space};
 use crate::syntax::{Operand, size_of};
-use crate::table::Form;
+use crate::table::{self, Form};
 
 /// Hints about caches, which change no result and no count, and the scope of an access.
 const HINTS: [&str; 26] = [
@@ -211,11 +211,7 @@ impl Decoder<'_> {
             }
             let preset = Preset::Parameter { offset, bytes: bytes as u8, signed };
             let value = self.constant(slot.class, preset)?;
-            let copy = match slot.class {
-                Class::Wide => operation!(|a: u64| -> u64 { a }),
-                _ => operation!(|a: u32| -> u32 { a }),
-            };
-            self.apply(copy, slot, &[value])?;
+            self.apply(table::copy(slot.class), slot, &[value])?;
         }
         Ok(())
     }
@@ -362,7 +358,7 @@ impl Decoder<'_> {
         let space =
             form.take_one_of(&["global", "const", "shared", "shared::cta", "local", "param"]);
         let operation = match (space, from_generic) {
-            (Some("global" | "const"), _) => operation!(|a: u64| -> u64 { a }),
+            (Some("global" | "const"), _) => table::copy(Class::Wide),
             (Some("shared" | "shared::cta"), false) => {
                 operation!(|a: u64| -> u64 { a.wrapping_add(SHARED_WINDOW) })
             }
@@ -399,7 +395,7 @@ impl Decoder<'_> {
         };
         let result = self.result(result, Class::Wide)?;
         let zero = self.constant(Class::Wide, Preset::Bits(0))?;
-        self.apply(operation!(|a: u64| -> u64 { a }), result, &[zero])
+        self.apply(table::copy(Class::Wide), result, &[zero])
     }
 }
 

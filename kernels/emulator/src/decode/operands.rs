@@ -3,7 +3,7 @@
 use crate::WARP;
 use crate::decode::{Decoder, Named, Result};
 use crate::program::{Op, Preset, Special};
-use crate::registers::{Class, Operands, Operation, Slot, operation};
+use crate::registers::{Class, Operands, Operation, Slot, operation, predicate_operation};
 use crate::space::Space;
 use crate::syntax::Operand;
 use crate::table::{self, Form};
@@ -64,7 +64,7 @@ impl Decoder<'_> {
             Operand::Not(name) if class == Class::Predicate => {
                 let value = self.register(name, class)?;
                 let result = self.new_register(class)?;
-                self.apply(operation!(|a: bool| -> bool { !a }), result, &[value])?;
+                self.apply(predicate_operation!(|a| !a), result, &[value])?;
                 Ok(result)
             }
             _ => Err(self.error("an operand of a kind that is not supported")),
@@ -201,13 +201,13 @@ impl Decoder<'_> {
         let compared = self.new_register(Class::Predicate)?;
         self.apply(operation, compared, &sources)?;
         let opposite = self.new_register(Class::Predicate)?;
-        self.apply(operation!(|a: bool| -> bool { !a }), opposite, &[compared])?;
+        self.apply(predicate_operation!(|a| !a), opposite, &[compared])?;
         let combined = combination(combine);
         let also = also.unwrap_or(compared);
         if let Some(no) = no {
             // `also` may be one of the results.
             let kept = self.new_register(Class::Predicate)?;
-            self.apply(operation!(|a: bool| -> bool { a }), kept, &[also])?;
+            self.apply(table::copy(Class::Predicate), kept, &[also])?;
             self.apply(combined, yes, &[compared, kept])?;
             return self.apply(combined, no, &[opposite, kept]);
         }
@@ -360,7 +360,7 @@ impl Decoder<'_> {
         if class == Class::Narrow {
             // A part may take the place of the whole.
             let kept = self.new_register(class)?;
-            self.apply(operation!(|a: u32| -> u32 { a }), kept, &[whole])?;
+            self.apply(table::copy(class), kept, &[whole])?;
             whole = kept;
         }
         let part_of = match (class, bits) {
@@ -391,10 +391,10 @@ impl Decoder<'_> {
 /// What a comparison's result and a further predicate become.
 fn combination(how: Option<&str>) -> Operation {
     match how {
-        Some("and") => operation!(|a: bool, b: bool| -> bool { a & b }),
-        Some("or") => operation!(|a: bool, b: bool| -> bool { a | b }),
-        Some(_) => operation!(|a: bool, b: bool| -> bool { a ^ b }),
-        None => operation!(|a: bool, _b: bool| -> bool { a }),
+        Some("and") => predicate_operation!(|a, b| a & b),
+        Some("or") => predicate_operation!(|a, b| a | b),
+        Some(_) => predicate_operation!(|a, b| a ^ b),
+        None => predicate_operation!(|a, _b| a),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Operations on bits: moves, logic, shifts, counting.
 
-use crate::registers::{Operation, operation};
+use crate::registers::{Operation, operation, predicate_operation, vector_operation};
 use crate::rounding::flush;
 use crate::space;
 use crate::table::Form;
@@ -19,10 +19,10 @@ macro_rules! long {
     };
 }
 
-/// Operations with results of the operands' size, for bits of any type.
-macro_rules! any_bits {
-    ($size:expr, |$($name:ident),*| $body:expr) => {
-        sized!($size, operation!(|$($name: Bits),*| -> Bits { $body }))
+/// An operation for each size, which kernels have in their innermost loops.
+macro_rules! frequent {
+    ($size:expr, |$($name:ident: $type:ty),*| $body:expr) => {
+        sized!($size, vector_operation!(|$($name: $type),*| -> Bits { $body }))
     };
 }
 
@@ -37,33 +37,25 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let size = crate::syntax::size_of(kind)?;
     let signed = kind.starts_with('s');
     Some(match form.base {
-        "mov" => any_bits!(size, |a| a),
-        "and" => any_bits!(size, |a, b| a & b),
-        "or" => any_bits!(size, |a, b| a | b),
-        "xor" => any_bits!(size, |a, b| a ^ b),
-        "not" => any_bits!(size, |a| !a),
-        "cnot" => any_bits!(size, |a| if a == 0 { 1 } else { 0 }),
-        "selp" => {
-            sized!(size, operation!(|a: Bits, b: Bits, p: bool| -> Bits { if p { a } else { b } }))
-        }
-        "shl" => sized!(
-            size,
-            operation!(|a: Bits, b: u32| -> Bits { if b < Bits::BITS { a << b } else { 0 } })
-        ),
+        "mov" => frequent!(size, |a: Bits| a),
+        "and" => frequent!(size, |a: Bits, b: Bits| a & b),
+        "or" => frequent!(size, |a: Bits, b: Bits| a | b),
+        "xor" => frequent!(size, |a: Bits, b: Bits| a ^ b),
+        "not" => frequent!(size, |a: Bits| !a),
+        "cnot" => sized!(size, operation!(|a: Bits| -> Bits { if a == 0 { 1 } else { 0 } })),
+        "selp" => frequent!(size, |a: Bits, b: Bits, p: bool| if p { a } else { b }),
+        "shl" => frequent!(size, |a: Bits, b: u32| if b < Bits::BITS { a << b } else { 0 }),
         "shr" if signed => by_type!(
             size,
             Bits,
             [2 i16, 4 i32, 8 i64],
-            operation!(|a: Bits, b: u32| -> Bits { a >> b.min(Bits::BITS - 1) })
+            vector_operation!(|a: Bits, b: u32| -> Bits { a >> b.min(Bits::BITS - 1) })
         ),
-        "shr" => sized!(
-            size,
-            operation!(|a: Bits, b: u32| -> Bits { if b < Bits::BITS { a >> b } else { 0 } })
-        ),
+        "shr" => frequent!(size, |a: Bits, b: u32| if b < Bits::BITS { a >> b } else { 0 }),
         "shf" => funnel(form, size)?,
         "popc" => long!(size, operation!(|a: Bits| -> u32 { a.count_ones() })),
         "clz" => long!(size, operation!(|a: Bits| -> u32 { a.leading_zeros() })),
-        "brev" => any_bits!(size, |a| a.reverse_bits()),
+        "brev" => sized!(size, operation!(|a: Bits| -> Bits { a.reverse_bits() })),
         "bfind" => find(form, size, signed)?,
         "bfe" if signed => by_type!(
             size,
@@ -89,7 +81,9 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
             operation!(|a: u32, b: u32, choice: u32| -> u32 { permute(a, b, choice) })
         }
         "lop3" if size == 4 => {
-            operation!(|a: u32, b: u32, c: u32, table: u32| -> u32 { by_table(a, b, c, table) })
+            vector_operation!(|a: u32, b: u32, c: u32, table: u32| -> u32 {
+                by_table(a, b, c, table)
+            })
         }
         "isspacep" => space_of(form)?,
         _ => return None,
@@ -120,11 +114,11 @@ pub(crate) fn choose(form: &mut Form<'_>) -> Option<Operation> {
 
 fn predicates(form: &Form<'_>) -> Option<Operation> {
     Some(match form.base {
-        "mov" => operation!(|a: bool| -> bool { a }),
-        "not" => operation!(|a: bool| -> bool { !a }),
-        "and" => operation!(|a: bool, b: bool| -> bool { a & b }),
-        "or" => operation!(|a: bool, b: bool| -> bool { a | b }),
-        "xor" => operation!(|a: bool, b: bool| -> bool { a ^ b }),
+        "mov" => predicate_operation!(|a| a),
+        "not" => predicate_operation!(|a| !a),
+        "and" => predicate_operation!(|a, b| a & b),
+        "or" => predicate_operation!(|a, b| a | b),
+        "xor" => predicate_operation!(|a, b| a ^ b),
         _ => return None,
     })
 }
@@ -137,20 +131,20 @@ fn funnel(form: &mut Form<'_>, size: u64) -> Option<Operation> {
     if !left && !form.take("r") {
         return None;
     }
-    macro_rules! shifted {
-        ($distance:expr) => {
-            if left {
-                operation!(|a: u32, b: u32, c: u32| -> u32 {
-                    ((join(a, b) << $distance(c)) >> 32) as u32
-                })
-            } else {
-                operation!(|a: u32, b: u32, c: u32| -> u32 { (join(a, b) >> $distance(c)) as u32 })
-            }
-        };
-    }
-    Some(match form.take_one_of(&["wrap", "clamp"])? {
-        "wrap" => shifted!(|c: u32| c & 31),
-        _ => shifted!(|c: u32| c.min(32)),
+    Some(match (form.take_one_of(&["wrap", "clamp"])?, left) {
+        // Rotations, of which hash functions are made.
+        ("wrap", true) => vector_operation!(|a: u32, b: u32, c: u32| -> u32 {
+            ((join(a, b) << (c & 31)) >> 32) as u32
+        }),
+        ("wrap", false) => {
+            vector_operation!(|a: u32, b: u32, c: u32| -> u32 { (join(a, b) >> (c & 31)) as u32 })
+        }
+        (_, true) => {
+            operation!(|a: u32, b: u32, c: u32| -> u32 { ((join(a, b) << c.min(32)) >> 32) as u32 })
+        }
+        (_, false) => {
+            operation!(|a: u32, b: u32, c: u32| -> u32 { (join(a, b) >> c.min(32)) as u32 })
+        }
     })
 }
 
@@ -223,12 +217,11 @@ fn permute(a: u32, b: u32, choice: u32) -> u32 {
 fn by_table(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let mut result = 0;
     for row in 0..8 {
-        if table >> row & 1 == 1 {
-            let of = |value: u32, bit: u32| {
-                if row >> bit & 1 == 1 { value } else { !value }
-            };
-            result |= of(a, 2) & of(b, 1) & of(c, 0);
-        }
+        let of = |value: u32, bit: u32| {
+            if row >> bit & 1 == 1 { value } else { !value }
+        };
+        let is_set = (table >> row & 1).wrapping_neg();
+        result |= of(a, 2) & of(b, 1) & of(c, 0) & is_set;
     }
     result
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
 use crate::half::{Bf16, F16};
-use crate::registers::{Operation, operation};
+use crate::registers::{Operation, operation, vector_operation};
 use crate::rounding::flush;
 use crate::table::Form;
 
@@ -13,14 +13,14 @@ const COMPARISONS: [&str; 18] = [
 ];
 
 macro_rules! of_integers {
-    ($how:expr, $type:ty) => {
+    ($how:expr, $made:ident, $type:ty) => {
         match $how {
-            "eq" => operation!(|a: $type, b: $type| -> bool { a == b }),
-            "ne" => operation!(|a: $type, b: $type| -> bool { a != b }),
-            "lt" | "lo" => operation!(|a: $type, b: $type| -> bool { a < b }),
-            "le" | "ls" => operation!(|a: $type, b: $type| -> bool { a <= b }),
-            "gt" | "hi" => operation!(|a: $type, b: $type| -> bool { a > b }),
-            "ge" | "hs" => operation!(|a: $type, b: $type| -> bool { a >= b }),
+            "eq" => $made!(|a: $type, b: $type| -> bool { a == b }),
+            "ne" => $made!(|a: $type, b: $type| -> bool { a != b }),
+            "lt" | "lo" => $made!(|a: $type, b: $type| -> bool { a < b }),
+            "le" | "ls" => $made!(|a: $type, b: $type| -> bool { a <= b }),
+            "gt" | "hi" => $made!(|a: $type, b: $type| -> bool { a > b }),
+            "ge" | "hs" => $made!(|a: $type, b: $type| -> bool { a >= b }),
             _ => return None,
         }
     };
@@ -29,10 +29,10 @@ macro_rules! of_integers {
 /// A comparison whose name ends in `u` is true if an operand is no number, others are
 /// false then.
 macro_rules! of_floats {
-    ($how:expr, |$x:ident: $type:ty| $value:expr) => {{
+    ($how:expr, $made:ident, |$x:ident: $type:ty| $value:expr) => {{
         macro_rules! compared {
             ($test:expr) => {
-                operation!(|a: $type, b: $type| -> bool {
+                $made!(|a: $type, b: $type| -> bool {
                     {
                         let value = |$x: $type| $value;
                         $test(value(a).partial_cmp(&value(b)))
@@ -67,32 +67,32 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     Some(match form.only_type()? {
         "f16" => {
             form.take("ftz");
-            of_floats!(how, |x: F16| x.to_f64())
+            of_floats!(how, operation, |x: F16| x.to_f64())
         }
         "f16x2" if form.take("upper") => {
             form.take("ftz");
-            of_floats!(how, |x: u32| F16((x >> 16) as u16).to_f64())
+            of_floats!(how, operation, |x: u32| F16((x >> 16) as u16).to_f64())
         }
         "f16x2" if form.take("lower") => {
             form.take("ftz");
-            of_floats!(how, |x: u32| F16(x as u16).to_f64())
+            of_floats!(how, operation, |x: u32| F16(x as u16).to_f64())
         }
-        "bf16" => of_floats!(how, |x: Bf16| x.to_f32()),
+        "bf16" => of_floats!(how, operation, |x: Bf16| x.to_f32()),
         "bf16x2" if form.take("upper") => {
-            of_floats!(how, |x: u32| Bf16((x >> 16) as u16).to_f32())
+            of_floats!(how, operation, |x: u32| Bf16((x >> 16) as u16).to_f32())
         }
         "bf16x2" if form.take("lower") => {
-            of_floats!(how, |x: u32| Bf16(x as u16).to_f32())
+            of_floats!(how, operation, |x: u32| Bf16(x as u16).to_f32())
         }
-        "f32" if form.take("ftz") => of_floats!(how, |x: f32| flush(x)),
-        "f32" => of_floats!(how, |x: f32| x),
-        "f64" => of_floats!(how, |x: f64| x),
-        "u16" | "b16" => of_integers!(how, u16),
-        "s16" => of_integers!(how, i16),
-        "u32" | "b32" => of_integers!(how, u32),
-        "s32" => of_integers!(how, i32),
-        "u64" | "b64" => of_integers!(how, u64),
-        "s64" => of_integers!(how, i64),
+        "f32" if form.take("ftz") => of_floats!(how, operation, |x: f32| flush(x)),
+        "f32" => of_floats!(how, vector_operation, |x: f32| x),
+        "f64" => of_floats!(how, operation, |x: f64| x),
+        "u16" | "b16" => of_integers!(how, operation, u16),
+        "s16" => of_integers!(how, operation, i16),
+        "u32" | "b32" => of_integers!(how, vector_operation, u32),
+        "s32" => of_integers!(how, vector_operation, i32),
+        "u64" | "b64" => of_integers!(how, vector_operation, u64),
+        "s64" => of_integers!(how, vector_operation, i64),
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use std::convert::identity;
 
 use crate::half::{Bf16, E4m3, E5m2, F16, Half};
-use crate::registers::{Operation, operation};
+use crate::registers::{Operation, operation, vector_operation};
 use crate::rounding::{Towards, directed, flush, from_integer, relu, saturate};
 use crate::table::Form;
 
@@ -28,6 +28,11 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     if from == "f32" && matches!(to, "f16" | "bf16" | "f16x2" | "bf16x2" | "tf32") {
         return narrowed(form, to);
     }
+    if form.modifiers.is_empty()
+        && let Some(operation) = between_integers(to, from)
+    {
+        return Some(operation);
+    }
     let is_float = |kind: &str| kind.contains('f');
     match (is_float(to), is_float(from)) {
         (false, false) if form.take("sat") => {
@@ -46,6 +51,21 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     }
 }
 
+/// A conversion that kernels have in their innermost loops.
+fn between_integers(to: &str, from: &str) -> Option<Operation> {
+    Some(match (to, from) {
+        ("u64" | "s64", "u32") => vector_operation!(|a: u32| -> u64 { a.into() }),
+        ("u64" | "s64", "s32") => vector_operation!(|a: i32| -> i64 { a.into() }),
+        ("u32" | "s32", "u64" | "s64") => vector_operation!(|a: u64| -> u32 { a as u32 }),
+        ("u16", "u32" | "s32") => vector_operation!(|a: u32| -> u16 { a as u16 }),
+        ("u32" | "s32", "u16") => vector_operation!(|a: u16| -> u32 { a.into() }),
+        // In a register of 32 bits these are the same, whether 16 or 32 of them count.
+        ("u32" | "s32" | "u16" | "s16", "u8") => vector_operation!(|a: u8| -> u32 { a.into() }),
+        ("u32" | "s32" | "s16", "s8") => vector_operation!(|a: i8| -> i32 { a.into() }),
+        _ => return None,
+    })
+}
+
 fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let rounding = form.take_one_of(&["rn", "rz", "rm", "rp"])?;
     macro_rules! made {
@@ -54,6 +74,9 @@ fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
         };
     }
     Some(match (to, rounding) {
+        ("f32", "rn") if from == "u32" => vector_operation!(|a: u32| -> f32 { a as f32 }),
+        ("f32", "rn") if from == "s32" => vector_operation!(|a: i32| -> f32 { a as f32 }),
+        ("f32", "rn") if from == "s16" => vector_operation!(|a: i16| -> f32 { a.into() }),
         ("f64", "rn") => made!(f64, |a| a as f64),
         ("f32", "rn") => made!(f32, |a| a as f32),
         ("f32", "rz") => made!(f32, |a| from_integer(a.into(), Towards::Zero)),
@@ -109,9 +132,7 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         };
     }
     Some(match (to, from, rounding) {
-        ("f32", "f32", None) if sat => {
-            operation!(|a: f32| -> f32 { saturate(a) })
-        }
+        ("f32", "f32", None) if sat => vector_operation!(|a: f32| -> f32 { saturate(a) }),
         _ if sat => return None,
         (_, _, Some("rni")) => to_whole!(round_ties_even),
         (_, _, Some("rzi")) => to_whole!(trunc),
@@ -120,16 +141,16 @@ fn float_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation
         ("f64", "f32", None) if ftz => {
             operation!(|a: f32| -> f64 { flush(a).into() })
         }
-        ("f64", "f32", None) => operation!(|a: f32| -> f64 { a.into() }),
+        ("f64", "f32", None) => vector_operation!(|a: f32| -> f64 { a.into() }),
         ("f64", "f16", None) => operation!(|a: F16| -> f64 { a.to_f64() }),
-        ("f32", "f16", None) => operation!(|a: F16| -> f32 { a.to_f64() as f32 }),
-        ("f32", "bf16", None) => operation!(|a: Bf16| -> f32 { a.to_f32() }),
+        ("f32", "f16", None) => vector_operation!(|a: F16| -> f32 { a.to_f64() as f32 }),
+        ("f32", "bf16", None) => vector_operation!(|a: Bf16| -> f32 { a.to_f32() }),
         ("f32", "f32", None) if ftz => operation!(|a: f32| -> f32 { flush(a) }),
         ("f32", "f64", Some("rn")) if ftz => {
             operation!(|a: f64| -> f32 { flush(a as f32) })
         }
         _ if ftz => return None,
-        ("f32", "f64", Some("rn")) => operation!(|a: f64| -> f32 { a as f32 }),
+        ("f32", "f64", Some("rn")) => vector_operation!(|a: f64| -> f32 { a as f32 }),
         ("f32", "f64", Some("rz")) => {
             operation!(|a: f64| -> f32 { directed(a, 0.0, Towards::Zero) })
         }
@@ -166,6 +187,9 @@ fn narrowed(form: &mut Form<'_>, to: &str) -> Option<Operation> {
         ("rn", false) if is_f16 => made!(|a: f32| F16::from_f64(a.into()).0),
         ("rn", true) if is_f16 => made!(|a: f32| F16::from_f64(relu(a.into())).0),
         ("rz", false) if is_f16 => made!(|a: f32| F16::truncated(a.into()).0),
+        ("rn", false) if to == "bf16x2" => vector_operation!(|a: f32, b: f32| -> u32 {
+            u32::from(Bf16::from_f32(a).0) << 16 | u32::from(Bf16::from_f32(b).0)
+        }),
         ("rn", false) => made!(|a: f32| Bf16::from_f32(a).0),
         ("rn", true) => made!(|a: f32| Bf16::nearest(relu(a.into())).0),
         ("rz", false) => made!(|a: f32| Bf16::truncated(a).0),

@@ -2,7 +2,7 @@
 //! only promises approximately is computed in double precision and rounded once.
 
 use crate::half::{Bf16, F16, Half, each_half};
-use crate::registers::{Operation, operation};
+use crate::registers::{Operation, operation, vector_operation};
 use crate::rounding::{self, Towards, flush, saturate};
 use crate::table::{Form, fused};
 
@@ -13,11 +13,14 @@ struct Style {
     saturate: bool,
 }
 
-/// An operation on `f32` in the given style.
+/// An operation on `f32` in the given style. `plain`: the macro for one without any.
 macro_rules! single {
     ($style:expr, |$($name:ident),*| $body:expr) => {
+        single!(operation, $style, |$($name),*| $body)
+    };
+    ($plain:ident, $style:expr, |$($name:ident),*| $body:expr) => {
         match ($style.flush, $style.saturate) {
-            (false, false) => operation!(|$($name: f32),*| -> f32 { $body }),
+            (false, false) => $plain!(|$($name: f32),*| -> f32 { $body }),
             (false, true) => {
                 operation!(|$($name: f32),*| -> f32 { saturate($body) })
             }
@@ -37,7 +40,7 @@ macro_rules! single {
 macro_rules! rounded {
     ($style:expr, $towards:expr, $nearest:expr, $directed:path, |$($name:ident),*|) => {
         match $towards {
-            None => single!($style, |$($name),*| $nearest($($name),*)),
+            None => single!(vector_operation, $style, |$($name),*| $nearest($($name),*)),
             Some(Towards::Zero) => {
                 single!($style, |$($name),*| $directed($($name,)* Towards::Zero))
             }
@@ -80,6 +83,12 @@ fn of_32(form: &mut Form<'_>) -> Option<Operation> {
         "fma" | "mad" if towards.is_none() && !style.flush && !style.saturate => {
             fused::MULTIPLY_ADD
         }
+        // A part of `expf`.
+        "fma" if towards == Some(Towards::Down) && !style.flush && !style.saturate => {
+            vector_operation!(|a: f32, b: f32, c: f32| -> f32 {
+                rounding::multiply_add(a, b, c, Towards::Down)
+            })
+        }
         "fma" | "mad" => {
             rounded!(style, towards, f32::mul_add, rounding::multiply_add, |a, b, c|)
         }
@@ -92,12 +101,12 @@ fn of_32(form: &mut Form<'_>) -> Option<Operation> {
         "sqrt" => {
             rounded!(style, towards, f32::sqrt, rounding::square_root, |a|)
         }
-        "abs" => single!(style, |a| a.abs()),
-        "neg" => single!(style, |a| -a),
+        "abs" => single!(vector_operation, style, |a| a.abs()),
+        "neg" => single!(vector_operation, style, |a| -a),
         "min" if nan => single!(style, |a, b| a.minimum_or_nan(b)),
         "max" if nan => single!(style, |a, b| a.maximum_or_nan(b)),
-        "min" => single!(style, |a, b| a.minimum_number(b)),
-        "max" => single!(style, |a, b| a.maximum_number(b)),
+        "min" => single!(vector_operation, style, |a, b| a.minimum_number(b)),
+        "max" => single!(vector_operation, style, |a, b| a.maximum_number(b)),
         "copysign" => operation!(|a: f32, b: f32| -> f32 { b.copysign(a) }),
         "testp" => test(form)?,
         _ if !approximate => return None,
@@ -118,9 +127,9 @@ fn of_64(form: &mut Form<'_>) -> Option<Operation> {
     }
     form.take("rn");
     Some(match form.base {
-        "add" => operation!(|a: f64, b: f64| -> f64 { a + b }),
-        "sub" => operation!(|a: f64, b: f64| -> f64 { a - b }),
-        "mul" => operation!(|a: f64, b: f64| -> f64 { a * b }),
+        "add" => vector_operation!(|a: f64, b: f64| -> f64 { a + b }),
+        "sub" => vector_operation!(|a: f64, b: f64| -> f64 { a - b }),
+        "mul" => vector_operation!(|a: f64, b: f64| -> f64 { a * b }),
         "fma" | "mad" => {
             operation!(|a: f64, b: f64, c: f64| -> f64 { a.mul_add(b, c) })
         }

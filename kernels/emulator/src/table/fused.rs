@@ -15,6 +15,7 @@ const NORMAL: u32 = ((f32::MIN_POSITIVE as f64).to_bits() >> 32) as u32;
 
 pub(crate) const MULTIPLY_ADD: Operation = Operation {
     compute: multiply_add,
+    changes_all: true,
     result: Class::Narrow,
     sources: &[Class::Narrow, Class::Narrow, Class::Narrow],
     role: Role::Computes,
@@ -23,7 +24,7 @@ pub(crate) const MULTIPLY_ADD: Operation = Operation {
 /// In double precision the product is exact and the sum nearly so. Rounding the sum to
 /// single precision gives the right result, unless the sum is half way between two floats
 /// or so small that floats become sparse. Only then it is done the long way.
-fn multiply_add(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn multiply_add(registers: &mut Registers, operands: &Operands, _mask: u32) {
     let row = |source: usize| &registers.narrow[usize::from(operands.sources[source])];
     let (a, b, c) = (row(0), row(1), row(2));
     let mut results = [0; WARP];
@@ -44,7 +45,7 @@ fn multiply_add(registers: &mut Registers, operands: &Operands, mask: u32) {
             results[lane] = exact.to_bits();
         }
     }
-    u32::put(registers, operands.result, &results, mask);
+    u32::put(registers, operands.result, &results);
 }
 
 #[cfg(test)]

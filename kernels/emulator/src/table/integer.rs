@@ -1,7 +1,7 @@
 //! Arithmetic of integers. What is divided by zero becomes all ones, as on the hardware;
 //! PTX leaves it open.
 
-use crate::registers::{Operation, operation};
+use crate::registers::{Operation, operation, vector_operation};
 use crate::table::Form;
 
 macro_rules! integers {
@@ -15,14 +15,24 @@ macro_rules! integers {
     };
 }
 
-macro_rules! signed {
+/// An operation whose bits are the same with a sign and without. Kernels have it in their
+/// innermost loops.
+macro_rules! wrapping {
     ($kind:expr, |$($name:ident),*| $body:expr) => {
-        by_type!(
-            $kind,
-            Integer,
-            ["s16" i16, "s32" i32, "s64" i64],
-            operation!(|$($name: Integer),*| -> Integer { $body })
-        )
+        match $kind {
+            kind @ ("u16" | "s16") => by_type!(
+                kind,
+                Integer,
+                ["u16" | "s16" u16],
+                operation!(|$($name: Integer),*| -> Integer { $body })
+            ),
+            kind => by_type!(
+                kind,
+                Integer,
+                ["u32" | "s32" u32, "u64" | "s64" u64],
+                vector_operation!(|$($name: Integer),*| -> Integer { $body })
+            ),
+        }
     };
 }
 
@@ -101,11 +111,16 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         ("sub", None) if kind == "s32" && form.take("sat") => {
             operation!(|a: i32, b: i32| -> i32 { a.saturating_sub(b) })
         }
-        ("add", None) => integers!(kind, |a, b| a.wrapping_add(b)),
-        ("sub", None) => integers!(kind, |a, b| a.wrapping_sub(b)),
-        ("mul", Some("lo")) => integers!(kind, |a, b| a.wrapping_mul(b)),
+        ("add", None) => wrapping!(kind, |a, b| a.wrapping_add(b)),
+        ("sub", None) => wrapping!(kind, |a, b| a.wrapping_sub(b)),
+        ("mul", Some("lo")) => wrapping!(kind, |a, b| a.wrapping_mul(b)),
         ("mad", Some("lo")) => {
-            integers!(kind, |a, b, c| a.wrapping_mul(b).wrapping_add(c))
+            wrapping!(kind, |a, b, c| a.wrapping_mul(b).wrapping_add(c))
+        }
+        ("mul", Some("hi")) if kind == "u32" => {
+            vector_operation!(|a: u32, b: u32| -> u32 {
+                ((u64::from(a) * u64::from(b)) >> 32) as u32
+            })
         }
         ("mul", Some("hi")) => widened!(
             kind,
@@ -121,6 +136,12 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
                 })
             )
         }
+        ("mul", Some("wide")) if kind.ends_with("32") => widened!(
+            kind,
+            vector_operation!(|a: Narrow, b: Narrow| -> Wide { Wide::from(a) * Wide::from(b) }),
+            "u32" u32 u64,
+            "s32" i32 i64
+        ),
         ("mul", Some("wide")) => short_widened!(
             kind,
             operation!(|a: Narrow, b: Narrow| -> Wide { Wide::from(a) * Wide::from(b) })
@@ -139,8 +160,17 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
         ("rem", None) => {
             integers!(kind, |a, b| if b == 0 { !0 } else { a.wrapping_rem(b) })
         }
-        ("abs", None) => signed!(kind, |a| a.wrapping_abs()),
-        ("neg", None) => signed!(kind, |a| a.wrapping_neg()),
+        ("abs", None) => by_type!(
+            kind,
+            Integer,
+            ["s16" i16, "s32" i32, "s64" i64],
+            operation!(|a: Integer| -> Integer { a.wrapping_abs() })
+        ),
+        ("neg", None) if kind.starts_with('s') => wrapping!(kind, |a| a.wrapping_neg()),
+        ("min", None) if kind == "u32" => vector_operation!(|a: u32, b: u32| -> u32 { a.min(b) }),
+        ("max", None) if kind == "u32" => vector_operation!(|a: u32, b: u32| -> u32 { a.max(b) }),
+        ("min", None) if kind == "s32" => vector_operation!(|a: i32, b: i32| -> i32 { a.min(b) }),
+        ("max", None) if kind == "s32" => vector_operation!(|a: i32, b: i32| -> i32 { a.max(b) }),
         ("min", None) => integers!(kind, |a, b| a.min(b)),
         ("max", None) => integers!(kind, |a, b| a.max(b)),
         _ => return None,
