@@ -197,6 +197,31 @@ mod tests {
     }
 
     #[test]
+    fn the_same_as_the_crate_half() {
+        use ::half::{bf16, f16};
+        for bits in 0..u16::MAX {
+            let (number, next) = (f16::from_bits(bits), f16::from_bits(bits + 1));
+            if number.is_finite() && next.is_finite() {
+                assert_eq!(F16(bits).to_f64(), number.to_f64());
+                let half_way = (number.to_f32() + next.to_f32()) / 2.0;
+                for value in [half_way.next_down(), half_way, half_way.next_up()] {
+                    let expected = f16::from_f32(value).to_bits();
+                    assert_eq!(F16::from_f64(value.into()).0, expected, "{value}");
+                }
+            }
+            let number = bf16::from_bits(bits);
+            if number.is_finite() {
+                assert_eq!(Bf16(bits).to_f32(), number.to_f32());
+                let half_way = f32::from_bits(u32::from(bits) << 16 | 1 << 15);
+                for value in [half_way.next_down(), half_way, half_way.next_up()] {
+                    let expected = bf16::from_f32(value).to_bits();
+                    assert_eq!(Bf16::from_f32(value).0, expected, "{value}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn f16_rounds_to_the_nearest_and_to_even() {
         assert_eq!(F16(0x3c01).to_f64(), 1.0 + 2f64.powi(-10));
         assert_eq!(F16(0x8001).to_f64(), -(2f64.powi(-24)));
