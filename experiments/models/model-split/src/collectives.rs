@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use cudarc::driver::sys::CUdeviceptr;
 use lab::Result;
 use lab::launch::threads;
 
 use crate::cut::part;
-use crate::gpu::{Gpu, at};
+use crate::device::{Trainer, Words};
 use crate::team::Team;
 
 // ANCHOR: collectives
@@ -16,29 +15,29 @@ impl Team {
     pub(crate) fn reduce(
         &self,
         words: usize,
-        whole: impl Fn(&Gpu) -> CUdeviceptr,
-        mine: impl Fn(&Gpu, &Range<usize>) -> CUdeviceptr,
+        whole: impl Fn(&Trainer) -> Words<'_>,
+        mine: impl Fn(&Trainer, Range<usize>) -> Words<'_>,
     ) -> Result<()> {
-        let count = self.gpus.len();
+        let count = self.trainers.len();
         let of = |i| part(words, count, i);
-        for (from, gpu) in self.gpus.iter().enumerate() {
-            let (own, sum) = (at(whole(gpu), of(from).start), mine(gpu, &of(from)));
-            if own != sum {
-                self.send((from, own), (from, sum), of(from).len())?;
-            }
+        for (from, trainer) in self.trainers.iter().enumerate() {
+            let own = whole(trainer).slice(of(from));
+            self.send((from, own), (from, mine(trainer, of(from))))?;
             for step in 1..count {
                 let to = (from + step) % count;
-                let source = at(whole(gpu), of(to).start);
-                let target = at(self.gpus[to].inbox, (step - 1) * of(to).len());
-                self.send((from, source), (to, target), of(to).len())?;
+                let length = of(to).len();
+                let inbox = (step - 1) * length..step * length;
+                let target = self.trainers[to].inbox.slice(inbox);
+                self.send((from, whole(trainer).slice(of(to))), (to, target))?;
             }
         }
         self.meet()?;
-        for (i, gpu) in self.gpus.iter().enumerate().filter(|_| count > 1) {
-            let Gpu { kernels, stream, inbox, .. } = gpu;
-            let (sum, words, others) = (mine(gpu, &of(i)), of(i).len(), count - 1);
+        for (i, trainer) in self.trainers.iter().enumerate().filter(|_| count > 1) {
+            let Trainer { kernels, stream, inbox, .. } = trainer;
+            let (sum, words, others) =
+                (mine(trainer, of(i)), of(i).len(), count - 1);
             let grid = threads(words);
-            kernels.add(stream, grid, sum, *inbox, words as u32, others as u32)?;
+            kernels.add(stream, grid, &sum, inbox, words as u32, others as u32)?;
         }
         Ok(())
     }
@@ -47,18 +46,15 @@ impl Team {
     pub(crate) fn gather(
         &self,
         words: usize,
-        mine: impl Fn(&Gpu, &Range<usize>) -> CUdeviceptr,
-        whole: impl Fn(&Gpu) -> CUdeviceptr,
+        mine: impl Fn(&Trainer, Range<usize>) -> Words<'_>,
+        whole: impl Fn(&Trainer) -> Words<'_>,
     ) -> Result<()> {
-        let count = self.gpus.len();
-        for (from, gpu) in self.gpus.iter().enumerate() {
+        let count = self.trainers.len();
+        for (from, trainer) in self.trainers.iter().enumerate() {
             let part = part(words, count, from);
-            let source = mine(gpu, &part);
             for to in (0..count).map(|step| (from + step) % count) {
-                let target = at(whole(&self.gpus[to]), part.start);
-                if (from, source) != (to, target) {
-                    self.send((from, source), (to, target), part.len())?;
-                }
+                let target = whole(&self.trainers[to]).slice(part.clone());
+                self.send((from, mine(trainer, part.clone())), (to, target))?;
             }
         }
         self.meet()
@@ -68,10 +64,10 @@ impl Team {
     pub(crate) fn all_reduce(
         &self,
         words: usize,
-        of: impl Fn(&Gpu) -> CUdeviceptr,
+        of: impl Fn(&Trainer) -> Words<'_>,
     ) -> Result<()> {
-        self.reduce(words, &of, |gpu, part| at(of(gpu), part.start))?;
-        self.gather(words, |gpu, part| at(of(gpu), part.start), &of)
+        self.reduce(words, &of, |trainer, part| of(trainer).slice(part))?;
+        self.gather(words, |trainer, part| of(trainer).slice(part), &of)
     }
 }
 // ANCHOR_END: collectives

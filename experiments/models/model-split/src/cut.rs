@@ -2,27 +2,28 @@
 
 use std::ops::Range;
 
-use crate::team::Sent;
-
 /// A batch, and a net of `layers` matrices of `width` × `width`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) rows: usize,
     pub(crate) width: usize,
     pub(crate) layers: usize,
 }
 
-/// A way.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// Each GPU has a part of the batch, and all weights. One GPU has all of both.
-    Data,
-    /// Each has a part of the batch, and of each layer's weights.
-    State,
-    /// Each has some columns of even layers' weights, and the same rows of odd layers'.
-    Columns,
-    /// Each has some of the layers.
-    Layers,
+lab::words! {
+    /// How a step of training is divided among the GPUs.
+    pub(crate) enum Cut {
+        /// One GPU has the whole batch and all weights.
+        One = "one",
+        /// Each GPU has a part of the batch, and all weights.
+        Data = "data",
+        /// Each has a part of the batch, and of each layer's weights.
+        State = "state",
+        /// Each has some columns of even layers' weights, and the same rows of odd layers'.
+        Columns = "columns",
+        /// Each has some of the layers.
+        Layers = "layers",
+    }
 }
 
 /// Part i of `count` things that `parts` share: parts differ by one at most.
@@ -30,8 +31,8 @@ pub(crate) fn part(count: usize, parts: usize, i: usize) -> Range<usize> {
     count * i / parts..count * (i + 1) / parts
 }
 
-/// What a GPU keeps of a layer's weights: a rectangle, whose first element is the layer's
-/// element `first`.
+/// A rectangle of a layer's weights, whose first element is the layer's element `first`.
+#[derive(Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) layer: usize,
     pub(crate) first: usize,
@@ -45,143 +46,164 @@ impl Part {
     }
 }
 
-/// What a GPU has.
-pub(crate) struct Cut {
+/// What one GPU keeps and computes.
+pub(crate) struct Share {
     pub(crate) shape: Shape,
     /// Rows of the batch.
     pub(crate) rows: Range<usize>,
-    /// Layers that it computes.
+    /// Layers that the GPU computes.
     pub(crate) layers: Range<usize>,
-    /// What it keeps of the weights, in the order of layers.
+    /// Weights that the GPU keeps, in the order of layers.
     pub(crate) parts: Vec<Part>,
     /// Columns of what goes into odd layers.
     pub(crate) inner: usize,
-    /// Whether it computes with weights that it only borrows.
+    /// Whether the GPU computes with weights that it only borrows.
     pub(crate) borrows: bool,
     /// Words that others may send at a time, to be added.
     pub(crate) inbox: usize,
 }
 
-impl Cut {
-    /// That of GPU i of `gpus`.
-    pub(crate) fn new(way: Way, shape: Shape, gpus: usize, i: usize) -> Cut {
+impl Share {
+    /// What GPU `i` of `gpus` keeps and computes.
+    pub(crate) fn new(cut: Cut, shape: Shape, gpus: usize, i: usize) -> Share {
         let Shape { rows, width, layers } = shape;
         let square = width * width;
-        let whole = |layer| Part { layer, first: 0, rows: width, columns: width };
         let mine = |count| part(count, gpus, i);
-        let strip = mine(width);
-        let parts = |part: &dyn Fn(usize) -> Part| (0..layers).map(part).collect();
-        let cut = Cut {
+        let others = |words: usize| (gpus - 1) * words.div_ceil(gpus);
+        let whole = Part { layer: 0, first: 0, rows: width, columns: width };
+        let every_layer = |part: &dyn Fn(usize) -> Part| -> Vec<Part> {
+            (0..layers).map(|layer| Part { layer, ..part(layer) }).collect()
+        };
+        let all = Share {
             shape,
             rows: 0..rows,
             layers: 0..layers,
-            parts: vec![],
+            parts: every_layer(&|_| whole),
             inner: width,
             borrows: false,
             inbox: 0,
         };
-        let others = |words: usize| (gpus - 1) * words.div_ceil(gpus);
-        match way {
-            Way::Data => Cut {
-                rows: mine(rows),
-                parts: parts(&whole),
-                inbox: others(layers * square),
-                ..cut
-            },
-            Way::State => {
+        match cut {
+            Cut::One => all,
+            Cut::Data => {
+                Share { rows: mine(rows), inbox: others(layers * square), ..all }
+            }
+            Cut::State => {
                 let Range { start: first, end } = mine(square);
-                let columns = end - first;
-                Cut {
+                let strip = Part { first, rows: 1, columns: end - first, ..whole };
+                Share {
                     rows: mine(rows),
-                    parts: parts(&|layer| Part { layer, first, rows: 1, columns }),
+                    parts: every_layer(&|_| strip),
                     borrows: true,
                     inbox: others(square),
-                    ..cut
+                    ..all
                 }
             }
-            Way::Columns => {
-                let (first, inner) = (strip.start, strip.len());
-                let half = |layer: usize| match layer % 2 {
-                    0 => Part { layer, first, rows: width, columns: inner },
-                    _ => Part {
-                        layer,
-                        first: first * width,
-                        rows: inner,
-                        columns: width,
-                    },
+            Cut::Columns => {
+                let (first, inner) = (mine(width).start, mine(width).len());
+                let half = |layer: usize| match layer.is_multiple_of(2) {
+                    true => Part { first, columns: inner, ..whole },
+                    false => Part { first: first * width, rows: inner, ..whole },
                 };
-                Cut {
-                    parts: parts(&half),
-                    inner,
-                    inbox: others(rows * width),
-                    ..cut
-                }
+                let parts = every_layer(&half);
+                Share { parts, inner, inbox: others(rows * width), ..all }
             }
-            Way::Layers => Cut {
-                layers: mine(layers),
-                parts: mine(layers).map(whole).collect(),
-                ..cut
-            },
+            Cut::Layers => {
+                let parts = all.parts[mine(layers)].to_vec();
+                Share { layers: mine(layers), parts, ..all }
+            }
         }
     }
 
-    /// All that it keeps of the weights.
+    /// Words of all weights that the GPU keeps.
     pub(crate) fn words(&self) -> usize {
         self.parts.iter().map(Part::words).sum()
     }
 
-    /// The layers whose input it has; what comes out of the last counts as one more.
+    /// The layers whose input the GPU has; what comes out of the last counts as one more.
     pub(crate) fn activations(&self) -> Range<usize> {
-        match self.layers.is_empty() {
-            true => 0..0,
-            false => self.layers.start..self.layers.end + 1,
-        }
+        self.layers.start..self.layers.end + 1
     }
 
     /// Columns of what goes into a layer, on this GPU.
     pub(crate) fn width(&self, layer: usize) -> usize {
         if layer.is_multiple_of(2) { self.shape.width } else { self.inner }
     }
+
+    /// Where some rows of what goes into a layer lie.
+    pub(crate) fn words_of(
+        &self,
+        layer: usize,
+        rows: &Range<usize>,
+    ) -> Range<usize> {
+        rows.start * self.width(layer)..rows.end * self.width(layer)
+    }
+}
+
+/// What all GPUs together send in a step, and how often one of them waits for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) bytes: usize,
+    pub(crate) messages: usize,
+    pub(crate) waits: usize,
+}
+
+/// Bytes that all GPUs together keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) weights: usize,
+    pub(crate) gradients: usize,
+    pub(crate) activations: usize,
 }
 
 // ANCHOR: formulas
-impl Way {
+impl Cut {
     /// What all GPUs together send in a step, and how often one of them waits for others.
-    pub(crate) fn sends(self, shape: Shape, gpus: usize, micro: usize) -> Sent {
+    pub(crate) fn sends(
+        self,
+        shape: Shape,
+        gpus: usize,
+        micro_batches: usize,
+    ) -> Sent {
         let Shape { rows, width, layers } = shape;
         let (weights, activation) = (layers * width * width, rows * width);
         let others = gpus - 1;
         let all_to_all = gpus * others; // messages, if each sends to each
         let (words, messages, waits) = match self {
-            _ if others == 0 => (0, 0, 0),
-            Way::Data => (2 * others * weights, 2 * all_to_all, 2 * gpus),
-            Way::State => {
+            Cut::One => (0, 0, 0),
+            Cut::Data => (2 * others * weights, 2 * all_to_all, 2 * gpus),
+            Cut::State => {
                 (3 * others * weights, 3 * layers * all_to_all, 5 * layers * gpus)
             }
-            Way::Columns => (
+            Cut::Columns => (
                 2 * layers * others * activation,
                 2 * layers * all_to_all,
                 2 * layers * gpus,
             ),
-            Way::Layers => {
-                (2 * others * activation, 2 * others * micro, 2 * others * micro)
+            Cut::Layers => {
+                let messages = 2 * others * micro_batches;
+                (2 * others * activation, messages, messages)
             }
         };
         Sent { bytes: words * size_of::<u32>(), messages, waits }
     }
 
-    /// Bytes that all GPUs together keep of weights, of gradients, and of activations.
-    pub(crate) fn holds(self, shape: Shape, gpus: usize) -> [usize; 3] {
+    /// What all GPUs together keep.
+    pub(crate) fn holds(self, shape: Shape, gpus: usize) -> Held {
         let Shape { rows, width, layers } = shape;
         let (weights, activation) = (layers * width * width, rows * width);
-        let copies = if self == Way::Data { gpus } else { 1 };
+        let copies = if self == Cut::Data { gpus } else { 1 };
         let activations = match self {
-            Way::Data | Way::State => layers + 1,
-            Way::Columns => layers / 2 + (layers / 2 + 1) * gpus,
-            Way::Layers => layers + gpus,
+            Cut::One | Cut::Data | Cut::State => layers + 1,
+            Cut::Columns => layers / 2 + (layers / 2 + 1) * gpus,
+            Cut::Layers => layers + gpus,
         };
-        [copies * weights, copies * weights, activations * activation]
-            .map(|words| words * size_of::<u32>())
+        let bytes = |words| words * size_of::<u32>();
+        Held {
+            weights: bytes(copies * weights),
+            gradients: bytes(copies * weights),
+            activations: bytes(activations * activation),
+        }
     }
 }
 // ANCHOR_END: formulas

@@ -9,9 +9,9 @@
 //! | [`mod@team`] | The code | copies between GPUs, and waits: what is counted |
 //! | [`collectives`] | The code | what is made of copies and waits |
 //! | [`layer`] | The code | a layer on a GPU |
-//! | [`gpu`] | | what a GPU holds |
+//! | [`device`] | | what a GPU holds |
 //! | [`cut`] | The ledger | which part is whose, and what do the formulas say? |
-//! | [`mod@check`] | The code | are weights and counts right? |
+//! | [`verify`] | The code | are weights and counts right? |
 //! | [`measure`] | How much of it is sending; Layers wait | the exchange alone; a pipeline |
 //!
 //! The same step of training, forward, back and down the gradient, on p GPUs:
@@ -31,38 +31,29 @@
 //! 2 n rows, `data` does. With m parts, `layers` takes (m + p - 1) / m of a p-th of the time
 //! of one GPU.
 
-mod check;
 mod collectives;
 mod cut;
-mod gpu;
+mod device;
 mod layer;
 mod measure;
 mod team;
+mod verify;
 mod ways;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use cudarc::driver::CudaContext;
 use lab::check::every_element;
 use lab::memory::power_of_two_within;
 use lab::{CannotRun, Lab, Result};
 use peer_access::Access;
 
-use cut::{Shape, Way};
-use layer::KERNEL;
+use cut::{Cut, Shape};
+use device::KERNEL;
 use team::Team;
 
-/// As many as GPUs at most.
+/// Layers of the net, and so the most GPUs.
 const LAYERS: usize = 8;
 const WIDTH: usize = 4096;
-const WAYS: [(&str, Way); 5] = [
-    ("one", Way::Data),
-    ("data", Way::Data),
-    ("state", Way::State),
-    ("columns", Way::Columns),
-    ("layers", Way::Layers),
-];
 
 fn main() -> ExitCode {
     lab::run!(Some(KERNEL), experiment)
@@ -78,15 +69,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Sizes that nothing divides: what each way makes of the weights, the host makes, too.
     let ragged = Shape { rows: 37, width: 29, layers: LAYERS };
-    let expected = check::on_host(ragged);
+    let expected = verify::on_host(ragged);
     lab.print("Counted for 37 rows and 8 layers of 29 × 29, each GPU on average.");
     lab.print("It holds weights, gradients, activations, and buffers:");
-    for (name, way) in WAYS {
-        let team = team(lab, &contexts, name, way, ragged)?;
-        check::step(&team)?;
-        check::counts(&team)?;
-        every_element(name, &team.weights()?, |i| expected[i])?;
-        lab.print(&check::line(name, &team));
+    for cut in Cut::ALL {
+        let team = Team::new(lab, &contexts, cut, ragged)?;
+        verify::step(&team)?;
+        verify::counts(&team)?;
+        every_element(cut.name(), &team.weights()?, |i| expected[i])?;
+        lab.print(&verify::line(&team));
     }
 
     // 3. More and more rows; a GPU with a small cache is a small one, and gets smaller layers.
@@ -96,35 +87,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for rows in sizes.into_iter().filter(|rows| *rows >= gpus) {
         let shape = Shape { rows, width, layers };
         let (mut expected, mut one_seconds) = (vec![], f64::NAN);
-        for (name, way) in WAYS {
-            let mut team = team(lab, &contexts, name, way, shape)?;
-            let timed = measure::step(lab, &team, name)?;
+        for cut in Cut::ALL {
+            let mut team = Team::new(lab, &contexts, cut, shape)?;
+            let timed = measure::step(lab, &team)?;
             let weights = team.weights()?;
-            if name == "one" {
+            if cut == Cut::One {
                 (expected, one_seconds) = (weights.clone(), timed.samples.median());
             }
             timed.check(&weights, |i| expected[i])?.record(lab)?;
 
             // 4. What is sent, by itself; and a pipeline, by the parts of the batch.
-            if name != "one" {
-                measure::exchange(lab, &mut team, name)?;
+            if cut != Cut::One {
+                measure::exchange(lab, &mut team)?;
             }
-            if name == "layers" && rows == width / 2 {
+            if cut == Cut::Layers && rows == width / 2 {
                 measure::pipeline(lab, &mut team, one_seconds, &expected)?;
             }
         }
     }
     Ok(())
-}
-
-/// The GPUs that a way needs.
-fn team(
-    lab: &Lab,
-    contexts: &[Arc<CudaContext>],
-    name: &str,
-    way: Way,
-    shape: Shape,
-) -> Result<Team> {
-    let gpus = if name == "one" { 1 } else { contexts.len() };
-    Team::new(lab, &contexts[..gpus], way, shape)
 }

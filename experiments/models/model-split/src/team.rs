@@ -4,74 +4,75 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use anyhow::ensure;
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaContext, CudaSlice, result};
+use cudarc::driver::{CudaContext, DevicePtr, DeviceSlice, result};
 use lab::{Lab, Result};
 
-use crate::cut::{Cut, Shape, Way};
-use crate::gpu::{Gpu, WEIGHTS};
-
-/// What was sent, and how often a GPU has waited for others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sent {
-    pub(crate) bytes: usize,
-    pub(crate) messages: usize,
-    pub(crate) waits: usize,
-}
+use crate::cut::{Cut, Held, Sent, Shape, Share};
+use crate::device::{Trainer, Words};
 
 /// GPUs that share a net.
 pub(crate) struct Team {
-    pub(crate) gpus: Vec<Gpu>,
+    pub(crate) trainers: Vec<Trainer>,
     pub(crate) shape: Shape,
-    pub(crate) way: Way,
+    pub(crate) cut: Cut,
     /// Parts of the batch that go through the layers one after the other.
-    pub(crate) micro: usize,
-    /// Without, a step only sends.
+    pub(crate) micro_batches: usize,
+    /// Whether a step computes; if not, it only sends.
     pub(crate) computes: bool,
     pub(crate) sent: Cell<Sent>,
 }
 
 impl Team {
+    /// A team of as many of the GPUs as a cut needs.
     pub(crate) fn new(
         lab: &Lab,
         contexts: &[Arc<CudaContext>],
-        way: Way,
+        cut: Cut,
         shape: Shape,
     ) -> Result<Team> {
-        let count = contexts.len();
-        let gpu =
-            |(i, context)| Gpu::new(lab, context, Cut::new(way, shape, count, i));
-        let gpus = contexts.iter().enumerate().map(gpu).collect::<Result<_>>()?;
-        let (micro, sent) = ((2 * count).min(shape.rows), Cell::default());
-        Ok(Team { gpus, shape, way, micro, computes: true, sent })
+        let count = if cut == Cut::One { 1 } else { contexts.len() };
+        let trainer = |(i, context)| {
+            Trainer::new(lab, context, Share::new(cut, shape, count, i))
+        };
+        let trainers = contexts[..count].iter().enumerate().map(trainer);
+        Ok(Team {
+            trainers: trainers.collect::<Result<_>>()?,
+            shape,
+            cut,
+            micro_batches: (2 * count).min(shape.rows),
+            computes: true,
+            sent: Cell::default(),
+        })
     }
 
     /// Has every GPU compute something.
-    pub(crate) fn each(&self, work: impl Fn(&Gpu) -> Result<()>) -> Result<()> {
-        let gpus = self.gpus.iter().filter(|_| self.computes);
-        gpus.into_iter().try_for_each(work)
+    pub(crate) fn each(&self, work: impl Fn(&Trainer) -> Result<()>) -> Result<()> {
+        self.trainers.iter().filter(|_| self.computes).try_for_each(work)
     }
 
     // ANCHOR: send
-    /// Queues a copy in the sender's stream, and counts it if it leaves the GPU.
+    /// Queues a copy in the sender's stream, and counts it if it leaves the GPU. What lies
+    /// where it is to go stays there.
     pub(crate) fn send(
         &self,
-        (from, source): (usize, CUdeviceptr),
-        (to, target): (usize, CUdeviceptr),
-        words: usize,
+        (from, source): (usize, Words<'_>),
+        (to, target): (usize, Words<'_>),
     ) -> Result<()> {
-        let bytes = words * size_of::<u32>();
-        let (sender, receiver) = (&self.gpus[from], &self.gpus[to]);
-        let stream = sender.stream.cu_stream();
+        assert_eq!(source.len(), target.len(), "a copy has one length");
+        let (sender, receiver) = (&self.trainers[from], &self.trainers[to]);
+        let (bytes, stream) = (source.num_bytes(), sender.stream.cu_stream());
+        let (source, _order) = source.device_ptr(&sender.stream);
+        let (target, _order) = target.device_ptr(&receiver.stream);
         sender.context.bind_to_thread()?;
         if from == to {
-            // SAFETY: both are arrays of this GPU's, and hold that many words.
-            return Ok(unsafe {
-                result::memcpy_dtod_async(target, source, bytes, stream)
-            }?);
+            if source != target {
+                // SAFETY: both are of this GPU, and as long as each other.
+                unsafe { result::memcpy_dtod_async(target, source, bytes, stream) }?;
+            }
+            return Ok(());
         }
         let (there, here) = (receiver.context.cu_ctx(), sender.context.cu_ctx());
-        // SAFETY: that many words are there on both sides, and nobody uses the target
+        // SAFETY: that many bytes are there on both sides, and nobody uses the target
         // before it has waited for the sender.
         unsafe {
             result::memcpy_peer_async(there, target, here, source, bytes, stream)
@@ -81,23 +82,23 @@ impl Team {
     }
 
     /// Lets a GPU wait for what another one has been told so far.
-    pub(crate) fn wait(&self, gpu: usize, other: usize) -> Result<()> {
-        let Gpu { mark, stream, .. } = &self.gpus[other];
+    pub(crate) fn wait(&self, waiting: usize, other: usize) -> Result<()> {
+        let Trainer { mark, stream, .. } = &self.trainers[other];
         mark.record(stream)?;
-        self.gpus[gpu].stream.wait(mark)?;
+        self.trainers[waiting].stream.wait(mark)?;
         self.count(Sent { waits: 1, ..Sent::default() });
         Ok(())
     }
 
     /// Lets every GPU wait for all others.
     pub(crate) fn meet(&self) -> Result<()> {
-        let count = self.gpus.len();
-        self.gpus.iter().try_for_each(|gpu| gpu.mark.record(&gpu.stream))?;
-        for gpu in &self.gpus {
-            let others = self.gpus.iter().filter(|other| !std::ptr::eq(*other, gpu));
-            others.into_iter().try_for_each(|other| gpu.stream.wait(&other.mark))?;
+        let all = &self.trainers;
+        all.iter().try_for_each(|trainer| trainer.mark.record(&trainer.stream))?;
+        for trainer in all {
+            let others = all.iter().filter(|other| !std::ptr::eq(*other, trainer));
+            others.into_iter().try_for_each(|o| trainer.stream.wait(&o.mark))?;
         }
-        let waits = if count > 1 { count } else { 0 };
+        let waits = if all.len() > 1 { all.len() } else { 0 };
         self.count(Sent { waits, ..Sent::default() });
         Ok(())
     }
@@ -112,17 +113,26 @@ impl Team {
     }
     // ANCHOR_END: send
 
-    /// Bytes that all GPUs together hold: weights, gradients, activations, and the rest.
-    pub(crate) fn held(&self) -> [usize; 4] {
-        [0, 1, 2, 3].map(|kind: usize| {
-            let arrays = self.gpus.iter().flat_map(|gpu| &gpu.held[kind]);
-            arrays.map(CudaSlice::num_bytes).sum()
-        })
+    /// What all GPUs together hold.
+    pub(crate) fn held(&self) -> Held {
+        let bytes = |of: fn(&Trainer) -> usize| self.trainers.iter().map(of).sum();
+        Held {
+            weights: bytes(|trainer| trainer.weights.num_bytes()),
+            gradients: bytes(|trainer| trainer.gradients.num_bytes()),
+            activations: bytes(Trainer::activation_bytes),
+        }
+    }
+
+    /// Bytes of all GPUs' buffers, which no formula counts.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.trainers.iter().map(Trainer::buffer_bytes).sum()
     }
 
     /// Waits for all streams.
     pub(crate) fn finish(&self) -> Result<()> {
-        self.gpus.iter().try_for_each(|gpu| Ok(gpu.stream.synchronize()?))
+        self.trainers
+            .iter()
+            .try_for_each(|trainer| Ok(trainer.stream.synchronize()?))
     }
 
     /// All weights, layer after layer, put together from what the GPUs keep of them. What all
@@ -130,15 +140,15 @@ impl Team {
     pub(crate) fn weights(&self) -> Result<Vec<u32>> {
         let Shape { width, layers, .. } = self.shape;
         let mut all = vec![0; layers * width * width];
-        for (i, gpu) in self.gpus.iter().enumerate() {
-            let kept = gpu.stream.clone_dtoh(&gpu.held[WEIGHTS][0])?;
+        for (i, trainer) in self.trainers.iter().enumerate() {
+            let kept = trainer.stream.clone_dtoh(&trainer.weights)?;
             let mut kept = kept.as_slice();
-            for part in &gpu.cut.parts {
+            for part in &trainer.share.parts {
                 let first = part.layer * width * width + part.first;
                 for row in 0..part.rows {
                     let (own, rest) = kept.split_at(part.columns);
                     let target = &mut all[first + row * width..][..part.columns];
-                    if i > 0 && self.way == Way::Data {
+                    if i > 0 && self.cut == Cut::Data {
                         ensure!(target == own, "GPUs 0 and {i} have other weights");
                     }
                     target.copy_from_slice(own);

@@ -2,55 +2,64 @@
 
 use lab::Result;
 
-use crate::cut::{Shape, Way, part};
-use crate::gpu::{Gpu, at};
-use crate::team::{Sent, Team};
+use crate::cut::{Cut, Sent, Shape, part};
+use crate::device::{Trainer, Words};
+use crate::team::Team;
 
 impl Team {
     /// A step on weights and an input as they were at first. Waits for the end.
     pub(crate) fn step(&self) -> Result<()> {
         self.sent.set(Sent::default());
-        match self.way {
-            Way::Data => self.data(),
-            Way::State => self.state(),
-            Way::Columns => self.columns(),
-            Way::Layers => self.layers(),
+        match self.cut {
+            Cut::One | Cut::Data => self.data(),
+            Cut::State => self.state(),
+            Cut::Columns => self.columns(),
+            Cut::Layers => self.layers(),
         }?;
-        self.each(Gpu::descend)?;
+        self.each(Trainer::descend)?;
         self.finish()
     }
 
     // ANCHOR: data
-    /// Nobody waits before all gradients are there.
+    /// A step in which nobody waits before all gradients are there.
     fn data(&self) -> Result<()> {
         let Shape { width, layers, .. } = self.shape;
         for layer in 0..layers {
-            self.each(|gpu| gpu.forward(layer, 0..gpu.cut.rows.len()))?;
+            self.each(|trainer| {
+                trainer.forward(layer, 0..trainer.share.rows.len())
+            })?;
         }
         for layer in (0..layers).rev() {
-            self.each(|gpu| gpu.back(layer, 0..gpu.cut.rows.len()))?;
+            self.each(|trainer| trainer.back(layer, 0..trainer.share.rows.len()))?;
         }
-        self.all_reduce(layers * width * width, |gpu| gpu.kept.dw)
+        self.all_reduce(layers * width * width, |trainer| {
+            trainer.gradients.as_view()
+        })
     }
     // ANCHOR_END: data
 
     // ANCHOR: state
-    /// The same with borrowed weights: each layer's are gathered, twice, and gradients go to
+    /// A step with borrowed weights: each layer's are gathered, twice, and gradients go to
     /// whoever keeps the part.
     fn state(&self) -> Result<()> {
         let Shape { width, layers, .. } = self.shape;
         for layer in 0..layers {
             self.borrow(layer)?;
-            self.each(|gpu| gpu.forward(layer, 0..gpu.cut.rows.len()))?;
+            self.each(|trainer| {
+                trainer.forward(layer, 0..trainer.share.rows.len())
+            })?;
         }
         for layer in (0..layers).rev() {
             self.borrow(layer)?;
-            self.each(|gpu| {
-                gpu.clear(gpu.used[layer].dw, width * width)?;
-                gpu.back(layer, 0..gpu.cut.rows.len())
+            self.each(|trainer| {
+                trainer.clear(&trainer.used_gradient(layer))?;
+                trainer.back(layer, 0..trainer.share.rows.len())
             })?;
-            let own = |gpu: &Gpu, _: &_| gpu.own[layer].dw;
-            self.reduce(width * width, |gpu| gpu.used[layer].dw, own)?;
+            self.reduce(
+                width * width,
+                |trainer| trainer.used_gradient(layer),
+                |trainer, _| trainer.own_gradient(layer),
+            )?;
         }
         Ok(())
     }
@@ -59,8 +68,11 @@ impl Team {
     fn borrow(&self, layer: usize) -> Result<()> {
         let Shape { width, .. } = self.shape;
         self.meet()?;
-        let own = |gpu: &Gpu, _: &_| gpu.own[layer].w;
-        self.gather(width * width, own, |gpu| gpu.used[layer].w)
+        self.gather(
+            width * width,
+            |trainer, _| trainer.own_weights(layer),
+            |trainer| trainer.used_weights(layer),
+        )
     }
     // ANCHOR_END: state
 
@@ -70,14 +82,18 @@ impl Team {
     fn columns(&self) -> Result<()> {
         let Shape { rows, width, layers } = self.shape;
         for even in (0..layers).step_by(2) {
-            self.each(|gpu| gpu.forward(even, 0..rows))?;
-            self.each(|gpu| gpu.forward(even + 1, 0..rows))?;
-            self.all_reduce(rows * width, |gpu| gpu.x[even + 2])?;
+            self.each(|trainer| trainer.forward(even, 0..rows))?;
+            self.each(|trainer| trainer.forward(even + 1, 0..rows))?;
+            self.all_reduce(rows * width, |trainer| {
+                trainer.activation(even + 2, &(0..rows))
+            })?;
         }
         for even in (0..layers).step_by(2).rev() {
-            self.each(|gpu| gpu.back(even + 1, 0..rows))?;
-            self.each(|gpu| gpu.back(even, 0..rows))?;
-            self.all_reduce(rows * width, |gpu| gpu.dx[0])?;
+            self.each(|trainer| trainer.back(even + 1, 0..rows))?;
+            self.each(|trainer| trainer.back(even, 0..rows))?;
+            self.all_reduce(rows * width, |trainer| {
+                trainer.reaching(even, &(0..rows))
+            })?;
         }
         Ok(())
     }
@@ -86,33 +102,28 @@ impl Team {
     // ANCHOR: layers
     /// Parts of the batch go through the GPUs one behind the other, and then back.
     fn layers(&self) -> Result<()> {
-        let Shape { rows, width, .. } = self.shape;
-        let last = self.gpus.len() - 1;
-        for micro in 0..self.micro {
-            let rows = part(rows, self.micro, micro);
+        let (micro_batches, last) = (self.micro_batches, self.trainers.len() - 1);
+        for micro_batch in 0..micro_batches {
+            let rows = part(self.shape.rows, micro_batches, micro_batch);
             for i in 0..=last {
-                let layers = self.gpus[i].cut.layers.clone();
+                let layers = self.trainers[i].share.layers.clone();
                 for layer in layers.clone().filter(|_| self.computes) {
-                    self.gpus[i].forward(layer, rows.clone())?;
+                    self.trainers[i].forward(layer, rows.clone())?;
                 }
                 if i < last {
-                    let place =
-                        |gpu: &Gpu| at(gpu.x[layers.end], rows.start * width);
-                    self.pass(i, i + 1, place, rows.len() * width)?;
+                    self.pass(i, i + 1, |t| t.activation(layers.end, &rows))?;
                 }
             }
         }
-        for micro in (0..self.micro).rev() {
-            let rows = part(rows, self.micro, micro);
+        for micro_batch in (0..micro_batches).rev() {
+            let rows = part(self.shape.rows, micro_batches, micro_batch);
             for i in (0..=last).rev() {
-                let layers = self.gpus[i].cut.layers.clone();
+                let layers = self.trainers[i].share.layers.clone();
                 for layer in layers.clone().rev().filter(|_| self.computes) {
-                    self.gpus[i].back(layer, rows.clone())?;
+                    self.trainers[i].back(layer, rows.clone())?;
                 }
                 if i > 0 {
-                    let dx = layers.start % 2;
-                    let place = |gpu: &Gpu| at(gpu.dx[dx], rows.start * width);
-                    self.pass(i, i - 1, place, rows.len() * width)?;
+                    self.pass(i, i - 1, |t| t.reaching(layers.start, &rows))?;
                 }
             }
         }
@@ -124,11 +135,10 @@ impl Team {
         &self,
         from: usize,
         to: usize,
-        place: impl Fn(&Gpu) -> u64,
-        words: usize,
+        words: impl Fn(&Trainer) -> Words<'_>,
     ) -> Result<()> {
-        let (source, target) = (place(&self.gpus[from]), place(&self.gpus[to]));
-        self.send((from, source), (to, target), words)?;
+        let (source, target) = (&self.trainers[from], &self.trainers[to]);
+        self.send((from, words(source)), (to, words(target)))?;
         self.wait(to, from)
     }
     // ANCHOR_END: layers

@@ -1,14 +1,15 @@
-//! The same step on the host; and what the emulated driver has seen of a step.
+//! A step on the host; and what the emulated driver has seen of a step.
 
 use anyhow::ensure;
 use lab::Result;
 use lab::emulator::Emulator;
 use ledger::{Amount, Ledger};
 
-use crate::cut::Shape;
-use crate::team::{Sent, Team};
+use crate::cut::{Held, Sent, Shape};
+use crate::device::Trainer;
+use crate::team::Team;
 
-/// Number i of weights and input, as the kernel `fill` makes it.
+/// The value that the kernel `fill` writes at index `i` of weights and input.
 fn number(i: usize) -> u32 {
     let bits = (i as u32).wrapping_add(1).wrapping_mul(2_654_435_761);
     (bits ^ (bits >> 15)).wrapping_mul(2_654_435_761)
@@ -68,26 +69,26 @@ fn product(
 
 /// What was counted has to be what the formulas say, of what is sent and of what is held.
 pub(crate) fn counts(team: &Team) -> Result<()> {
-    let (gpus, sent) = (team.gpus.len(), team.sent.get());
-    let formula = team.way.sends(team.shape, gpus, team.micro);
+    let (gpus, sent) = (team.trainers.len(), team.sent.get());
+    let formula = team.cut.sends(team.shape, gpus, team.micro_batches);
     ensure!(
         sent == formula,
         "{sent:?} was counted, and the formula says {formula:?}"
     );
-    let (held, formula) = (team.held(), team.way.holds(team.shape, gpus));
-    ensure!(
-        held[..3] == formula,
-        "{held:?} is held, and the formula says {formula:?}"
-    );
+    let (held, formula) = (team.held(), team.cut.holds(team.shape, gpus));
+    ensure!(held == formula, "{held:?} is held, and the formula says {formula:?}");
     Ok(())
 }
 
 /// A line for the terminal: what was counted, for each GPU on average.
-pub(crate) fn line(name: &str, team: &Team) -> String {
+pub(crate) fn line(team: &Team) -> String {
     let Sent { bytes, messages, waits } = team.sent.get();
-    let each = |of_all: usize| of_all / team.gpus.len();
+    let Held { weights, gradients, activations } = team.held();
+    let each = |of_all: usize| of_all / team.trainers.len();
     let [bytes, messages, waits] = [bytes, messages, waits].map(each);
-    let [weights, gradients, activations, buffers] = team.held().map(each);
+    let [weights, gradients, activations, buffers] =
+        [weights, gradients, activations, team.buffer_bytes()].map(each);
+    let name = team.cut.name();
     format!(
         "{name:8} sends {bytes:7} B in {messages:3} messages, waits {waits:2} times; holds \
          {weights} + {gradients} + {activations} + {buffers} B"
@@ -98,7 +99,7 @@ pub(crate) fn line(name: &str, team: &Team) -> String {
 /// A step that an emulated driver keeps a ledger of: it has to have seen the same copies
 /// between GPUs, and an order in all that touches the same memory.
 pub(crate) fn step(team: &Team) -> Result<()> {
-    team.gpus.iter().try_for_each(|gpu| gpu.begin())?;
+    team.trainers.iter().try_for_each(Trainer::begin)?;
     team.finish()?;
     let Some(emulator) = Emulator::loaded() else { return team.step() };
     emulator.start_ledger();
