@@ -7,11 +7,12 @@
 //! |---|---|---|
 //! | `main.rs` | Measured; Blocks that do not fit | steps in all ways, for more and more rows of a batch, and with few blocks |
 //! | [`steps`] | The code | what does a step queue, and how long does it take? |
-//! | [`gpus`] | | streams and buffers of all GPUs |
 //! | [`products`] | The code | the two products of a layer's way back |
-//! | [`sums`] | The code | the all-reduce of some layers' gradients |
+//! | [`all_reduce`] | The code | the all-reduce of some layers' gradients |
+//! | [`communicator`] | | what sums, and how many blocks of threads may it take? |
+//! | [`device`] | | streams and buffers of all GPUs |
 //! | [`numbers`] | | what is in the matrices, and what must the gradients be? |
-//! | [`mod@check`] | | are they? |
+//! | [`verify`] | | does every GPU have the sum of all gradients? |
 //!
 //! Each GPU has the same network and a batch of its own. The backward pass goes from the last
 //! layer to the first, and a layer's gradients are final once it has passed. So their all-reduce
@@ -32,26 +33,25 @@
 //! take 5 % longer beside it. With 128 rows, where the products take no longer than the
 //! all-reduce, a step takes at least 60 % of what it takes one after the other. A call for
 //! each layer of 4 MiB hides less than eight calls. In the same stream nothing is hidden.
-//!
-//! (With 2048 rows it failed on two H100s: nothing is hidden there. Part 7 asks why.)
 
-mod check;
-mod gpus;
+mod all_reduce;
+mod communicator;
+mod device;
 mod numbers;
 mod products;
 mod steps;
-mod sums;
+mod verify;
 
-use std::iter::successors;
+use std::iter::{once, successors};
 use std::process::ExitCode;
 
 use lab::memory::power_of_two_within;
 use lab::{Case, Lab, Result, nccl};
 
-use gpus::{BESIDE, Gpus, Libraries, PRODUCTS};
+use communicator::{KERNEL, MOST_GPUS, Stream, Sums};
+use device::{Libraries, Trainers};
 use numbers::Shape;
-use steps::Way;
-use sums::Sums;
+use steps::Step;
 
 /// A block of the product `inputs_back` computes 128 × 128 results on an H100.
 const BLOCK_ROWS: usize = 128;
@@ -59,24 +59,25 @@ const BLOCK_ROWS: usize = 128;
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
     unsafe { nccl::leave_multicast_off() };
-    lab::run!(Some(sums::KERNEL), experiment)
+    lab::run!(Some(KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. The GPUs, and the libraries; where there is none, our kernels step in.
     let mut contexts = lab.gpus(2)?;
-    contexts.truncate(sums::MOST_GPUS);
+    contexts.truncate(MOST_GPUS);
     let libraries = Libraries::find(lab, &contexts)?;
 
     // 2. Sizes that nothing divides, and a last call for fewer layers than the others.
     let ragged = Shape { layers: 5, width: 37, rows: 21 };
-    let mut few = Gpus::new(lab, &contexts, &libraries, ragged)?;
-    let comms = few.comms.len().max(BESIDE + 1);
-    for call in [1, 2, 5] {
-        let all = (0..comms).map(|comms| Sums::by(comms, call));
-        for sums in std::iter::once(None).chain(all.map(Some)) {
+    let mut few = Trainers::new(lab, &contexts, &libraries, ragged)?;
+    let has_nccl = few.has_nccl();
+    for layers_per_call in [1, 2, 5] {
+        let all = Sums::all(layers_per_call);
+        let all = all.filter(|sums| has_nccl || sums.most_blocks.is_none());
+        for sums in once(None).chain(all.map(Some)) {
             let (name, rows) = ("a few layers", ragged.rows - 2);
-            few.try_out(Way { name, rows, sums, upto: BESIDE })?;
+            few.try_out(Step { name, rows, sums, waits_for: Stream::Beside })?;
         }
     }
     drop(few);
@@ -85,12 +86,12 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let width = power_of_two_within(8 * lab.multiprocessors() - 1).min(1024);
     let layers = power_of_two_within(lab.multiprocessors() / 2).clamp(2, 32);
     let shape = Shape { layers, width, rows: 2 * width };
-    let mut gpus = Gpus::new(lab, &contexts, &libraries, shape)?;
+    let mut gpus = Trainers::new(lab, &contexts, &libraries, shape)?;
     let mut alone = vec![];
     for call in
         successors(Some(1), |call| Some(2 * call)).take_while(|n| *n <= layers)
     {
-        let sums = Sums::by(BESIDE, call);
+        let sums = Sums::new(Stream::Beside, call);
         alone.push((call, gpus.time_sums(lab, sums)?));
     }
 
@@ -99,9 +100,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let factor = if lab.quick() { 16 } else { 4 };
     let rows = successors(Some(width / 8), |rows| Some(rows * factor));
     for rows in rows.take_while(|rows| *rows <= shape.rows) {
-        let way = |name, sums| Way { name, rows, sums, upto: BESIDE };
-        let products = gpus.time(lab, way("compute", None), None)?;
-        gpus.time(lab, way("same_stream", Some(Sums::by(PRODUCTS, 1))), None)?;
+        let waits_for = Stream::Beside;
+        let step = |name, sums| Step { name, rows, sums, waits_for };
+        let products = gpus.time(lab, step("compute", None), None)?;
+        let same_stream = Sums::new(Stream::Products, 1);
+        gpus.time(lab, step("same_stream", Some(same_stream)), None)?;
         for (call, sums) in &alone {
             let calls = layers / call;
             let name = match calls {
@@ -109,16 +112,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                 each if each == layers => "each_layer",
                 _ => "buckets",
             };
-            let way = way(name, Some(Sums::by(BESIDE, *call)));
+            let step = step(name, Some(Sums::new(Stream::Beside, *call)));
 
             // 5. The model: the longer of both hides the other, but for one call's part of it.
             let (part, rest) = (1.0 / calls as f64, 1.0 - 1.0 / calls as f64);
             let model = (products + sums) * part + products.max(*sums) * rest;
-            gpus.time(lab, way, Some(model))?;
+            gpus.time(lab, step, Some(model))?;
 
             // 6. What do the products take, while gradients are summed beside them?
             if calls == 8.min(layers) {
-                gpus.time(lab, Way { name: "beside", upto: PRODUCTS, ..way }, None)?;
+                let waits_for = Stream::Products;
+                gpus.time(lab, Step { name: "beside", waits_for, ..step }, None)?;
             }
         }
     }
@@ -126,22 +130,24 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 7. The largest batch, while NCCL may take a few blocks of threads only: so many fewer
     //    multiprocessors does it take from the products. And a batch whose `inputs_back` has a
     //    row of blocks less, and so leaves over more multiprocessors.
-    if gpus.comms.is_empty() {
+    if !gpus.has_nccl() {
         let case = Case::new("step").with("way", "few_blocks");
         lab.skip(case, "our own kernel sums here, and not NCCL");
         return Ok(());
     }
     let call = layers / 8.min(layers);
     let fewer = shape.rows - BLOCK_ROWS.min(shape.rows / 2);
-    let name = "compute";
-    gpus.time(lab, Way { name, rows: fewer, sums: None, upto: BESIDE }, None)?;
-    for comms in BESIDE + 1..gpus.comms.len() {
-        let sums = Sums::by(comms, call);
+    let (name, waits_for) = ("compute", Stream::Beside);
+    gpus.time(lab, Step { name, rows: fewer, sums: None, waits_for }, None)?;
+    for sums in Sums::limited(call) {
         gpus.time_sums(lab, sums)?;
-        for rows in [shape.rows, fewer] {
-            let way = |name, upto| Way { name, rows, sums: Some(sums), upto };
-            gpus.time(lab, way("few_blocks", BESIDE), None)?;
-            gpus.time(lab, way("beside_few_blocks", PRODUCTS), None)?;
+        for (name, rows, waits_for) in [
+            ("few_blocks", shape.rows, Stream::Beside),
+            ("beside_few_blocks", shape.rows, Stream::Products),
+            ("few_blocks", fewer, Stream::Beside),
+            ("beside_few_blocks", fewer, Stream::Products),
+        ] {
+            gpus.time(lab, Step { name, rows, sums: Some(sums), waits_for }, None)?;
         }
     }
     Ok(())

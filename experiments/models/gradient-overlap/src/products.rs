@@ -8,9 +8,6 @@ use cudarc::driver::{CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut};
 use lab::Result;
 use lab::launch::tiles;
 
-use crate::gpus::{Gpus, PRODUCTS};
-use crate::numbers::Shape;
-
 // SAFETY: blocks have 16 × 16 threads. Threads past an edge neither load nor store; others use
 // elements of matrices with `samples`, `inputs` and `outputs` rows and columns.
 lab::kernels! { unsafe "activation-checkpointing" {
@@ -116,43 +113,4 @@ fn config(
         beta: 0.0,
         ldc: width,
     }
-}
-
-impl Gpus {
-    /// On each GPU, from `rows` rows, the gradient of a layer's weights.
-    pub(crate) fn weights_back(&mut self, layer: usize, rows: usize) -> Result<()> {
-        let Shape { layers, width, .. } = self.shape;
-        let (batch, place) =
-            (self.shape.rows * width, self.shape.of(&(layer..layer + 1)));
-        for gpu in &mut self.each {
-            let x = gpu.inputs.slice(layer * batch..layer * batch + rows * width);
-            let mut dw = gpu.gradients.slice_mut(place.clone());
-            let (stream, dz) =
-                (&gpu.streams[PRODUCTS], &gpu.reaching[turn(layers - 1 - layer)]);
-            gpu.products.weights_back(stream, [rows, width], &x, dz, &mut dw)?;
-        }
-        Ok(())
-    }
-
-    /// On each GPU, the gradient that reaches the layer before. Nobody wants the first one's.
-    pub(crate) fn inputs_back(&mut self, layer: usize, rows: usize) -> Result<()> {
-        let Shape { layers, width, .. } = self.shape;
-        let (batch, place) =
-            (self.shape.rows * width, self.shape.of(&(layer..layer + 1)));
-        for gpu in self.each.iter_mut().filter(|_| layer > 0) {
-            let x = gpu.inputs.slice(layer * batch..layer * batch + rows * width);
-            let w = gpu.weights.slice(place.clone());
-            let turns = [layers - 1 - layer, layers - layer].map(turn);
-            let [dz, before] =
-                gpu.reaching.get_disjoint_mut(turns).expect("one after the other");
-            let stream = &gpu.streams[PRODUCTS];
-            gpu.products.inputs_back(stream, [rows, width], &x, dz, &w, before)?;
-        }
-        Ok(())
-    }
-}
-
-/// Where the gradient lies that so many layers have passed on.
-fn turn(passed: usize) -> usize {
-    if passed == 0 { 0 } else { 1 + passed % 2 }
 }

@@ -3,48 +3,48 @@
 use lab::nccl::bus_bandwidth_factor;
 use lab::{Case, Ceiling, Lab, Result};
 
-use crate::gpus::{BESIDE, FEW_BLOCKS, Gpus};
+use crate::communicator::{Stream, Sums};
+use crate::device::{Trainer, Trainers};
 use crate::numbers::Shape;
-use crate::sums::Sums;
 
-/// A way to take a step.
+/// A step of training, and what of it is timed.
 #[derive(Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// Rows of each GPU's batch.
     pub(crate) rows: usize,
     /// How gradients are summed, if they are.
     pub(crate) sums: Option<Sums>,
-    /// Up to which stream the clock waits: the products' alone, or both.
-    pub(crate) upto: usize,
+    /// The stream whose end the clock waits for: the products', or the one beside it, too.
+    pub(crate) waits_for: Stream,
 }
 
-impl Gpus {
+impl Trainers {
     // ANCHOR: step
     /// Queues a step on all GPUs: the backward pass, and the all-reduces.
-    fn step(&mut self, way: Way) -> Result<()> {
+    fn step(&mut self, step: Step) -> Result<()> {
         self.start()?;
         let mut end = self.shape.layers; // from here on gradients are summed, or queued
         for layer in (0..end).rev() {
-            self.weights_back(layer, way.rows)?;
-            if let Some(sums) = way.sums
-                && (end - layer == sums.call || layer == 0)
+            self.weights_back(layer, step.rows)?;
+            if let Some(sums) = step.sums
+                && (end - layer == sums.layers_per_call || layer == 0)
             {
                 self.all_reduce(layer..end, sums)?;
                 end = layer;
             }
-            self.inputs_back(layer, way.rows)?;
+            self.inputs_back(layer, step.rows)?;
         }
-        self.finish(way.upto)
+        self.finish(step.waits_for)
     }
     // ANCHOR_END: step
 
     /// Takes two steps in a row from cleared memory, and compares all gradients.
-    pub(crate) fn try_out(&mut self, way: Way) -> Result<()> {
+    pub(crate) fn try_out(&mut self, step: Step) -> Result<()> {
         self.clear()?;
-        self.step(way)?;
-        self.step(way)?;
-        self.check(way.name, way.rows, way.sums.is_some())?;
+        self.step(step)?;
+        self.step(step)?;
+        self.check(step.name, step.rows, step.sums.is_some())?;
         Ok(())
     }
 
@@ -52,32 +52,28 @@ impl Gpus {
     pub(crate) fn time(
         &mut self,
         lab: &mut Lab,
-        way: Way,
+        step: Step,
         model_seconds: Option<f64>,
     ) -> Result<f64> {
         let Shape { layers, width, .. } = self.shape;
         let products = 2 * layers - 1; // nobody wants the gradient of the network's input
-        let calls = way.sums.map_or(0, |sums| layers / sums.call);
+        let calls = step.sums.map_or(0, |sums| layers / sums.layers_per_call);
         let mut case = Case::new("step")
-            .with("way", way.name)
-            .with("rows", way.rows)
+            .with("way", step.name)
+            .with("rows", step.rows)
             .with("calls", calls)
-            .computes(self.count() * products * 2 * way.rows * width * width);
-        if let Some(sums) = way.sums {
-            case = case.with(
-                "call_bytes",
-                sums.call * self.shape.layer() * size_of::<f32>(),
-            );
-            case = with_blocks(case, sums);
+            .computes(self.count() * products * 2 * step.rows * width * width);
+        if let Some(sums) = step.sums {
+            case = sums.describe(case, self.shape.layer() * size_of::<f32>());
         }
         if let Some(seconds) = model_seconds {
             case = case.model("step_seconds", seconds);
         }
-        self.step(way)?; // libraries prepare at their first call
+        self.step(step)?; // libraries prepare at their first call
         self.clear()?;
-        let timed = case.time_on_gpu(lab, &self.first(), |_| self.step(way))?;
+        let timed = case.time_on_gpu(lab, &self.first(), |_| self.step(step))?;
         let seconds = timed.samples.median();
-        let checked = self.check(way.name, way.rows, way.sums.is_some())?;
+        let checked = self.check(step.name, step.rows, step.sums.is_some())?;
         timed.checked(checked).record(lab)?;
         Ok(seconds)
     }
@@ -85,22 +81,21 @@ impl Gpus {
     /// Times the all-reduces of all gradients without products, in the second stream. They sum
     /// zeros: each sum takes the place of what it was made of.
     pub(crate) fn time_sums(&mut self, lab: &mut Lab, sums: Sums) -> Result<f64> {
-        let (layers, call) = (self.shape.layers, sums.call);
-        let call_bytes = call * self.shape.layer() * size_of::<f32>();
-        let bytes = (layers / call * call_bytes) as f64;
-        let queue = |gpus: &mut Gpus| {
+        let (layers, call) = (self.shape.layers, sums.layers_per_call);
+        let layer_bytes = self.shape.layer() * size_of::<f32>();
+        let bytes = (layers / call * call * layer_bytes) as f64;
+        let queue = |gpus: &mut Trainers| {
             gpus.start()?;
             for start in (0..layers).step_by(call).rev() {
                 gpus.all_reduce(start..start + call, sums)?;
             }
-            gpus.finish(BESIDE)
+            gpus.finish(Stream::Beside)
         };
         queue(self)?;
         self.clear()?;
-        let case = Case::new("all_reduce")
-            .with("calls", layers / call)
-            .with("call_bytes", call_bytes);
-        let timed = with_blocks(case, sums)
+        let case = Case::new("all_reduce").with("calls", layers / call);
+        let timed = sums
+            .describe(case, layer_bytes)
             .reads((bytes * bus_bandwidth_factor(self.count())) as usize)
             .ceiling(Ceiling::NvLink)
             .time_on_gpu(lab, &self.first(), |_| queue(self))?;
@@ -108,12 +103,43 @@ impl Gpus {
         timed.checked(self.check("all-reduce of zeros", 0, true)?).record(lab)?;
         Ok(seconds)
     }
+
+    /// On each GPU, from `rows` rows, the gradient of a layer's weights.
+    fn weights_back(&mut self, layer: usize, rows: usize) -> Result<()> {
+        let Shape { layers, width, .. } = self.shape;
+        let (first, place) =
+            (layer * self.shape.rows * width, self.shape.of(&(layer..layer + 1)));
+        for trainer in &mut self.each {
+            let Trainer { multiplier, reaching, products, .. } = trainer;
+            let x = trainer.inputs.slice(first..first + rows * width);
+            let dz = &reaching[turn(layers - 1 - layer)];
+            let mut dw = trainer.gradients.slice_mut(place.clone());
+            let sides = [rows, width];
+            multiplier.weights_back(&products.stream, sides, &x, dz, &mut dw)?;
+        }
+        Ok(())
+    }
+
+    /// On each GPU, the gradient that reaches the layer before. Nobody wants the first one's.
+    fn inputs_back(&mut self, layer: usize, rows: usize) -> Result<()> {
+        let Shape { layers, width, .. } = self.shape;
+        let (first, place) =
+            (layer * self.shape.rows * width, self.shape.of(&(layer..layer + 1)));
+        let turns = [layers - 1 - layer, layers - layer].map(turn);
+        for trainer in self.each.iter_mut().filter(|_| layer > 0) {
+            let Trainer { multiplier, reaching, products, .. } = trainer;
+            let x = trainer.inputs.slice(first..first + rows * width);
+            let w = trainer.weights.slice(place.clone());
+            let [dz, before] =
+                reaching.get_disjoint_mut(turns).expect("one after the other");
+            let (stream, sides) = (&products.stream, [rows, width]);
+            multiplier.inputs_back(stream, sides, &x, dz, &w, before)?;
+        }
+        Ok(())
+    }
 }
 
-/// The case, with the most blocks that a call takes, if there is a limit.
-fn with_blocks(case: Case, sums: Sums) -> Case {
-    match sums.comms.checked_sub(BESIDE + 1) {
-        Some(place) => case.with("most_blocks", FEW_BLOCKS[place]),
-        None => case,
-    }
+/// Where the gradient lies that so many layers have passed on.
+fn turn(passed: usize) -> usize {
+    if passed == 0 { 0 } else { 1 + passed % 2 }
 }

@@ -1,18 +1,18 @@
-//! Whether the gradients are right.
+//! Whether every GPU has the sum of all gradients.
 
 use lab::Result;
 use lab::check::output;
 
-use crate::gpus::{Gpu, Gpus, PRODUCTS};
+use crate::device::{Trainer, Trainers};
 
-impl Gpus {
+impl Trainers {
     /// Clears what a step writes.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.wait()?;
-        for Gpu { streams, gradients, reaching, .. } in &mut self.each {
-            streams[PRODUCTS].memset_zeros(gradients)?;
+        for Trainer { products, gradients, reaching, .. } in &mut self.each {
+            products.stream.memset_zeros(gradients)?;
             for reaching in &mut reaching[1..] {
-                streams[PRODUCTS].memset_zeros(reaching)?;
+                products.stream.memset_zeros(reaching)?;
             }
         }
         self.wait()
@@ -28,13 +28,13 @@ impl Gpus {
     ) -> Result<u64> {
         self.wait()?;
         let (mut checked, mut expected) = (0, vec![]);
-        for (rank, gpu) in self.each.iter().enumerate() {
+        for (rank, trainer) in self.each.iter().enumerate() {
             if rank == 0 || !summed {
                 let all = 0..self.each.len();
                 let gpus = if summed { all } else { rank..rank + 1 };
                 expected = self.shape.gradients(gpus, rows);
             }
-            let (stream, found) = (&gpu.streams[PRODUCTS], &gpu.gradients);
+            let (stream, found) = (&trainer.products.stream, &trainer.gradients);
             checked += output(what, stream, found, expected.len(), |i| expected[i])?;
         }
         Ok(checked)

@@ -12,29 +12,42 @@ use lab::libraries::CUBLAS;
 use lab::{CannotRun, Case, Lab, Result, nccl};
 use peer_access::Access;
 
+use crate::communicator::{Communicator, Kernels, MOST_GPUS, Stream, Sums};
 use crate::numbers::Shape;
 use crate::products::{self, Products};
-use crate::sums::{self, Comms, MOST_GPUS};
 
-/// A GPU's streams: for products, and for what runs beside them.
-pub(crate) const PRODUCTS: usize = 0;
-pub(crate) const BESIDE: usize = 1;
+/// A stream, and how far it has got, for those who wait for it.
+pub(crate) struct Queue {
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) mark: CudaEvent,
+}
 
-/// The most blocks of threads that a call of NCCL takes, with the communicators after those of
-/// the streams.
-pub(crate) const FEW_BLOCKS: [usize; 7] = [16, 12, 8, 6, 5, 4, 2];
+impl Queue {
+    fn new(context: &Arc<CudaContext>) -> Result<Queue> {
+        Ok(Queue { stream: context.new_stream()?, mark: context.new_event(None)? })
+    }
+}
 
-/// One GPU: its streams, its kernels, its buffers.
-pub(crate) struct Gpu {
-    pub(crate) streams: [Arc<CudaStream>; 2],
-    pub(crate) marks: [CudaEvent; 2],
-    pub(crate) kernels: sums::Kernels,
-    pub(crate) products: Products,
+/// A GPU that trains: its streams, its kernels, its buffers.
+pub(crate) struct Trainer {
+    pub(crate) products: Queue,
+    pub(crate) beside: Queue,
+    pub(crate) kernels: Kernels,
+    pub(crate) multiplier: Products,
     pub(crate) inputs: CudaSlice<f32>,
     pub(crate) weights: CudaSlice<f32>,
     pub(crate) gradients: CudaSlice<f32>,
     /// What reaches the output of the last layer; what reaches the others, in turns.
     pub(crate) reaching: [CudaSlice<f32>; 3],
+}
+
+impl Trainer {
+    pub(crate) fn queue(&self, stream: Stream) -> &Queue {
+        match stream {
+            Stream::Products => &self.products,
+            Stream::Beside => &self.beside,
+        }
+    }
 }
 
 /// What multiplies and sums: libraries where there are some, or our kernels.
@@ -45,7 +58,7 @@ pub(crate) struct Libraries {
 }
 
 impl Libraries {
-    /// Those that are there. An emulated GPU runs none.
+    /// Finds the libraries that are there. An emulated GPU runs none.
     pub(crate) fn find(
         lab: &mut Lab,
         contexts: &[Arc<CudaContext>],
@@ -77,27 +90,27 @@ impl Libraries {
 }
 
 /// All GPUs, each with the same network and a batch of its own.
-pub(crate) struct Gpus {
-    pub(crate) each: Vec<Gpu>,
+pub(crate) struct Trainers {
+    pub(crate) each: Vec<Trainer>,
     pub(crate) shape: Shape,
-    /// NCCL's, for either stream, and with few blocks; none where there is no NCCL.
-    pub(crate) comms: Vec<Comms>,
+    /// One for either stream, and those with few blocks; none where there is no NCCL.
+    communicators: Vec<Communicator>,
     pub(crate) gradients: [CUdeviceptr; MOST_GPUS],
 }
 
-impl Gpus {
-    /// With all weights and batches in place.
+impl Trainers {
+    /// Trainers with all weights and batches in place.
     pub(crate) fn new(
         lab: &Lab,
         contexts: &[Arc<CudaContext>],
         libraries: &Libraries,
         shape: Shape,
-    ) -> Result<Gpus> {
+    ) -> Result<Trainers> {
         let batch = shape.rows * shape.width;
         let (mut each, mut gradients) = (vec![], [0; MOST_GPUS]);
         for (rank, context) in contexts.iter().enumerate() {
-            let streams = [context.new_stream()?, context.new_stream()?];
-            let stream = &streams[PRODUCTS];
+            let products = Queue::new(context)?;
+            let stream = &products.stream;
             let mut inputs = stream.alloc_zeros(shape.layers * batch)?;
             let mut weights = stream.alloc_zeros(shape.layers * shape.layer())?;
             for layer in 0..shape.layers {
@@ -109,68 +122,80 @@ impl Gpus {
                 }
             }
             let zeros = || stream.alloc_zeros(batch);
-            let gpu = Gpu {
-                marks: [context.new_event(None)?, context.new_event(None)?],
-                kernels: sums::Kernels::of(&lab.module_on(context)?)?,
-                products: Products::new(stream, libraries.products.get(rank))?,
+            let trainer = Trainer {
+                beside: Queue::new(context)?,
+                kernels: Kernels::of(&lab.module_on(context)?)?,
+                multiplier: Products::new(stream, libraries.products.get(rank))?,
                 inputs,
                 weights,
                 gradients: stream
                     .alloc_zeros(shape.layers * shape.layer() + GUARD)?,
                 reaching: [stream.clone_htod(&shape.top())?, zeros()?, zeros()?],
-                streams,
+                products,
             };
-            gradients[rank] = gpu.gradients.device_ptr(&gpu.streams[PRODUCTS]).0;
-            each.push(gpu);
+            gradients[rank] =
+                trainer.gradients.device_ptr(&trainer.products.stream).0;
+            each.push(trainer);
         }
-        let limits = [None, None].into_iter().chain(FEW_BLOCKS.map(Some));
-        let comms = limits
+        let communicators = Sums::all(1)
             .filter(|_| libraries.nccl)
-            .map(|most_blocks| Comms::new(contexts.iter(), most_blocks))
+            .map(|sums| Communicator::new(contexts, sums.stream, sums.most_blocks))
             .collect::<Result<_>>()?;
-        Ok(Gpus { each, shape, comms, gradients })
+        Ok(Trainers { each, shape, communicators, gradients })
     }
 
-    /// How many there are.
+    pub(crate) fn has_nccl(&self) -> bool {
+        !self.communicators.is_empty()
+    }
+
+    /// NCCL's communicator for such calls.
+    pub(crate) fn communicator(&self, sums: Sums) -> Option<&Communicator> {
+        let mut all = self.communicators.iter();
+        all.find(|one| {
+            one.stream == sums.stream && one.most_blocks == sums.most_blocks
+        })
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.each.len()
     }
 
     /// The stream whose clock times a step: the first GPU's products.
     pub(crate) fn first(&self) -> Arc<CudaStream> {
-        self.each[0].streams[PRODUCTS].clone()
+        self.each[0].products.stream.clone()
     }
 
     /// Lets all streams begin when the first one gets here, and is done with the step before.
     pub(crate) fn start(&self) -> Result<()> {
-        let (first, mark) = (self.first(), &self.each[0].marks[PRODUCTS]);
-        for gpu in &self.each {
-            first.wait(&gpu.marks[BESIDE])?;
+        let Queue { stream: first, mark } = &self.each[0].products;
+        for trainer in &self.each {
+            first.wait(&trainer.beside.mark)?;
         }
-        mark.record(&first)?;
-        for stream in self.each.iter().flat_map(|gpu| &gpu.streams) {
-            stream.wait(mark)?;
-        }
-        Ok(())
+        mark.record(first)?;
+        self.queues().try_for_each(|queue| Ok(queue.stream.wait(mark)?))
     }
 
-    /// Lets the first stream go on when the streams up to this one are done, on all GPUs.
-    pub(crate) fn finish(&self, upto: usize) -> Result<()> {
+    /// Lets the first stream go on when this one is done, on all GPUs: the products' alone, or
+    /// the one beside it, too.
+    pub(crate) fn finish(&self, waits_for: Stream) -> Result<()> {
         let first = self.first();
-        for gpu in &self.each {
-            for (which, mark) in gpu.marks.iter().enumerate() {
-                mark.record(&gpu.streams[which])?;
-                if which <= upto {
-                    first.wait(mark)?;
-                }
+        for Trainer { products, beside, .. } in &self.each {
+            products.mark.record(&products.stream)?;
+            first.wait(&products.mark)?;
+            beside.mark.record(&beside.stream)?;
+            if waits_for == Stream::Beside {
+                first.wait(&beside.mark)?;
             }
         }
         Ok(())
     }
 
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        self.each.iter().flat_map(|trainer| [&trainer.products, &trainer.beside])
+    }
+
     /// Waits for all streams.
     pub(crate) fn wait(&self) -> Result<()> {
-        let mut streams = self.each.iter().flat_map(|gpu| &gpu.streams);
-        streams.try_for_each(|stream| Ok(stream.synchronize()?))
+        self.queues().try_for_each(|queue| Ok(queue.stream.synchronize()?))
     }
 }
