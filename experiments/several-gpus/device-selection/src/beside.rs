@@ -13,32 +13,32 @@ use nvml_wrapper::Nvml;
 
 use crate::WATCHED;
 use crate::choose::choose;
-use crate::gpu::{FACTOR, Gpu};
+use crate::device::{FACTOR, Worker};
 use crate::look::look;
 
 /// Steps of a kernel that stands in for a program's work.
 const STEPS: u32 = 100_000;
 
 /// A GPU with words for a kernel that fills it for some milliseconds.
-fn filler(lab: &Lab, context: &Arc<CudaContext>) -> Result<Gpu> {
+fn filler(lab: &Lab, context: &Arc<CudaContext>) -> Result<Worker> {
     let count = 4 * lab.resident_threads()?;
-    let mut gpu = Gpu::new(lab, context, count)?;
+    let mut worker = Worker::new(lab, context, count)?;
     let words: Vec<u32> = (0..count).map(value).collect();
-    gpu.stream.memcpy_htod(&words, &mut gpu.input)?;
-    Ok(gpu)
+    worker.stream.memcpy_htod(&words, &mut worker.input)?;
+    Ok(worker)
 }
 
-fn fill(gpu: &mut Gpu) -> Result<()> {
-    let Gpu { stream, input, output, .. } = gpu;
+fn fill(worker: &mut Worker) -> Result<()> {
+    let Worker { stream, input, output, kernels, .. } = worker;
     let (count, grid) = (input.len(), blocks(input.len().div_ceil(1024), 1024));
-    gpu.kernels.chain(stream, grid, input, output, count, STEPS, FACTOR)?;
+    kernels.chain(stream, grid, input, output, count, STEPS, FACTOR)?;
     Ok(stream.synchronize()?)
 }
 
 /// Compares what the last kernel wrote.
-fn check(gpu: &Gpu) -> Result<u64> {
+fn check(worker: &Worker) -> Result<u64> {
     let after = repeated(FACTOR, 1, STEPS);
-    let got = gpu.stream.clone_dtoh(&gpu.output)?;
+    let got = worker.stream.clone_dtoh(&worker.output)?;
     every_element("filler", &got, |i| after(value(i)))
 }
 

@@ -3,19 +3,29 @@
 use lab::check::{repeated, value};
 use lab::{Case, Clock, Lab, Result};
 
-use crate::gpu::{FACTOR, Job};
-use crate::model::{bound, predict};
+use crate::device::{FACTOR, Job};
+use crate::model::{Schedule, bound, predict};
 use crate::ways::Team;
 use crate::{JOBS, WORDS};
 
+lab::words! {
+    /// Which jobs of a list are long.
+    pub(crate) enum Load {
+        Even = "even",
+        Rising = "rising",
+        Every8th = "every_8th",
+        Last = "last",
+    }
+}
+
 // ANCHOR: lengths
 /// How long jobs are, relative to each other.
-pub(crate) fn lengths(load: &str, count: usize) -> Vec<f64> {
+pub(crate) fn lengths(load: Load, count: usize) -> Vec<f64> {
     let length = |i: usize| match load {
-        "rising" => i as f64 + 0.5,
-        "every_8th" if i % 8 == 7 => 15.0,
-        "last" if i == count - 1 => 15.0,
-        _ => 1.0,
+        Load::Rising => i as f64 + 0.5,
+        Load::Every8th if i % 8 == 7 => 15.0,
+        Load::Last if i == count - 1 => 15.0,
+        Load::Even | Load::Every8th | Load::Last => 1.0,
     };
     (0..count).map(length).collect()
 }
@@ -28,8 +38,8 @@ pub(crate) fn shares(lengths: &[f64], total: f64) -> Vec<u32> {
 }
 
 /// What a job takes: a fixed time, and a time for each step.
-pub(crate) struct Model {
-    pub(crate) fixed: f64,
+pub(crate) struct Cost {
+    fixed: f64,
     pub(crate) each: f64,
 }
 
@@ -57,27 +67,53 @@ impl List<'_> {
         jobs.collect()
     }
 
+    /// What a job costs on one GPU by itself, and each of its steps: from `most` jobs of one
+    /// step each, and from fewer that take about `seconds` in all.
+    pub(crate) fn cost(
+        &mut self,
+        lab: &mut Lab,
+        one: &mut Team,
+        most: usize,
+        seconds: f64,
+    ) -> Result<Cost> {
+        let mut steps = 8;
+        while one.turn(Schedule::Alone, self.jobs(&[steps; JOBS]))?.0 < seconds / 2.0
+        {
+            steps *= 2;
+        }
+        let mut each_job = |length, steps: &[u32]| -> Result<f64> {
+            let case = Case::new("job").with("length", length);
+            let case = case.model("steps", f64::from(steps[0]));
+            let seconds = self.measure(lab, one, Schedule::Alone, steps, case)?;
+            Ok(seconds / steps.len() as f64)
+        };
+        let short = each_job("short", &vec![1; most])?;
+        let long = each_job("long", &[steps; JOBS])?;
+        let each = (long - short) / f64::from(steps - 1);
+        Ok(Cost { fixed: short - each, each })
+    }
+
     /// Times jobs of these numbers of steps in one of the ways, beside what the model says.
     pub(crate) fn schedule(
         &mut self,
         lab: &mut Lab,
         team: &mut Team,
-        way: &str,
+        schedule: Schedule,
         steps: &[u32],
-        model: &Model,
+        cost: &Cost,
         case: Case,
     ) -> Result<()> {
         let gpus = team.size();
-        let kernels = steps.iter().map(|steps| model.each * f64::from(*steps));
+        let kernels = steps.iter().map(|steps| cost.each * f64::from(*steps));
         let kernels: Vec<_> = kernels.collect();
         let jobs: Vec<_> =
-            kernels.iter().map(|kernel| model.fixed + kernel).collect();
-        let mut case = case.with("way", way).with("gpus", gpus);
+            kernels.iter().map(|kernel| cost.fixed + kernel).collect();
+        let mut case = case.with("way", schedule).with("gpus", gpus);
         case = case.model("bound_seconds", bound(&kernels, gpus));
-        if let Some(predicted) = predict(way, &jobs, gpus) {
+        if let Some(predicted) = predict(schedule, &jobs, gpus) {
             case = case.model("predicted_seconds", predicted);
         }
-        self.measure(lab, team, way, steps, case)?;
+        self.measure(lab, team, schedule, steps, case)?;
         Ok(())
     }
 
@@ -86,12 +122,12 @@ impl List<'_> {
         &mut self,
         lab: &mut Lab,
         team: &mut Team,
-        way: &str,
+        schedule: Schedule,
         steps: &[u32],
         case: Case,
     ) -> Result<f64> {
         self.to.fill(0);
-        let turn = || team.turn(way, self.jobs(steps));
+        let turn = || team.turn(schedule, self.jobs(steps));
         let case = case.with("jobs", steps.len());
         let mut timed = case.time_turns(lab, Clock::Host, turn)?;
         for (i, (to, steps)) in self.to.chunks(WORDS).zip(steps).enumerate() {

@@ -8,7 +8,7 @@
 //! | [`look`] | Choosing one GPU | what is there to know about a GPU? |
 //! | [`choose`] | Choosing one GPU | which one to take? |
 //! | [`beside`] | Choosing one GPU | what is that worth, while somebody uses the first? |
-//! | [`gpu`] | The code | a job |
+//! | [`device`] | The code | a job |
 //! | [`jobs`] | The code | jobs of uneven lengths |
 //! | [`ways`] | The code | which GPU does which job? |
 //! | [`model`] | The code; Every rule has its list | how long should it take? |
@@ -40,7 +40,7 @@
 
 mod beside;
 mod choose;
-mod gpu;
+mod device;
 mod jobs;
 mod look;
 mod model;
@@ -55,25 +55,23 @@ use lab::memory::pinned_with_flags;
 use lab::{Case, Lab, Result};
 use nvml_wrapper::Nvml;
 
-use gpu::Gpu;
-use jobs::{List, Model, lengths, shares};
+use device::Worker;
+use jobs::{List, Load, lengths, shares};
 use look::{compare, open_context};
+use model::Schedule;
 use ways::Team;
 
 /// Words of a job; no block divides them.
 const WORDS: usize = 4_093;
 /// Jobs to share: one more than any number of GPUs up to 6 divides.
 const JOBS: usize = 61;
-const LOADS: [&str; 4] = ["even", "rising", "every_8th", "last"];
-const WAYS: [&str; 6] =
-    ["chunks", "strided", "rayon", "rayon_single", "queue", "longest_first"];
 /// What NVML tells is a mean over the last second at most.
 const WATCHED: Duration = Duration::from_millis(1500);
-/// The same work in more and more jobs.
+/// Numbers of jobs that the same work is cut into.
 const CUTS: [usize; 8] = [4, 8, 16, 32, 61, 256, 1024, 4096];
 
 fn main() -> ExitCode {
-    lab::run!(Some(gpu::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -87,62 +85,44 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     beside::beside(lab, &contexts, nvml.as_ref())?;
 
     // 2. Room for a job on each of them, and host memory for all jobs.
-    let gpus = contexts.iter().map(|context| Gpu::new(lab, context, WORDS));
-    let mut gpus = gpus.collect::<Result<Vec<_>>>()?;
+    let workers = contexts.iter().map(|context| Worker::new(lab, context, WORDS));
+    let mut workers = workers.collect::<Result<Vec<_>>>()?;
     let cuts = if lab.quick() { &CUTS[..5] } else { &CUTS };
-    let most = cuts[cuts.len() - 1] * WORDS;
+    let most = cuts[cuts.len() - 1];
     let flags = CU_MEMHOSTALLOC_PORTABLE;
-    let from = pinned_with_flags(lab.context(), most, flags, value)?;
-    let mut to = pinned_with_flags(lab.context(), most, flags, |_| 0)?;
+    let from = pinned_with_flags(lab.context(), most * WORDS, flags, value)?;
+    let mut to = pinned_with_flags(lab.context(), most * WORDS, flags, |_| 0)?;
     let mut list = List { from: from.as_slice()?, to: to.as_mut_slice()? };
 
     // 3. What a job costs by itself, and each of its steps.
-    let mut one = Team::new(&mut gpus[..1])?;
-    let mut time = |steps| -> Result<f64> {
-        Ok(one.turn("alone", list.jobs(&[steps; JOBS]))?.0)
-    };
-    let work = if lab.quick() { 0.01 } else { 0.08 };
-    let mut steps = 8;
-    while time(steps)? < work / 2.0 {
-        steps *= 2;
-    }
-    let many = vec![1; cuts[cuts.len() - 1]];
-    let mut each_job = |length, steps: &[u32]| -> Result<f64> {
-        let case = Case::new("job").with("length", length);
-        let case = case.model("steps", f64::from(steps[0]));
-        let seconds = list.measure(lab, &mut one, "alone", steps, case)?;
-        Ok(seconds / steps.len() as f64)
-    };
-    let short = each_job("short", &many)?;
-    let long = each_job("long", &[steps; JOBS])?;
-    let each = (long - short) / f64::from(steps - 1);
-    let model = Model { fixed: short - each, each };
-    let total = work / each;
+    let seconds = if lab.quick() { 0.01 } else { 0.08 };
+    let cost = list.cost(lab, &mut Team::new(&mut workers[..1])?, most, seconds)?;
+    let total = seconds / cost.each;
 
     // ANCHOR: lists
     // 4. Uneven jobs, on one GPU and in all ways on all of them.
-    for load in LOADS {
+    for load in Load::ALL {
         let steps = shares(&lengths(load, JOBS), total);
-        let case = Case::new("schedule").with("load", load);
-        let mut one = Team::new(&mut gpus[..1])?;
-        list.schedule(lab, &mut one, "alone", &steps, &model, case.clone())?;
-        for way in WAYS {
+        let case = || Case::new("schedule").with("load", load);
+        let mut one = Team::new(&mut workers[..1])?;
+        list.schedule(lab, &mut one, Schedule::Alone, &steps, &cost, case())?;
+        for way in Schedule::SHARED {
             if contexts.len() < 2 {
-                lab.skip(case.clone().with("way", way), "CUDA sees one GPU");
+                lab.skip(case().with("way", way), "CUDA sees one GPU");
                 continue;
             }
-            let mut all = Team::new(&mut gpus)?;
-            list.schedule(lab, &mut all, way, &steps, &model, case.clone())?;
+            let mut all = Team::new(&mut workers)?;
+            list.schedule(lab, &mut all, way, &steps, &cost, case())?;
         }
     }
     // ANCHOR_END: lists
 
     // 5. The same work cut finer and finer.
     for &jobs in cuts {
-        let steps = shares(&lengths("rising", jobs), total);
-        for way in ["chunks", "queue"] {
-            let mut all = Team::new(&mut gpus)?;
-            list.schedule(lab, &mut all, way, &steps, &model, Case::new("cut"))?;
+        let steps = shares(&lengths(Load::Rising, jobs), total);
+        for way in [Schedule::Chunks, Schedule::Queue] {
+            let mut all = Team::new(&mut workers)?;
+            list.schedule(lab, &mut all, way, &steps, &cost, Case::new("cut"))?;
         }
     }
     Ok(())

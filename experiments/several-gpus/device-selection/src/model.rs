@@ -2,14 +2,47 @@
 
 use std::ops::Range;
 
+lab::words! {
+    /// How a list of jobs is shared.
+    pub(crate) enum Schedule {
+        /// One GPU does all of it.
+        Alone = "alone",
+        Chunks = "chunks",
+        Strided = "strided",
+        Rayon = "rayon",
+        RayonSingle = "rayon_single",
+        Queue = "queue",
+        LongestFirst = "longest_first",
+    }
+}
+
+impl Schedule {
+    /// The ways to share a list among several GPUs.
+    pub(crate) const SHARED: [Schedule; 6] = [
+        Schedule::Chunks,
+        Schedule::Strided,
+        Schedule::Rayon,
+        Schedule::RayonSingle,
+        Schedule::Queue,
+        Schedule::LongestFirst,
+    ];
+}
+
 // ANCHOR: place
-/// Where job i goes if that is settled beforehand.
-pub(crate) fn place(way: &str, total: usize, gpus: usize, i: usize) -> usize {
-    match way {
-        "strided" => i % gpus,
-        _ => {
-            (0..gpus).find(|gpu| piece(total, gpus, *gpu).contains(&i)).unwrap_or(0)
+/// The GPU that job i goes to, if that is settled beforehand.
+pub(crate) fn place(
+    schedule: Schedule,
+    total: usize,
+    gpus: usize,
+    i: usize,
+) -> Option<usize> {
+    match schedule {
+        Schedule::Chunks => {
+            (0..gpus).find(|gpu| piece(total, gpus, *gpu).contains(&i))
         }
+        Schedule::Strided => Some(i % gpus),
+        Schedule::Alone | Schedule::Queue | Schedule::LongestFirst => None,
+        Schedule::Rayon | Schedule::RayonSingle => None,
     }
 }
 
@@ -20,24 +53,30 @@ fn piece(total: usize, gpus: usize, gpu: usize) -> Range<usize> {
 // ANCHOR_END: place
 
 // ANCHOR: model
-/// When the last GPU is done, if the jobs take this long. `None` for ways in which the
-/// order depends on chance.
-pub(crate) fn predict(way: &str, seconds: &[f64], gpus: usize) -> Option<f64> {
+/// When the last GPU is done, if the jobs take this long. `None` for schedules in which
+/// the order depends on chance.
+pub(crate) fn predict(
+    schedule: Schedule,
+    seconds: &[f64],
+    gpus: usize,
+) -> Option<f64> {
     let mut done = vec![0.0f64; gpus];
     let mut seconds = seconds.to_vec();
-    if way == "longest_first" {
+    if schedule == Schedule::LongestFirst {
         seconds.sort_by(|a, b| b.total_cmp(a));
     }
     for (i, job) in seconds.iter().enumerate() {
-        let gpu = match way {
-            "chunks" | "strided" => place(way, seconds.len(), gpus, i),
-            // The next job goes to whoever is done first.
-            "alone" | "queue" | "longest_first" => {
-                (0..gpus).min_by(|a, b| done[*a].total_cmp(&done[*b])).unwrap_or(0)
+        let gpu = match schedule {
+            Schedule::Chunks | Schedule::Strided => {
+                place(schedule, seconds.len(), gpus, i)
             }
-            _ => return None,
+            // The next job goes to whoever is done first.
+            Schedule::Alone | Schedule::Queue | Schedule::LongestFirst => {
+                (0..gpus).min_by(|a, b| done[*a].total_cmp(&done[*b]))
+            }
+            Schedule::Rayon | Schedule::RayonSingle => None,
         };
-        done[gpu] += job;
+        done[gpu?] += job;
     }
     done.into_iter().reduce(f64::max)
 }
@@ -51,16 +90,18 @@ pub(crate) fn bound(seconds: &[f64], gpus: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bound, place, predict};
+    use super::{Schedule, bound, place, predict};
 
     #[test]
     fn every_job_has_one_place() {
         for (total, gpus) in [(61, 1), (61, 4), (61, 8), (3, 8)] {
-            for way in ["chunks", "strided"] {
-                let places = (0..total).map(|i| place(way, total, gpus, i));
+            for schedule in [Schedule::Chunks, Schedule::Strided] {
+                let places =
+                    (0..total).filter_map(|i| place(schedule, total, gpus, i));
                 let mut jobs = vec![0; gpus];
                 places.for_each(|gpu| jobs[gpu] += 1);
                 let (least, most) = (jobs.iter().min(), jobs.iter().max());
+                assert_eq!(jobs.iter().sum::<usize>(), total);
                 assert!(
                     least.zip(most).is_some_and(|(a, b)| b - a <= 1),
                     "{jobs:?}"
@@ -73,14 +114,14 @@ mod tests {
     fn the_first_exercise_is_right() {
         let jobs = [5.0, 1.0, 1.0, 1.0, 3.0, 5.0];
         assert_eq!(bound(&jobs, 2), 8.0);
-        for (way, end) in [
-            ("chunks", Some(9.0)),
-            ("strided", Some(9.0)),
-            ("queue", Some(10.0)),
-            ("longest_first", Some(8.0)),
-            ("rayon", None),
+        for (schedule, end) in [
+            (Schedule::Chunks, Some(9.0)),
+            (Schedule::Strided, Some(9.0)),
+            (Schedule::Queue, Some(10.0)),
+            (Schedule::LongestFirst, Some(8.0)),
+            (Schedule::Rayon, None),
         ] {
-            assert_eq!(predict(way, &jobs, 2), end, "{way}");
+            assert_eq!(predict(schedule, &jobs, 2), end, "{schedule:?}");
         }
     }
 }

@@ -8,41 +8,44 @@ use lab::{Result, Span};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::gpu::{Gpu, Job};
-use crate::model::place;
+use crate::device::{Job, Worker};
+use crate::model::{Schedule, place};
 
 /// GPUs, each with a host thread that serves it.
 pub(crate) struct Team<'a> {
-    gpus: Vec<Mutex<&'a mut Gpu>>,
+    workers: Vec<Mutex<&'a mut Worker>>,
     pool: ThreadPool,
 }
 
 impl<'a> Team<'a> {
-    pub(crate) fn new(gpus: &'a mut [Gpu]) -> Result<Team<'a>> {
-        let pool = ThreadPoolBuilder::new().num_threads(gpus.len()).build()?;
-        Ok(Team { gpus: gpus.iter_mut().map(Mutex::new).collect(), pool })
+    pub(crate) fn new(workers: &'a mut [Worker]) -> Result<Team<'a>> {
+        let pool = ThreadPoolBuilder::new().num_threads(workers.len()).build()?;
+        Ok(Team { workers: workers.iter_mut().map(Mutex::new).collect(), pool })
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.gpus.len()
+        self.workers.len()
     }
 
     // ANCHOR: ways
     /// Does all jobs, in one of the ways.
-    fn all(&self, way: &str, mut jobs: Vec<Job>) -> Result<()> {
-        let count = self.gpus.len();
-        if way == "longest_first" {
-            jobs.sort_by_key(|job| std::cmp::Reverse(job.steps));
-        }
-        match way {
-            "rayon" => self.steal(jobs.into_par_iter()),
-            "rayon_single" => self.steal(jobs.into_par_iter().with_max_len(1)),
-            "alone" | "queue" | "longest_first" => self.serve(vec![jobs]),
-            _ => {
+    fn all(&self, schedule: Schedule, mut jobs: Vec<Job>) -> Result<()> {
+        match schedule {
+            Schedule::Rayon => self.steal(jobs.into_par_iter()),
+            Schedule::RayonSingle => {
+                self.steal(jobs.into_par_iter().with_max_len(1))
+            }
+            Schedule::Alone | Schedule::Queue => self.serve(vec![jobs]),
+            Schedule::LongestFirst => {
+                jobs.sort_by_key(|job| std::cmp::Reverse(job.steps));
+                self.serve(vec![jobs])
+            }
+            Schedule::Chunks | Schedule::Strided => {
+                let (total, count) = (jobs.len(), self.size());
                 let mut lists: Vec<_> = (0..count).map(|_| vec![]).collect();
-                let total = jobs.len();
                 for (i, job) in jobs.into_iter().enumerate() {
-                    lists[place(way, total, count, i)].push(job);
+                    let gpu = place(schedule, total, count, i);
+                    lists[gpu.context("a job without a place")?].push(job);
                 }
                 self.serve(lists)
             }
@@ -79,29 +82,29 @@ impl<'a> Team<'a> {
 
     /// Does a job on a thread's own GPU, which nothing else uses.
     fn on(&self, thread: usize, job: Job) -> Result<()> {
-        self.gpus[thread].lock().unwrap_or_else(PoisonError::into_inner).run(job)
+        self.workers[thread].lock().unwrap_or_else(PoisonError::into_inner).run(job)
     }
 
     /// Does all jobs; how long that took, and what ran when. Each GPU has a clock of its
     /// own, and the host's clock ties them.
     pub(crate) fn turn(
         &mut self,
-        way: &str,
+        schedule: Schedule,
         jobs: Vec<Job>,
     ) -> Result<(f64, Vec<Span>)> {
         let mut starts = vec![];
-        for gpu in &mut self.gpus {
-            let gpu = gpu.get_mut().unwrap_or_else(PoisonError::into_inner);
-            starts.push(gpu.line.begin(&gpu.stream)?);
+        for worker in &mut self.workers {
+            let worker = worker.get_mut().unwrap_or_else(PoisonError::into_inner);
+            starts.push(worker.line.begin(&worker.stream)?);
         }
         let start = Instant::now();
-        self.all(way, jobs)?;
+        self.all(schedule, jobs)?;
         let seconds = start.elapsed().as_secs_f64();
         let mut spans = vec![];
-        for (gpu, its_start) in self.gpus.iter_mut().zip(starts) {
-            let gpu = gpu.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (worker, its_start) in self.workers.iter_mut().zip(starts) {
+            let worker = worker.get_mut().unwrap_or_else(PoisonError::into_inner);
             let later = (start - its_start).as_secs_f64();
-            spans.extend(gpu.line.finish()?.1.into_iter().map(|span| Span {
+            spans.extend(worker.line.finish()?.1.into_iter().map(|span| Span {
                 start_seconds: (span.start_seconds - later).max(0.0),
                 end_seconds: (span.end_seconds - later).max(0.0),
                 ..span

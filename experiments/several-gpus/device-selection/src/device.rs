@@ -7,7 +7,7 @@ use lab::launch::threads;
 use lab::timeline::Timeline;
 use lab::{Lab, Result};
 
-/// Of each step of the kernel.
+/// The factor of each step of the kernel.
 pub(crate) const FACTOR: u32 = 1_664_525;
 
 // SAFETY: threads at or past `count` do nothing; others use word i of both, which
@@ -28,7 +28,7 @@ pub(crate) struct Job<'a> {
 }
 
 /// A GPU with room for one job.
-pub(crate) struct Gpu {
+pub(crate) struct Worker {
     lane: String,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) kernels: Kernels,
@@ -37,14 +37,14 @@ pub(crate) struct Gpu {
     pub(crate) line: Timeline,
 }
 
-impl Gpu {
+impl Worker {
     pub(crate) fn new(
         lab: &Lab,
         context: &Arc<CudaContext>,
         words: usize,
-    ) -> Result<Gpu> {
+    ) -> Result<Worker> {
         let stream = context.new_stream()?;
-        Ok(Gpu {
+        Ok(Worker {
             lane: format!("GPU {}", context.ordinal()),
             kernels: Kernels::of(&lab.module_on(context)?)?,
             input: stream.alloc_zeros(words)?,
@@ -58,7 +58,7 @@ impl Gpu {
     /// Does a job: copy in, kernel, copy out. The calls go to this GPU, whichever
     /// thread makes them: cudarc makes its context current in that thread.
     pub(crate) fn run(&mut self, job: Job) -> Result<()> {
-        let Gpu { stream, input, output, .. } = self;
+        let Worker { stream, input, output, .. } = self;
         let words = job.from.len();
         self.line.gpu(&self.lane, &job.label, stream, || {
             stream.memcpy_htod(job.from, &mut input.slice_mut(..words))?;
