@@ -8,13 +8,13 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use lab::{Case, Lab, Result, check};
 
-use crate::matrix::{Element, Way};
+use crate::matrix::{Element, Multiplier};
 
 /// The fastest way to multiply BF16, on three kinds of matrices.
 pub(crate) fn measure(
     lab: &mut Lab,
     stream: &Arc<CudaStream>,
-    ways: &[Way<u16>],
+    ways: &[Multiplier<u16>],
     n: usize,
 ) -> Result<()> {
     let Some(way) = ways.last() else {

@@ -74,10 +74,10 @@ pub(crate) fn measure(
 /// The matrices on the GPU, guard words behind their product, and what cuBLASLt needs besides.
 struct Operands {
     stream: Arc<CudaStream>,
-    /// Of matrices of their size.
+    /// The plan for matrices of this size.
     plan: Plan,
     a: CudaSlice<u8>,
-    /// Column by column.
+    /// The right matrix, column by column.
     b: CudaSlice<u8>,
     c: CudaSlice<u16>,
     workspace: CudaSlice<u8>,

@@ -9,19 +9,17 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use lab::libraries::CUBLAS;
 use lab::{Case, Lab, Result};
 
-use crate::LARGE;
-use crate::matrix::{Multiply, Way, Ways};
+use crate::matrix::{Multiplier, Multipliers};
 
 /// cuBLAS in each precision; skipped where it is missing.
-pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
-    let mut ways = Ways::default();
+pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multipliers> {
+    let mut ways = Multipliers::default();
     if !CUBLAS.load() {
         let why = format!("cuBLAS was not found; install it: {}", CUBLAS.install);
         lab.skip(Case::new("cublas"), why);
         return Ok(ways);
     }
     let library = Arc::new(CudaBlas::new(stream.clone())?);
-    let way = |format, precision| multiply(&library, stream, format, precision);
     use sys::cublasComputeType_t::{
         CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
     };
@@ -30,28 +28,26 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
         ("cublas", CUBLAS_COMPUTE_32F),
         ("cublas_tf32", CUBLAS_COMPUTE_32F_FAST_TF32),
     ] {
-        let multiply = way(CUDA_R_32F, precision);
-        ways.floats.push(Way { name, multiple_of: 1, largest: LARGE, multiply });
+        let floats = multiplier(name, &library, stream, CUDA_R_32F, precision);
+        ways.floats.push(floats);
     }
-    let multiply = multiply(&library, stream, CUDA_R_16BF, CUBLAS_COMPUTE_32F);
-    ways.halves.push(Way {
-        name: "cublas",
-        multiple_of: 1,
-        largest: LARGE,
-        multiply,
-    });
+    let precision = CUBLAS_COMPUTE_32F;
+    let halves = multiplier("cublas", &library, stream, CUDA_R_16BF, precision);
+    ways.halves.push(halves);
     Ok(ways)
 }
 
 /// Matrices of one format, with sums of 32 bits.
-fn multiply<T: 'static>(
+fn multiplier<T: 'static>(
+    name: &'static str,
     library: &Arc<CudaBlas>,
     stream: &Arc<CudaStream>,
     format: sys::cudaDataType_t,
     precision: sys::cublasComputeType_t,
-) -> Multiply<T> {
+) -> Multiplier<T> {
     let (library, stream) = (library.clone(), stream.clone());
-    Box::new(
+    Multiplier::new(
+        name,
         move |a: &CudaSlice<T>, b: &CudaSlice<T>, c: &mut CudaSlice<T>, n: usize| {
             let address =
                 |matrix: &CudaSlice<T>| matrix.device_ptr(&stream).0 as *mut c_void;

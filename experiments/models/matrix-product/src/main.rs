@@ -45,7 +45,7 @@ use lab::launch::{blocks, tiles};
 use lab::memory::power_of_two_within;
 use lab::{Case, Lab, Result, check};
 
-use matrix::{Element, Product, Way};
+use matrix::{Element, Multiplier, Product};
 
 // SAFETY: every kernel stays within three matrices of n * n elements; `multiply_add` writes
 // a float for each thread.
@@ -58,7 +58,7 @@ lab::kernels! { unsafe "matrix-product" {
 
 /// Sides of the matrices.
 const SIDES: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
-/// From here on, kernels that take too long are left out.
+/// The longest side, which takes too long with simple kernels.
 const LARGE: usize = 8192;
 
 fn main() -> ExitCode {
@@ -74,12 +74,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let multiply = move |a: &_, b: &_, c: &mut _, n: usize| {
             kernels.product(name, &stream, config(n), a, b, c, n as u32)
         };
-        Way {
-            name,
-            multiple_of: 1,
-            largest: LARGE / 2,
-            multiply: Box::new(multiply),
-        }
+        Multiplier { largest: LARGE / 2, ..Multiplier::new(name, multiply) }
     };
     let mut floats = vec![
         way("naive", |n| tiles((n, n), (32, 8))),
@@ -128,7 +123,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 fn ragged<T>(
     stream: &Arc<CudaStream>,
     product: &Product,
-    ways: &[Way<T>],
+    ways: &[Multiplier<T>],
 ) -> Result<()>
 where
     T: Element + DeviceRepr + ValidAsZeroBits,
@@ -149,7 +144,7 @@ fn measure<T>(
     lab: &mut Lab,
     stream: &Arc<CudaStream>,
     product: &Product,
-    ways: &[Way<T>],
+    ways: &[Multiplier<T>],
 ) -> Result<()>
 where
     T: Element + DeviceRepr + ValidAsZeroBits,

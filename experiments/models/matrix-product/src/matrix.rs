@@ -7,7 +7,7 @@ use lab::{Result, check};
 pub(crate) trait Element:
     PartialEq + std::fmt::Display + Copy + Default + Sync
 {
-    /// As in the record.
+    /// The name in the record.
     const NAME: &'static str;
     /// The nearest number of the format; ties go to the even one.
     fn nearest(number: f32) -> Self;
@@ -50,7 +50,7 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// Matrices of this side.
+    /// Matrices of `side` × `side`.
     pub(crate) fn new(side: usize) -> Product {
         // -1 to 2, without a pattern.
         let small = |which: usize| -> Vec<i32> {
@@ -114,31 +114,40 @@ fn sum<T: Element>(of: &[[Vec<i32>; 2]; 2]) -> Vec<T> {
         .collect()
 }
 
-/// c = a · b for matrices of n × n: (a, b, c, n).
-pub(crate) type Multiply<T> = Box<
-    dyn Fn(&CudaSlice<T>, &CudaSlice<T>, &mut CudaSlice<T>, usize) -> Result<()>,
->;
-
-/// A way to multiply.
-pub(crate) struct Way<T> {
-    /// As in the record.
+/// A kernel or a library that multiplies.
+pub(crate) struct Multiplier<T> {
+    /// The name in the record.
     pub(crate) name: &'static str,
     /// The side has to be a multiple of this.
     pub(crate) multiple_of: usize,
-    /// Larger ones take too long to be measured.
+    /// The longest side that does not take too long to be measured.
     pub(crate) largest: usize,
-    pub(crate) multiply: Multiply<T>,
+    /// c = a · b for matrices of n × n: (a, b, c, n).
+    pub(crate) multiply: Box<Multiply<T>>,
 }
 
-impl<T> Way<T> {
+type Multiply<T> =
+    dyn Fn(&CudaSlice<T>, &CudaSlice<T>, &mut CudaSlice<T>, usize) -> Result<()>;
+
+impl<T> Multiplier<T> {
+    /// One that takes all sides.
+    pub(crate) fn new<F>(name: &'static str, multiply: F) -> Multiplier<T>
+    where
+        F: Fn(&CudaSlice<T>, &CudaSlice<T>, &mut CudaSlice<T>, usize) -> Result<()>
+            + 'static,
+    {
+        let multiply = Box::new(multiply);
+        Multiplier { name, multiple_of: 1, largest: usize::MAX, multiply }
+    }
+
     pub(crate) fn takes(&self, n: usize) -> bool {
         n.is_multiple_of(self.multiple_of)
     }
 }
 
-/// Ways for floats, and ways for BF16.
+/// What multiplies floats, and what multiplies BF16.
 #[derive(Default)]
-pub(crate) struct Ways {
-    pub(crate) floats: Vec<Way<f32>>,
-    pub(crate) halves: Vec<Way<u16>>,
+pub(crate) struct Multipliers {
+    pub(crate) floats: Vec<Multiplier<f32>>,
+    pub(crate) halves: Vec<Multiplier<u16>>,
 }

@@ -6,8 +6,7 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, LaunchConfig, sys};
 use lab::launch::blocks;
 use lab::{Case, Lab, Result};
 
-use crate::LARGE;
-use crate::matrix::{Way, Ways};
+use crate::matrix::{Multiplier, Multipliers};
 
 mod copies {
     use cudarc::driver::CudaSlice;
@@ -40,8 +39,8 @@ const PIPELINED_BYTES: u32 = 4 * 8 * (128 + 4 + 256) * 4;
 const TILES_BYTES: u32 = 3 * (128 * 64 + 64 * 256) * 2 + 1024;
 
 /// The ways that this GPU has; the others are skipped.
-pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
-    let mut ways = Ways::default();
+pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multipliers> {
+    let mut ways = Multipliers::default();
     let config = |n: usize, tile: (usize, usize), threads: usize| LaunchConfig {
         grid_dim: (n.div_ceil(tile.0) as u32, n.div_ceil(tile.1) as u32, 1),
         ..blocks(1, threads)
@@ -61,17 +60,13 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
             let tensor = move |a: &_, b: &_, c: &mut _, n: usize| {
                 kernels.tensor(&queue, config(n, (128, 128), 128), a, b, c, n as u32)
             };
-            ways.floats.push(Way {
-                name: "pipelined",
+            ways.floats.push(Multiplier {
                 multiple_of: 4,
-                largest: LARGE,
-                multiply: Box::new(pipelined),
+                ..Multiplier::new("pipelined", pipelined)
             });
-            ways.halves.push(Way {
-                name: "tensor",
+            ways.halves.push(Multiplier {
                 multiple_of: 8,
-                largest: LARGE,
-                multiply: Box::new(tensor),
+                ..Multiplier::new("tensor", tensor)
             });
         }
         None => {
@@ -90,11 +85,9 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Ways> {
                     (tensor_map(&queue, a, n, 128)?, tensor_map(&queue, b, n, 64)?);
                 kernels.warpgroups(&queue, config, a, b, c, n as u32)
             };
-            ways.halves.push(Way {
-                name: "warpgroups",
+            ways.halves.push(Multiplier {
                 multiple_of: 8,
-                largest: LARGE,
-                multiply: Box::new(warpgroups),
+                ..Multiplier::new("warpgroups", warpgroups)
             });
         }
         None => {
