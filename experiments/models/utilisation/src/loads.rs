@@ -21,33 +21,21 @@ lab::kernels! { unsafe "utilisation" {
     fn copy(from: &CudaSlice<u32>, to: &mut CudaSlice<u32>, count: usize);
 } }
 
-/// What keeps the GPU busy. `HalfTheTime` is `Multiply`, and as long a rest.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
-    Idle,
-    Spin,
-    HalfTheTime,
-    Copy,
-    Multiply,
+lab::words! {
+    /// What keeps the GPU busy. `HalfTheTime` is `Multiply`, and as long a rest.
+    pub(crate) enum Kind {
+        Idle = "idle",
+        Spin = "spin",
+        HalfTheTime = "half_the_time",
+        Copy = "copy",
+        Multiply = "multiply",
+    }
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] =
-        [Kind::Idle, Kind::Spin, Kind::HalfTheTime, Kind::Copy, Kind::Multiply];
-
     /// Launches of a turn: so many that it takes about ten milliseconds.
     pub(crate) fn launches(self) -> u32 {
         if self == Kind::Copy { 16 } else { 1 }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Idle => "idle",
-            Kind::Spin => "spin",
-            Kind::HalfTheTime => "half_the_time",
-            Kind::Copy => "copy",
-            Kind::Multiply => "multiply",
-        }
     }
 }
 
@@ -93,7 +81,7 @@ impl Loads {
 
     /// What one launch of this kind moves and computes.
     pub(crate) fn case(&self, name: &str, kind: Kind) -> Case {
-        let case = Case::new(name).with("kind", kind.name());
+        let case = Case::new(name).with("kind", kind);
         let bytes = 4 * self.from.len();
         match kind {
             Kind::Idle | Kind::Spin => case.model("multiplications", 0.0),
@@ -140,7 +128,7 @@ impl Loads {
         match kind {
             Kind::Idle => sleep(Duration::from_millis(10)),
             Kind::HalfTheTime => sleep(start.elapsed()),
-            _ => {}
+            Kind::Spin | Kind::Copy | Kind::Multiply => {}
         }
         Ok(())
     }

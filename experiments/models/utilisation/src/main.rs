@@ -27,7 +27,7 @@ mod watch;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::machine::{Clocks, Monitor};
+use lab::machine::Monitor;
 use lab::{Clock, Lab, Result, Samples};
 
 use loads::{KERNEL, Kind, Loads};
@@ -61,14 +61,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         };
         let seconds = seconds.map(Duration::from_secs_f64);
         let (seconds, case) = watch(device, case, seconds, || loads.turn(kind))?;
-        let samples = Samples {
-            clock: Clock::Host,
-            operations: 1,
-            seconds,
-            clocks: Clocks::default(),
-            window: None,
-            counted: Default::default(),
-        };
+        let samples = Samples::taken_elsewhere(Clock::Host, seconds);
         case.timed(samples, ()).per(kind.launches() as usize).record(lab)?;
     }
     Ok(())

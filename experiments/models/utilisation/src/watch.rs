@@ -17,7 +17,7 @@ const COUNTERS: [(GpmMetricId, &str); 4] = [
     (GpmMetricId::Fp32Util, "fp32_percent"),
     (GpmMetricId::DramBwUtil, "memory_bandwidth_percent"),
 ];
-/// Between two readings.
+/// Time between two readings.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// One reading.
