@@ -10,7 +10,7 @@
 //! | `net/layer.rs` | The experiment | the kernels of a layer |
 //! | [`mod@memory`] | The experiment | how much memory is in use? |
 //! | [`blocks`] | One checkpoint for each block | what if layers are of unequal width? |
-//! | [`mod@reference`] | | are the gradients right? |
+//! | [`verify`] | | are the gradients right? |
 //!
 //! A layer's backward pass needs what went into the layer, so a step of training keeps the
 //! *activations* of all layers until then. *Checkpointing* keeps only some, and computes the
@@ -23,7 +23,7 @@
 mod blocks;
 mod memory;
 mod net;
-mod reference;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 
 fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Sizes that no tile divides: gradients are right bit for bit, whatever is kept.
-    reference::check(lab)?;
+    verify::check(lab)?;
 
     // 2. Layers of equal width. An activation of 2 · width² numbers is a fraction of the
     //    L2 cache, and takes long enough to compute that launches do not count.

@@ -67,7 +67,7 @@ impl Memory {
         Ok(())
     }
 
-    /// What was read since.
+    /// Ends the watch, and gives what was read.
     pub(crate) fn end(&self, stream: &CudaStream) -> Result<Vec<MemoryReading>> {
         self.read(stream)?;
         Ok(self.watched.take().map(|watched| watched.readings).unwrap_or_default())

@@ -18,7 +18,7 @@ pub(crate) struct Net {
     stream: Arc<CudaStream>,
     kernels: Kernels,
     samples: usize,
-    /// Of the input, and of each layer's output.
+    /// Widths of the input, and of each layer's output.
     widths: Vec<usize>,
     input: CudaSlice<f32>,
     weights: Vec<CudaSlice<f32>>,
@@ -114,7 +114,7 @@ impl Net {
         Ok(case.timed(samples, readings))
     }
 
-    /// Of the activation that goes into the net.
+    /// Bytes of the activation that goes into the net.
     pub(crate) fn activation_bytes(&self) -> usize {
         self.input.num_bytes()
     }

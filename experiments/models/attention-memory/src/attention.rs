@@ -8,7 +8,7 @@ use lab::launch::{blocks, threads};
 use lab::{Lab, Result};
 use pool::driver::DriverPool;
 
-use crate::shape::{Shape, Way};
+use crate::shape::{Method, Shape};
 
 // SAFETY: all stay within their arrays: `count` elements, or `heads` times `n` rows of
 // `head` elements and `n` rows of `n` scores, `heads` being the last number of the grid.
@@ -44,7 +44,7 @@ pub(crate) const BOUND: f32 = 1e-4;
 
 /// Q, K and V.
 pub(crate) type Inputs = [CudaSlice<f32>; 3];
-/// Those of the heads at once, if there are any in memory.
+/// Scores of the heads that are in memory at once, if there are any.
 pub(crate) type Scores = Option<CudaSlice<f32>>;
 
 pub(crate) struct Attention {
@@ -86,8 +86,8 @@ impl Attention {
     }
 
     /// Room for the scores that a way keeps.
-    pub(crate) fn scores(&self, shape: &Shape, way: Way) -> Result<Scores> {
-        let count = way.at_once(shape) * shape.tokens * shape.tokens;
+    pub(crate) fn scores(&self, shape: &Shape, method: Method) -> Result<Scores> {
+        let count = method.at_once(shape) * shape.tokens * shape.tokens;
         Ok((count > 0).then(|| self.stream.alloc_zeros(count)).transpose()?)
     }
 
@@ -95,14 +95,14 @@ impl Attention {
     pub(crate) fn run(
         &self,
         shape: &Shape,
-        way: Way,
+        method: Method,
         inputs: &Inputs,
         scores: &mut Scores,
         out: &mut CudaSlice<f32>,
     ) -> Result<()> {
         match scores {
             None => self.flash(shape, inputs, out),
-            Some(scores) => self.naive(shape, way, inputs, scores, out),
+            Some(scores) => self.naive(shape, method, inputs, scores, out),
         }
     }
 
@@ -110,14 +110,14 @@ impl Attention {
     fn naive(
         &self,
         shape: &Shape,
-        way: Way,
+        method: Method,
         [q, k, v]: &Inputs,
         scores: &mut CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<()> {
         let (stream, kernels) = (&self.stream, &self.kernels);
         let (n, head) = (shape.tokens as u32, shape.head as u32);
-        let heads = way.at_once(shape);
+        let heads = method.at_once(shape);
         for first in (0..shape.heads).step_by(heads) {
             let size = shape.tokens * shape.head;
             let part = first * size..(first + heads) * size;

@@ -8,7 +8,7 @@
 //! | `main.rs` | The experiment | three ways: bytes and time over the number of tokens |
 //! | [`shape`] | The experiment | how many tokens and heads, in which way, in how much memory |
 //! | [`attention`] | The experiment | the arrays, the three ways |
-//! | [`mod@reference`] | The experiment | what has to come out |
+//! | [`verify`] | The experiment | what has to come out |
 //! | [`tensor`] | Tensor cores | how fast is it in BF16; what does a causal mask change? |
 //!
 //! Attention lets each of N tokens look at all N: its *query* is multiplied with every
@@ -29,9 +29,9 @@
 //! allocate becomes 4 times as much for `naive`, and 2 times for `flash`.
 
 mod attention;
-mod reference;
 mod shape;
 mod tensor;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -39,7 +39,7 @@ use lab::memory::power_of_two_within;
 use lab::{Lab, MemoryReading, Result};
 
 use attention::{Attention, BOUND, HEAD};
-use shape::{Shape, Way};
+use shape::{Method, Shape};
 
 fn main() -> ExitCode {
     lab::run!(Some(attention::KERNEL), experiment)
@@ -52,8 +52,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     //    double precision on the host.
     for (tokens, causal) in [(1, false), (69, false), (69, true)] {
         let shape = Shape { tokens, heads: 2, head: HEAD, causal };
-        for way in Way::ALL {
-            reference::compare(&attention, &shape, way)?;
+        for method in Method::ALL {
+            verify::compare(&attention, &shape, method)?;
         }
     }
 
@@ -69,8 +69,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         for causal in [false, true] {
             let shape = Shape { tokens, heads, head: HEAD, causal };
             if !causal || tokens == most / 2 {
-                for way in Way::ALL {
-                    measure(lab, &attention, &shape, way)?;
+                for method in Method::ALL {
+                    measure(lab, &attention, &shape, method)?;
                 }
             }
         }
@@ -86,13 +86,13 @@ fn measure(
     lab: &mut Lab,
     attention: &Attention,
     shape: &Shape,
-    way: Way,
+    method: Method,
 ) -> Result<()> {
-    let case = shape.case(way.name());
-    let needed = way.bytes(shape);
+    let case = shape.case(method.name());
+    let needed = method.bytes(shape);
     let free = lab.free_bytes()?;
     // With room for what it is compared with.
-    if needed + shape.bytes() + Way::HeadByHead.bytes(shape) > free / 10 * 9 {
+    if needed + shape.bytes() + Method::HeadByHead.bytes(shape) > free / 10 * 9 {
         let reason = format!(
             "allocates {} MiB, and {} MiB are free",
             needed >> 20,
@@ -106,19 +106,20 @@ fn measure(
     let stream = &attention.stream;
     let before = attention.used_bytes()?;
     let inputs = attention.inputs(shape)?;
-    let mut scores = attention.scores(shape, way)?;
+    let mut scores = attention.scores(shape, method)?;
     let mut out = stream.alloc_zeros(shape.elements())?;
     let bytes = attention.used_bytes()? - before;
     let allocated = vec![MemoryReading { seconds: 0.0, bytes }];
 
-    let other = if way == Way::Flash { Way::HeadByHead } else { Way::Flash };
+    let other =
+        if method == Method::Flash { Method::HeadByHead } else { Method::Flash };
     let mut expected = stream.alloc_zeros(shape.elements())?;
     let mut workspace = attention.scores(shape, other)?;
     attention.run(shape, other, &inputs, &mut workspace, &mut expected)?;
 
     let timed =
         case.memory("allocated", allocated).time_on_gpu(lab, stream, |_| {
-            attention.run(shape, way, &inputs, &mut scores, &mut out)
+            attention.run(shape, method, &inputs, &mut scores, &mut out)
         })?;
     let checked = attention.compare(shape, &out, &expected, BOUND)?;
     timed.checked(checked).record(lab)

@@ -6,7 +6,7 @@ use lab::Case;
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) tokens: usize,
-    /// Those of all sequences of a batch.
+    /// Heads of all sequences of a batch.
     pub(crate) heads: usize,
     /// Numbers of a query, a key or a value.
     pub(crate) head: usize,
@@ -20,7 +20,7 @@ impl Shape {
         self.heads * self.tokens * self.head
     }
 
-    /// Bytes of one of them, in FP32.
+    /// Bytes of Q, of K, of V, or of the output, in FP32.
     pub(crate) fn bytes(&self) -> usize {
         self.elements() * size_of::<f32>()
     }
@@ -42,31 +42,22 @@ impl Shape {
     }
 }
 
-/// How it is computed.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Way {
-    Naive,
-    HeadByHead,
-    Flash,
+lab::words! {
+    /// How attention is computed.
+    pub(crate) enum Method {
+        Naive = "naive",
+        HeadByHead = "head_by_head",
+        Flash = "flash",
+    }
 }
 
-impl Way {
-    pub(crate) const ALL: [Way; 3] = [Way::Naive, Way::HeadByHead, Way::Flash];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Way::Naive => "naive",
-            Way::HeadByHead => "head_by_head",
-            Way::Flash => "flash",
-        }
-    }
-
-    /// Of how many heads there are scores in memory at once.
+impl Method {
+    /// Heads whose scores are in memory at once.
     pub(crate) fn at_once(self, shape: &Shape) -> usize {
         match self {
-            Way::Naive => shape.heads,
-            Way::HeadByHead => 1,
-            Way::Flash => 0,
+            Method::Naive => shape.heads,
+            Method::HeadByHead => 1,
+            Method::Flash => 0,
         }
     }
 

@@ -5,7 +5,7 @@ use lab::launch::threads;
 use lab::{Case, Lab, MemoryReading, Result};
 
 use crate::attention::{Attention, Inputs};
-use crate::shape::{Shape, Way};
+use crate::shape::{Method, Shape};
 
 // SAFETY: `narrow` and `widen` use `count` elements. `flash` stays within `n` rows of 128
 // elements for each head; it is launched with as much shared memory as its tiles take.
@@ -23,7 +23,7 @@ const HEAD: usize = 128;
 const QUERIES: usize = 128;
 const KEYS: usize = 64;
 const THREADS: u32 = 128;
-/// Those of the guide: 4 sequences, 32 heads each.
+/// Heads in the guide: 4 sequences, 32 heads each.
 const HEADS: usize = 128;
 /// How far a result may be from that in FP32, relative to 1 / √(keys that the row sees):
 /// some roundings to 8 bits, of elements that are seldom larger than 5 times that.
@@ -70,7 +70,7 @@ fn measure(
 ) -> Result<()> {
     let case = shape.case("tensor");
     // The arrays in BF16, and those in FP32 that the result is compared with.
-    let needed = 2 * shape.bytes() + shape.bytes() + Way::HeadByHead.bytes(shape);
+    let needed = 2 * shape.bytes() + shape.bytes() + Method::HeadByHead.bytes(shape);
     if needed > lab.free_bytes()? / 10 * 9 {
         let reason = format!("needs {} MiB of free device memory", needed >> 20);
         lab.skip(case, reason);
@@ -138,10 +138,10 @@ impl<'a> Run<'a> {
         let [q, k, v] = &self.inputs;
         let inputs: Inputs = [widened(q)?, widened(k)?, widened(v)?];
         let mut expected = stream.alloc_zeros(count)?;
-        let mut scores = attention.scores(shape, Way::HeadByHead)?;
+        let mut scores = attention.scores(shape, Method::HeadByHead)?;
         attention.run(
             shape,
-            Way::HeadByHead,
+            Method::HeadByHead,
             &inputs,
             &mut scores,
             &mut expected,

@@ -3,7 +3,7 @@
 
 use lab::{Case, Lab, Result};
 
-use crate::bench::{Bench, Operation};
+use crate::device::{Bench, Operation};
 use crate::rates::OPERATIONS;
 
 /// Kernels that differ only in how many chains a thread has.

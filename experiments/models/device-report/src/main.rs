@@ -10,7 +10,7 @@
 //! | [`chains`] | Independent work | how much of it does a multiprocessor need? |
 //! | [`tensor`] | Tensor cores | how many multiplications of bfloat16? |
 //! | [`brochure`] | From the data sheet to the kernel | what does NVIDIA promise? |
-//! | [`mod@bench`] | | the kernels, what they must compute, how many cycles they take |
+//! | [`device`] | | the kernels, what they must compute, how many cycles they take |
 //!
 //! A data sheet says how many *CUDA cores* a GPU has. A core is not a processor: it is
 //! a place where, in a cycle, one thread of a warp can have one multiplication with an
@@ -26,9 +26,9 @@
 //! **Prediction:** a Hopper multiprocessor, which has four schedulers, does 128 operations
 //! in single precision in a cycle, and 64 in double precision, or of integers of any kind.
 
-mod bench;
 mod brochure;
 mod chains;
+mod device;
 mod rates;
 mod tensor;
 
@@ -38,7 +38,7 @@ use cudarc::driver::sys::CUdevice_attribute_enum as Attribute;
 use lab::machine::Monitor;
 use lab::{Case, Lab, Result};
 
-use bench::{Bench, KERNEL};
+use device::{Bench, KERNEL};
 
 /// What the driver reports of a multiprocessor, a block and the memory.
 const FACTS: [(&str, Attribute); 9] = [

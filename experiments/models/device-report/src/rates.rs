@@ -3,7 +3,7 @@
 use lab::check::repeated;
 use lab::{Case, Lab, Result};
 
-use crate::bench::{Bench, Operation};
+use crate::device::{Bench, Operation};
 
 /// Multiplier and summand of a chain of integers, of which every bit changes.
 const MAD: (u32, u32) = (1_664_525, 1_013_904_223);

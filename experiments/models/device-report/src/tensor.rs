@@ -4,7 +4,7 @@ use cudarc::driver::CudaSlice;
 use lab::launch::blocks;
 use lab::{Case, Lab, Result};
 
-use crate::bench::with_rate;
+use crate::device::with_rate;
 
 /// Multiplications with an addition in one product: 16 × 16 times 16 × 8.
 const PRODUCT: u64 = 16 * 16 * 8;

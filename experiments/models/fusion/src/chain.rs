@@ -61,33 +61,22 @@ pub(crate) fn table(of: impl Fn(f32) -> f32) -> impl Fn(usize) -> f32 {
     move |i| results[i % PERIOD]
 }
 
-/// A kernel for each step, or one for all.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Way {
-    Separate,
-    Fused,
+lab::words! {
+    /// A kernel for each step, or one for all.
+    pub(crate) enum Strategy { Separate = "separate", Fused = "fused" }
 }
 
-impl Way {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Way::Separate => "separate",
-            Way::Fused => "fused",
-        }
-    }
-}
-
-/// What was timed.
+/// A chain that is timed.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    pub(crate) way: Way,
+    pub(crate) strategy: Strategy,
     pub(crate) quads: usize,
     pub(crate) steps: u32,
 }
 
 impl Shape {
     pub(crate) fn launches(&self) -> usize {
-        if self.way == Way::Fused { 1 } else { self.steps as usize }
+        if self.strategy == Strategy::Fused { 1 } else { self.steps as usize }
     }
 
     /// Bytes that the kernels ask to read, and as many to write.
@@ -132,7 +121,7 @@ impl Chain {
     /// Queues the steps on the `turn`th piece of input and output. Pieces follow each other
     /// through arrays that no cache holds, so inputs come from memory and outputs go there.
     fn launch(&mut self, shape: &Shape, turn: usize) -> Result<()> {
-        let Shape { way, quads, steps } = *shape;
+        let Shape { strategy, quads, steps } = *shape;
         let (stream, grid, numbers) = (&self.stream, threads(quads), quads * QUAD);
         let start = turn % (self.quads / quads) * numbers;
         let input = self.input.slice(start..start + numbers);
@@ -140,7 +129,7 @@ impl Chain {
         let step = |from: &CudaView<f32>, to: &mut CudaViewMut<f32>, steps| {
             self.kernels.chain(stream, grid, from, to, quads, steps)
         };
-        if way == Way::Fused || steps == 1 {
+        if strategy == Strategy::Fused || steps == 1 {
             return step(&input, &mut output, steps);
         }
         let [mut a, mut b] = self.between.each_mut();
@@ -158,17 +147,17 @@ impl Chain {
         &mut self,
         lab: &Lab,
         case: &str,
-        way: Way,
+        strategy: Strategy,
         quads: usize,
         steps: u32,
     ) -> Result<Timed<Shape>> {
-        let shape = Shape { way, quads, steps };
+        let shape = Shape { strategy, quads, steps };
         let stream = self.stream.clone();
         stream.memset_zeros(&mut self.output)?;
         // What lies between two steps need not come from memory then.
-        let cached = way == Way::Separate && quads < self.quads;
+        let cached = strategy == Strategy::Separate && quads < self.quads;
         let case = Case::new(case)
-            .with("kind", way.name())
+            .with("kind", strategy)
             .with("steps", steps as usize)
             .with("array_bytes", quads * QUAD_BYTES)
             .reads(shape.bytes())
@@ -182,12 +171,16 @@ impl Chain {
     }
 
     /// A size that no block divides, with room after it that has to stay as it was.
-    pub(crate) fn check_ragged(&mut self, way: Way, steps: u32) -> Result<()> {
+    pub(crate) fn check_ragged(
+        &mut self,
+        strategy: Strategy,
+        steps: u32,
+    ) -> Result<()> {
         let quads = check::ragged(self.quads);
         self.stream.memset_zeros(&mut self.output)?;
-        self.launch(&Shape { way, quads, steps }, 0)?;
+        self.launch(&Shape { strategy, quads, steps }, 0)?;
         let (what, expected) =
-            (format!("{steps} steps, {}", way.name()), expected(steps));
+            (format!("{steps} steps, {}", strategy.name()), expected(steps));
         check::output(&what, &self.stream, &self.output, quads * QUAD, expected)?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use lab::launch::threads;
 use lab::{Case, Ceiling, Lab, Result};
 use rayon::prelude::*;
 
-use crate::chain::{Kernels, QUAD, QUAD_BYTES, Way, number, table};
+use crate::chain::{Kernels, QUAD, QUAD_BYTES, Strategy, number, table};
 
 const SCALE: f32 = 3.0;
 const BIAS: f32 = -1.5;
@@ -31,25 +31,26 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     let (mut a, mut b, mut out) = (array()?, array()?, array()?);
     let activated = table(|x| gelu(SCALE * x + BIAS));
 
-    for way in [Way::Separate, Way::Fused] {
+    for strategy in [Strategy::Separate, Strategy::Fused] {
         // 2. Arrays that are read and written: x, the residual and the result; separate,
         //    three are read and written besides.
-        let (read, written) = if way == Way::Fused { (2, 1) } else { (5, 4) };
+        let (read, written) =
+            if strategy == Strategy::Fused { (2, 1) } else { (5, 4) };
         stream.memset_zeros(&mut out)?;
         let grid = threads(quads);
         // ANCHOR: ways
         let timed = Case::new("layer")
-            .with("kind", way.name())
+            .with("kind", strategy)
             .with("elements", numbers)
             .reads(read * quads * QUAD_BYTES)
             .writes(written * quads * QUAD_BYTES)
             .ceiling(Ceiling::DeviceMemory)
             .footprint(3 * quads * QUAD_BYTES, lab.l2_bytes())
-            .time_on_gpu(lab, stream, |_| match way {
-                Way::Fused => {
+            .time_on_gpu(lab, stream, |_| match strategy {
+                Strategy::Fused => {
                     kernels.layer(stream, grid, &x, &r, &mut out, quads, SCALE, BIAS)
                 }
-                Way::Separate => {
+                Strategy::Separate => {
                     kernels.with_number(
                         "multiply", stream, grid, &x, &mut a, quads, SCALE,
                     )?;

@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use lab::{Lab, Result};
 
-use chain::{Chain, Way};
+use chain::{Chain, Strategy};
 use model::Model;
 
 /// Steps of a chain.
@@ -49,14 +49,14 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 1. Arrays of four times the L2 cache, and a size that no block divides: the edges
     //    are right, whether steps are few or many.
     let mut chain = Chain::new(lab)?;
-    for way in [Way::Separate, Way::Fused] {
+    for strategy in [Strategy::Separate, Strategy::Fused] {
         for steps in [1, 2, 5] {
-            chain.check_ragged(way, steps)?;
+            chain.check_ragged(strategy, steps)?;
         }
     }
 
     // 2. A kernel that has next to nothing to do: what a launch costs the GPU.
-    let launch = chain.time(lab, "launch", Way::Fused, 1, 1)?;
+    let launch = chain.time(lab, "launch", Strategy::Fused, 1, 1)?;
     let launch_seconds = launch.samples.median();
     launch.record(lab)?;
 
@@ -64,8 +64,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let most = if lab.emulated() { 8 } else { 256 };
     let mut timed = vec![];
     for steps in STEPS.into_iter().filter(|steps| *steps <= most) {
-        for way in [Way::Separate, Way::Fused] {
-            timed.push(chain.time(lab, "chain", way, chain.quads, steps)?);
+        for strategy in [Strategy::Separate, Strategy::Fused] {
+            timed.push(chain.time(lab, "chain", strategy, chain.quads, steps)?);
         }
     }
 

@@ -4,7 +4,7 @@
 use lab::Case;
 use lab::measure::Timed;
 
-use crate::chain::{Shape, Way};
+use crate::chain::{Shape, Strategy};
 
 /// What a launch takes and two rates, from which every chain's time follows.
 pub(crate) struct Model {
@@ -15,10 +15,11 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// From one step, and from the chain with the most steps in one kernel.
+    /// The model after one step, and the chain with the most steps in one kernel.
     pub(crate) fn of(launch_seconds: f64, chains: &[Timed<Shape>]) -> Model {
         let seconds = |chain: &Timed<_>| chain.samples.median() - launch_seconds;
-        let fused = || chains.iter().filter(|chain| chain.last.way == Way::Fused);
+        let fused =
+            || chains.iter().filter(|chain| chain.last.strategy == Strategy::Fused);
         let rate = |of: fn(&Shape) -> f64| {
             move |chain: &Timed<Shape>| of(&chain.last) / seconds(chain)
         };

@@ -3,7 +3,7 @@
 
 use lab::{Lab, Result};
 
-use crate::chain::{Chain, Way};
+use crate::chain::{Chain, Strategy};
 use crate::model::Model;
 
 const STEPS: u32 = 8;
@@ -18,9 +18,9 @@ pub(crate) fn measure(
     let halvings = (most / 64).max(1).ilog2().min(16);
     let every = if lab.emulated() { 4 } else { 1 };
     for halving in (0..=halvings).rev().step_by(every) {
-        for way in [Way::Separate, Way::Fused] {
+        for strategy in [Strategy::Separate, Strategy::Fused] {
             chain
-                .time(lab, "size", way, most >> halving, STEPS)?
+                .time(lab, "size", strategy, most >> halving, STEPS)?
                 .note(|case, shape| Ok(model.describe(case, shape)))?
                 .record(lab)?;
         }

@@ -15,7 +15,7 @@ use crate::layer::near;
 /// No multiple of the 256 threads of a block.
 const COLUMNS: usize = 4000;
 const THREADS: usize = 256;
-/// As a share of what is right.
+/// The largest error, as a share of what is right.
 const TOLERANCE: f32 = 1e-4;
 /// What each way reads of the array, in arrays, as its kernels ask for it.
 const WAYS: [(&str, usize); 3] =
@@ -67,7 +67,7 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
                     &mut out,
                     columns,
                 ),
-                _ => kernels.softmax(
+                "kept" => kernels.softmax(
                     "softmax_kept",
                     stream,
                     grid,
@@ -75,6 +75,7 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
                     &mut out,
                     columns,
                 ),
+                other => unreachable!("{other}"),
             })?;
         let got = stream.clone_dtoh(&out)?;
         timed

@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | every way, for more and more bytes |
-//! | [`gpus`] | | streams, kernels and buffers of all GPUs |
+//! | `main.rs` | The code; Measured | every method, for more and more bytes |
+//! | [`device`] | | streams, kernels and buffers of all GPUs |
 //! | [`ways`] | The code | what does each queue? |
-//! | [`check`] | The code | is the sum right? |
+//! | [`verify`] | The code | is the sum right? |
 //! | [`slices`] | What the speed costs | how many blocks and flags does the ring need? |
 //!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of
@@ -27,7 +27,7 @@
 //! All chunks do so at once, each one starting on another GPU. So every GPU sends and
 //! receives in each of the 2 (n - 1) steps, every time 1/n of the vector.
 //!
-//! The ways to do it: the ring as a launch for each step (`ring_of_launches`); the ring as
+//! The methods: the ring as a launch for each step (`ring_of_launches`); the ring as
 //! one launch whose blocks wait for those of the neighbours (`ring`); every GPU adding one
 //! chunk from all and writing it to all (`direct`); few elements, each with a flag of its own
 //! (`tagged`); NVIDIA's library (`nccl`); and the host.
@@ -35,9 +35,9 @@
 //! **Prediction:** from 64 MiB on, `ring` reaches 85 % of NCCL's bandwidth, and NCCL 75 % of
 //! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
 
-mod check;
-mod gpus;
+mod device;
 mod slices;
+mod verify;
 mod ways;
 
 use std::process::ExitCode;
@@ -47,14 +47,16 @@ use lab::nccl::{self, bus_bandwidth_factor};
 use lab::{CannotRun, Case, Ceiling, Lab, Result};
 use peer_access::Access;
 
-use check::RAGGED;
-use gpus::{Gpus, KERNEL, MOST_GPUS, MOST_TAGGED};
-use ways::Way;
+use device::{KERNEL, MOST_GPUS, Ranks};
+use verify::RAGGED;
+use ways::Method;
 
 /// Bytes of a vector.
 const SMALLEST: usize = 1 << 10;
 const LARGEST: usize = 1 << 30;
 const ELEMENT: usize = size_of::<f32>();
+/// All-reduces that are timed as one.
+const IN_A_ROW: usize = 16;
 
 fn main() -> ExitCode {
     // SAFETY: no thread has been started yet.
@@ -74,74 +76,75 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 2. Buffers. GPUs with too little memory for the largest vector get smaller ones.
     let wanted = if lab.quick() { lab.l2_bytes() / 4 } else { LARGEST };
     let largest = wanted.min(lab.free_bytes()? / 3).max(SMALLEST);
-    let mut gpus = Gpus::new(lab, &contexts, (largest / ELEMENT).max(RAGGED))?;
+    let mut gpus = Ranks::new(lab, &contexts, (largest / ELEMENT).max(RAGGED))?;
 
-    // 3. The ways. Most need kernels that wait for each other, and so run at the same time.
+    // 3. The methods, and how many are timed in a row. Most need kernels that wait for each
+    //    other, and so run at the same time.
     let cooperates = CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
     let together = lab.context().attribute(cooperates)? != 0;
-    let way = |method, queue, most, in_a_row| Way { method, queue, most, in_a_row };
     let launches = if together { 4 } else { 1 }; // an emulated GPU counts, for one
-    let mut ways =
-        vec![way("ring_of_launches", Gpus::ring_of_launches, LARGEST, launches)];
+    let mut methods = vec![(Method::RingOfLaunches, launches)];
     let library = if together { nccl::available() } else { Err(String::new()) };
     if library.is_ok() {
         gpus.join_nccl()?;
     }
-    for way in [
-        way("ring", Gpus::ring, LARGEST, 16),
-        way("direct", Gpus::direct, LARGEST, 16),
-        way("tagged", Gpus::tagged, MOST_TAGGED * ELEMENT, 16),
-        way("nccl", Gpus::nccl, LARGEST, 16),
-    ] {
-        let case = Case::new("queued").with("method", way.method);
+    for method in [Method::Ring, Method::Direct, Method::Tagged, Method::Nccl] {
+        let case = Case::new("queued").with("method", method);
         match &library {
             _ if !together => {
                 lab.skip(case, "this GPU has no kernels that wait for one another");
             }
-            Err(why) if way.method == "nccl" => lab.skip(case, why),
-            _ => ways.push(way),
+            Err(why) if method == Method::Nccl => lab.skip(case, why),
+            _ => methods.push((method, IN_A_ROW)),
         }
     }
-    let host = way("host", Gpus::on_host, gpus.staging[0].num_bytes(), 1);
+    let with_host =
+        || methods.iter().map(|(method, _)| *method).chain([Method::Host]);
 
     // 4. A size that nothing divides.
-    for way in ways.iter().chain([&host]) {
-        gpus.check_on_host(way)?;
+    for method in with_host() {
+        gpus.check_on_host(method)?;
     }
 
     let sizes = (0..).map(|power| SMALLEST << (2 * power));
     for bytes in sizes.take_while(|bytes| *bytes <= largest) {
+        let count = bytes / ELEMENT;
         // 5. By the GPUs' clock, several in a row. Before that one of a size that no vector of
         //    16 bytes divides; and NCCL prepares at its first call for a size.
-        for way in ways.iter().filter(|way| bytes <= way.most) {
+        for (method, row) in methods.iter().copied() {
+            if !method.takes(&gpus, count) {
+                continue;
+            }
             gpus.clear()?;
-            (way.queue)(&mut gpus, bytes / ELEMENT - 3)?;
-            gpus.check(way.method, bytes / ELEMENT - 3)?;
-            let case = case(lab, "queued", way.method, bytes, n);
-            in_a_row(lab, &mut gpus, way, bytes, case)?;
+            method.queue(&mut gpus, count - 3)?;
+            gpus.check(method, count - 3)?;
+            let case = case(lab, "queued", method, bytes, n);
+            in_a_row(lab, &mut gpus, (method, row), bytes, case)?;
         }
 
         // 6. By the host's clock: one, from the call until all GPUs are done.
-        for way in ways.iter().chain([&host]).filter(|way| bytes <= way.most) {
+        for method in with_host() {
+            if !method.takes(&gpus, count) {
+                continue;
+            }
             gpus.clear()?;
             let timed =
-                case(lab, "call", way.method, bytes, n).time_on_host(lab, || {
-                    (way.queue)(&mut gpus, bytes / ELEMENT)?;
+                case(lab, "call", method, bytes, n).time_on_host(lab, || {
+                    method.queue(&mut gpus, count)?;
                     gpus.wait()
                 })?;
-            let checked = gpus.check(way.method, bytes / ELEMENT)?;
-            timed.checked(checked).record(lab)?;
+            timed.checked(gpus.check(method, count)?).record(lab)?;
         }
     }
-    match ways.iter().find(|way| way.method == "ring") {
-        Some(ring) => slices::slices(lab, &mut gpus, ring, largest),
-        None => Ok(()),
+    match together {
+        true => slices::slices(lab, &mut gpus, largest),
+        false => Ok(()),
     }
 }
 
 /// What all cases have. Their bandwidth is NCCL's `busbw`: of what crosses the links of each
 /// GPU, one way.
-fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case {
+fn case(lab: &Lab, name: &str, method: Method, bytes: usize, gpus: usize) -> Case {
     Case::new(name)
         .with("method", method)
         .with("bytes", bytes)
@@ -155,17 +158,17 @@ fn case(lab: &Lab, name: &str, method: &str, bytes: usize, gpus: usize) -> Case 
 /// A sample is the time of one.
 fn in_a_row(
     lab: &mut Lab,
-    gpus: &mut Gpus,
-    way: &Way,
+    gpus: &mut Ranks,
+    (method, row): (Method, usize),
     bytes: usize,
     case: Case,
 ) -> Result<()> {
-    let (count, row) = (bytes / ELEMENT, way.in_a_row.min(LARGEST / bytes));
+    let (count, row) = (bytes / ELEMENT, row.min(LARGEST / bytes));
     let first = gpus.each[0].stream.clone();
     gpus.clear()?;
     let timed = case.time_on_gpu(lab, &first, |_| {
-        gpus.joined(|gpus| (0..row).try_for_each(|_| (way.queue)(gpus, count)))
+        gpus.joined(|gpus| (0..row).try_for_each(|_| method.queue(gpus, count)))
     })?;
-    timed.per(row).checked(gpus.check(way.method, count)?).record(lab)
+    timed.per(row).checked(gpus.check(method, count)?).record(lab)
 }
 // ANCHOR_END: queued

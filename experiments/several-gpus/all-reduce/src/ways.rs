@@ -6,20 +6,47 @@ use cudarc::nccl::{Comm, ReduceOp, group_end, group_start};
 use lab::{Result, nccl};
 use rayon::prelude::*;
 
-use crate::gpus::{Gpus, MOST_TAGGED, THREADS, grid};
+use crate::device::{MOST_TAGGED, Ranks, THREADS, grid};
 
-/// A way to do it.
-pub(crate) struct Way {
-    pub(crate) method: &'static str,
-    /// Queues it on all GPUs, for this many elements.
-    pub(crate) queue: fn(&mut Gpus, usize) -> Result<()>,
-    /// Bytes that it can take.
-    pub(crate) most: usize,
-    /// How many are timed in a row.
-    pub(crate) in_a_row: usize,
+lab::words! {
+    /// A way to sum what all GPUs have.
+    pub(crate) enum Method {
+        RingOfLaunches = "ring_of_launches",
+        Ring = "ring",
+        Direct = "direct",
+        Tagged = "tagged",
+        Nccl = "nccl",
+        Host = "host",
+    }
 }
 
-impl Gpus {
+impl Method {
+    /// Queues it on all GPUs, for this many elements.
+    pub(crate) fn queue(self, gpus: &mut Ranks, count: usize) -> Result<()> {
+        match self {
+            Method::RingOfLaunches => gpus.ring_of_launches(count),
+            Method::Ring => gpus.ring(count),
+            Method::Direct => gpus.direct(count),
+            Method::Tagged => gpus.tagged(count),
+            Method::Nccl => gpus.nccl(count),
+            Method::Host => gpus.on_host(count),
+        }
+    }
+
+    /// Whether `count` elements are no more than it can take.
+    pub(crate) fn takes(self, gpus: &Ranks, count: usize) -> bool {
+        match self {
+            Method::Tagged => count <= MOST_TAGGED,
+            Method::Host => count <= gpus.staging[0].len(),
+            Method::RingOfLaunches
+            | Method::Ring
+            | Method::Direct
+            | Method::Nccl => true,
+        }
+    }
+}
+
+impl Ranks {
     // ANCHOR: steps
     /// The ring, one launch for each step and GPU. No GPU takes a step before the one that
     /// sends to it has taken the step before.

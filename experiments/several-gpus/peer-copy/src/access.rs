@@ -5,25 +5,29 @@ use cudarc::driver::{CudaContext, DriverError, result};
 use lab::{Case, Lab, Result};
 use peer_access::Access;
 
-use crate::gpu::Gpu;
-use crate::transfer::{Transfer, Way, together};
+use crate::device::Peer;
+use crate::transfer::{Mover, Transfer, together};
 
 const SMALL: usize = 4 << 10;
 
 /// Copies between the first two GPUs while access is switched on, step by step; in the
 /// end it is on between all. Returns why not, if the driver refuses.
-pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>> {
+pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Peer]) -> Result<Option<String>> {
     let (a, b) = (&gpus[0], &gpus[1]);
     let (source, target) = (direct(a)?, direct(b)?);
     a.fill(source, a.bytes)?;
-    let pooled = Transfer::whole(a, b, Way::SendersStream);
+    let pooled = Transfer::whole(a, b, Mover::SendersStream);
     let outside = Transfer { source, target, ..pooled };
     let mut refused = None;
-    for on in ["none", "context", "context_and_pool"] {
-        let answer = match on {
-            "none" => Access::Granted,
-            "context" => every_pair(gpus, peer_access::enable_context)?,
-            _ => every_pair(gpus, peer_access::enable)?,
+    let switches: [(&str, Option<Switch>); 3] = [
+        ("none", None),
+        ("context", Some(peer_access::enable_context)),
+        ("context_and_pool", Some(peer_access::enable)),
+    ];
+    for (on, switch) in switches {
+        let answer = match switch {
+            None => Access::Granted,
+            Some(switch) => every_pair(gpus, switch)?,
         };
         for (memory, transfer) in [("direct", outside), ("pool", pooled)] {
             let case = Case::new("access").with("memory", memory).with("on", on);
@@ -47,7 +51,7 @@ pub(crate) fn step_by_step(lab: &mut Lab, gpus: &[Gpu]) -> Result<Option<String>
 
 /// Small copies from `a` to `b` with access in one direction only, and in both, by a call
 /// in a stream of either GPU. In the end access is on in both.
-pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
+pub(crate) fn one_way(lab: &mut Lab, a: &Peer, b: &Peer) -> Result<()> {
     for (access, pairs) in [
         ("to_receiver", &[(a, b)][..]),
         ("to_sender", &[(b, a)]),
@@ -59,10 +63,10 @@ pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
         for (from, to) in pairs {
             let _granted = peer_access::enable(&from.context, &to.context)?; // as before
         }
-        for (stream, way) in
-            [("sender", Way::SendersStream), ("receiver", Way::ReceiversStream)]
+        for (stream, mover) in
+            [("sender", Mover::SendersStream), ("receiver", Mover::ReceiversStream)]
         {
-            let small = Transfer { bytes: SMALL, ..Transfer::whole(a, b, way) };
+            let small = Transfer { bytes: SMALL, ..Transfer::whole(a, b, mover) };
             let case = Case::new("one_way").with("access", access);
             let case = case.with("stream", stream).with("bytes", SMALL);
             together(lab, case, &[small])?.record(lab)?;
@@ -72,9 +76,9 @@ pub(crate) fn one_way(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
 }
 
 /// A small copy from `a` to `b` as a program sees it, with access in both directions.
-pub(crate) fn small(lab: &mut Lab, a: &Gpu, b: &Gpu) -> Result<()> {
+pub(crate) fn small(lab: &mut Lab, a: &Peer, b: &Peer) -> Result<()> {
     let small =
-        Transfer { bytes: SMALL, ..Transfer::whole(a, b, Way::SendersStream) };
+        Transfer { bytes: SMALL, ..Transfer::whole(a, b, Mover::SendersStream) };
     waited_for(lab, Case::new("small").with("bytes", SMALL), small)
 }
 
@@ -103,7 +107,7 @@ type Switch =
     fn(&CudaContext, &CudaContext) -> std::result::Result<Access, DriverError>;
 
 /// Switches access on from every GPU to every other, up to the first that is refused.
-fn every_pair(gpus: &[Gpu], switch: Switch) -> Result<Access> {
+fn every_pair(gpus: &[Peer], switch: Switch) -> Result<Access> {
     for from in gpus {
         for to in gpus {
             let access = switch(&from.context, &to.context)?;
@@ -116,7 +120,7 @@ fn every_pair(gpus: &[Gpu], switch: Switch) -> Result<Access> {
 }
 
 /// Memory from `cuMemAlloc`, in no pool.
-fn direct(gpu: &Gpu) -> Result<CUdeviceptr> {
+fn direct(gpu: &Peer) -> Result<CUdeviceptr> {
     gpu.context.bind_to_thread()?;
     // SAFETY: all words are written before they are read.
     Ok(unsafe { result::malloc_sync(gpu.bytes) }?)

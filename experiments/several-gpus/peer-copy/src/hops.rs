@@ -4,14 +4,14 @@ use cudarc::driver::sys::CUdeviceptr;
 use lab::launch::blocks;
 use lab::{Case, Lab, Result, Timed, check};
 
-use crate::gpu::Gpu;
+use crate::device::Peer;
 
 /// What GPUs' caches keep together. A hop leads from one line to another.
 const LINE: usize = 128;
 
 /// In as many bytes as an L1 cache can hold, an L2 cache, and none. Returns the seconds of
 /// a hop in the most bytes: in the GPU's own memory, and in the other's.
-pub(crate) fn cases(lab: &mut Lab, gpu: &Gpu, other: &Gpu) -> Result<[f64; 2]> {
+pub(crate) fn cases(lab: &mut Lab, gpu: &Peer, other: &Peer) -> Result<[f64; 2]> {
     let mut latency = [f64::NAN; 2];
     let l2 = lab.l2_bytes().next_power_of_two() / 16;
     for bytes in [(l2 / 64).max(16 * LINE), l2, gpu.bytes] {
@@ -32,7 +32,7 @@ pub(crate) fn cases(lab: &mut Lab, gpu: &Gpu, other: &Gpu) -> Result<[f64; 2]> {
 fn hops(
     lab: &Lab,
     case: Case,
-    gpu: &Gpu,
+    gpu: &Peer,
     memory: CUdeviceptr,
     bytes: usize,
 ) -> Result<Timed> {

@@ -5,7 +5,7 @@ use cudarc::driver::{CudaEvent, PinnedHostSlice, result, sys};
 use lab::memory::pinned_with_flags;
 use lab::{Case, Lab, Result};
 
-use crate::gpu::{Gpu, WORD};
+use crate::device::{Peer, WORD};
 use crate::transfer::Transfer;
 
 /// How many pieces, and how many buffers take turns.
@@ -19,7 +19,7 @@ struct Slot {
     free: CudaEvent,
 }
 
-fn slots(from: &Gpu, to: &Gpu, count: usize, bytes: usize) -> Result<Vec<Slot>> {
+fn slots(from: &Peer, to: &Peer, count: usize, bytes: usize) -> Result<Vec<Slot>> {
     let slot = |_| {
         // Memory that all contexts know as pinned.
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
@@ -34,7 +34,7 @@ fn slots(from: &Gpu, to: &Gpu, count: usize, bytes: usize) -> Result<Vec<Slot>> 
 // ANCHOR: pipelined
 /// Sends the source of one GPU to the target of the other, through these buffers in turn,
 /// and waits until it is there.
-fn send(from: &Gpu, to: &Gpu, slots: &mut [Slot], bytes: usize) -> Result<()> {
+fn send(from: &Peer, to: &Peer, slots: &mut [Slot], bytes: usize) -> Result<()> {
     let count = slots.len();
     let piece = slots[0].memory.len() * WORD;
     for (i, offset) in (0..bytes).step_by(piece).enumerate() {
@@ -50,7 +50,7 @@ fn send(from: &Gpu, to: &Gpu, slots: &mut [Slot], bytes: usize) -> Result<()> {
 }
 // ANCHOR_END: pipelined
 
-fn download(from: &Gpu, memory: &mut [u32], offset: usize) -> Result<()> {
+fn download(from: &Peer, memory: &mut [u32], offset: usize) -> Result<()> {
     from.context.bind_to_thread()?;
     let queue = from.stream.cu_stream();
     // SAFETY: the source has that many bytes from there on, and events, or a wait for the
@@ -61,7 +61,7 @@ fn download(from: &Gpu, memory: &mut [u32], offset: usize) -> Result<()> {
     Ok(())
 }
 
-fn upload(to: &Gpu, memory: &[u32], offset: usize) -> Result<()> {
+fn upload(to: &Peer, memory: &[u32], offset: usize) -> Result<()> {
     to.context.bind_to_thread()?;
     let queue = to.stream.cu_stream();
     // SAFETY: likewise, with the target.

@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The code; Measured | every pair; every way, for more and more bytes |
-//! | [`gpu`], [`transfer`] | The code | what goes from one to another, and its check |
+//! | [`device`], [`transfer`] | The code | what goes from one to another, and its check |
 //! | [`access`] | Whose stream; The trap | what does a copy without access cost? |
 //! | [`host`] | Down the stairs and up again | what do two links give, without the driver's help? |
 //! | [`hops`] | Bytes in flight | how long does it take, if nothing hides it? |
@@ -34,7 +34,7 @@
 
 mod access;
 mod at_once;
-mod gpu;
+mod device;
 mod hops;
 mod host;
 mod threads;
@@ -42,9 +42,9 @@ mod transfer;
 
 use std::process::ExitCode;
 
-use gpu::Gpu;
+use device::Peer;
 use lab::{Case, Lab, Result};
-use transfer::{Transfer, Way, one};
+use transfer::{Mover, Transfer, one};
 
 const SMALLEST: usize = 4 << 10;
 const LARGEST: usize = 1 << 30;
@@ -62,11 +62,11 @@ const NEED_ACCESS: [&str; 9] = [
     "ring",
     "to_one",
 ];
-/// The ways by name.
-type Kinds = [(&'static str, Way); 4];
+/// Movers with their names in the record.
+type Kinds = [(&'static str, Mover); 4];
 
 fn main() -> ExitCode {
-    lab::run!(Some(gpu::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -79,7 +79,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let (free, _) = context.mem_get_info()?;
         largest = largest.min(free.next_power_of_two() / 64);
     }
-    let gpus = contexts.iter().map(|context| Gpu::new(lab, context, largest));
+    let gpus = contexts.iter().map(|context| Peer::new(lab, context, largest));
     let gpus = gpus.collect::<Result<Vec<_>>>()?;
     let (a, b) = (&gpus[0], &gpus[1]);
 
@@ -88,7 +88,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let refused = access::step_by_step(lab, &gpus)?;
 
     // 3. By way of the host, without the driver's help.
-    host::cases(lab, Transfer::whole(a, b, Way::SendersStream))?;
+    host::cases(lab, Transfer::whole(a, b, Mover::SendersStream))?;
     if let Some(why) = refused {
         for case in NEED_ACCESS {
             lab.skip(Case::new(case), why.clone());
@@ -97,17 +97,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 4. A size that no block divides: the edges are right.
-    let full = |gpu: &Gpu| gpu.threads;
+    let full = |gpu: &Peer| gpu.threads;
     let kinds: Kinds = [
-        ("senders_stream", Way::SendersStream),
-        ("receivers_stream", Way::ReceiversStream),
-        ("kernel_read", Way::Read { threads: full(b) }),
-        ("kernel_write", Way::Write { threads: full(a) }),
+        ("senders_stream", Mover::SendersStream),
+        ("receivers_stream", Mover::ReceiversStream),
+        ("kernel_read", Mover::Read(full(b))),
+        ("kernel_write", Mover::Write(full(a))),
     ];
-    let narrow = Way::NarrowRead { threads: full(b) };
-    for way in kinds.map(|(_, way)| way).into_iter().chain([narrow]) {
+    let narrow = Mover::NarrowRead(full(b));
+    for mover in kinds.map(|(_, mover)| mover).into_iter().chain([narrow]) {
         let bytes = RAGGED.min(largest - 16);
-        let ragged = Transfer { bytes, ..Transfer::whole(a, b, way) };
+        let ragged = Transfer { bytes, ..Transfer::whole(a, b, mover) };
         ragged.clear(largest)?;
         ragged.queue(0)?;
         ragged.worker().stream.synchronize()?;
@@ -124,7 +124,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for from in &gpus {
         for to in gpus.iter().filter(|to| to.number() != from.number()) {
             let case = Case::new("pair").with("from", from.number());
-            let whole = Transfer::whole(from, to, Way::SendersStream);
+            let whole = Transfer::whole(from, to, Mover::SendersStream);
             let timed = one(lab, case.with("to", to.number()), whole)?;
             engine = largest as f64 / timed.samples.median();
             timed.record(lab)?;
@@ -135,8 +135,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     // 7. Every way, for more and more bytes.
     let mut bytes = SMALLEST;
     while bytes <= largest {
-        for (kind, way) in kinds {
-            let transfer = Transfer { bytes, ..Transfer::whole(a, b, way) };
+        for (kind, mover) in kinds {
+            let transfer = Transfer { bytes, ..Transfer::whole(a, b, mover) };
             one(lab, Case::new("copy").with("kind", kind), transfer)?.record(lab)?;
         }
         bytes *= if lab.quick() { 16 } else { 4 };

@@ -4,52 +4,54 @@ use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;
 use lab::{Case, Ceiling, Lab, Result, Timed, check};
 
-use crate::gpu::{Gpu, WORD};
+use crate::device::{Peer, WORD};
 
 /// Who moves the bytes: a copy engine or a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Mover {
     /// A copy engine, by a call in a stream of the sender.
     SendersStream,
-    /// The same in a stream of the receiver.
+    /// A copy engine, by a call in a stream of the receiver.
     ReceiversStream,
     /// A kernel of the receiver, with this many threads, reads the sender's memory.
-    Read { threads: u32 },
+    Read(u32),
     /// A kernel of the sender writes the receiver's memory.
-    Write { threads: u32 },
-    /// As `Read`, with 4 bytes in each access.
-    NarrowRead { threads: u32 },
+    Write(u32),
+    /// A kernel of the receiver that reads 4 bytes in each access.
+    NarrowRead(u32),
 }
 
 /// Bytes that go from one GPU to another.
 #[derive(Clone, Copy)]
 pub(crate) struct Transfer<'a> {
-    pub(crate) from: &'a Gpu,
-    pub(crate) to: &'a Gpu,
+    pub(crate) from: &'a Peer,
+    pub(crate) to: &'a Peer,
     pub(crate) source: CUdeviceptr,
     pub(crate) target: CUdeviceptr,
     pub(crate) bytes: usize,
-    pub(crate) way: Way,
+    pub(crate) mover: Mover,
 }
 
 impl<'a> Transfer<'a> {
     /// Everything that a source holds.
-    pub(crate) fn whole(from: &'a Gpu, to: &'a Gpu, way: Way) -> Transfer<'a> {
+    pub(crate) fn whole(from: &'a Peer, to: &'a Peer, mover: Mover) -> Transfer<'a> {
         let (source, target) = (from.source, to.target);
-        Transfer { from, to, source, target, bytes: from.bytes.min(to.bytes), way }
+        Transfer { from, to, source, target, bytes: from.bytes.min(to.bytes), mover }
     }
 
     /// The GPU whose stream the work is in.
-    pub(crate) fn worker(&self) -> &'a Gpu {
-        match self.way {
-            Way::SendersStream | Way::Write { .. } => self.from,
-            _ => self.to,
+    pub(crate) fn worker(&self) -> &'a Peer {
+        match self.mover {
+            Mover::SendersStream | Mover::Write(_) => self.from,
+            Mover::ReceiversStream | Mover::Read(_) | Mover::NarrowRead(_) => {
+                self.to
+            }
         }
     }
 
     /// Counts the words at the target that are not as in the sender's source.
     fn differ(&self, bytes: usize) -> Result<usize> {
-        let Gpu { stream, kernels, threads, .. } = self.to;
+        let Peer { stream, kernels, threads, .. } = self.to;
         let (grid, first) = (self.to.grid(*threads), self.from.first());
         let mut wrong = stream.alloc_zeros::<u32>(1)?;
         kernels.differ(
@@ -88,8 +90,8 @@ impl<'a> Transfer<'a> {
         let worker = self.worker();
         let (source, target) =
             (self.source + offset as u64, self.target + offset as u64);
-        let (kernel, width, threads) = match self.way {
-            Way::SendersStream | Way::ReceiversStream => {
+        let (kernel, width, threads) = match self.mover {
+            Mover::SendersStream | Mover::ReceiversStream => {
                 let (from, to) = (&self.from.context, &self.to.context);
                 worker.context.bind_to_thread()?;
                 // SAFETY: that many bytes are there on both sides, and nothing else uses
@@ -106,10 +108,8 @@ impl<'a> Transfer<'a> {
                 }?;
                 return Ok(());
             }
-            Way::Read { threads } | Way::Write { threads } => {
-                ("copy16", 16, threads)
-            }
-            Way::NarrowRead { threads } => ("copy4", WORD, threads),
+            Mover::Read(threads) | Mover::Write(threads) => ("copy16", 16, threads),
+            Mover::NarrowRead(threads) => ("copy4", WORD, threads),
         };
         let (stream, count) = (&worker.stream, self.bytes / width);
         let grid = worker.grid(threads.min(count as u32));

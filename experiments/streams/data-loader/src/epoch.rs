@@ -7,10 +7,10 @@ use std::time::Instant;
 use lab::Result;
 use staging::Loader;
 
-use crate::gpu::{BATCHES, Epoch, Gpu};
+use crate::device::{BATCHES, Epoch, Trainer};
 use crate::maker::Maker;
 
-impl Gpu {
+impl Trainer {
     // ANCHOR: serial
     /// One step after the other: the host waits for each batch.
     pub(crate) fn serial(

@@ -8,7 +8,7 @@
 //! | `main.rs` | The code; Measured; Why | epochs with a loader and without one |
 //! | [`mod@epoch`] | The code | batches are made, sent and worked on |
 //! | [`maker`] | The code | making a batch |
-//! | [`gpu`] | | device memory, events, the kernel, the check |
+//! | [`device`] | | device memory, events, the kernel, the check |
 //! | [`model`] | More hands | when could the last kernel be done? |
 //!
 //! A training program loads batch after batch: a host thread reads or decodes it, it crosses
@@ -30,8 +30,8 @@
 //! producer waits until it is sent; two are, and more only help if some batches take
 //! longer to make than others.
 
+mod device;
 mod epoch;
-mod gpu;
 mod maker;
 mod model;
 
@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use lab::{Case, Clock, Lab, Result, Samples, memory};
 
-use gpu::{BATCHES, Epoch, Gpu};
+use device::{BATCHES, Epoch, Trainer};
 use maker::{Maker, after, kind};
 use model::bound;
 
@@ -58,7 +58,7 @@ const UNEVEN: [u32; 2] = [16, 144];
 // ANCHOR_END: loads
 
 fn main() -> ExitCode {
-    lab::run!(Some(gpu::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -66,7 +66,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let fitting = lab.free_bytes()?.next_power_of_two() / 256 / size_of::<u32>();
     let words = fitting.min(1 << 19) - 1;
     let bytes = words * size_of::<u32>();
-    let mut gpu = Gpu::new(lab, words)?;
+    let mut gpu = Trainer::new(lab, words)?;
     let mut pageable = vec![0; words];
     let mut pinned = memory::pinned(lab.context(), words, |_| 0)?;
     let pinned = pinned.as_mut_slice()?;
@@ -102,7 +102,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for (load, share, rounds, slots) in LOADS {
         // 3. A kernel as long as this load asks for.
         let kernel = gpu.tune(share * make_seconds[0])?;
-        let workers: &[usize] = if load == "even" { &[1, 2, 4] } else { &[1] };
+        let (workers, from_pageable): (&[usize], bool) = match load {
+            "even" => (&[1, 2, 4], true),
+            "slow_producer" | "fast_producer" | "uneven" => (&[1], false),
+            other => unreachable!("{other}"),
+        };
         for &workers in workers {
             let maker = Maker::new(workers, rounds)?;
             let uneven = usize::from(rounds == UNEVEN);
@@ -114,7 +118,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             };
 
             // 4. One step after the other.
-            if load != "uneven" && workers != 2 {
+            if rounds != UNEVEN && workers != 2 {
                 let sum =
                     (0..BATCHES).map(|batch| make(batch) + upload + kernel).sum();
                 let serial = case("serial").with("kind", "pinned");
@@ -123,7 +127,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
                     gpu.serial(&maker, pinned)
                 })?;
             }
-            if load == "even" && workers == 1 {
+            if from_pageable && workers == 1 {
                 let serial = case("serial").with("kind", "pageable");
                 epoch(lab, &mut gpu, &maker, serial, |gpu| {
                     gpu.serial(&maker, &mut pageable)
@@ -148,10 +152,10 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 /// Times epochs, and how long kernels ran in them, and compares all results.
 fn epoch(
     lab: &mut Lab,
-    gpu: &mut Gpu,
+    gpu: &mut Trainer,
     maker: &Maker,
     case: Case,
-    mut run: impl FnMut(&mut Gpu) -> Result<Epoch>,
+    mut run: impl FnMut(&mut Trainer) -> Result<Epoch>,
 ) -> Result<()> {
     gpu.clear()?;
     let mut busy = vec![];

@@ -1,6 +1,6 @@
 //! The model: when the last kernel is done.
 
-use crate::gpu::BATCHES;
+use crate::device::BATCHES;
 
 /// When it is done, if each step starts as soon as it can: making, when
 /// a slot is free; the copy, when the batch is made and one of two buffers on the GPU

@@ -2,11 +2,11 @@
 
 use lab::{Case, Clock, Lab, Result, Span};
 
-use crate::gpu::Gpu;
+use crate::device::Work;
 
 pub(crate) fn measure(
     lab: &mut Lab,
-    gpu: &mut Gpu,
+    gpu: &mut Work,
     host: &mut [u32],
     case: Case,
 ) -> Result<()> {
@@ -27,7 +27,7 @@ pub(crate) fn measure(
 /// The article's listing: two copies to the GPU, a wait for the first stream, and
 /// the kernel on the first array in the default stream. As printed, the second copy
 /// is in the first stream, too.
-fn listing(gpu: &Gpu, second: usize, host: &mut [u32]) -> Result<(f64, Vec<Span>)> {
+fn listing(gpu: &Work, second: usize, host: &mut [u32]) -> Result<(f64, Vec<Span>)> {
     let (line, streams) = (&gpu.line, &gpu.streams);
     let (array_1, array_2) = host.split_at_mut(gpu.words());
     let copy = |n: usize, stream: usize, array| {

@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The code; Measured; Why | one kernel and one copy, issued in all ways |
-//! | [`gpu`] | The code | the kernel, the copy, and what they have written |
+//! | [`device`] | The code | the kernel, the copy, and what they have written |
 //! | [`listings`] | The article's listings | what did the article see? |
 //!
 //! A stream is a queue: what is in one stream runs in order. Two streams may run at the
@@ -22,7 +22,7 @@
 //! memory hides nothing if the copy is issued first, but the same 90 % if the kernel is,
 //! or if a second thread issues the copy.
 
-mod gpu;
+mod device;
 mod listings;
 
 use std::process::ExitCode;
@@ -33,13 +33,22 @@ use lab::check::value;
 use lab::memory::pinned;
 use lab::{Case, Clock, Lab, Result, Span};
 
-use gpu::Gpu;
+use device::Work;
 
 /// Words of an array of 80 MB; the kernel's last block has too many threads.
 const WORDS: usize = 20_000_000;
 
+lab::words! {
+    /// Who issues the copy and the kernel, in which order.
+    enum Issue {
+        CopyFirst = "copy_first",
+        KernelFirst = "kernel_first",
+        TwoThreads = "two_threads",
+    }
+}
+
 fn main() -> ExitCode {
-    lab::run!(Some(gpu::KERNEL), experiment)
+    lab::run!(Some(device::KERNEL), experiment)
 }
 
 fn experiment(lab: &mut Lab) -> Result<()> {
@@ -48,13 +57,14 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let words = if lab.emulated() { WORDS / 100 } else { WORDS };
     let mut pageable: Vec<u32> = (0..2 * words).map(value).collect();
     let mut pinned = pinned(lab.context(), 2 * words, value)?;
-    let mut gpu = Gpu::new(lab, &pageable)?;
+    let mut gpu = Work::new(lab, &pageable)?;
     let first = gpu.streams[0].clone();
     for (kind, host) in
         [("pageable", &mut pageable[..]), ("pinned", pinned.as_mut_slice()?)]
     {
-        for direction in ["host_to_device", "device_to_host"] {
-            gpu.up = direction == "host_to_device";
+        for (direction, up) in [("host_to_device", true), ("device_to_host", false)]
+        {
+            gpu.up = up;
             let case = |name| {
                 Case::new(name).with("kind", kind).with("direction", direction)
             };
@@ -72,7 +82,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
             // 3. Both: in one stream or in two, in either order or by two threads.
             for streams in [1, 2] {
-                for issue in ["copy_first", "kernel_first", "two_threads"] {
+                for issue in Issue::ALL {
                     gpu.clear(host)?;
                     let turn = || both(&gpu, issue, streams, &mut host[words..]);
                     case("both")
@@ -94,8 +104,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
 /// One turn: how long both took, and what ran when.
 fn both(
-    gpu: &Gpu,
-    issue: &str,
+    gpu: &Work,
+    issue: Issue,
     streams: usize,
     host: &mut [u32],
 ) -> Result<(f64, Vec<Span>)> {
@@ -106,18 +116,18 @@ fn both(
     let copy = || line.gpu(&lane, "copy", other, || gpu.copy(1, other, host));
     match issue {
         // ANCHOR: orders
-        "copy_first" => {
+        Issue::CopyFirst => {
             line.begin(one)?;
             line.host("host", "copy", copy)?;
             line.host("host", "launch", launch)?;
         }
-        "kernel_first" => {
+        Issue::KernelFirst => {
             line.begin(one)?;
             line.host("host", "launch", launch)?;
             line.host("host", "copy", copy)?;
         }
         // ANCHOR_END: orders
-        _ => {
+        Issue::TwoThreads => {
             // ANCHOR: threads
             let (ready, go) = (Barrier::new(2), AtomicBool::new(false));
             std::thread::scope(|scope| {

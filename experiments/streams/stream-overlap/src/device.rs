@@ -21,7 +21,7 @@ const BLOCK: usize = 1024;
 const FACTOR: u32 = 1_664_525;
 
 /// What a turn needs on the GPU.
-pub(crate) struct Gpu {
+pub(crate) struct Work {
     pub(crate) streams: [Arc<CudaStream>; 2],
     pub(crate) default: Arc<CudaStream>,
     pub(crate) line: Timeline,
@@ -34,14 +34,14 @@ pub(crate) struct Gpu {
     pub(crate) up: bool,
 }
 
-impl Gpu {
+impl Work {
     /// With two arrays, of which each is a half of `host`.
-    pub(crate) fn new(lab: &Lab, host: &[u32]) -> Result<Gpu> {
+    pub(crate) fn new(lab: &Lab, host: &[u32]) -> Result<Work> {
         let context = lab.context();
         let streams = [context.new_stream()?, context.new_stream()?];
         let (first, second) = host.split_at(host.len() / 2);
         let copied = |array: &[u32]| streams[0].clone_htod(array);
-        Ok(Gpu {
+        Ok(Work {
             default: context.default_stream(),
             line: Timeline::new(context)?,
             kernels: Kernels::load(lab)?,

@@ -3,13 +3,13 @@
 use anyhow::ensure;
 use lab::{Result, check};
 
-use crate::gpus::{Gpus, grid};
-use crate::ways::Way;
+use crate::device::{Ranks, grid};
+use crate::ways::Method;
 
 /// Elements that are compared by the host; nothing divides them.
 pub(crate) const RAGGED: usize = 10_007;
 
-impl Gpus {
+impl Ranks {
     /// Compares every element of every output with the sum, on the GPU that has it.
     /// Returns how many elements there are, and how many are wrong.
     pub(crate) fn compare(&mut self, count: usize) -> Result<(u64, u64)> {
@@ -36,16 +36,17 @@ impl Gpus {
         Ok(((count * gpus) as u64, wrong))
     }
 
-    /// The same; wrong elements are an error.
-    pub(crate) fn check(&mut self, method: &str, count: usize) -> Result<u64> {
+    /// Compares every element of every output; wrong ones are an error.
+    pub(crate) fn check(&mut self, method: Method, count: usize) -> Result<u64> {
         let (elements, wrong) = self.compare(count)?;
-        ensure!(wrong == 0, "{method}: {wrong} of {elements} elements are wrong");
+        let name = method.name();
+        ensure!(wrong == 0, "{name}: {wrong} of {elements} elements are wrong");
         Ok(elements)
     }
 
-    /// The kernel has to find every cleared element wrong; and what a way makes of a size
+    /// The kernel has to find every cleared element wrong; and what a method makes of a size
     /// that nothing divides, the host compares, too.
-    pub(crate) fn check_on_host(&mut self, way: &Way) -> Result<()> {
+    pub(crate) fn check_on_host(&mut self, method: Method) -> Result<()> {
         let gpus = self.each.len();
         self.clear()?;
         let (elements, wrong) = self.compare(RAGGED)?;
@@ -53,11 +54,11 @@ impl Gpus {
             wrong == elements,
             "of {elements} cleared elements {wrong} are wrong"
         );
-        (way.queue)(self, RAGGED)?;
-        self.check(way.method, RAGGED)?;
+        method.queue(self, RAGGED)?;
+        self.check(method, RAGGED)?;
         for gpu in &self.each {
             let sum = |i| (0..gpus).map(|gpu| value(gpu, i)).sum();
-            check::output(way.method, &gpu.stream, &gpu.output, RAGGED, sum)?;
+            check::output(method.name(), &gpu.stream, &gpu.output, RAGGED, sum)?;
         }
         Ok(())
     }

@@ -28,11 +28,11 @@ lab::kernels! { unsafe "peer-copy" {
 } }
 
 /// A GPU with a stream, a source and a target.
-pub(crate) struct Gpu {
+pub(crate) struct Peer {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) bytes: usize,
-    /// From the pool that cudarc allocates from.
+    /// What is sent, from the pool that cudarc allocates from.
     pub(crate) source: CUdeviceptr,
     pub(crate) target: CUdeviceptr,
     _memory: [CudaSlice<u32>; 2],
@@ -43,12 +43,12 @@ pub(crate) struct Gpu {
     pub(crate) event: CudaEvent,
 }
 
-impl Gpu {
+impl Peer {
     pub(crate) fn new(
         lab: &Lab,
         context: &Arc<CudaContext>,
         bytes: usize,
-    ) -> Result<Gpu> {
+    ) -> Result<Peer> {
         use cudarc::driver::sys::CUdevice_attribute_enum::*;
         let stream = context.new_stream()?;
         let memory = [
@@ -60,7 +60,7 @@ impl Gpu {
         let attribute = |name| context.attribute(name).map(|value| value as u32);
         let multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let each = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
-        let gpu = Gpu {
+        let gpu = Peer {
             context: context.clone(),
             bytes,
             source,

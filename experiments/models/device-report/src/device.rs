@@ -27,7 +27,6 @@ lab::kernels! { unsafe "device-report" {
 /// A kind of arithmetic.
 #[derive(Clone, Copy)]
 pub(crate) struct Operation {
-    /// Its kernel.
     pub(crate) kernel: &'static str,
     /// Chains of steps that a thread does beside each other.
     pub(crate) chains: u32,
@@ -105,7 +104,7 @@ impl Bench {
         with_rate(timed, cycles, steps)?.record(lab)
     }
 
-    /// The same once with blocks that no warp divides, and an odd number of turns.
+    /// Compares what blocks write that no warp divides, after an odd number of turns.
     pub(crate) fn check_ragged(&mut self, operation: Operation) -> Result<()> {
         let Operation { kernel, factor, addend, .. } = operation;
         let Bench { stream, kernels, multiprocessors, out, cycles } = self;

@@ -11,7 +11,7 @@ use cudarc::nccl::Comm;
 use lab::memory::pinned;
 use lab::{Lab, Result};
 
-/// As in the kernel file.
+/// Most GPUs, as in the kernel file.
 pub(crate) const MOST_GPUS: usize = 8;
 const MOST_BLOCKS: usize = 512;
 pub(crate) const MOST_TAGGED: usize = 16384;
@@ -53,7 +53,7 @@ pub(crate) const THREADS: u32 = 512;
 const MOST_STAGED: usize = 256 << 20;
 
 /// One GPU: its stream, its kernels, its buffers.
-pub(crate) struct Gpu {
+pub(crate) struct Rank {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) kernels: Kernels,
     mark: CudaEvent,
@@ -66,8 +66,8 @@ pub(crate) struct Gpu {
 }
 
 /// All GPUs, and where their buffers lie. The next one after the last is the first.
-pub(crate) struct Gpus {
-    pub(crate) each: Vec<Gpu>,
+pub(crate) struct Ranks {
+    pub(crate) each: Vec<Rank>,
     pub(crate) comms: Vec<Comm>,
     pub(crate) staging: Vec<PinnedHostSlice<f32>>,
     pub(crate) inputs: OnEach,
@@ -83,15 +83,15 @@ pub(crate) struct Gpus {
     pub(crate) launches: u64,
 }
 
-impl Gpus {
+impl Ranks {
     /// Buffers of `count` elements on each; in pinned memory, of as many as are staged.
     pub(crate) fn new(
         lab: &Lab,
         contexts: &[Arc<CudaContext>],
         count: usize,
-    ) -> Result<Gpus> {
+    ) -> Result<Ranks> {
         let staged = count.min(MOST_STAGED / size_of::<f32>());
-        let mut gpus = Gpus {
+        let mut gpus = Ranks {
             each: vec![],
             comms: vec![],
             staging: vec![],
@@ -105,7 +105,7 @@ impl Gpus {
         };
         for (rank, context) in contexts.iter().enumerate() {
             let stream = context.new_stream()?;
-            let mut gpu = Gpu {
+            let mut gpu = Rank {
                 kernels: Kernels::of(&lab.module_on(context)?)?,
                 mark: context.new_event(None)?,
                 input: stream.alloc_zeros(count)?,
@@ -115,7 +115,7 @@ impl Gpus {
                 stuck: stream.alloc_zeros(1)?,
                 stream,
             };
-            let Gpu { kernels, stream, input, .. } = &mut gpu;
+            let Rank { kernels, stream, input, .. } = &mut gpu;
             kernels.fill(stream, grid(gpus.blocks), input, count, rank as u32)?;
             gpus.inputs[rank] = gpu.input.device_ptr(&gpu.stream).0;
             gpus.outputs[rank] = gpu.output.device_ptr(&gpu.stream).0;
@@ -148,7 +148,7 @@ impl Gpus {
     /// the others start when that is here, and it goes on when they are done.
     pub(crate) fn joined(
         &mut self,
-        work: impl FnOnce(&mut Gpus) -> Result<()>,
+        work: impl FnOnce(&mut Ranks) -> Result<()>,
     ) -> Result<()> {
         self.wait_for(|_| 0)?;
         work(self)?;

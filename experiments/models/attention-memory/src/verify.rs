@@ -7,15 +7,19 @@ use lab::Result;
 use lab::launch::threads;
 
 use crate::attention::{Attention, BOUND};
-use crate::shape::{Shape, Way};
+use crate::shape::{Method, Shape};
 
 /// Runs one way, and compares every element with the definition.
-pub(crate) fn compare(attention: &Attention, shape: &Shape, way: Way) -> Result<()> {
+pub(crate) fn compare(
+    attention: &Attention,
+    shape: &Shape,
+    method: Method,
+) -> Result<()> {
     let stream = &attention.stream;
     let inputs = attention.inputs(shape)?;
-    let mut scores = attention.scores(shape, way)?;
+    let mut scores = attention.scores(shape, method)?;
     let mut out = stream.alloc_zeros(shape.elements())?;
-    attention.run(shape, way, &inputs, &mut scores, &mut out)?;
+    attention.run(shape, method, &inputs, &mut scores, &mut out)?;
 
     let got = stream.clone_dtoh(&out)?;
     let [q, k, v] = inputs.map(|input| stream.clone_dtoh(&input));
@@ -34,7 +38,7 @@ pub(crate) fn compare(attention: &Attention, shape: &Shape, way: Way) -> Result<
                     (f64::from(*got) - expected).abs() <= bound,
                     "{}, {} tokens: token {token} is {got} and should be {expected}. \
                      Nothing was recorded",
-                    way.name(),
+                    method.name(),
                     shape.tokens,
                 );
             }
@@ -92,7 +96,7 @@ impl Attention {
         let wrong = self.stream.clone_dtoh(&wrong)?[0];
         ensure!(
             wrong == 0,
-            "{wrong} of {count} elements of two ways differ, at {tokens} tokens. Nothing was \
+            "{wrong} of {count} elements of two methods differ, at {tokens} tokens. Nothing was \
              recorded"
         );
         Ok(count as u64)

@@ -4,7 +4,7 @@ use lab::{Lab, Result, check};
 
 use crate::net::{Net, input, weights};
 
-/// No tile divides them.
+/// Sizes that no tile divides.
 const SAMPLES: usize = 21;
 const WIDTHS: [usize; 6] = [19, 33, 7, 40, 16, 23];
 

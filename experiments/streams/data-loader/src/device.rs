@@ -29,20 +29,21 @@ const DRAWN: usize = 8;
 /// Seconds until the last kernel was done, seconds in kernels, and what ran when.
 pub(crate) type Epoch = (f64, f64, Vec<Span>);
 
-pub(crate) struct Gpu {
+/// A GPU that works on batches: its streams, and memory for two of them.
+pub(crate) struct Trainer {
     pub(crate) copies: Arc<CudaStream>,
     pub(crate) kernels: Arc<CudaStream>,
     kernel: Kernels,
     pub(crate) halves: [Half; 2],
     results: CudaSlice<u32>,
     pub(crate) words: usize,
-    /// Of the kernel.
+    /// Rounds of the kernel for each word.
     pub(crate) rounds: u32,
     zero: CudaEvent,
     pub(crate) marks: Vec<Marks>,
 }
 
-/// Device memory for a batch; whether it has arrived, and whether its kernel is done.
+/// Memory for a batch; whether it has arrived, and whether its kernel is done.
 pub(crate) struct Half {
     pub(crate) batch: CudaSlice<u32>,
     pub(crate) arrived: CudaEvent,
@@ -55,8 +56,8 @@ pub(crate) struct Marks {
     kernel: [CudaEvent; 2],
 }
 
-impl Gpu {
-    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Gpu> {
+impl Trainer {
+    pub(crate) fn new(lab: &Lab, words: usize) -> Result<Trainer> {
         let context = lab.context();
         let kernels = context.new_stream()?;
         let timed = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
@@ -71,7 +72,7 @@ impl Gpu {
         let results = kernels.alloc_zeros(BATCHES * words + check::GUARD)?;
         let halves = [half()?, half()?];
         kernels.synchronize()?; // the other stream uses them, too
-        Ok(Gpu {
+        Ok(Trainer {
             copies: context.new_stream()?,
             kernel: Kernels::load(lab)?,
             halves,
@@ -85,7 +86,7 @@ impl Gpu {
     }
 
     pub(crate) fn launch(&mut self, batch: usize, half: usize) -> Result<()> {
-        let Gpu { kernels: stream, words, rounds, .. } = self;
+        let Trainer { kernels: stream, words, rounds, .. } = self;
         let [before, after] = &self.marks[batch].kernel;
         let out = &mut self.results.slice_mut(batch * *words..(batch + 1) * *words);
         let (grid, batch) = (threads(*words), &self.halves[half].batch);
