@@ -47,8 +47,7 @@ pub(crate) fn conversions(
         let convert = |bits: &u32| rounding.nearest(f32::from_bits(*bits)) << unused;
         let expected: Vec<u32> = floats.par_iter().map(convert).collect();
 
-        for way in ["integers", "instruction"] {
-            let by_instruction = way == "instruction";
+        for (way, by_instruction) in [("integers", false), ("instruction", true)] {
             let case = Case::new("convert")
                 .with("kind", format.name)
                 .with("way", way)

@@ -43,7 +43,7 @@ impl Format {
         Format { name, exponent_bits, fraction_bits, largest, beyond }
     }
 
-    /// As the kernels take it.
+    /// The format as the kernels take it.
     pub(crate) fn words(&self) -> [u32; 4] {
         [self.exponent_bits, self.fraction_bits, self.largest, self.beyond]
     }

@@ -16,7 +16,11 @@ lab::kernels! { unsafe "number-formats-instructions" {
 
 /// Whether there is an instruction for this format here.
 pub(crate) fn has(format: &str) -> bool {
-    ["bf16", "fp16", "e5m2", "e4m3"].contains(&format)
+    match format {
+        "bf16" | "fp16" | "e5m2" | "e4m3" => true,
+        "fp32" | "tf32" => false,
+        other => unreachable!("{other}"),
+    }
 }
 
 /// The kernels, where the GPU has the instructions.

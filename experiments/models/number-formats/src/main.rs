@@ -66,7 +66,7 @@ lab::kernels! { unsafe "number-formats" {
 
 /// How far we count, and how long the longest sums are: past where all but FP32 stand still.
 pub(crate) const TERMS: usize = 4096;
-/// As many threads count, or add up numbers of their own; no block divides them.
+/// Threads that count, or add up numbers of their own; no block divides them.
 pub(crate) const SUMS: usize = 37;
 
 fn main() -> ExitCode {

@@ -9,7 +9,15 @@ use lab::{Case, Lab, Result, check};
 use crate::formats::Rounding;
 use crate::{Kernels, SUMS, TERMS, random};
 
-const WAYS: [&str; 4] = ["naive", "pairwise", "kahan", "wide"];
+lab::words! {
+    /// How a sum is taken.
+    enum Summation {
+        Naive = "naive",
+        Pairwise = "pairwise",
+        Kahan = "kahan",
+        Wide = "wide",
+    }
+}
 
 pub(crate) fn sums(
     lab: &mut Lab,
@@ -27,14 +35,14 @@ pub(crate) fn sums(
         let mut folded = stream.alloc_zeros::<f32>(SUMS * TERMS)?;
         for terms in (1..).map(|n| 1 << (2 * n)).take_while(|terms| *terms <= TERMS)
         {
-            for way in WAYS {
+            for way in Summation::ALL {
                 stream.memset_zeros(&mut sums)?;
                 let timed = Case::new("sum")
                     .with("kind", rounding.format.name)
                     .with("way", way)
                     .with("terms", terms)
                     .time_on_gpu(lab, stream, |_| {
-                        if way == "pairwise" {
+                        if way == Summation::Pairwise {
                             let from = input.slice(..SUMS * terms);
                             stream.memcpy_dtod(&from, &mut folded)?;
                             fold(stream, kernels, rounding, &mut folded, terms)?;
@@ -46,7 +54,13 @@ pub(crate) fn sums(
                         let (launch, words) =
                             (threads(SUMS), rounding.format.words());
                         kernels.sum(
-                            way, stream, launch, &input, &mut sums, count, length,
+                            way.name(),
+                            stream,
+                            launch,
+                            &input,
+                            &mut sums,
+                            count,
+                            length,
                             words,
                         )
                     })?;
@@ -98,13 +112,15 @@ fn fold(
 }
 // ANCHOR_END: fold
 
-/// The same sum on the host, step by step.
-fn on_the_host(rounding: &Rounding, way: &str, mut numbers: Vec<f32>) -> f32 {
+/// A sum on the host, step by step as on the GPU.
+fn on_the_host(rounding: &Rounding, way: Summation, mut numbers: Vec<f32>) -> f32 {
     let keep = |number: f32| rounding.keep(number);
     match way {
-        "naive" => numbers.into_iter().fold(0.0, |sum, number| keep(sum + number)),
-        "wide" => keep(numbers.into_iter().sum()),
-        "kahan" => {
+        Summation::Naive => {
+            numbers.into_iter().fold(0.0, |sum, number| keep(sum + number))
+        }
+        Summation::Wide => keep(numbers.into_iter().sum()),
+        Summation::Kahan => {
             let add = |(sum, too_much): (f32, f32), number| {
                 let number = keep(number - too_much);
                 let next = keep(sum + number);
@@ -112,7 +128,7 @@ fn on_the_host(rounding: &Rounding, way: &str, mut numbers: Vec<f32>) -> f32 {
             };
             numbers.into_iter().fold((0.0, 0.0), add).0
         }
-        _ => {
+        Summation::Pairwise => {
             while numbers.len() > 1 {
                 let second = numbers.split_off(numbers.len() / 2);
                 for (number, other) in numbers.iter_mut().zip(second) {

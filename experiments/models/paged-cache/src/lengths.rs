@@ -19,7 +19,7 @@ pub(crate) enum Lengths {
 }
 
 impl Lengths {
-    /// Of so many requests, in a random order.
+    /// Lengths of so many requests, in a random order.
     pub(crate) fn of(self, requests: usize, most: usize) -> Vec<u32> {
         let place = |rank: u32| (f64::from(rank) + 0.5) / requests as f64;
         let tokens = |share: f64| (share * most as f64).ceil() as u32;

@@ -12,7 +12,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// What its kernels are called, and the bits of its pages.
+    /// Names of the layout's kernels, and the bits of its pages.
     pub(crate) fn kernels(self) -> (&'static str, &'static str, u32) {
         match self {
             Layout::Contiguous => ("scores_contiguous", "fill_contiguous", 0),

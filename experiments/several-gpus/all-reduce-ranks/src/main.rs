@@ -63,7 +63,8 @@ fn main() -> ExitCode {
 /// Rank 0: gathers the others, and has all of them do the same at the same time.
 fn conduct(lab: &mut Lab, place: Option<Place>) -> Result<()> {
     let emulated = Emulator::loaded().is_some();
-    let counters = std::env::args_os().any(|argument| argument == "--counters");
+    let counters =
+        std::env::args_os().any(|argument| argument.to_str() == Some("--counters"));
     let why = "no --counters: ncu repeats kernels, which here wait for other ranks";
     ensure!(emulated || !counters, why);
     let mut team = meeting::gather(lab, place)?;

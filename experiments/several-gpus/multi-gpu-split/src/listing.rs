@@ -67,7 +67,8 @@ pub(crate) fn measure(
         let timed = case.time_on_host(lab, || {
             result = match code {
                 "printed" => listing(workers, data, printed(total, gpus)),
-                _ => listing(workers, data, |i| piece(total, gpus, i)),
+                "corrected" => listing(workers, data, |i| piece(total, gpus, i)),
+                other => unreachable!("{other}"),
             }?;
             Ok(())
         })?;

@@ -58,6 +58,11 @@ const HEAVY: u32 = 4096;
 /// The chapter's array.
 const CHAPTER: usize = 1_000_000;
 
+lab::words! {
+    /// Where the array is before and after.
+    enum Data { Resident = "resident", Pinned = "pinned", Pageable = "pageable" }
+}
+
 fn main() -> ExitCode {
     lab::run!(Some(KERNEL), experiment)
 }
@@ -88,17 +93,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let (from_vec, mut to_vec) = (from.to_vec(), vec![1; room]);
 
     let mut team = Team::new(workers)?;
-    for data in ["resident", "pinned", "pageable"] {
+    for data in Data::ALL {
         let (from, to) = match data {
-            "pageable" => (&from_vec[..words], &mut to_vec[..words]),
-            _ => (&from[..words], &mut to[..words]),
+            Data::Pageable => (&from_vec[..words], &mut to_vec[..words]),
+            Data::Resident | Data::Pinned => (&from[..words], &mut to[..words]),
         };
         let case = |work| Case::new("split").with("work", work).with("data", data);
 
         // ANCHOR: cases
         // 3. The same array for more and more GPUs, with either kernel; and one host
         //    thread that issues everything.
-        let copies = data != "resident";
+        let copies = !matches!(data, Data::Resident);
         let (up, steps, down) = (copies, Some(LIGHT), copies);
         let light = Task { up, steps, down, every_size: true, one_thread: false };
         if copies {
@@ -112,16 +117,16 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
         // 4. The copies by themselves: what do the links and the host's memory give? A
         //    smaller array may stay in the CPU's caches.
-        let parts: &[usize] = match data {
-            "resident" => &[],
-            "pinned" => &[1, 8],
-            _ => &[1],
+        let (parts, one_thread): (&[usize], bool) = match data {
+            Data::Resident => (&[], true),
+            Data::Pinned => (&[1, 8], true),
+            Data::Pageable => (&[1], false),
         };
         for part in parts {
             let (from, to) = (&from[..words / part], &mut to[..words / part]);
-            for direction in ["host_to_device", "device_to_host"] {
-                let up = direction == "host_to_device";
-                let one_thread = data == "pinned";
+            for (direction, up) in
+                [("host_to_device", true), ("device_to_host", false)]
+            {
                 let task = Task { up, down: !up, one_thread, ..Task::default() };
                 let case = Case::new("copy").with("kind", data).with("part", *part);
                 let case = case.with("direction", direction);

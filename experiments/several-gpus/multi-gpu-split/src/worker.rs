@@ -18,7 +18,7 @@ lab::kernels! { unsafe "stream-overlap" {
     );
 } }
 
-/// Of each step of the kernel.
+/// The factor of each step of the kernel.
 pub(crate) const FACTOR: u32 = 1_664_525;
 
 /// What is to be done with each piece, who issues it, and on how many GPUs.
@@ -82,7 +82,7 @@ impl Worker {
     }
     // ANCHOR_END: queue
 
-    /// Clears what there is.
+    /// Clears input and output.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.stream.memset_zeros(&mut self.input)?;
         self.stream.memset_zeros(&mut self.output)?;

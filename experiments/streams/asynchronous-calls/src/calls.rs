@@ -22,6 +22,31 @@ const KERNEL_SECONDS: f64 = 1e-3;
 /// What `set` writes into every byte.
 const BYTE: u8 = 0x5a;
 
+lab::words! {
+    /// A call. The plain ones take no stream.
+    pub(crate) enum Call {
+        Launch = "launch",
+        UploadPinned = "upload_pinned",
+        UploadPageable = "upload_pageable",
+        DownloadPinned = "download_pinned",
+        DownloadPageable = "download_pageable",
+        Set = "set",
+        CopyWithin = "copy_within",
+        PlainUploadPinned = "plain_upload_pinned",
+        PlainUploadPageable = "plain_upload_pageable",
+        PlainSet = "plain_set",
+        PlainCopyWithin = "plain_copy_within",
+    }
+}
+
+impl Call {
+    pub(crate) fn is_pinned(self) -> bool {
+        let pinned =
+            [Call::UploadPinned, Call::DownloadPinned, Call::PlainUploadPinned];
+        pinned.contains(&self)
+    }
+}
+
 /// What the calls work on, and a kernel of known length.
 pub(crate) struct Calls {
     kernels: Kernels,
@@ -56,11 +81,11 @@ impl Calls {
     // ANCHOR: call
     pub(crate) fn call(
         &mut self,
-        call: &str,
+        call: Call,
         stream: &Arc<CudaStream>,
         host: &mut [u32],
     ) -> Result<()> {
-        if call == "launch" {
+        if call == Call::Launch {
             return self.launch(stream);
         }
         let (from, _order) = self.from.device_ptr(stream);
@@ -70,19 +95,22 @@ impl Calls {
         // are touched again.
         unsafe {
             match call {
-                "upload_pinned" | "upload_pageable" => {
+                Call::Launch => unreachable!("it is launched above"),
+                Call::UploadPinned | Call::UploadPageable => {
                     result::memcpy_htod_async(to, host, queue)
                 }
-                "download_pinned" | "download_pageable" => {
+                Call::DownloadPinned | Call::DownloadPageable => {
                     result::memcpy_dtoh_async(host, from, queue)
                 }
-                "set" => result::memset_d8_async(to, BYTE, bytes, queue),
-                "copy_within" => result::memcpy_dtod_async(to, from, bytes, queue),
-                "plain_upload_pinned" | "plain_upload_pageable" => {
+                Call::Set => result::memset_d8_async(to, BYTE, bytes, queue),
+                Call::CopyWithin => {
+                    result::memcpy_dtod_async(to, from, bytes, queue)
+                }
+                Call::PlainUploadPinned | Call::PlainUploadPageable => {
                     result::memcpy_htod_sync(to, host)
                 }
-                "plain_set" => result::memset_d8_sync(to, BYTE, bytes),
-                _ => result::memcpy_dtod_sync(to, from, bytes),
+                Call::PlainSet => result::memset_d8_sync(to, BYTE, bytes),
+                Call::PlainCopyWithin => result::memcpy_dtod_sync(to, from, bytes),
             }
         }?;
         Ok(())
@@ -90,32 +118,40 @@ impl Calls {
     // ANCHOR_END: call
 
     /// Makes the input of a call and clears its output.
-    pub(crate) fn clear(&mut self, call: &str, host: &mut [u32]) -> Result<()> {
+    pub(crate) fn clear(&mut self, call: Call, host: &mut [u32]) -> Result<()> {
         let ramp: Vec<u32> = (0..self.from.len()).map(value).collect();
         self.stream.memcpy_htod(&ramp, &mut self.from)?;
         self.stream.memset_zeros(&mut self.to)?;
         self.stream.memset_zeros(&mut self.output)?;
-        match call.contains("download") {
-            true => host.fill(0),
-            false => host.copy_from_slice(&ramp[..host.len()]),
+        match call {
+            Call::DownloadPinned | Call::DownloadPageable => host.fill(0),
+            _ => host.copy_from_slice(&ramp[..host.len()]),
         }
         Ok(self.stream.synchronize()?)
     }
 
     /// Compares everything that a call has written.
-    pub(crate) fn check(&self, call: &str, host: &[u32]) -> Result<u64> {
-        if call == "launch" {
-            let after = repeated(FACTOR, 1, self.steps);
-            let (stream, output) = (&self.stream, &self.output);
-            return check::output(call, stream, output, WORDS, |i| after(i as u32));
-        }
-        if call.contains("download") {
-            return every_element(call, host, value);
-        }
-        let got = self.stream.clone_dtoh(&self.to.slice(..host.len()))?;
-        match call.contains("set") {
-            true => every_element(call, &got, |_| u32::from_ne_bytes([BYTE; 4])),
-            false => every_element(call, &got, value),
+    pub(crate) fn check(&self, call: Call, host: &[u32]) -> Result<u64> {
+        let Calls { stream, output, to, .. } = self;
+        let (name, got) =
+            (call.name(), || stream.clone_dtoh(&to.slice(..host.len())));
+        match call {
+            Call::Launch => {
+                let after = repeated(FACTOR, 1, self.steps);
+                check::output(name, stream, output, WORDS, |i| after(i as u32))
+            }
+            Call::DownloadPinned | Call::DownloadPageable => {
+                every_element(name, host, value)
+            }
+            Call::Set | Call::PlainSet => {
+                every_element(name, &got()?, |_| u32::from_ne_bytes([BYTE; 4]))
+            }
+            Call::UploadPinned
+            | Call::UploadPageable
+            | Call::PlainUploadPinned
+            | Call::PlainUploadPageable
+            | Call::CopyWithin
+            | Call::PlainCopyWithin => every_element(name, &got()?, value),
         }
     }
 }

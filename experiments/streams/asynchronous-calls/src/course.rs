@@ -5,7 +5,7 @@ use lab::memory::pinned;
 use lab::timeline::Timeline;
 use lab::{Case, Clock, Lab, Result};
 
-use crate::calls::Calls;
+use crate::calls::{Call, Calls};
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Calls, words: usize) -> Result<()> {
     // 4. Less from pageable memory than from pinned, since it is slower.
@@ -17,7 +17,7 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Calls, words: usize) -> Result<()
     for (name, stream) in
         [("created", context.new_stream()?), ("default", context.default_stream())]
     {
-        gpu.clear("launch", &mut [])?;
+        gpu.clear(Call::Launch, &mut [])?;
         let mut one = stream.alloc_zeros::<u32>(pinned.len())?;
         let mut two = stream.alloc_zeros::<u32>(pageable.len())?;
         let turn = || {
@@ -42,7 +42,7 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Calls, words: usize) -> Result<()
             .with("stream", name)
             .time_turns(lab, Clock::Host, turn)?
             .spans()
-            .checked(gpu.check("launch", &[])?)
+            .checked(gpu.check(Call::Launch, &[])?)
             .check_device(&stream, &one, value)?
             .check_device(&stream, &two, value)?
             .record(lab)?;

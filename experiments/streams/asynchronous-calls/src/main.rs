@@ -32,10 +32,15 @@ use lab::measure::time_in_rounds;
 use lab::memory::pinned;
 use lab::{Case, Lab, Result};
 
-use calls::{Calls, WORDS};
+use calls::{Call, Calls, WORDS};
 
 const SMALL: usize = 64 << 10;
 const LARGE: usize = 64 << 20;
+
+lab::words! {
+    /// The stream that a call is put into: one of the program's own, or the default stream.
+    enum Stream { Created = "created", Default = "default" }
+}
 
 fn main() -> ExitCode {
     lab::run!(Some(calls::KERNEL), experiment)
@@ -53,43 +58,48 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Calls in a stream of the program's own and in the default stream, which also
     //    gets the plain calls: they name no stream.
+    let created = &[Stream::Created][..];
+    let (default, both) = (&[Stream::Default][..], &Stream::ALL[..]);
     let calls = [
-        ("launch", 4 * WORDS, "both"),
-        ("upload_pinned", large, "both"),
-        ("upload_pageable", SMALL, "both"),
-        ("upload_pageable", large, "created"),
-        ("download_pinned", large, "created"),
-        ("download_pageable", SMALL, "created"),
-        ("download_pageable", large, "created"),
-        ("set", large, "created"),
-        ("copy_within", large, "created"),
-        ("plain_upload_pinned", large, "default"),
-        ("plain_upload_pageable", SMALL, "default"),
-        ("plain_upload_pageable", large, "default"),
-        ("plain_set", large, "default"),
-        ("plain_copy_within", large, "default"),
+        (Call::Launch, 4 * WORDS, both),
+        (Call::UploadPinned, large, both),
+        (Call::UploadPageable, SMALL, both),
+        (Call::UploadPageable, large, created),
+        (Call::DownloadPinned, large, created),
+        (Call::DownloadPageable, SMALL, created),
+        (Call::DownloadPageable, large, created),
+        (Call::Set, large, created),
+        (Call::CopyWithin, large, created),
+        (Call::PlainUploadPinned, large, default),
+        (Call::PlainUploadPageable, SMALL, default),
+        (Call::PlainUploadPageable, large, default),
+        (Call::PlainSet, large, default),
+        (Call::PlainCopyWithin, large, default),
     ];
     let context = lab.context().clone();
-    for (name, stream) in
-        [("created", context.new_stream()?), ("default", context.default_stream())]
-    {
+    for kind in Stream::ALL {
+        let stream = match kind {
+            Stream::Created => context.new_stream()?,
+            Stream::Default => context.default_stream(),
+        };
         for (call, bytes, _) in
-            calls.into_iter().filter(|(.., at)| [name, "both"].contains(at))
+            calls.into_iter().filter(|(.., kinds)| kinds.contains(&kind))
         {
-            let pinned = call.ends_with("pinned");
-            let host = &mut host[usize::from(pinned)][..bytes / 4];
-            let case = |until| {
-                let case = Case::new("call").with("call", call).with("bytes", bytes);
-                case.with("stream", name).with("until", until)
+            let host = &mut host[usize::from(call.is_pinned())][..bytes / 4];
+            let case = |(until, _waits)| {
+                let case = Case::new("call").with("call", call);
+                let case = case.with("bytes", bytes).with("stream", kind);
+                case.with("until", until)
             };
             gpu.clear(call, host)?;
             // ANCHOR: timed
             // 3. The call on an idle GPU, without and with a wait for its work, in turn.
-            let untils = ["returned", "done"];
+            let untils = [("returned", false), ("done", true)];
             let idle = || Ok(stream.synchronize()?);
             let timed = time_in_rounds(lab, untils.map(case), idle, |until| {
                 gpu.call(call, &stream, host)?;
-                if untils[until] == "done" {
+                let (_, waits) = untils[until];
+                if waits {
                     stream.synchronize()?;
                 }
                 Ok(())

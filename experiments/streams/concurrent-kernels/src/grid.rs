@@ -66,7 +66,10 @@ impl<'a> Grid<'a> {
                 let (block, thread) = (i / THREADS as usize, i as u32 % THREADS);
                 repeated(2 * block + 1) % ENTRIES * THREADS + thread
             }
-            _ => (0..8).map(|k| repeated(8 * i + k)).fold(0, u32::wrapping_add),
+            "compute" => {
+                (0..8).map(|k| repeated(8 * i + k)).fold(0, u32::wrapping_add)
+            }
+            other => unreachable!("{other}"),
         })
     }
 

@@ -61,7 +61,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let function = lab.module()?.load_function(name)?;
         let room = function
             .occupancy_max_active_blocks_per_multiprocessor(THREADS, 0, None)?;
-        let each = if name == "chase" { room } else { 1 };
+        let each = match name {
+            "chase" => room,
+            "compute" => 1,
+            other => unreachable!("{other}"),
+        };
         let full = each as usize * lab.multiprocessors();
         let grid = |blocks| Grid::new(&first, &kernels, name, blocks, steps);
         let case = |case, eighths: usize| {

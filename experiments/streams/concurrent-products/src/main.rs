@@ -111,9 +111,10 @@ where
             let case = case.with("side", side);
             let mut timed = match timed {
                 "gpu" => case.time_on_gpu(lab, first, |_| both())?,
-                _ => case.time_on_host(lab, || {
+                "host" => case.time_on_host(lab, || {
                     both().and_then(|()| Ok(first.synchronize()?))
                 })?,
+                other => unreachable!("{other}"),
             };
             for output in &outputs {
                 let got = first.clone_dtoh(output)?;

@@ -42,6 +42,20 @@ const BLOCK: usize = 1024;
 const FACTOR: u32 = 1_664_525;
 const KERNEL_SECONDS: f64 = 1e-3;
 
+lab::words! {
+    /// The kind of the streams around the default stream.
+    enum Kind {
+        Blocking = "blocking",
+        NonBlocking = "non_blocking",
+        PerThread = "per_thread",
+    }
+}
+
+lab::words! {
+    /// The default stream that the program chose.
+    enum DefaultStream { Legacy = "legacy", PerThread = "per_thread" }
+}
+
 fn main() -> ExitCode {
     lab::run!(Some(KERNEL), experiment)
 }
@@ -61,23 +75,23 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 
     // 2. Streams of each kind around each default stream.
     for (kind, default) in [
-        ("blocking", "legacy"),
-        ("non_blocking", "legacy"),
-        ("per_thread", "legacy"),
-        ("blocking", "per_thread"),
+        (Kind::Blocking, DefaultStream::Legacy),
+        (Kind::NonBlocking, DefaultStream::Legacy),
+        (Kind::PerThread, DefaultStream::Legacy),
+        (Kind::Blocking, DefaultStream::PerThread),
     ] {
         // ANCHOR: streams
         let new = || -> Result<Arc<CudaStream>> {
             Ok(match kind {
-                "blocking" => blocking(&context)?,
-                "non_blocking" => context.new_stream()?,
-                _ => context.per_thread_stream(), // always this thread's
+                Kind::Blocking => blocking(&context)?,
+                Kind::NonBlocking => context.new_stream()?,
+                Kind::PerThread => context.per_thread_stream(), // always this thread's
             })
         };
         let (first, third) = (new()?, new()?);
         let second = match default {
-            "legacy" => context.default_stream(),
-            _ => context.per_thread_stream(),
+            DefaultStream::Legacy => context.default_stream(),
+            DefaultStream::PerThread => context.per_thread_stream(),
         };
         // ANCHOR_END: streams
         let other = if first == third { "stream 1" } else { "stream 2" };
@@ -108,7 +122,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             // ANCHOR_END: launches
             line.finish()
         };
-        let case = Case::new("order").with("streams", kind).with("default", default);
+        let case = Case::new("order").with("streams", kind);
+        let case = case.with("default", default);
         let mut timed = case.time_turns(lab, Clock::Host, turn)?.spans();
 
         // 4. Check and record.

@@ -16,7 +16,7 @@ const ROUNDS: [u32; 9] = [1, 64, 128, 256, 512, 768, 1024, 2048, 4096];
 
 pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
     for rounds in ROUNDS.into_iter().take(if lab.emulated() { 2 } else { 9 }) {
-        for kind in ["launches", "graph"] {
+        for (kind, is_graph) in [("launches", false), ("graph", true)] {
             let mut vector = Vector::new(lab.module()?, stream, BLOCK)?;
             let mut times = stream.alloc_zeros::<[u64; 2]>(STEPS as usize)?;
             let graph =
@@ -25,11 +25,12 @@ pub(crate) fn measure(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<()> {
                 .with("kind", kind)
                 .with("rounds", rounds as usize)
                 .time_turns(lab, Clock::CudaEvents, || {
-                    match kind {
-                        "launches" => (0..STEPS).try_for_each(|n| {
+                    if is_graph {
+                        vector.replay(&graph)?;
+                    } else {
+                        (0..STEPS).try_for_each(|n| {
                             launch(&mut vector, rounds, &mut times, n)
-                        })?,
-                        _ => vector.replay(&graph)?,
+                        })?;
                     }
                     let times = stream.clone_dtoh(&times)?;
                     let gap = |pair: &[[u64; 2]]| {

@@ -40,8 +40,12 @@ use vector::Vector;
 
 /// Steps of a chain.
 const STEPS: u32 = 1000;
-/// How a chain gets to the GPU.
-const KINDS: [&str; 3] = ["launches", "graph", "fused"];
+
+lab::words! {
+    /// How a chain gets to the GPU.
+    enum Kind { Launches = "launches", Graph = "graph", Fused = "fused" }
+}
+
 /// Sizes of the vector. No block divides most of them.
 const ELEMENTS: [u32; 10] = [
     1_000, 10_000, 100_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 4_000_000,
@@ -57,33 +61,36 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     for elements in ELEMENTS.into_iter().take(if lab.emulated() { 2 } else { 10 }) {
         let mut vector = Vector::new(lab.module()?, &stream, elements)?;
         let graph = vector.capture(STEPS, |vector, _| vector.launch(1))?;
-        let case = |name, kind| {
-            Case::new(name).with("kind", kind).with("elements", elements as usize)
+        let case = |name, kind: Kind| {
+            let case = Case::new(name).with("kind", kind);
+            case.with("elements", elements as usize)
         };
 
         // ANCHOR: ways
         // 1. From the first call until all is done; the three take turns.
-        let chains = KINDS.map(|kind| case("chain", kind));
+        let chains = Kind::ALL.map(|kind| case("chain", kind));
         // ANCHOR: chain
         let chains = time_in_rounds(
             lab,
             chains,
             || Ok(()),
             |kind| {
-                match KINDS[kind] {
-                    "launches" => (0..STEPS).try_for_each(|_| vector.launch(1))?,
-                    "graph" => vector.replay(&graph)?,
-                    _ => vector.launch(STEPS)?,
+                match Kind::ALL[kind] {
+                    Kind::Launches => {
+                        (0..STEPS).try_for_each(|_| vector.launch(1))?
+                    }
+                    Kind::Graph => vector.replay(&graph)?,
+                    Kind::Fused => vector.launch(STEPS)?,
                 }
                 Ok(stream.synchronize()?)
             },
         )?;
         // ANCHOR_END: chain
-        for (kind, chain) in KINDS.into_iter().zip(chains) {
+        for (kind, chain) in Kind::ALL.into_iter().zip(chains) {
             chain.checked(vector.check()?).record(lab)?;
 
             // 2. What the GPU needs for a step, when the host is far ahead of it.
-            if kind == "launches" && [1_000, 1_000_000].contains(&elements) {
+            if kind == Kind::Launches && [1_000, 1_000_000].contains(&elements) {
                 case("step", kind)
                     .time_on_gpu(lab, &stream, |_| vector.launch(1))?
                     .checked(vector.check()?)

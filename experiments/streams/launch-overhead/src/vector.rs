@@ -27,7 +27,7 @@ pub(crate) const BLOCK: u32 = 1024;
 pub(crate) struct Vector<'a> {
     pub(crate) kernels: Kernels,
     pub(crate) stream: &'a Arc<CudaStream>,
-    /// Its elements, and words after them that nothing changes.
+    /// The vector's elements, and words after them that nothing changes.
     pub(crate) x: CudaSlice<u32>,
     pub(crate) elements: u32,
     pub(crate) applied: u32,
@@ -74,7 +74,7 @@ impl<'a> Vector<'a> {
         Ok((graph.expect("the stream was capturing"), steps))
     }
 
-    /// Runs them all, with one call.
+    /// Launches a graph, with one call.
     pub(crate) fn replay(
         &mut self,
         (graph, steps): &(CudaGraph, u32),

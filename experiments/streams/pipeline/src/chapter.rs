@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use lab::{Case, Clock, Lab, Result};
 
-use crate::{ByEngine, DepthFirst, PAGEABLE, Pipeline, Plan, WORD_BYTES};
+use crate::{ByEngine, DepthFirst, Memory, Pipeline, Plan, WORD_BYTES};
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Pipeline, plan: &Plan) -> Result<()> {
     for (pairs, order) in
@@ -14,7 +14,8 @@ pub(crate) fn measure(lab: &mut Lab, gpu: &mut Pipeline, plan: &Plan) -> Result<
         let plan = Plan { bytes, pairs, order, rounds: 1, ..*plan };
         let case = |until| Case::new("chapter_batch").with("until", until);
         crate::measure(lab, gpu, &plan, case("done"))?;
-        crate::measure(lab, gpu, &Plan { host: PAGEABLE, ..plan }, case("done"))?;
+        let pageable = Plan { host: Memory::Pageable, ..plan };
+        crate::measure(lab, gpu, &pageable, case("done"))?;
         gpu.describe(case("queued"), &plan)
             .time_turns(lab, Clock::Host, || {
                 let start = Instant::now();

@@ -46,9 +46,9 @@ use std::process::ExitCode;
 use lab::check::value;
 use lab::{Case, Lab, Result, memory};
 
-use pipeline::{Host, PAGEABLE, PINNED, Pair, Pipeline, STEPS};
+use pipeline::{Host, Pair, Pipeline};
 use plan::Order::{BreadthFirst, ByEngine, DepthFirst};
-use plan::{Plan, WORD_BYTES};
+use plan::{Memory, Plan, Step, WORD_BYTES};
 
 /// How long the kernel takes, in copies to the GPU.
 const LOADS: [(&str, f64); 3] =
@@ -68,14 +68,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut to = memory::pinned(lab.context(), 30 * words, value)?;
     let (from, to) = (from.as_slice()?, to.as_mut_slice()?);
     let (from_vec, mut to_vec) = (from.to_vec(), from.to_vec());
-    let hosts = [
-        Host { kind: "pinned", from, to },
-        Host { kind: "pageable", from: &from_vec, to: &mut to_vec },
-    ];
+    let hosts = [Host { from, to }, Host { from: &from_vec, to: &mut to_vec }];
     let gpu = &mut Pipeline::new(lab, hosts, 3 * words)?;
     let order = DepthFirst;
-    let plan =
-        Plan { host: PINNED, bytes, batches: 30, pairs: 3, order, rounds: 67 };
+    let host = Memory::Pinned;
+    let plan = Plan { host, bytes, batches: 30, pairs: 3, order, rounds: 67 };
 
     // 2. A size that no block divides, in all orders.
     for order in [DepthFirst, BreadthFirst, ByEngine] {
@@ -87,15 +84,15 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 3. The copies by themselves, each alone and both at once.
-    let upload = steps::measure(lab, gpu, &plan, "no_kernel", &[0])?;
-    let download = steps::measure(lab, gpu, &plan, "no_kernel", &[2])?;
-    steps::measure(lab, gpu, &plan, "no_kernel", &[0, 2])?;
+    let upload = steps::measure(lab, gpu, &plan, "no_kernel", &[Step::Upload])?;
+    let download = steps::measure(lab, gpu, &plan, "no_kernel", &[Step::Download])?;
+    steps::measure(lab, gpu, &plan, "no_kernel", &[Step::Upload, Step::Download])?;
 
     for (load, copies) in LOADS {
         // 4. A kernel as long as this load asks for, alone.
         let rounds = steps::rounds_for(gpu, &plan, copies * upload)?;
         let plan = Plan { rounds, ..plan };
-        let kernel = steps::measure(lab, gpu, &plan, load, &[1])?;
+        let kernel = steps::measure(lab, gpu, &plan, load, &[Step::Kernel])?;
         let stages = [upload, kernel, download];
 
         // 5. The pipeline: in one stream and in several, and in other orders.
@@ -113,28 +110,32 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             measure(lab, gpu, &plan, case)?;
         }
 
-        // 6. From pageable memory.
-        if load == "kernel_bound" {
-            for (pairs, order) in
-                [(1, DepthFirst), (3, DepthFirst), (3, BreadthFirst)]
-            {
-                let plan = Plan { host: PAGEABLE, pairs, order, ..plan };
-                measure(lab, gpu, &plan, case.clone())?;
+        match load {
+            // 6. From pageable memory.
+            "kernel_bound" => {
+                for (pairs, order) in
+                    [(1, DepthFirst), (3, DepthFirst), (3, BreadthFirst)]
+                {
+                    let host = Memory::Pageable;
+                    let plan = Plan { host, pairs, order, ..plan };
+                    measure(lab, gpu, &plan, case.clone())?;
+                }
             }
-        }
-
-        // 7. More of the balanced kernel: beside both copies; two pairs for three engines;
-        //    batches of other sizes; and when each step runs.
-        if load == "balanced" {
-            steps::measure(lab, gpu, &plan, load, &[0, 1, 2])?;
-            let two_pairs = Plan { pairs: 2, order: ByEngine, ..plan };
-            measure(lab, gpu, &two_pairs, case)?;
-            sizes::measure(lab, gpu, &plan, stages)?;
-            for (host, pairs) in
-                [(PINNED, 1), (PINNED, 2), (PINNED, 3), (PAGEABLE, 3)]
-            {
-                timeline::measure(lab, gpu, &Plan { host, pairs, ..plan })?;
+            // 7. More of the balanced kernel: beside both copies; two pairs for three
+            //    engines; batches of other sizes; and when each step runs.
+            "balanced" => {
+                steps::measure(lab, gpu, &plan, load, &Step::ALL)?;
+                let two_pairs = Plan { pairs: 2, order: ByEngine, ..plan };
+                measure(lab, gpu, &two_pairs, case)?;
+                sizes::measure(lab, gpu, &plan, stages)?;
+                for pairs in [1, 2, 3] {
+                    timeline::measure(lab, gpu, &Plan { pairs, ..plan })?;
+                }
+                let pageable = Plan { host: Memory::Pageable, ..plan };
+                timeline::measure(lab, gpu, &pageable)?;
             }
+            "copy_bound" => {}
+            other => unreachable!("{other}"),
         }
     }
     chapter::measure(lab, gpu, &plan)

@@ -9,7 +9,7 @@ use lab::launch::threads;
 use lab::{Case, Lab, Result};
 use rayon::prelude::*;
 
-use crate::plan::{A, B, Order, Plan};
+use crate::plan::{A, B, Order, Plan, Step};
 use crate::timeline::Marks;
 
 // SAFETY: threads at or past `count` do nothing; the others use word i of both,
@@ -21,17 +21,11 @@ lab::kernels! { unsafe "pipeline" {
     );
 } }
 
-pub(crate) const STEPS: [&str; 3] = ["upload", "kernel", "download"];
-
 /// Batches on the host, and room for their results.
 pub(crate) struct Host<'a> {
-    pub(crate) kind: &'static str,
     pub(crate) from: &'a [u32],
     pub(crate) to: &'a mut [u32],
 }
-
-pub(crate) const PINNED: usize = 0;
-pub(crate) const PAGEABLE: usize = 1;
 
 /// Device buffers for a batch and for its result, a stream, and events for when a step was
 /// last done with the buffers.
@@ -51,19 +45,21 @@ impl Pair {
         &mut self,
         kernels: &Kernels,
         stream: &Arc<CudaStream>,
-        (step, batch): (usize, usize),
+        (step, batch): (Step, usize),
         host: &mut Host,
         plan: &Plan,
     ) -> Result<()> {
         let Pair { from, to, .. } = self;
         let (words, rounds, place) = (plan.words(), plan.rounds, plan.place(batch));
         let grid = threads(words);
-        match STEPS[step] {
-            "upload" => Ok(stream.memcpy_htod(&host.from[place], from)?),
-            "download" => {
+        match step {
+            Step::Upload => Ok(stream.memcpy_htod(&host.from[place], from)?),
+            Step::Download => {
                 Ok(stream.memcpy_dtoh(&to.slice(..words), &mut host.to[place])?)
             }
-            _ => kernels.work(stream, grid, from, to, words, rounds, A, B),
+            Step::Kernel => {
+                kernels.work(stream, grid, from, to, words, rounds, A, B)
+            }
         }
     }
     // ANCHOR_END: step
@@ -71,6 +67,7 @@ impl Pair {
 
 /// The host's memories, pairs of device buffers, and the kernel.
 pub(crate) struct Pipeline<'a> {
+    /// In the order of `Memory`.
     pub(crate) hosts: [Host<'a>; 2],
     pub(crate) pairs: Vec<Pair>,
     pub(crate) kernels: Kernels,
@@ -99,21 +96,20 @@ impl<'a> Pipeline<'a> {
 
     /// A case with the batches of a plan.
     pub(crate) fn sized(&self, case: Case, plan: &Plan) -> Case {
-        case.with("kind", self.hosts[plan.host].kind)
+        case.with("kind", plan.host)
             .with("bytes", plan.bytes)
             .with("batches", plan.batches)
             .reads(plan.batches * plan.bytes)
             .writes(plan.batches * plan.bytes)
     }
 
-    /// And with the way in which they are queued.
+    /// A case with the batches of a plan, and with how they are queued.
     pub(crate) fn describe(&self, case: Case, plan: &Plan) -> Case {
-        let (order, streams) = match plan.order {
-            Order::DepthFirst => ("depth_first", plan.pairs),
-            Order::BreadthFirst => ("breadth_first", plan.pairs),
-            Order::ByEngine => ("by_engine", STEPS.len()),
+        let streams = match plan.order {
+            Order::DepthFirst | Order::BreadthFirst => plan.pairs,
+            Order::ByEngine => Step::ALL.len(),
         };
-        let case = case.with("order", order).with("streams", streams);
+        let case = case.with("order", plan.order).with("streams", streams);
         self.sized(case.with("pairs", plan.pairs), plan)
     }
 
@@ -137,18 +133,18 @@ impl<'a> Pipeline<'a> {
         marks: &[Marks],
     ) -> Result<()> {
         let Pipeline { hosts, pairs, kernels } = self;
-        let host = &mut hosts[plan.host];
+        let host = &mut hosts[plan.host as usize];
         for first in (0..plan.batches).step_by(group) {
-            for step in 0..STEPS.len() {
+            for step in Step::ALL {
                 for batch in first..plan.batches.min(first + group) {
                     let pair = &mut pairs[batch % plan.pairs];
                     let stream = pair.stream.clone();
-                    if let (0, Some(marks)) = (step, marks.get(batch)) {
+                    if let (Step::Upload, Some(marks)) = (step, marks.get(batch)) {
                         marks[0].record(&stream)?;
                     }
                     pair.queue(kernels, &stream, (step, batch), host, plan)?;
                     if let Some(marks) = marks.get(batch) {
-                        marks[step + 1].record(&stream)?;
+                        marks[step as usize + 1].record(&stream)?;
                     }
                 }
             }
@@ -163,7 +159,7 @@ impl<'a> Pipeline<'a> {
 
     /// Clears the results, on all cores.
     pub(crate) fn clear(&mut self, plan: &Plan) {
-        self.hosts[plan.host]
+        self.hosts[plan.host as usize]
             .to
             .par_chunks_mut(1 << 18)
             .for_each(|part| part.fill(0));
@@ -171,7 +167,7 @@ impl<'a> Pipeline<'a> {
 
     /// Compares all results.
     pub(crate) fn check(&self, plan: &Plan) -> Result<u64> {
-        let Host { kind, to, .. } = &self.hosts[plan.host];
+        let (kind, to) = (plan.host.name(), &self.hosts[plan.host as usize].to);
         every_element(kind, &to[..plan.batches * plan.words()], plan.result())
     }
 }

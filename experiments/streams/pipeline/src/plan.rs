@@ -12,8 +12,7 @@ pub(crate) const B: u32 = 1_013_904_223;
 /// How the batches are cut, spread over streams and queued.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// In which of the host's memories.
-    pub(crate) host: usize,
+    pub(crate) host: Memory,
     pub(crate) bytes: usize,
     pub(crate) batches: usize,
     /// Pairs of device buffers, so batches that can be on the GPU at once.
@@ -22,16 +21,31 @@ pub(crate) struct Plan {
     pub(crate) rounds: u32,
 }
 
-/// In which streams, and in which order, the steps are queued.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Order {
-    /// A stream for each pair: all steps of a batch, then the next batch.
-    DepthFirst,
-    /// A stream for each pair: one step for as many batches as there are pairs, then the
-    /// next step.
-    BreadthFirst,
-    /// A stream for each step, so for each engine.
-    ByEngine,
+lab::words! {
+    /// The host's memory that the batches are in, and their results.
+    pub(crate) enum Memory { Pinned = "pinned", Pageable = "pageable" }
+}
+
+lab::words! {
+    /// What a batch goes through.
+    pub(crate) enum Step {
+        Upload = "upload",
+        Kernel = "kernel",
+        Download = "download",
+    }
+}
+
+lab::words! {
+    /// In which streams, and in which order, the steps are queued.
+    pub(crate) enum Order {
+        /// A stream for each pair: all steps of a batch, then the next batch.
+        DepthFirst = "depth_first",
+        /// A stream for each pair: one step for as many batches as there are pairs, then the
+        /// next step.
+        BreadthFirst = "breadth_first",
+        /// A stream for each step, so for each engine.
+        ByEngine = "by_engine",
+    }
 }
 
 impl Plan {

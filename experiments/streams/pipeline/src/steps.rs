@@ -7,7 +7,7 @@ use cudarc::driver::CudaSlice;
 use lab::check::{every_element, value};
 use lab::{Case, Lab, Result};
 
-use crate::{Pair, Pipeline, Plan, STEPS};
+use crate::{Pair, Pipeline, Plan, Step};
 
 /// Times such steps, 30 of each kind. Returns the time for one batch.
 pub(crate) fn measure(
@@ -15,18 +15,18 @@ pub(crate) fn measure(
     gpu: &mut Pipeline,
     plan: &Plan,
     load: &str,
-    steps: &[usize],
+    steps: &[Step],
 ) -> Result<f64> {
     prepare(gpu, plan)?;
-    let names: Vec<_> = steps.iter().map(|step| STEPS[*step]).collect();
+    let names: Vec<_> = steps.iter().map(|step| step.name()).collect();
     let case = Case::new("steps").with("load", load);
     let case = case.with("steps", &*names.join("_"));
     let timed = gpu.sized(case, plan).time_on_host(lab, || {
         let Pipeline { hosts, pairs, kernels } = &mut *gpu;
-        let host = &mut hosts[plan.host];
+        let host = &mut hosts[plan.host as usize];
         for batch in 0..plan.batches {
             for &step in steps {
-                let pair = &mut pairs[step];
+                let pair = &mut pairs[step as usize];
                 let stream = pair.stream.clone();
                 pair.queue(kernels, &stream, (step, batch), host, plan)?;
             }
@@ -45,14 +45,14 @@ pub(crate) fn rounds_for(
     seconds: f64,
 ) -> Result<u32> {
     let Pipeline { hosts, pairs, kernels } = gpu;
-    let (host, pair) = (&mut hosts[plan.host], &mut pairs[0]);
+    let (host, pair) = (&mut hosts[plan.host as usize], &mut pairs[0]);
     let stream = pair.stream.clone();
     let mut rounds = 16;
     for _ in 0..5 {
         let plan = Plan { rounds, ..*plan };
         let start = Instant::now();
         for batch in 0..plan.batches {
-            pair.queue(kernels, &stream, (1, batch), host, &plan)?;
+            pair.queue(kernels, &stream, (Step::Kernel, batch), host, &plan)?;
         }
         stream.synchronize()?;
         let once = start.elapsed().as_secs_f64() / plan.batches as f64;
@@ -75,20 +75,23 @@ fn prepare(gpu: &mut Pipeline, plan: &Plan) -> Result<()> {
 
 /// Compares what they wrote: the last batch came in, the kernel worked on the last but
 /// one, and the result of the last went out every time.
-fn check(gpu: &Pipeline, plan: &Plan, steps: &[usize]) -> Result<u64> {
+fn check(gpu: &Pipeline, plan: &Plan, steps: &[Step]) -> Result<u64> {
     let (words, result) = (plan.words(), plan.result());
     let last = plan.place(plan.batches - 1).start;
     let mut checked = 0;
     for &step in steps {
-        let Pair { stream, from, to, .. } = &gpu.pairs[step];
+        let Pair { stream, from, to, .. } = &gpu.pairs[step as usize];
         let read =
             |memory: &CudaSlice<u32>| stream.clone_dtoh(&memory.slice(..words));
-        checked += match STEPS[step] {
-            "upload" => every_element("upload", &read(from)?, |i| value(last + i)),
-            "download" => every_element("download", gpu.hosts[plan.host].to, |i| {
-                result(last + i % words)
-            }),
-            _ => every_element("kernel", &read(to)?, |i| result(last - words + i)),
+        let (name, sent) = (step.name(), &gpu.hosts[plan.host as usize].to);
+        checked += match step {
+            Step::Upload => every_element(name, &read(from)?, |i| value(last + i)),
+            Step::Download => {
+                every_element(name, sent, |i| result(last + i % words))
+            }
+            Step::Kernel => {
+                every_element(name, &read(to)?, |i| result(last - words + i))
+            }
         }?;
     }
     Ok(checked)

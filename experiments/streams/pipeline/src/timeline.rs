@@ -6,13 +6,13 @@ use cudarc::driver::{CudaEvent, DriverError, sys};
 use lab::timeline::span;
 use lab::{Case, Clock, Lab, Result, Span};
 
-use crate::{Pipeline, Plan, STEPS};
+use crate::{Pipeline, Plan, Step};
 
 /// Batches on a timeline.
 const DRAWN: usize = 9;
 
 /// Events before the first step of a batch and after each of the three.
-pub(crate) type Marks = [CudaEvent; STEPS.len() + 1];
+pub(crate) type Marks = [CudaEvent; Step::ALL.len() + 1];
 
 pub(crate) fn measure(lab: &mut Lab, gpu: &mut Pipeline, plan: &Plan) -> Result<()> {
     let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -38,12 +38,13 @@ fn spans(marks: &[Marks], pairs: usize) -> Result<Vec<Span>> {
         Ok(f64::from(marks[0][0].elapsed_ms(event)?) * 1e-3)
     };
     let mut spans = vec![];
-    let mut ends = [const { vec![] }; STEPS.len()];
+    let mut ends = [const { vec![] }; Step::ALL.len()];
     for (batch, events) in marks.iter().enumerate() {
-        for (step, ends) in ends.iter_mut().enumerate() {
-            let (before, after) = (since(&events[step])?, since(&events[step + 1])?);
+        for (step, ends) in Step::ALL.into_iter().zip(&mut ends) {
+            let (before, after) =
+                (since(&events[step as usize])?, since(&events[step as usize + 1])?);
             let lane = format!("stream {}", batch % pairs);
-            let label = format!("{} {batch}", STEPS[step]);
+            let label = format!("{} {batch}", step.name());
             let earlier = ends.iter().copied().filter(|end| *end <= after);
             spans.push(span(lane, label, [earlier.fold(before, f64::max), after]));
             ends.push(after);

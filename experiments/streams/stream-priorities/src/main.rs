@@ -139,7 +139,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// From one event to another, for which it waits.
+/// Seconds from one event to another, for which it waits.
 fn seconds(from: &CudaEvent, to: &CudaEvent) -> Result<f64> {
     Ok(f64::from(from.elapsed_ms(to)?) * 1e-3)
 }
