@@ -46,3 +46,23 @@ impl Model {
         case.model("time_seconds", self.seconds(shape))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Model;
+    use crate::chain::{QUAD_BYTES, Shape, Strategy};
+
+    #[test]
+    fn fused_steps_are_free_until_arithmetic_takes_longer() {
+        // A quad's bytes move in the time of ten steps.
+        let bytes_per_second = 2.0 * QUAD_BYTES as f64 / 10.0;
+        let model =
+            Model { launch_seconds: 5.0, bytes_per_second, steps_per_second: 1.0 };
+        let seconds =
+            |strategy, steps| model.seconds(&Shape { strategy, quads: 1, steps });
+        assert_eq!(seconds(Strategy::Fused, 1), 15.0);
+        assert_eq!(seconds(Strategy::Fused, 10), 15.0);
+        assert_eq!(seconds(Strategy::Fused, 20), 25.0);
+        assert_eq!(seconds(Strategy::Separate, 20), 20.0 * 15.0);
+    }
+}

@@ -110,3 +110,39 @@ fn one_or_two(which: usize, i: usize) -> f32 {
 fn outer(column: &[f32], row: &[f32]) -> Vec<f32> {
     column.iter().flat_map(|x| row.iter().map(move |y| x * y)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+
+    /// Multiplies the matrices, as the GPUs do.
+    #[test]
+    fn gradients_are_those_of_a_backward_pass() {
+        let shape = Shape { layers: 4, width: 7, rows: 5 };
+        let Shape { layers, width, rows } = shape;
+        let mut gradients = vec![0.0; layers * shape.layer()];
+        for gpu in 0..2 {
+            let mut dz = shape.top();
+            for layer in (0..layers).rev() {
+                let x = shape.input(gpu, layer);
+                let gradient = &mut gradients[shape.of(&(layer..layer + 1))];
+                for (at, sum) in gradient.iter_mut().enumerate() {
+                    let (k, j) = (at / width, at % width);
+                    let terms =
+                        (0..rows).map(|i| x[i * width + k] * dz[i * width + j]);
+                    *sum += terms.sum::<f32>();
+                }
+                if layer > 0 {
+                    let w = shape.weights(layer);
+                    let term = |at: usize, j: usize| {
+                        dz[at / width * width + j] * w[at % width * width + j]
+                    };
+                    let before = (0..rows * width)
+                        .map(|at| (0..width).map(|j| term(at, j)).sum());
+                    dz = before.collect();
+                }
+            }
+        }
+        assert_eq!(shape.gradients(0..2, rows), gradients);
+    }
+}

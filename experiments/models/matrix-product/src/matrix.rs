@@ -151,3 +151,30 @@ pub(crate) struct Multipliers {
     pub(crate) floats: Vec<Multiplier<f32>>,
     pub(crate) halves: Vec<Multiplier<u16>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Element, Product};
+
+    #[test]
+    fn the_product_is_that_of_the_matrices() {
+        let side = 9;
+        let product = Product::new(side);
+        let (a, b) = (product.left::<f32>(), product.right::<f32>());
+        let element = |at: usize| -> f32 {
+            let (i, j) = (at / side, at % side);
+            (0..side).map(|k| a[i * side + k] * b[k * side + j]).sum()
+        };
+        let expected: Vec<f32> = (0..side * side).map(element).collect();
+        assert_eq!(product.expected::<f32>(), expected);
+        let by_columns = product.right_by_columns::<f32>();
+        let turned = |at: usize| b[at % side * side + at / side];
+        assert!(by_columns.into_iter().eq((0..side * side).map(turned)));
+    }
+
+    #[test]
+    fn small_whole_numbers_as_e4m3() {
+        let bits = [0.0, 1.0, 2.0, 3.0, 16.0, -1.0].map(u8::nearest);
+        assert_eq!(bits, [0, 0x38, 0x40, 0x44, 0x58, 0xb8]);
+    }
+}

@@ -207,3 +207,68 @@ impl Cut {
     }
 }
 // ANCHOR_END: formulas
+
+#[cfg(test)]
+mod tests {
+    use super::{Cut, Shape, Share};
+
+    const SHAPE: Shape = Shape { rows: 37, width: 29, layers: 8 };
+
+    fn shares(cut: Cut, gpus: usize) -> Vec<Share> {
+        (0..gpus).map(|i| Share::new(cut, SHAPE, gpus, i)).collect()
+    }
+
+    #[test]
+    fn every_weight_is_kept_by_one_gpu_or_with_data_by_all() {
+        let Shape { width, layers, .. } = SHAPE;
+        for (cut, gpus) in
+            Cut::ALL.into_iter().flat_map(|cut| [(cut, 1), (cut, 3), (cut, 8)])
+        {
+            if cut == Cut::One && gpus > 1 {
+                continue;
+            }
+            let mut owners = vec![0; layers * width * width];
+            for part in shares(cut, gpus).iter().flat_map(|share| &share.parts) {
+                for row in 0..part.rows {
+                    let first =
+                        part.layer * width * width + part.first + row * width;
+                    owners[first..][..part.columns].iter_mut().for_each(|n| *n += 1);
+                }
+            }
+            let expected = if cut == Cut::Data { gpus } else { 1 };
+            assert!(owners.iter().all(|n| *n == expected), "{cut:?} on {gpus} GPUs");
+        }
+    }
+
+    #[test]
+    fn gpus_hold_what_the_formulas_say() {
+        for (cut, gpus) in [
+            (Cut::One, 1),
+            (Cut::Data, 3),
+            (Cut::State, 3),
+            (Cut::Columns, 4),
+            (Cut::Layers, 8),
+        ] {
+            let (mut weights, mut activations) = (0, 0);
+            for share in shares(cut, gpus) {
+                weights += share.words();
+                let columns: usize =
+                    share.activations().map(|layer| share.width(layer)).sum();
+                activations += share.rows.len() * columns;
+            }
+            let held = cut.holds(SHAPE, gpus);
+            assert_eq!(
+                [4 * weights, 4 * activations],
+                [held.weights, held.activations]
+            );
+        }
+    }
+
+    #[test]
+    fn one_gpu_sends_nothing() {
+        for cut in Cut::ALL {
+            let sent = cut.sends(SHAPE, 1, 2);
+            assert_eq!([sent.bytes, sent.messages], [0, 0], "{cut:?}");
+        }
+    }
+}

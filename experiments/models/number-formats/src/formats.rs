@@ -120,3 +120,52 @@ impl Rounding {
         self.format.value(self.nearest(x))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, Format, Rounding};
+
+    fn rounding(name: &str) -> Rounding {
+        let is_it = |format: &Format| format.name == name;
+        Rounding::new(ALL.into_iter().find(is_it).expect("a format of this name"))
+    }
+
+    #[test]
+    fn largest_numbers_and_what_is_larger() {
+        for (name, largest, pattern, beyond) in [
+            ("bf16", 3.389_531_4e38, 0x7f7f, 0x7f80),
+            ("fp16", 65_504.0, 0x7bff, 0x7c00),
+            ("e5m2", 57_344.0, 0x7b, 0x7b),
+            ("e4m3", 448.0, 0x7e, 0x7e),
+        ] {
+            let rounding = rounding(name);
+            assert_eq!(rounding.nearest(largest), pattern, "{name}");
+            assert_eq!(rounding.format.value(pattern), largest, "{name}");
+            assert_eq!(rounding.nearest(f32::INFINITY), beyond, "{name}");
+        }
+    }
+
+    #[test]
+    fn counting_ends_where_one_is_half_a_step() {
+        for (name, end) in [("bf16", 256.0), ("fp16", 2048.0), ("e4m3", 16.0)] {
+            let rounding = rounding(name);
+            let sum = (0..4096).fold(0.0, |sum, _| rounding.keep(sum + 1.0));
+            assert_eq!(sum, end, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_a_format_is_the_nearest_to_itself() {
+        for name in ["tf32", "bf16", "fp16", "e5m2", "e4m3"] {
+            let rounding = rounding(name);
+            let format = rounding.format;
+            for pattern in 0..=format.largest {
+                assert_eq!(
+                    rounding.nearest(format.value(pattern)),
+                    pattern,
+                    "{name}"
+                );
+            }
+        }
+    }
+}

@@ -46,3 +46,23 @@ pub(crate) fn table(
     (table, pages)
 }
 // ANCHOR_END: table
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+
+    #[test]
+    fn every_page_has_one_owner() {
+        let lengths = [1, 16, 17, 64, 63];
+        for random in [false, true] {
+            let (table, pages) = table(&lengths, 64, 4, random);
+            let mut taken: Vec<u32> = vec![];
+            for (row, length) in table.chunks(4).zip(lengths) {
+                taken.extend(&row[..length.div_ceil(16) as usize]);
+            }
+            taken.sort_unstable();
+            assert_eq!(pages, 1 + 1 + 2 + 4 + 4);
+            assert!(taken.into_iter().eq(0..pages as u32), "random: {random}");
+        }
+    }
+}

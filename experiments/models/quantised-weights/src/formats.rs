@@ -106,3 +106,37 @@ fn quantise(group: &[f32], bits: usize) -> (f16, Vec<i32>) {
     (scale, group.iter().map(|w| nearest(w).clamp(-most, most)).collect())
 }
 // ANCHOR_END: quantise
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, Scheme, pack};
+
+    const COLUMNS: usize = 256;
+
+    fn weights() -> Vec<f32> {
+        (0..2 * COLUMNS).map(|i| ((37 * i % 101) as f32 - 50.0) / 64.0).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_at_most_half_a_step_off() {
+        for bits in [4, 8] {
+            let scheme = Scheme::of(("", Format::Integer(bits), ""));
+            let packed = pack(&weights(), COLUMNS, scheme);
+            assert_eq!(packed.words.len(), 2 * COLUMNS * bits / 32);
+            assert_eq!(packed.scales.len(), (2 * COLUMNS) >> scheme.group_bits);
+            // The scale is rounded to FP16, so the step may be 2⁻¹¹ longer.
+            let step = 50.0 / 64.0 / ((1 << (bits - 1)) - 1) as f32 * 1.001;
+            for (weight, value) in weights().iter().zip(&packed.values) {
+                assert!((weight - value).abs() <= step / 2.0, "{weight}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_weight_is_in_the_lowest_bits() {
+        let scheme = Scheme::of(("", Format::Fp16, ""));
+        let packed = pack(&[1.0, -2.0, 0.5, 0.0], 4, scheme);
+        assert_eq!(packed.words, [0xc000_3c00, 0x0000_3800]);
+        assert_eq!(packed.values, [1.0, -2.0, 0.5, 0.0]);
+    }
+}

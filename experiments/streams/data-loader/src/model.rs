@@ -23,3 +23,28 @@ pub(crate) fn bound(
     }
     done
 }
+
+#[cfg(test)]
+mod tests {
+    use super::bound;
+    use crate::device::BATCHES;
+
+    #[test]
+    fn the_longest_step_sets_the_pace_from_two_slots_on() {
+        let all = BATCHES as f64;
+        assert_eq!(bound(|_| 4.0, 1.0, 2.0, 2), 4.0 * all + 1.0 + 2.0);
+        assert_eq!(bound(|_| 2.0, 1.0, 4.0, 2), 2.0 + 1.0 + 4.0 * all);
+    }
+
+    #[test]
+    fn the_producer_waits_for_its_only_slot() {
+        assert_eq!(bound(|_| 4.0, 1.0, 2.0, 1), 5.0 * BATCHES as f64 + 2.0);
+    }
+
+    #[test]
+    fn more_slots_help_where_batches_differ() {
+        let make = |batch: usize| if batch % 8 == 7 { 9.0 } else { 1.0 };
+        let ends = [1, 2, 3, 4].map(|slots| bound(make, 0.5, 2.4, slots));
+        assert!(ends.is_sorted_by(|fewer, more| fewer > more), "{ends:?}");
+    }
+}

@@ -82,3 +82,38 @@ impl Plan {
     }
     // ANCHOR_END: model
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Memory, Order, Plan};
+
+    const PLAN: Plan = Plan {
+        host: Memory::Pinned,
+        bytes: 400,
+        batches: 30,
+        pairs: 3,
+        order: Order::DepthFirst,
+        rounds: 1,
+    };
+
+    #[test]
+    fn three_equal_steps_take_32_instead_of_90() {
+        for (pairs, expected) in [(1, 90.0), (2, 46.0), (3, 32.0), (8, 32.0)] {
+            assert_eq!(Plan { pairs, ..PLAN }.bound([1.0; 3]), expected, "{pairs}");
+        }
+    }
+
+    #[test]
+    fn the_longest_step_sets_the_pace() {
+        for steps in [[3.0, 1.0, 1.0], [1.0, 3.0, 1.0], [1.0, 1.0, 3.0]] {
+            assert_eq!(PLAN.bound(steps), 5.0 + 29.0 * 3.0, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn batches_lie_behind_each_other() {
+        let places: Vec<usize> =
+            (0..30).flat_map(|batch| PLAN.place(batch)).collect();
+        assert!(places.into_iter().eq(0..30 * PLAN.words()));
+    }
+}
