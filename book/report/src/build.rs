@@ -13,6 +13,7 @@ use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
+use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
 
 use crate::claims::{Claim, Claims, Entry, Verdict};
@@ -21,13 +22,14 @@ use crate::expand::{self, Context, Text};
 use crate::figure::{self, Picture};
 use crate::glossary::{self, Glossary};
 use crate::includes::{self, Repository};
+use crate::names::Defaults;
 use crate::output::Output;
 use crate::page::Page;
 use crate::pictures::Pictures;
 use crate::print::Contents;
 use crate::records::{Records, Unused};
 use crate::this_machine::Account;
-use crate::{export, links, minutes};
+use crate::{block, export, links, minutes};
 
 /// Where a book's parts lie, and what to do with its figures.
 #[derive(Clone, Debug)]
@@ -140,8 +142,14 @@ impl Made {
     fn finish(&self, folder: &Path, title: &str, about: &str) -> Result<()> {
         for entry in WalkDir::new(folder) {
             let path = entry?.into_path();
-            if path.extension().is_none_or(|e| e != "html") {
-                continue;
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("html") => {}
+                // What pages define, which mdBook copies.
+                Some("toml") => {
+                    std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
+                    continue;
+                }
+                _ => continue,
             }
             let named = || path.display().to_string();
             let mut html = std::fs::read_to_string(&path).with_context(named)?;
@@ -240,7 +248,7 @@ fn replace(
     let claims = claims(options)?;
 
     let src = options.book.join(&config.book.src);
-    let (pages, texts, mut problems) = read(book, &src, options, &records);
+    let (pages, texts, mut problems) = read(book, &src, options, &records)?;
     let with_own = records.with_own();
     let is_draft = |page: &str| options.drafts.contains(page);
     let records_of = |page: &str| if is_draft(page) { &with_own } else { &records };
@@ -326,7 +334,8 @@ fn read(
     src: &Path,
     options: &Options,
     records: &Records,
-) -> (Vec<Page>, Vec<Text>, Vec<String>) {
+) -> Result<(Vec<Page>, Vec<Text>, Vec<String>)> {
+    let names: Defaults = toml(&options.book.join("names.toml"))?;
     let with_own = records.with_own();
     let (mut pages, mut texts, mut problems) = (vec![], vec![], vec![]);
     let mut part = None;
@@ -345,13 +354,14 @@ fn read(
         if let Some(path) = chapter.source_path.as_ref().and_then(|path| path.to_str()) {
             let draft = options.drafts.contains(path);
             let records = if draft { &with_own } else { records };
-            let (page, text, found) = expand::read(path, chapter, part, src, records, draft);
+            let (page, text, found) =
+                expand::read(path, chapter, part, src, records, &names, draft);
             pages.push(page);
             texts.push(text);
             problems.extend(found);
         }
     }
-    (pages, texts, problems)
+    Ok((pages, texts, problems))
 }
 
 /// The verdicts on the claims that these records can try.
@@ -361,7 +371,7 @@ pub(crate) fn verdicts(options: &Options, records: &Records) -> Result<Vec<(Clai
     let book = MDBook::load_with_config(&options.book, config)?.book;
     // What another machine lacks is wrong with a book that it is the reference of, and is no
     // matter here.
-    let (pages, _, _) = read(&book, &src, options, records);
+    let (pages, _, _) = read(&book, &src, options, records)?;
     let (findings, _) = claims(options)?.judge(&pages);
     let tried = findings.entries.into_iter().filter(|entry| {
         let Entry { claim, compared, .. } = entry;
@@ -371,10 +381,14 @@ pub(crate) fn verdicts(options: &Options, records: &Records) -> Result<Vec<(Clai
 }
 
 fn claims(options: &Options) -> Result<Claims> {
-    let claims = std::fs::read_to_string(&options.claims)
-        .with_context(|| options.claims.display().to_string())?;
-    let name = options.claims.file_name().unwrap_or_default().display();
-    Claims::parse(&claims).map_err(|e| anyhow!("{name}: {e}"))
+    toml(&options.claims)
+}
+
+/// What a file of the book says.
+fn toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let name = path.file_name().unwrap_or_default().display();
+    block::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
 }
 
 /// Whether a build has drawn the file: a picture that somebody put there has another head.

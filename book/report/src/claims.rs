@@ -7,7 +7,6 @@ use record::expression::{Expression, Operand};
 use record::file::visible;
 use serde::{Deserialize, Serialize};
 
-use crate::block;
 use crate::both::{Alike, Both};
 use crate::estimate::Estimate;
 use crate::page::{Page, find};
@@ -345,11 +344,6 @@ impl Findings {
 }
 
 impl Claims {
-    /// Parses `claims.toml`.
-    pub fn parse(toml: &str) -> Result<Claims, String> {
-        block::parse(toml)
-    }
-
     /// Judges every claim by the quantities of its page. The problems are `id: problem`.
     pub fn judge(self, pages: &[Page]) -> (Findings, Vec<String>) {
         let mut problems = vec![];

@@ -1,19 +1,32 @@
 //! Sentences that hold under a condition: `{{if fast > 2 * slow}}Twice as fast.{{end}}`. The
-//! condition compares quantities, in the SI units that they are kept in. It has to hold in every
-//! run of the reference machines, or the build fails. Where the reader's runs break it, the
-//! sentence is shown as one about the references.
+//! condition compares quantities, in the SI units that they are kept in; what it compares may
+//! have a name in the file beside the page. It has to hold in every run of the reference
+//! machines, or the build fails. Where the reader's runs break it, the sentence is shown as one
+//! about the references.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::both::{Both, Here};
 use crate::estimate::Runs;
 use crate::html;
+use crate::names::{self, did_you_mean};
 use crate::quantity::Quantities;
 use crate::records::Records;
 
-/// `a < b`, `a < b <= c`, and several of them joined by `and`.
+/// `a < b`, `a < b <= c`, the name of a condition, and several of them joined by `and`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     text: String,
     comparisons: Vec<Comparison>,
+}
+
+/// The conditions of a page that have a name.
+#[derive(Debug, Default)]
+pub struct Conditions {
+    named: BTreeMap<String, Condition>,
+    /// Those that something uses.
+    used: RefCell<BTreeSet<String>>,
 }
 
 /// A difference of two expressions, and what it is to be.
@@ -25,14 +38,32 @@ struct Comparison {
 
 const SIGNS: [&str; 4] = ["<=", ">=", "<", ">"];
 
-impl Condition {
-    /// Parses a condition.
-    pub fn parse(text: &str) -> Result<Condition, String> {
-        let mut comparisons = vec![];
+impl Conditions {
+    /// Adds a condition, which is made of comparisons.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
+        names::check(name)?;
+        let condition = Conditions::default().read(text)?;
+        self.named.insert(name.to_owned(), condition);
+        Ok(())
+    }
+
+    /// The condition that `text` writes.
+    pub fn read(&self, text: &str) -> Result<Condition, String> {
+        let (mut text, mut comparisons) = (text.trim(), vec![]);
         for chain in text.split(" and ") {
+            if let Some((name, named)) = self.named.get_key_value(chain.trim()) {
+                self.used.borrow_mut().insert(name.clone());
+                comparisons.extend(named.comparisons.clone());
+                if chain == text {
+                    text = &named.text;
+                }
+                continue;
+            }
             let (mut left, mut rest) = split(chain);
             if rest.is_none() {
-                return Err(format!("`{}` compares nothing", chain.trim()));
+                let name = chain.trim();
+                let near = did_you_mean(name, self.named.keys().map(String::as_str));
+                return Err(format!("`{name}` compares nothing, and is no condition's name{near}"));
             }
             while let Some((sign, after)) = rest {
                 let (right, more) = split(after);
@@ -41,9 +72,17 @@ impl Condition {
                 (left, rest) = (right, more);
             }
         }
-        Ok(Condition { text: text.trim().to_owned(), comparisons })
+        Ok(Condition { text: text.to_owned(), comparisons })
     }
 
+    /// The names that nothing has used, once all is expanded.
+    pub fn unused(&self) -> Vec<String> {
+        let used = self.used.borrow();
+        self.named.keys().filter(|name| !used.contains(*name)).cloned().collect()
+    }
+}
+
+impl Condition {
     /// Whether it holds, in every run; for the references it must.
     pub fn holds(&self, quantities: &Quantities, records: &Records) -> Result<Both<bool>, String> {
         let mut all = Both::anywhere(true);
@@ -104,7 +143,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Vec<(String, &'static str)> {
-        let comparisons = Condition::parse(text).unwrap().comparisons;
+        let comparisons = Conditions::default().read(text).unwrap().comparisons;
         comparisons.into_iter().map(|c| (c.difference, c.sign)).collect()
     }
 
@@ -114,7 +153,18 @@ mod tests {
         assert_eq!(parsed("0.8 < a <= b * 2"), two);
         let two = [("(a) - (b)".to_owned(), ">"), ("(c) - (1)".to_owned(), ">=")];
         assert_eq!(parsed("a > b and c >= 1"), two);
-        let problem = Condition::parse("a > b and c").unwrap_err();
-        assert_eq!(problem, "`c` compares nothing");
+    }
+
+    #[test]
+    fn a_name_stands_for_its_comparisons() {
+        let mut named = Conditions::default();
+        named.add("fast", "a > b").unwrap();
+        named.add("slow", "a < c").unwrap();
+        let alone = named.read("fast").unwrap();
+        assert_eq!((alone.text.as_str(), alone.comparisons.len()), ("a > b", 1));
+        assert_eq!(named.read("fast and c >= 1").unwrap().comparisons.len(), 2);
+        assert_eq!(named.unused(), ["slow"]);
+        let problem = "`fat` compares nothing, and is no condition's name; did you mean `fast`?";
+        assert_eq!(named.read("a > b and fat").unwrap_err(), problem);
     }
 }

@@ -1,4 +1,4 @@
-//! `counted` blocks: what an emulated GPU counted, beside what the reference machine
+//! `[counted.NAME]`: what an emulated GPU counted, beside what the reference machine
 //! counted under a profiler, and the bandwidth that it measured. The one place where a
 //! page shows an emulated GPU's numbers; each column says whose it is.
 //!
@@ -18,17 +18,16 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
-use crate::block;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
-use crate::names::{self, Names, OfARow};
+use crate::names::{self, Defaults, Names, OfARow};
 use crate::page::Page;
 use crate::records::{self, Recorded, Records};
 use crate::select::{self, Filter};
 use crate::table::{self, Cell, Row};
 use crate::unit::Unit;
 
-/// A `counted` block.
+/// What `[counted.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
@@ -115,14 +114,14 @@ impl Part<'_> {
 }
 
 impl Block {
-    /// Parses a block and checks what its types cannot state.
-    pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = block::parse(toml)?;
-        if block.rows.is_empty() || block.counts.is_empty() {
+    /// Adds the headings that it does not give, and checks what its types cannot state.
+    pub fn complete(&mut self, names: &Defaults) -> Result<(), String> {
+        if self.rows.is_empty() || self.counts.is_empty() {
             return Err("`rows` and `counts` must not be empty".to_owned());
         }
-        table::check_headings(&block.headings, block.rows.iter().cloned())?;
-        Ok(block)
+        table::check_headings(&self.headings, &self.rows)?;
+        names.head(&mut self.headings, self.rows.iter());
+        Ok(())
     }
 
     /// The table as HTML.

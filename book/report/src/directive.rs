@@ -1,16 +1,13 @@
-//! Finds the directives of a page.
-//!
-//! Inline directives stand between double braces. Blocks are fenced code whose info string
-//! is a kind of block, with an id after it if it is a chart or a prediction. Nothing inside other code is a directive, and neither is
-//! `\{{…}}`.
+//! Finds the directives of a page. They stand between double braces. Nothing inside code is a
+//! directive, and neither is `\{{…}}`.
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use crate::condition::Condition;
+use crate::block::{Definitions, KINDS, Name};
 use crate::drawing::{self, Drawing};
-use crate::{counted, figure, goals, prediction, table};
+use crate::names::did_you_mean;
 
 /// Something that is replaced.
 #[derive(Debug)]
@@ -18,7 +15,7 @@ pub enum Directive {
     /// `{{name}}`: a quantity of the page.
     Quantity(String),
     /// `{{if CONDITION}}`: what follows, up to `{{end}}`, is said under a condition.
-    If(Condition),
+    If(String),
     /// `{{end}}`.
     End,
     /// `{{provenance}}`: where the page's numbers come from.
@@ -49,22 +46,27 @@ pub enum Directive {
     Errata,
     /// `{{drawing NAME}}`.
     Drawing(&'static Drawing),
-    /// A `quantities` block: the TOML.
-    Quantities(String),
-    /// A `chart` block.
-    Chart(Box<figure::Block>),
-    /// A `table` block.
-    Table(table::Block),
-    /// A `counted` block.
-    Counted(counted::Block),
-    /// A `prediction` block.
-    Prediction(prediction::Block),
-    /// A `goals` block.
-    Goals(goals::Block),
+    /// `{{chart NAME}}` and the like: what the file beside the page defines under this name.
+    Block(Name),
 }
 
-/// The blocks that are directives.
-const BLOCKS: [&str; 6] = ["quantities", "chart", "table", "counted", "prediction", "goals"];
+/// The words that directives begin with, but for [`KINDS`].
+pub const WORDS: [&str; 14] = [
+    "budget",
+    "claim",
+    "drawing",
+    "end",
+    "errata",
+    "exercise",
+    "exercises",
+    "if",
+    "minutes",
+    "predictions",
+    "provenance",
+    "scorecard",
+    "this-machine",
+    "verdict",
+];
 
 /// A directive in a text.
 #[derive(Debug)]
@@ -90,14 +92,14 @@ impl Directive {
         )
     }
 
-    fn inline(braced: &str) -> Result<Directive, String> {
+    fn parse(braced: &str) -> Result<Directive, String> {
         let text = braced.strip_prefix("{{").and_then(|text| text.strip_suffix("}}"));
         let text = text.ok_or("has no closing braces on its line")?;
         if let Some(condition) = text.trim_start().strip_prefix("if ") {
-            return Ok(Directive::If(Condition::parse(condition)?));
+            return Ok(Directive::If(condition.to_owned()));
         }
-        let words: Vec<&str> = text.split_whitespace().collect();
-        Ok(match *words.as_slice() {
+        let parts: Vec<&str> = text.split_whitespace().collect();
+        Ok(match *parts.as_slice() {
             ["provenance"] => Directive::Provenance,
             ["end"] => Directive::End,
             ["this-machine"] => Directive::ThisMachine,
@@ -116,25 +118,22 @@ impl Directive {
             ["exercise", name] => Directive::Exercise(name.to_owned()),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
-            _ => return Err("there is no such directive".to_owned()),
+            [word, ref rest @ ..] => match (Definitions::kind(word), rest) {
+                (Some(kind), [id]) => Directive::Block((kind, (*id).to_owned())),
+                (Some(_), _) => return Err(format!("`{word}` is followed by one name")),
+                (None, _) => {
+                    let near = did_you_mean(word, words());
+                    return Err(format!("no directive begins with `{word}`{near}"));
+                }
+            },
+            [] => return Err("names no directive".to_owned()),
         })
     }
+}
 
-    fn block(kind: &str, id: &str, toml: String) -> Result<Directive, String> {
-        match kind {
-            "chart" | "prediction" => check_id(id)?,
-            _ if id.is_empty() => {}
-            _ => return Err(format!("what is `{id}` after `{kind}`?")),
-        }
-        Ok(match kind {
-            "chart" => Directive::Chart(Box::new(figure::Block::parse(id, &toml)?)),
-            "table" => Directive::Table(table::Block::parse(&toml)?),
-            "counted" => Directive::Counted(counted::Block::parse(&toml)?),
-            "prediction" => Directive::Prediction(prediction::Block::parse(id, &toml)?),
-            "goals" => Directive::Goals(goals::Block::parse(&toml)?),
-            _ => Directive::Quantities(toml),
-        })
-    }
+/// All words that directives begin with.
+pub fn words<'w>() -> impl Iterator<Item = &'w str> {
+    WORDS.into_iter().chain(KINDS)
 }
 
 /// What mdBook takes for Markdown.
@@ -150,46 +149,16 @@ pub fn markdown() -> Options {
 
 /// The directives of `text` in their order, and what is wrong with those that are none.
 pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
-    let (mut found, mut code) = (vec![], vec![]);
-    let mut block: Option<(String, String)> = None; // info string, TOML
+    let mut code = vec![];
     for (event, range) in Parser::new_ext(text, markdown()).into_offset_iter() {
-        match event {
-            Event::Code(_) => code.push(range),
-            Event::Start(Tag::CodeBlock(kind)) => {
-                code.push(range);
-                block = match kind {
-                    CodeBlockKind::Fenced(info) if BLOCKS.contains(&words(&info).0) => {
-                        Some((info.to_string(), String::new()))
-                    }
-                    _ => None,
-                };
-            }
-            Event::Text(line) => {
-                if let Some((_, toml)) = &mut block {
-                    toml.push_str(&line);
-                }
-            }
-            Event::End(TagEnd::CodeBlock) => {
-                if let Some((info, toml)) = block.take() {
-                    let (kind, id) = words(&info);
-                    let margin = range.start == 0 || text[..range.start].ends_with('\n');
-                    let what = match margin {
-                        true => Directive::block(kind, id, toml),
-                        false => Err("must stand at the left margin".to_owned()),
-                    };
-                    let name = match id {
-                        "" => format!("`{kind}` block"),
-                        id => format!("{kind} \"{id}\""),
-                    };
-                    found.push(Found { range, name, what });
-                }
-            }
-            _ => {}
+        if let Event::Code(_) | Event::Start(Tag::CodeBlock(_)) = event {
+            code.push(range);
         }
     }
+    let mut found = vec![];
     for range in braces(text, &code) {
         let name = text[range.clone()].to_owned();
-        let what = match Directive::inline(&name) {
+        let what = match Directive::parse(&name) {
             Ok(directive) if directive.is_block() && !alone(text, &range) => {
                 Err("must stand alone on its line".to_owned())
             }
@@ -197,23 +166,7 @@ pub fn find(text: &str) -> Vec<Found<Result<Directive, String>>> {
         };
         found.push(Found { range, name, what });
     }
-    found.sort_by_key(|found| found.range.start);
     found
-}
-
-/// The kind of block that an info string names, and what follows.
-fn words(info: &str) -> (&str, &str) {
-    let (kind, rest) = info.split_once(' ').unwrap_or((info, ""));
-    (kind, rest.trim())
-}
-
-/// An id is also a file's name and part of an address.
-fn check_id(id: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    match !id.is_empty() && id.chars().all(plain) {
-        true => Ok(()),
-        false => Err("needs an id: lower-case letters, digits and hyphens".to_owned()),
-    }
 }
 
 /// Where `{{…}}` stands outside code. What mdBook expands itself, `{{#…}}`, is left out.

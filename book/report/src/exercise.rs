@@ -106,11 +106,13 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
     let [start, solution] = codes;
     let query = |variant, code| format!("exercises {variant} exercise={name} code={code} : time");
     let (start, solution) = (query("start", start), query("solution", solution));
-    let mut quantities = Quantities::of("");
-    let times = format!("start = \"{start}\"\nsolution = \"{solution}\"\n");
-    let gain = format!("gain = \"[{start}] / [{solution}] | ×\"\n");
-    for toml in [times + &gain, format!("solution = \"{solution}\"\n")] {
-        quantities.add(&toml).ok()?;
+    let gain = format!("[{start}] / [{solution}] | ×");
+    let all = [("start", start), ("gain", gain), ("solution", solution)];
+    for known in [&all[..], &all[2..]] {
+        let mut quantities = Quantities::default();
+        for (name, text) in known {
+            quantities.add(name, text).ok()?;
+        }
         if quantities.evaluate(records).is_empty() {
             let gain = quantities.get("gain").map(|gain| gain.value.first().value);
             let said = match gain {
@@ -131,7 +133,6 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
             }
             return quantities.prose(said, records).ok();
         }
-        quantities = Quantities::of("");
     }
     None
 }

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use mdbook_preprocessor::book::Chapter;
 
+use crate::block::{self, Block, Definitions, Placed};
 use crate::both::Both;
 use crate::claims::Findings;
+use crate::condition::Conditions;
 use crate::directive::{self, Directive, Found};
 use crate::exercise::Tasks;
 use crate::figure::Picture;
+use crate::names::{Defaults, did_you_mean};
 use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Recorded, Records};
@@ -23,6 +26,8 @@ pub struct Text {
     pub path: String,
     text: String,
     directives: Vec<Found<Directive>>,
+    /// What the file beside it defines.
+    definitions: Definitions,
     /// It says that it is a draft.
     draft: bool,
     /// It is one of an experiment that has no record.
@@ -62,15 +67,16 @@ pub struct Context<'a> {
     pub downloads: bool,
 }
 
-/// Finds the directives of a chapter, whose path in `src` is `path`, and evaluates its
-/// quantities; also what is wrong with them. A `draft` has no problem where its experiment
-/// has no record.
+/// Finds the directives of a chapter, whose path in `src` is `path`, and what the file beside it
+/// defines, and evaluates its quantities; also what is wrong with them. A `draft` has no problem
+/// where its experiment has no record.
 pub fn read(
     path: &str,
     chapter: &Chapter,
     part: Option<&str>,
     src: &Path,
     records: &Records,
+    names: &Defaults,
     draft: bool,
 ) -> (Page, Text, Vec<String>) {
     let text = chapter.content.as_str();
@@ -79,11 +85,20 @@ pub fn read(
     for (start, name, problem) in includes::check(text, folder.parent().unwrap_or(src)) {
         problems.at(start, &name, &problem);
     }
+    // Where the file is wrong, the page is left alone.
+    let (mut definitions, found) = match Definitions::beside(&folder, names) {
+        Ok(definitions) => (definitions, directive::find(text)),
+        Err(found) => {
+            found.iter().for_each(|Placed { line, what }| problems.beside(*line, what));
+            Default::default()
+        }
+    };
     let mut page = Page {
         stem: path.trim_end_matches(".md").to_owned(),
         title: chapter.name.clone(),
         part: part.map(str::to_owned),
-        quantities: Quantities::of(path),
+        quantities: Quantities::of(path, definitions.experiment.take()),
+        conditions: Conditions::default(),
         axes: BTreeMap::new(),
         verdicts: BTreeSet::new(),
         sections: BTreeSet::new(),
@@ -92,25 +107,35 @@ pub fn read(
         predictions: vec![],
         unrecorded: false,
     };
-    let mut directives = vec![];
-    let mut first = None; // the first block of quantities
-    for Found { range, name, what } in directive::find(text) {
+    let Definitions { quantities, conditions, .. } = &definitions;
+    let (of_quantities, of_conditions) = (&mut page.quantities, &mut page.conditions);
+    let added = quantities.iter().map(|(name, of)| (name, of, of_quantities.add(name, &of.what)));
+    let others = conditions.iter().map(|(name, of)| (name, of, of_conditions.add(name, &of.what)));
+    for (name, Placed { line, .. }, added) in added.chain(others) {
+        if let Err(problem) = added {
+            problems.beside(*line, &format!("`{name}`: {problem}"));
+        }
+    }
+    let (mut directives, mut shown) = (vec![], BTreeSet::new());
+    for Found { range, name, what } in found {
         let what = what.and_then(|what| {
             match &what {
-                Directive::Quantities(toml) => {
-                    first.get_or_insert(range.start);
-                    page.quantities.add(toml)?;
+                Directive::Block(name) => {
+                    match &definitions.find(name)?.what {
+                        Block::Chart(block) => {
+                            page.axes.insert(block.id.clone(), block.axis());
+                        }
+                        Block::Goals(block) => page.goals.push(block.clone()),
+                        Block::Prediction(block) => page.predictions.push(block.clone()),
+                        Block::Table(_) | Block::Counted(_) => {}
+                    }
+                    shown.insert(name.clone());
                 }
-                Directive::Chart(block) => {
-                    page.axes.insert(block.id.clone(), block.axis());
-                }
-                Directive::Goals(block) => page.goals.push(block.clone()),
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
                 Directive::Scorecard(section) => {
                     page.sections.insert(section.clone());
                 }
                 Directive::Exercise(name) => page.exercises.push(name.clone()),
-                Directive::Prediction(block) => page.predictions.push(block.clone()),
                 _ => {}
             }
             Ok(what)
@@ -118,6 +143,11 @@ pub fn read(
         match what {
             Ok(what) => directives.push(Found { range, name, what }),
             Err(problem) => problems.at(range.start, &name, &problem),
+        }
+    }
+    for (name, Placed { line, .. }) in &definitions.blocks {
+        if !shown.contains(name) {
+            problems.beside(*line, &format!("{}: the page does not show it", block::head(name)));
         }
     }
     let without_value = page.quantities.evaluate(records);
@@ -128,19 +158,19 @@ pub fn read(
         && records.both(own, None, |_, _| Ok(())).is_err();
     page.unrecorded = unrecorded;
     let found = if unrecorded { page.quantities.unreadable() } else { without_value };
-    for problem in found {
-        problems.at(first.unwrap_or(0), "`quantities` block", &problem);
+    for (name, problem) in found {
+        problems.beside(definitions.quantities[&name].line, &format!("`{name}`: {problem}"));
     }
     let found = problems.found;
     let (path, text) = (path.to_owned(), text.to_owned());
-    (page, Text { path, text, directives, draft, unrecorded }, found)
+    (page, Text { path, text, directives, definitions, draft, unrecorded }, found)
 }
 
 impl Text {
     /// The text of `page` with every directive replaced, its figures, and what is wrong
     /// with it.
     pub fn expand(&self, page: &Page, context: &Context) -> (String, Vec<Picture>, Vec<String>) {
-        let Text { path, text, directives, .. } = self;
+        let Text { path, text, directives, definitions, .. } = self;
         let mut problems = Problems { path, text, found: vec![] };
         let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
         let mut open: Option<Sentence> = None; // what is being said under a condition
@@ -159,14 +189,22 @@ impl Text {
                 // blank line after which Markdown goes on.
                 Ok(html) if !left_out => out += &html,
                 Ok(_) => {}
-                Err(_) if self.unrecorded && needs_records(what, page) => {
+                Err(_) if self.unrecorded && self.needs_records(what, page) => {
                     let pending = if what.is_block() { PENDING_BLOCK } else { PENDING };
-                    if let Directive::Prediction(block) = what {
+                    if let Directive::Block(name) = what
+                        && let Block::Prediction(block) = &definitions.blocks[name].what
+                    {
                         out += &block.unanswered();
                     }
                     out += if left_out { "" } else { pending };
                 }
-                Err(problem) => problems.at(range.start, name, &problem),
+                Err(problem) => match what {
+                    Directive::Block(name) => {
+                        let line = definitions.blocks[name].line;
+                        problems.beside(line, &format!("{}: {problem}", block::head(name)));
+                    }
+                    _ => problems.at(range.start, name, &problem),
+                },
             }
             end = range.end;
         }
@@ -198,7 +236,14 @@ impl Text {
         let Context { records, findings, pages, account, tasks, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
-            Directive::Quantities(_) => String::new(),
+            Directive::Quantity(name) if !page.quantities.defines(name) => {
+                if directive::words().any(|word| word == name) {
+                    return Err(format!("`{name}` is followed by a name"));
+                }
+                let known = page.quantities.numbers().chain(directive::words());
+                let near = did_you_mean(name, known);
+                return Err(format!("there is no quantity `{name}` on `{}`{near}", self.path));
+            }
             Directive::Quantity(name) => match open {
                 Some(Sentence::If(found)) if condition::is_elsewhere(found) => {
                     page.quantities.value_elsewhere(name, html::inline)?
@@ -209,6 +254,7 @@ impl Text {
                 if open.is_some() {
                     return Err("stands within another".to_owned());
                 }
+                let condition = page.conditions.read(condition)?;
                 let found = condition.holds(&page.quantities, records);
                 if found.is_err() && self.unrecorded {
                     *open = Some(Sentence::LeftOut);
@@ -242,16 +288,34 @@ impl Text {
             Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
             Directive::Provenance => self.provenance(page, records)?,
-            Directive::Chart(block) => {
-                let (html, new) = block.expand(records, page)?;
-                pictures.extend(new);
-                html
-            }
-            Directive::Table(block) => block.expand(records, page)?,
-            Directive::Counted(block) => block.expand(records, page)?,
-            Directive::Prediction(block) => block.expand(records, page)?,
-            Directive::Goals(block) => block.expand(records, page, pages, &root)?,
+            Directive::Block(name) => match &self.definitions.blocks[name].what {
+                Block::Chart(block) => {
+                    let (html, new) = block.expand(records, page)?;
+                    pictures.extend(new);
+                    html
+                }
+                Block::Table(block) => block.expand(records, page)?,
+                Block::Counted(block) => block.expand(records, page)?,
+                Block::Prediction(block) => block.expand(records, page)?,
+                Block::Goals(block) => block.expand(records, page, pages, &root)?,
+            },
         })
+    }
+
+    /// Whether a directive shows what was recorded. Quantities have to be defined, though.
+    fn needs_records(&self, directive: &Directive, page: &Page) -> bool {
+        match directive {
+            Directive::Quantity(name) => page.quantities.defines(name),
+            Directive::Provenance => true,
+            Directive::Block(name) => match &self.definitions.blocks[name].what {
+                Block::Prediction(block) => {
+                    block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
+                }
+                Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,
+                Block::Goals(_) => false,
+            },
+            _ => false,
+        }
     }
 
     /// Where the page's numbers come from: the reader's machine, the reference machine, and
@@ -263,11 +327,11 @@ impl Text {
         let sources = page.quantities.sources();
         let named = sources.iter().filter_map(|(_, on)| on.clone());
         let mut names: BTreeSet<String> = named.collect();
-        for found in &self.directives {
-            match &found.what {
-                Directive::Chart(block) => names.extend(block.common.machine.clone()),
-                Directive::Table(block) => names.extend(block.machines().cloned()),
-                _ => {}
+        for block in self.definitions.blocks.values() {
+            match &block.what {
+                Block::Chart(block) => names.extend(block.common.machine.clone()),
+                Block::Table(block) => names.extend(block.machines().cloned()),
+                Block::Counted(_) | Block::Prediction(_) | Block::Goals(_) => {}
             }
         }
         for name in names {
@@ -292,26 +356,28 @@ impl Text {
     /// of its name in the book.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         let is_named = |what: &Directive| {
-            use Directive::{Chart, Drawing, Exercise, Prediction};
-            matches!(what, Chart(_) | Drawing(_) | Exercise(_) | Prediction(_))
+            use Directive::{Block, Drawing, Exercise};
+            matches!(what, Block(("chart" | "prediction", _)) | Drawing(_) | Exercise(_))
         };
         let named = self.directives.iter().filter(move |found| is_named(&found.what));
         named.map(|found| found.name.as_str())
     }
 
-    /// The quantities that nothing uses, as problems. Where no record gives them a value,
-    /// nobody can tell.
+    /// The quantities and conditions that nothing uses, as problems. Where no record gives a
+    /// quantity a value, nobody can tell.
     pub fn unused(&self, page: &Page) -> Vec<String> {
-        let Text { path, text, directives, .. } = self;
+        let Text { path, text, definitions, .. } = self;
+        let mut problems = Problems { path, text, found: vec![] };
         if self.unrecorded {
             return vec![];
         }
-        let mut problems = Problems { path, text, found: vec![] };
-        let is_first = |f: &&Found<Directive>| matches!(f.what, Directive::Quantities(_));
-        let first = directives.iter().find(is_first).map_or(0, |f| f.range.start);
-        for name in page.quantities.unused() {
-            let problem = format!("`{name}`: nothing uses it");
-            problems.at(first, "`quantities` block", &problem);
+        let Definitions { quantities, conditions, .. } = definitions;
+        let (unused, others) = (page.quantities.unused(), page.conditions.unused());
+        let unused = unused.iter().map(|name| (name, &quantities[name]));
+        for (name, Placed { line, .. }) in
+            unused.chain(others.iter().map(|name| (name, &conditions[name])))
+        {
+            problems.beside(*line, &format!("`{name}`: nothing uses it"));
         }
         problems.found
     }
@@ -339,21 +405,6 @@ fn without_pending(text: &str) -> String {
     blocks.join("\n\n")
 }
 
-/// Whether a directive shows what was recorded. Quantities have to be defined, though.
-fn needs_records(directive: &Directive, page: &Page) -> bool {
-    match directive {
-        Directive::Quantity(name) => page.quantities.defines(name),
-        Directive::Prediction(block) => {
-            block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
-        }
-        Directive::Provenance
-        | Directive::Chart(_)
-        | Directive::Table(_)
-        | Directive::Counted(_) => true,
-        _ => false,
-    }
-}
-
 /// Problems of one page, each with the line and the directive.
 struct Problems<'a> {
     path: &'a str,
@@ -365,5 +416,11 @@ impl Problems<'_> {
     fn at(&mut self, start: usize, directive: &str, problem: &str) {
         let line = self.text[..start].matches('\n').count() + 1;
         self.found.push(format!("{}:{line}: {directive}: {problem}", self.path));
+    }
+
+    /// One of the file beside the page.
+    fn beside(&mut self, line: usize, problem: &str) {
+        let stem = self.path.trim_end_matches(".md");
+        self.found.push(format!("{stem}.toml:{line}: {problem}"));
     }
 }

@@ -1,13 +1,12 @@
-//! `chart` blocks: the figure on the page. Which point lies where is for [`crate::plot`],
+//! `[chart.NAME]`: the figure on the page. Which point lies where is for [`crate::plot`],
 //! what a chart looks like for [`crate::chart`].
 
 use serde::Deserialize;
 
-use crate::block;
 use crate::both::Here;
 use crate::chart::{self, Figure};
-use crate::condition::Condition;
 use crate::html::{escape, prose, uncapitalised};
+use crate::names::Defaults;
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
@@ -15,7 +14,7 @@ use crate::records::{Machine, Recorded, Records};
 use crate::svg::{Width, standalone};
 use crate::unit::Unit;
 
-/// A `chart` block.
+/// What `[chart.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Block {
     /// Unique in the book; also the stem of the figure's file.
@@ -87,9 +86,16 @@ pub fn without_files(page: &str) -> String {
 }
 
 impl Block {
-    /// Parses the block called `id`.
-    pub fn parse(id: &str, toml: &str) -> Result<Block, String> {
-        Ok(Block { id: id.to_owned(), ..block::parse(toml)? })
+    /// Tells the block its name, and what its axes are called that it does not name.
+    pub fn complete(&mut self, id: &str, names: &Defaults) -> Result<(), String> {
+        self.id = id.to_owned();
+        match &mut self.form {
+            Form::Lines(block) => block.complete(names),
+            Form::Bars(block) => block.y.complete(names),
+            Form::Heatmap(block) => block.complete(names),
+            Form::Timeline(_) | Form::Memory(_) => {}
+        }
+        Ok(())
     }
 
     /// The unit of the one axis that values are read from, on which a guess can be drawn.
@@ -108,7 +114,7 @@ impl Block {
         let held = match holds {
             None => None,
             Some(condition) => {
-                let condition = Condition::parse(condition)?;
+                let condition = page.conditions.read(condition)?;
                 Some(condition.holds(&page.quantities, records)?)
             }
         };

@@ -1,9 +1,9 @@
-//! `goals` blocks: what was to be reached, whether it was, and what limits it. Whether a
+//! `[[goals.NAME]]`: what was to be reached, whether it was, and what limits it. Whether a
 //! goal is met is never written: it follows from a quantity of the page, for the reference
 //! machines, for which goals are set, and for the reader's.
 //!
 //! ```toml
-//! [[goal]]
+//! [[goals.kernels]]
 //! what = "A tile transposes 8192² floats"
 //! page = "transpose"
 //! achieved = "tile_of_copy"
@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::block;
 use crate::both::{Alike, Both, Here, borrowed};
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
@@ -27,11 +26,10 @@ use crate::page::{Page, find};
 use crate::quantity::Quantity;
 use crate::records::Records;
 
-/// A `goals` block.
+/// All goals of one name, which stand together.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(transparent)]
 pub struct Block {
-    #[serde(rename = "goal")]
     goals: Vec<Goal>,
 }
 
@@ -90,13 +88,12 @@ pub struct GoalHere {
 }
 
 impl Block {
-    /// Parses a block and checks what its types cannot state.
-    pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = block::parse(toml)?;
-        for goal in &block.goals {
+    /// Checks what its types cannot state.
+    pub fn check(&self) -> Result<(), String> {
+        for goal in &self.goals {
             goal.bound().map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
         }
-        Ok(block)
+        Ok(())
     }
 
     /// The goals as HTML. `root` leads from the page to the book's root.

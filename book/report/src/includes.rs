@@ -6,6 +6,7 @@ use std::path::{MAIN_SEPARATOR, Path};
 
 use crate::html::escape;
 use crate::links;
+use crate::names::did_you_mean;
 
 /// What is wrong with the includes of a page that lies in `folder`: byte offset,
 /// directive, problem. `text` is searched everywhere, also in code, as mdBook does.
@@ -126,7 +127,11 @@ fn directive(text: &str, folder: &Path) -> Result<(), String> {
     match kind {
         "title" => return Ok(()),
         "include" | "rustdoc_include" | "playground" => {}
-        _ => return Err("there is no such directive".to_owned()),
+        _ => {
+            let known = ["include", "playground", "rustdoc_include", "title"];
+            let near = did_you_mean(kind, known.into_iter());
+            return Err(format!("mdBook has no directive `#{kind}`{near}"));
+        }
     }
     let (path, part) = target.split_once(':').unwrap_or((target, ""));
     let content = std::fs::read_to_string(folder.join(path))

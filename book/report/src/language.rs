@@ -7,7 +7,7 @@ use crate::chart::{GuideKind, Scale};
 use crate::metric::Metric;
 use crate::plot::{Common, GuideLine, Values, bars, course, heatmap, lines};
 use crate::query::Query;
-use crate::{claims, counted, figure, goals, prediction, table};
+use crate::{block, claims, counted, figure, goals, prediction, table};
 
 /// The names that the error lists, because none of them was given.
 fn listed<T>(found: Result<T, String>, before: &str) -> Vec<String> {
@@ -34,7 +34,7 @@ fn variants<T: DeserializeOwned>() -> Vec<String> {
 fn the_reference_names_all_there_is_and_nothing_else() {
     let query = |text| Query::parse(text, None, |_| None);
     let chart = "title = ''\ndescription = ''\nform = ''";
-    let forms = listed(figure::Block::parse("a", chart), "expected ");
+    let forms = listed(block::parse::<figure::Block>(chart), "expected ");
     let of_a_map = [keys::<heatmap::Side>(), keys::<heatmap::Over>()].concat();
     let sections = [
         ("Metrics", listed(Metric::parse(""), "there are "), vec![]),

@@ -9,7 +9,7 @@
 //! | [`expand`] | the text of a page, with every directive replaced |
 //! | [`page`] | one page, as its blocks and the claims see it |
 //! | [`directive`] | where in a page the directives are |
-//! | [`block`] | what all blocks share: they are TOML |
+//! | [`block`] | what the file beside a page defines |
 //! | [`includes`] | every included file and anchor exists |
 //! | [`glossary`] | a word's first use on a page leads to the glossary |
 //! | [`pictures`] | charts on their way around mdBook |
@@ -29,16 +29,16 @@
 //! | [`condition`] | what has to hold for a sentence to be shown |
 //! | [`quantity`] | the named numbers of a page, measured or computed |
 //! | **what they become** | |
-//! | [`names`] | what parameters and their values are called, and in which order they stand |
-//! | [`table`] | `table` blocks |
-//! | [`counted`] | `counted` blocks: an emulated GPU's counts beside the reference's |
-//! | [`figure`] | `chart` blocks: the figure on the page |
+//! | [`names`] | what parameters and their values are called, in which order they stand, and which of several names was meant |
+//! | [`table`] | tables of measurements |
+//! | [`counted`] | an emulated GPU's counts beside the reference's |
+//! | [`figure`] | charts: the figure on the page |
 //! | [`plot`] | each form of chart: what its block says, and which point lies where |
 //! | [`chart`] | a chart; knows nothing of records |
 //! | [`drawing`] | drawings that explain |
 //! | [`mod@svg`] | SVG, of charts and of drawings |
-//! | [`prediction`] | `prediction` blocks |
-//! | [`goals`] | `goals` blocks |
+//! | [`prediction`] | predictions, and the list of all |
+//! | [`goals`] | goals, and whether they are met |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
 //! | [`scorecard`] | claims as HTML: badge, quotation, overview, scorecard, errata |
@@ -49,7 +49,7 @@
 //! | [`html`] | text that is safe in a page, and what a finished page says |
 //!
 //! A page is expanded in three steps, each over the whole book before the next: find the
-//! directives and evaluate every quantity; judge the claims, which need the quantities of
+//! directives, read what they show, and evaluate every quantity; judge the claims, which need the quantities of
 //! their pages; write the replacements, which need the verdicts. Every step collects all
 //! its problems, so that one build shows an author everything there is to mend.
 

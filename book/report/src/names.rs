@@ -1,9 +1,10 @@
 //! What parameters and their values are called in a chart or table, and in which order
-//! they stand.
+//! they stand; and which of several names was meant.
 
 use std::collections::BTreeMap;
 
 use record::{Measurement, Parameter, units};
+use serde::Deserialize;
 
 use crate::html;
 use crate::metric::Metric;
@@ -138,4 +139,58 @@ pub fn of_metric(metric: &Metric) -> String {
         Metric::Parameter(name) => of_parameter(name),
         plain => of_parameter(&plain.name()),
     }
+}
+
+/// `names.toml`: what parameters and metrics are called where a block does not say. What is not
+/// there either is called what the record calls it, in words.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defaults {
+    /// At the heads of columns.
+    #[serde(default)]
+    headings: BTreeMap<String, String>,
+    /// Along axes; without, as at the heads of columns.
+    #[serde(default)]
+    axes: BTreeMap<String, String>,
+}
+
+impl Defaults {
+    /// Gives the axis of `key` a `label` where it has none; `else_called` if no file does.
+    pub fn label(&self, label: &mut String, key: &str, else_called: String) {
+        if label.is_empty() {
+            let given = self.axes.get(key).or(self.headings.get(key));
+            *label = given.cloned().unwrap_or(else_called);
+        }
+    }
+
+    /// Gives those of the columns `keys` a heading that have none.
+    pub fn head<'k>(
+        &self,
+        headings: &mut BTreeMap<String, String>,
+        keys: impl Iterator<Item = &'k String>,
+    ) {
+        for (key, heading) in keys.filter_map(|key| self.headings.get_key_value(key)) {
+            headings.entry(key.clone()).or_insert_with(|| heading.clone());
+        }
+    }
+}
+
+/// What a page calls a quantity or a condition has to be one word of an expression.
+pub fn check(name: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain) {
+        true => Ok(()),
+        false => Err("take lower-case letters, digits and _".to_owned()),
+    }
+}
+
+/// Names at least so much alike, of at most 1, are taken for one that was misspelt.
+const ALIKE: f64 = 0.85;
+
+/// The one of `names` that was probably meant by `name`, as the end of a sentence.
+pub fn did_you_mean<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let likeness = |near: &&str| strsim::jaro_winkler(name, near);
+    let near = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let near = near.filter(|near| likeness(near) > ALIKE);
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::condition::Conditions;
 use crate::goals;
 use crate::prediction;
 use crate::quantity::Quantities;
@@ -18,6 +19,8 @@ pub struct Page {
     pub part: Option<String>,
     /// Its quantities.
     pub quantities: Quantities,
+    /// Its conditions that have a name.
+    pub conditions: Conditions,
     /// Of each chart, the unit of the axis on which a guess can be drawn, if it has one.
     pub axes: BTreeMap<String, Option<Unit>>,
     /// The claims whose verdict it shows.
@@ -40,7 +43,7 @@ impl Page {
         let experiment = given.as_ref().or(self.quantities.experiment.as_ref());
         experiment
             .map(String::as_str)
-            .ok_or_else(|| "name the page's `experiment` in its `quantities` block".to_owned())
+            .ok_or_else(|| "name the `experiment` in the file beside the page".to_owned())
     }
 
     /// The page's file in the finished book.

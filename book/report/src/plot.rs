@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::chart::{Axis, Guide, GuideKind, Scale};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
-use crate::names::Names;
+use crate::names::{self, Defaults, Names};
 use crate::quantity::Quantities;
 use crate::records::{Machine, Recorded};
 use crate::select::Filter;
@@ -51,6 +51,7 @@ pub struct Values {
     /// What is drawn of each measurement.
     pub of: Metric,
     /// The axis in words.
+    #[serde(default)]
     pub label: String,
     /// Its scale.
     #[serde(default)]
@@ -58,6 +59,11 @@ pub struct Values {
 }
 
 impl Values {
+    /// Adds the label, if it is not given.
+    pub fn complete(&mut self, names: &Defaults) {
+        names.label(&mut self.label, &self.of.name(), names::of_metric(&self.of));
+    }
+
     /// The axis.
     pub fn axis(&self) -> Axis {
         let Values { of, label, scale } = self;

@@ -1,10 +1,9 @@
-//! `prediction` blocks: the reader enters a number before seeing the measured one. A
+//! `[prediction.NAME]`: the reader enters a number before seeing the measured one. A
 //! script does the rest; without it the question and the answer can be read all the same.
 //! And the list of all of them, in which the script shows what the reader entered.
 
 use serde::Deserialize;
 
-use crate::block;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
@@ -12,7 +11,7 @@ use crate::quantity::Quantity;
 use crate::records::Records;
 use crate::unit::Unit;
 
-/// A `prediction` block.
+/// What `[prediction.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
@@ -29,13 +28,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// Parses the block called `id`.
-    pub fn parse(id: &str, toml: &str) -> Result<Block, String> {
-        let block = Block { id: id.to_owned(), ..block::parse(toml)? };
-        if block.question.contains("{{") {
-            return Err("`question` takes no quantities: say them in the text above".to_owned());
+    /// Tells the block its name, and checks what its types cannot state.
+    pub fn complete(&mut self, id: &str) -> Result<(), String> {
+        self.id = id.to_owned();
+        match self.question.contains("{{") {
+            true => Err("`question` takes no quantities: say them in the text above".to_owned()),
+            false => Ok(()),
         }
-        Ok(block)
     }
 
     /// What there is before the answer is recorded, as HTML.

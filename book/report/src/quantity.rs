@@ -1,7 +1,7 @@
 //! The named numbers of a page: each is a query, or is computed from queries and others.
 //!
 //! ```toml
-//! experiment = "host-memory"
+//! [quantities]
 //! copies = "[host-memory copy bytes=1GiB]"
 //! pinned = "copies kind=pinned : bandwidth"
 //! speedup = "pinned / [copies kind=pageable : bandwidth] | ×"
@@ -17,7 +17,7 @@ use crate::estimate::{Estimate, Runs};
 use crate::query::{self, Query};
 use crate::records::{self, Machine, Records};
 use crate::unit::Unit;
-use crate::{block, html};
+use crate::{html, names};
 
 /// The quantities of one page.
 #[derive(Clone, Debug, Default)]
@@ -68,8 +68,17 @@ struct Side<'a> {
 }
 
 /// Names that mean something else between double braces.
-const TAKEN: [&str; 7] =
-    ["end", "errata", "exercises", "if", "predictions", "provenance", "scorecard"];
+const TAKEN: [&str; 9] = [
+    "budget",
+    "end",
+    "errata",
+    "exercises",
+    "if",
+    "minutes",
+    "predictions",
+    "provenance",
+    "scorecard",
+];
 
 impl Formula {
     fn parse(text: &str) -> Result<Formula, String> {
@@ -87,37 +96,24 @@ impl Formula {
 
 impl Quantities {
     /// Those of the page at `page` in `src/`, yet without any.
-    pub fn of(page: &str) -> Quantities {
-        Quantities { page: page.to_owned(), ..Quantities::default() }
+    pub fn of(page: &str, experiment: Option<String>) -> Quantities {
+        Quantities { page: page.to_owned(), experiment, ..Quantities::default() }
     }
 
-    /// Adds a `quantities` block.
-    pub fn add(&mut self, toml: &str) -> Result<(), String> {
-        let mut block: BTreeMap<String, String> = block::parse(toml)?;
-        if let Some(name) = block.remove("experiment")
-            && self.experiment.replace(name).is_some()
-        {
-            return Err("`experiment` is given twice on this page".to_owned());
+    /// Adds a quantity or a family.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
+        names::check(name)?;
+        if TAKEN.contains(&name) || query::KINDS.contains(&name) {
+            return Err("means something else already".to_owned());
         }
-        for (name, text) in block {
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-                return Err(format!("`{name}`: take lower-case letters, digits and _"));
+        let formula = Formula::parse(text)?;
+        let entry = match formula.expression.only_query() {
+            Some(words) if formula.unit.is_none() && !words.contains(':') => {
+                Entry::Family(words.to_owned())
             }
-            if TAKEN.contains(&&*name) || query::KINDS.contains(&&*name) {
-                return Err(format!("`{name}` means something else already"));
-            }
-            let formula = Formula::parse(&text).map_err(|e| format!("`{name}`: {e}"))?;
-            let entry = match formula.expression.only_query() {
-                Some(words) if formula.unit.is_none() && !words.contains(':') => {
-                    Entry::Family(words.to_owned())
-                }
-                _ => Entry::Number(formula),
-            };
-            if self.entries.insert(name.clone(), entry).is_some() {
-                return Err(format!("`{name}` is defined twice on this page"));
-            }
-        }
+            _ => Entry::Number(formula),
+        };
+        self.entries.insert(name.to_owned(), entry);
         Ok(())
     }
 
@@ -137,9 +133,9 @@ impl Quantities {
         sources
     }
 
-    /// Gives a value to every quantity that has one on the reference machines; returns
-    /// why the others have none.
-    pub fn evaluate(&mut self, records: &Records) -> Vec<String> {
+    /// Gives a value to every quantity that has one on the reference machines; returns the names
+    /// of the others, and why they have none.
+    pub fn evaluate(&mut self, records: &Records) -> Vec<(String, String)> {
         let (mut values, mut problems) = (BTreeMap::new(), vec![]);
         let references = records.references();
         let reference = self.on(Some(&Side { machines: &references, beside: None }));
@@ -164,7 +160,7 @@ impl Quantities {
                     values.insert(name.clone(), quantity);
                 }
                 (Err(Problem::Here(problem)), _) | (Ok(_), Some(Err(problem))) => {
-                    problems.push(format!("`{name}`: {problem}"));
+                    problems.push((name.clone(), problem.clone()));
                 }
                 _ => {}
             }
@@ -173,15 +169,15 @@ impl Quantities {
         problems
     }
 
-    /// What is wrong with them whatever the records say.
-    pub fn unreadable(&self) -> Vec<String> {
+    /// What is wrong with them whatever the records say, by their names.
+    pub fn unreadable(&self) -> Vec<(String, String)> {
         let problem = |(name, read): (&String, &Result<Value, Problem>)| {
             let problem = match read {
                 Ok(_) => self.unit(self.entries[name].number()?).err()?,
                 Err(Problem::Here(problem)) => problem.clone(),
                 Err(Problem::Elsewhere) => return None,
             };
-            Some(format!("`{name}`: {problem}"))
+            Some((name.clone(), problem))
         };
         self.on(None).iter().filter_map(problem).collect()
     }
@@ -282,6 +278,12 @@ impl Quantities {
         Ok((runs, machine.map(records::from).unwrap_or_default()))
     }
 
+    /// The names of all numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = &str> {
+        let numbers = self.entries.iter().filter(|(_, entry)| entry.number().is_some());
+        numbers.map(|(name, _)| name.as_str())
+    }
+
     /// Whether the page has a line for the number `name`.
     pub fn defines(&self, name: &str) -> bool {
         self.entries.get(name).and_then(Entry::number).is_some()
@@ -329,7 +331,7 @@ impl Quantities {
         all.try_map(|parts| Runs::combine(&parts, |values| expression.value_of(values)))
     }
 
-    /// The number that `text` writes as in a `quantities` block, or that the quantity of
+    /// The number that `text` writes as a quantity is written, or that the quantity of
     /// this name has, on `machine`; queries look on all `machines`.
     pub fn number(
         &self,

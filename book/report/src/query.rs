@@ -117,7 +117,7 @@ impl Query {
         }
         let on = match words.iter().position(|word| *word == "on") {
             Some(at) if at + 1 < words.len() => words.drain(at..at + 2).nth(1).map(str::to_owned),
-            Some(_) => return Err("`on` which machine?".to_owned()),
+            Some(_) => return Err("`on` needs a machine's name".to_owned()),
             None => None,
         };
         if kind == Some("budget") {

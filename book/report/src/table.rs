@@ -1,4 +1,4 @@
-//! `table` blocks: measurements as rows, with how well each number is known. The reader's
+//! `[table.NAME]`: measurements as rows, with how well each number is known. The reader's
 //! machine has the reference's first timed number and a ratio in each row, or a ratio in each
 //! cell. A table with `machines` compares them: each has rows of its own, or a column, and so
 //! has the reader's. What a listed machine has no record of is "not recorded".
@@ -9,19 +9,18 @@ use record::statistics::CONFIDENCE;
 use record::{Measurement, Parameter, units};
 use serde::Deserialize;
 
-use crate::block;
 use crate::both::Here;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::metric::Metric;
-use crate::names::{self, Group, Names};
+use crate::names::{self, Defaults, Group, Names};
 use crate::page::Page;
 use crate::provenance;
 use crate::records::{Machine, Recorded, Records};
 use crate::select::{self, Filter};
 use crate::unit::Unit;
 
-/// A `table` block.
+/// What `[table.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
@@ -148,19 +147,20 @@ impl Cell {
 }
 
 impl Block {
-    /// Parses a block and checks what its types cannot state.
-    pub fn parse(toml: &str) -> Result<Block, String> {
-        let block: Block = block::parse(toml)?;
-        if block.rows.is_empty() || block.metrics.is_empty() {
+    /// Adds the headings that it does not give, and checks what its types cannot state.
+    pub fn complete(&mut self, names: &Defaults) -> Result<(), String> {
+        if self.rows.is_empty() || self.metrics.is_empty() {
             return Err("`rows` and `metrics` must not be empty".to_owned());
         }
-        if block.columns_by.is_some() && block.metrics.len() != 1 {
+        if self.columns_by.is_some() && self.metrics.len() != 1 {
             return Err("with `columns_by` there is one metric".to_owned());
         }
-        let metrics = block.metrics.iter().map(Metric::name);
-        let parameters = block.rows.iter().chain(&block.columns_by).cloned();
-        check_headings(&block.headings, parameters.chain(metrics))?;
-        block.check_machines().map(|()| block)
+        let metrics = self.metrics.iter().map(Metric::name);
+        let columns: Vec<String> =
+            self.rows.iter().chain(&self.columns_by).cloned().chain(metrics).collect();
+        check_headings(&self.headings, &columns)?;
+        names.head(&mut self.headings, columns.iter());
+        self.check_machines()
     }
 
     fn check_machines(&self) -> Result<(), String> {
@@ -490,9 +490,8 @@ impl Grid {
 /// Headings must be of columns.
 pub(crate) fn check_headings(
     headings: &BTreeMap<String, String>,
-    columns: impl Iterator<Item = String>,
+    columns: &[String],
 ) -> Result<(), String> {
-    let columns: Vec<String> = columns.collect();
     match headings.keys().find(|key| !columns.contains(key)) {
         Some(key) => Err(format!("headings: there is no column `{key}`")),
         None => Ok(()),

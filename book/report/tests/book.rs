@@ -55,12 +55,16 @@ fn check_parts(page: &str, parts: &[&str]) {
     }
 }
 
+/// A page of this text, and the file beside it.
+fn page(toml: &str, text: &str) -> String {
+    format!("+++\n{toml}\n+++\n{text}\n")
+}
+
 /// A chart of the fixture's record, alone on a page and called as its form.
 fn chart(form: &str, lines: &str) -> String {
-    format!(
-        "```chart {form}\nexperiment = \"host-memory\"\ntitle = \"T.\"\n\
-         description = \"D.\"\nform = \"{form}\"\n{lines}\n```\n"
-    )
+    let head = format!("[chart.{form}]\nexperiment = \"host-memory\"\ntitle = \"T.\"");
+    let toml = format!("{head}\ndescription = \"D.\"\nform = \"{form}\"\n{lines}");
+    page(&toml, &format!("{{{{chart {form}}}}}"))
 }
 
 /// What a figure, built before, tells when pointed at.
@@ -210,7 +214,7 @@ fn a_sentence_holds_in_every_run_or_is_not_said() {
     let problem = "`pinned > 20e9` is not so on the H200, in the run `slow`";
     assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
     for (condition, problem) in [
-        ("pinned", "`pinned` compares nothing"),
+        ("pinned", "`pinned` compares nothing, and is no condition's name"),
         ("pinned > 1}}{{end}}{{end", "has no `{{if}}` before it"),
         ("pinned > 1}}{{if pinned > 1", "stands within another"),
         ("pinned > [large kind=pinned : time]", "give `[large kind=pinned : time]` a name"),
@@ -323,7 +327,7 @@ fn a_charts_title_is_another_machines_too_where_it_holds() {
     let holds = format!("holds = \"speedup > 9\"\ntitle = \"{title}");
     let page = changed(COPY, &format!("title = \"{title}"), &holds);
     fixture.write("book/src/copy.md", &page);
-    let problem = "chart \"copies\": `speedup > 9` is not so on the H200";
+    let problem = "[chart.copies]: `speedup > 9` is not so on the H200";
     assert!(fixture.problems()[0].ends_with(problem), "{:?}", fixture.problems());
 }
 
@@ -453,18 +457,18 @@ fn this_machine_may_be_a_reference_machine() {
 #[test]
 fn reference_machines_that_cannot_be_shown() {
     let cases = r#"
-        bytes=1MiB on h200-x2 => bytes=1MiB on h200-x8 => `quantities` block: `peer_of_two`: `h200-x8` has no measured record of `peer-copy`
-        bytes=1MiB on h200-x2 => bytes=1MiB on h100 => `quantities` block: `peer_of_two`: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
-        bytes=1MiB on h200-x2 => bytes=1MiB on => `quantities` block: `peer_of_two`: `on` which machine?
-        \npeer = "peer-copy => \npeer = "peer-reads => `quantities` block: `peer`: none of `h200`, `h200-x4`, `h200-x2`, `h200-x8` has a measured record of `peer-reads`
-        machine = "h200-x2"\ntitle => machine = "h200-x8"\ntitle => chart "peers-of-two": `h200-x8` has no measured record of `peer-copy`
-        machine = "h200-x2"\nwhere => machine = "h100"\nwhere => `table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
-        machine = "h200-x2"\nwhere => machine = "h200-x2"\nmachines = ["h200-x4"]\nwhere => `table` block: take `machine` or `machines`
-        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x2", "h100"] => `table` block: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
-        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x8"] => `table` block: no machine has a measured record of `peer-copy`
-        ["h200-x2", "h200-x4", "h200-x8"] => [] => `table` block: say in `machines` which are compared
-        rows = ["machine", "kind"] => rows = ["kind", "machine"] => `table` block: with `machines`, `machine` is the first of `rows`, without `columns_by`, or is `columns_by`
-        rows = ["machine", "kind"] => rows = ["machine", "size"] => `table` block: rows: a measurement has no `size`
+        bytes=1MiB on h200-x2 => bytes=1MiB on h200-x8 => `peer_of_two`: `h200-x8` has no measured record of `peer-copy`
+        bytes=1MiB on h200-x2 => bytes=1MiB on h100 => `peer_of_two`: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        bytes=1MiB on h200-x2 => bytes=1MiB on => `peer_of_two`: `on` needs a machine's name
+        \npeer = "peer-copy => \npeer = "peer-reads => `peer`: none of `h200`, `h200-x4`, `h200-x2`, `h200-x8` has a measured record of `peer-reads`
+        machine = "h200-x2"\ntitle => machine = "h200-x8"\ntitle => [chart.peers-of-two]: `h200-x8` has no measured record of `peer-copy`
+        machine = "h200-x2"\nwhere => machine = "h100"\nwhere => [table.two]: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        machine = "h200-x2"\nwhere => machine = "h200-x2"\nmachines = ["h200-x4"]\nwhere => [table.two]: take `machine` or `machines`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x2", "h100"] => [table.by-rows]: `h100` is no reference machine: results/references.json names `h200`, `h200-x4`, `h200-x2`, `h200-x8`
+        ["h200-x2", "h200-x4", "h200-x8"] => ["h200-x8"] => [table.by-rows]: no machine has a measured record of `peer-copy`
+        ["h200-x2", "h200-x4", "h200-x8"] => [] => [table.by-rows]: say in `machines` which are compared
+        rows = ["machine", "kind"] => rows = ["kind", "machine"] => [table.by-rows]: with `machines`, `machine` is the first of `rows`, without `columns_by`, or is `columns_by`
+        rows = ["machine", "kind"] => rows = ["machine", "size"] => [table.by-rows]: rows: a measurement has no `size`
     "#;
     for [from, to, expected] in &table(cases) {
         let fixture = Fixture::of_several();
@@ -575,7 +579,7 @@ fn nothing_in_a_record_is_markup() {
     fixture.write("book/claims.toml", "");
     fixture.pages(&[(
         "copy",
-        "```quantities\npeak = \"machine host-memory : memory_peak\"\n```\n\n{{peak}}\n",
+        &page("[quantities]\npeak = \"machine host-memory : memory_peak\"", "{{peak}}"),
     )]);
     fixture.set_this_machine("h200");
     check_harmless(&fixture);
@@ -717,11 +721,11 @@ fn bars_stand_in_groups() {
     };
     check_page(
         &bars(""),
-        &["page.md:1: chart \"bars\": 3 measurements are \"pageable\"; add `bytes` to `where`"],
+        &["page.toml:1: [chart.bars]: 3 measurements are \"pageable\"; add `bytes` to `where`"],
     );
     check_page(
         &bars("where = { bytes = 1024 }\ngroup = \"none\""),
-        &["page.md:1: chart \"bars\": there is nothing to draw"],
+        &["page.toml:1: [chart.bars]: there is nothing to draw"],
     );
 
     let lines = "group = \"bytes\"\norder = [\"pinned\"]\n\
@@ -867,7 +871,7 @@ fn memory_is_shown_over_time() {
 #[test]
 fn courses_that_cannot_be_drawn() {
     let cases = r#"
-        timeline => y_label = "Time" => unknown field `y_label`, expected one of `panels`, `lanes`, `x_label`, `note`
+        timeline => y_label = "Time" => unknown field `y_label`, expected one of `panels`, `lanes`, `x_label`, `note`; did you mean `x_label`?
         memory =>  => missing field `y_label`
         memory => y_label = "Memory"\nlanes = [] => unknown field `lanes`, expected one of `panels`, `readings`, `y_label`, `references`
         timeline =>  => matches 2: give also `kind`
@@ -885,8 +889,7 @@ fn courses_that_cannot_be_drawn() {
             .replace("SMALL", &small)
             .replace("KINDS", KINDS);
         let page = course(form, &lines);
-        let expected = format!("page.md:1: chart \"{form}\": {expected}");
-        check_problems(&of_courses(&page), &page, &[&expected]);
+        check_problem(&of_courses(&page), &format!("[chart.{form}]: "), expected);
     }
     // A seventh colour would be the first again.
     let mut many = with_courses("h200");
@@ -899,7 +902,7 @@ fn courses_that_cannot_be_drawn() {
     let page = course("timeline", KINDS);
     let fixture = Fixture::page(&page);
     fixture.record(&many);
-    let expected = "page.md:1: chart \"timeline\": more than 6 kinds of work: launch, wait, copy, other, b, c, d, e; draw fewer `lanes`, or give labels that begin with the same word";
+    let expected = "page.toml:1: [chart.timeline]: more than 6 kinds of work: launch, wait, copy, other, b, c, d, e; draw fewer `lanes`, or give labels that begin with the same word";
     check_problems(&fixture, &page, &[expected]);
 }
 
@@ -915,9 +918,8 @@ fn times_and_readings_are_quantities() {
         memory.pool_used.first => 0 B
         memory.pool_used.last => 512 KiB";
     for [metric, expected] in &table(cases) {
-        let fixture = of_courses(&format!(
-            "```quantities\na = \"{of} : {metric}\"\n```\n\nIt is {{{{a}}}}.\n"
-        ));
+        let toml = format!("[quantities]\na = \"{of} : {metric}\"");
+        let fixture = of_courses(&page(&toml, "It is {{a}}."));
         fixture.build().unwrap();
         let html = fixture.read("book/html/page.html");
         assert!(html.contains(expected), "{metric}: {html}");
@@ -944,8 +946,11 @@ fn the_finished_book_can_go_elsewhere() {
 #[test]
 fn a_page_in_a_folder_finds_the_scorecard() {
     let fixture = Fixture::new();
-    let deep =
-        COPY.replace("chart copies", "chart deep").replace("prediction pinned", "prediction deep");
+    let blocks = ["chart copies", "chart.copies", "prediction pinned", "prediction.pinned"];
+    let deep = blocks.into_iter().fold(COPY.to_owned(), |page, block| {
+        let name = block.find([' ', '.']).unwrap() + 1;
+        page.replace(block, &format!("{}deep", &block[..name]))
+    });
     fixture.pages(&[("copy", COPY), ("part/deep", &deep), ("scorecard", SCORECARD)]);
     fixture.build().unwrap(); // dead links would be refused
     let page = fixture.read("book/html/part/deep.html");
@@ -1052,18 +1057,34 @@ fn check_page(text: &str, expected: &[&str]) {
     check_problems(&fixture, text, expected);
 }
 
+/// One problem, whose line does not matter, in the file beside `page.md`. `of` begins what is wrong
+/// with a block that can be read.
+#[track_caller]
+fn check_problem(fixture: &Fixture, of: &str, expected: &str) {
+    let problems = fixture.problems();
+    let [problem] = &problems[..] else { panic!("{problems:#?}, not {expected}") };
+    let said = problem.strip_prefix("page.toml:").and_then(|rest| rest.split_once(": "));
+    let said = said.map(|(_, said)| said.strip_prefix(of).unwrap_or(said));
+    assert_eq!(said, Some(expected), "{problem}");
+}
+
 /// A page with one quantity.
 #[track_caller]
 fn check_quantity(is: &str, expected: &str) {
-    let text = format!("```quantities\nvalue = \"{is}\"\n```\n");
-    check_page(&text, &[&format!("page.md:1: `quantities` block: `value`: {expected}")]);
+    let text = page(&format!("[quantities]\nvalue = \"{is}\""), "");
+    check_page(&text, &[&format!("page.toml:2: `value`: {expected}")]);
 }
 
 #[test]
 fn directives_that_are_none() {
     let cases = "
         {{nothing}} b => {{nothing}}: there is no quantity `nothing` on `page.md`
-        {{draw a chart}} => {{draw a chart}}: there is no such directive
+        {{provenence}} => {{provenence}}: there is no quantity `provenence` on `page.md`; did you mean `provenance`?
+        {{chart}} => {{chart}}: `chart` is followed by a name
+        {{chart a b}} => {{chart a b}}: `chart` is followed by one name
+        {{chart a}} => {{chart a}}: the file beside the page has no `[chart.a]`
+        {{charts a}} => {{charts a}}: no directive begins with `charts`; did you mean `chart`?
+        {{render a chart}} => {{render a chart}}: no directive begins with `render`
         {{drawing secters}} => {{drawing secters}}: there is no such drawing; did you mean `sectors`?
         a {{drawing sectors}} => {{drawing sectors}}: must stand alone on its line
         {{open\\n}} => {{open: has no closing braces on its line
@@ -1072,9 +1093,7 @@ fn directives_that_are_none() {
         so {{errata}} => {{errata}}: must stand alone on its line
         {{errata}} => {{errata}}: there are no errata
         {{scorecard 8.9}} => {{scorecard 8.9}}: no claim is of this section
-        {{provenance}} => {{provenance}}: name the page's `experiment` in its `quantities` block
-        - ```table\\n  rows = []\\n  ``` => `table` block: must stand at the left margin
-        ```table of\\n``` => table \"of\": what is `of` after `table`?";
+        {{provenance}} => {{provenance}}: name the `experiment` in the file beside the page";
     for [text, expected] in &table(cases) {
         check_page(&format!("a\n\n{text}"), &[&format!("page.md:3: {expected}")]);
     }
@@ -1130,52 +1149,58 @@ fn quantities_without_a_value() {
         a = "machine host-memory : l2_bytes | GB/s" => `a`: is in `bytes`, not `GB/s`
         copies = "[host-memory copy kind=pinned]"\na = "copies kind=pinned : time" => `a`: `kind` is given twice
         copies = "[host-memory copy]"\na = "copies + 1 |" => `a`: there is no quantity `copies` on this page
-        [a]\nis = "1" => line 1: invalid type: map, expected a string
+        a.b = "1" => invalid type: map, expected a string
         a-b = "1 |" => `a-b`: take lower-case letters, digits and _
-        errata = "1 |" => `errata` means something else already
-        fit = "[host-memory copy]" => `fit` means something else already
-        experiment = 1 => line 1: invalid type: integer `1`, expected a string
-        [a => line 1: unclosed table, expected `]`
+        errata = "1 |" => `errata`: means something else already
+        fit = "[host-memory copy]" => `fit`: means something else already
+        a = 1 => invalid type: integer `1`, expected a string
+        [a => unclosed table, expected `]`
+        a = "1 |"\na = "1 |" => duplicate key
     "#;
     for [toml, expected] in &table(cases) {
-        check_page(
-            &format!("```quantities\n{toml}\n```\n"),
-            &[&format!("page.md:1: `quantities` block: {expected}")],
-        );
+        check_problem(&Fixture::page(&page(&format!("[quantities]\n{toml}"), "")), "", expected);
     }
-    for (line, expected) in [
-        ("a = \"1 |\"", "`a` is defined twice on this page"),
-        ("experiment = \"b\"", "`experiment` is given twice on this page"),
-    ] {
-        let block = format!("```quantities\n{line}\n```\n");
-        check_page(
-            &format!("{block}\n{block}"),
-            &[&format!("page.md:5: `quantities` block: {expected}")],
-        );
+}
+
+#[test]
+fn what_the_file_beside_a_page_cannot_define() {
+    let cases = r#"
+        experiment = 1 => page.toml:1: invalid type: integer `1`, expected a string
+        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `chart`, `table`, `counted`, `prediction`, `goals`; did you mean `quantities`?
+        chart = 1 => page.toml:1: invalid type: integer `1`, expected a map
+        [table.A]\nrows = ["a"]\nmetrics = ["time"]\ncaption = "C" => page.toml:1: [table.A]: a name has lower-case letters, digits and hyphens
+        [conditions]\na = "b" => page.toml:2: `a`: `b` compares nothing, and is no condition's name
+    "#;
+    for [toml, expected] in &table(cases) {
+        check_page(&page(toml, ""), &[expected]);
     }
 }
 
 #[test]
 fn quantities_that_nothing_uses() {
     let of = "[host-memory copy bytes=1MiB]";
+    let toml = format!(
+        "[quantities]\na = \"{of}\"\nb = \"a kind=pinned : time\"\nc = \"{of}\"\n\
+         d = \"1 |\"\ne = \"2 * d |\"\n[conditions]\nf = \"b < d\"\ng = \"b < 2\""
+    );
     check_page(
-        &format!(
-            "# Head\n\n```quantities\na = \"{of}\"\nb = \"a kind=pinned : time\"\n\
-             c = \"{of}\"\nd = \"1 |\"\ne = \"2 * d |\"\n```\n\n{{{{b}}}}\n"
-        ),
+        &page(&toml, "# Head\n\n{{b}}, {{if g}}so{{end}}"),
         &[
-            "page.md:3: `quantities` block: `c`: nothing uses it",
-            "page.md:3: `quantities` block: `e`: nothing uses it",
+            "page.toml:4: `c`: nothing uses it",
+            "page.toml:6: `e`: nothing uses it",
+            "page.toml:8: `f`: nothing uses it",
         ],
     );
+    let table = "[table.b]\nrows = [\"kind\"]\nmetrics = [\"time\"]\ncaption = \"C.\"";
+    check_page(&page(table, ""), &["page.toml:1: [table.b]: the page does not show it"]);
 }
 
 #[test]
 fn measurements_on_no_page_are_told() {
     let fixture = Fixture::new();
     assert_eq!(fixture.build().unwrap().unused, []);
-    let page = "```quantities\na = \"max host-memory copy bytes=1MiB : time\"\n```\n\n{{a}}\n";
-    let unused = Fixture::page(page).build().unwrap().unused.remove(0);
+    let toml = "[quantities]\na = \"max host-memory copy bytes=1MiB : time\"";
+    let unused = Fixture::page(&page(toml, "{{a}}")).build().unwrap().unused.remove(0);
     assert_eq!((unused.experiment.as_str(), unused.measured), ("host-memory", 6));
     assert_eq!(
         unused.cases,
@@ -1188,36 +1213,35 @@ fn measurements_on_no_page_are_told() {
     );
 }
 
-/// The first block of this kind on the fixture's page.
-fn block(kind: &str) -> &'static str {
-    let (_, rest) = COPY.split_once(&format!("```{kind}")).unwrap();
-    rest.split_once("```").unwrap().0
+/// The part that begins so of the file beside the fixture's page.
+fn part(head: &str) -> &'static str {
+    let (file, _) = COPY.split_once("\n+++").unwrap();
+    file.split("\n\n").find(|part| part.starts_with(head)).unwrap()
 }
 
 /// The chart, table or prediction of the fixture's page with a change, alone on a page.
 #[track_caller]
 fn check_block(kind: &str, from: &str, to: &str, expected: &str) {
-    let changed = changed(block(kind), from, to);
-    let chart = match kind {
-        "prediction" => format!("\n```chart{}```\n", block("chart")),
-        _ => String::new(),
+    let block = match kind {
+        "goals" => part("[[goals"),
+        kind => part(&format!("[{kind}")),
     };
-    let quantities = block("quantities");
-    check_page(
-        &format!("```{kind}{changed}```\n\n```quantities{quantities}```\n{chart}"),
-        &[&format!("page.md:1: {expected}")],
-    );
+    let (_, id) = block.lines().next().unwrap().rsplit_once('.').unwrap();
+    let id = id.trim_end_matches(']');
+    let (quantities, changed) = (part("[quantities"), changed(block, from, to));
+    let toml = format!("experiment = \"host-memory\"\n{quantities}\n{changed}");
+    let fixture = Fixture::page(&page(&toml, &format!("{{{{{kind} {id}}}}}")));
+    check_problem(&fixture, &format!("[{kind}.{id}]: "), expected);
 }
 
 #[test]
 fn charts_that_cannot_be_drawn() {
     let cases = r#"
-        copies\ntitle => ../copies\ntitle => needs an id: lower-case letters, digits and hyphens
         form = "lines" => form = "pie" => unknown variant `pie`, expected one of `lines`, `bars`, `heatmap`, `timeline`, `memory`
         x = { => # { => missing field `x`
         title => titel => missing field `title`
-        series = => bar = => unknown field `bar`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
-        series = => machines = "h200"\nseries = => unknown field `machines`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
+        series = => serie = => unknown field `serie`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`; did you mean `series`?
+        series = => hold = "h200"\nseries = => unknown field `hold`, expected one of `x`, `y`, `series`, `order`, `references`, `models`, `marks`
         of = "bandwidth" => of = "speed" => no metric `speed`: there are time, bandwidth, arithmetic, share_of_peak, spread, samples, checked, peak, bytes, model.NAME, counter.NAME, param.NAME, span.LANE.LABEL.start|end|duration, memory.SERIES.first|last|max|min
         title = => experiment = "transpose"\ntitle = => `h200` has no measured record of `transpose`
         case = "copy" => case = "move" => matches none on `h200`: `case` is `copy`
@@ -1236,8 +1260,7 @@ fn charts_that_cannot_be_drawn() {
         fit = "bandwidth",  =>  => model "latency + bytes / bandwidth": give either `metric` or `fit`
     "#;
     for [from, to, expected] in &table(cases) {
-        let id = if to.starts_with("..") { "../copies" } else { "copies" };
-        check_block("chart", from, to, &format!("chart \"{id}\": {expected}"));
+        check_block("chart", from, to, expected);
     }
 }
 
@@ -1246,7 +1269,7 @@ fn heat_maps_that_cannot_be_drawn() {
     let cases = r#"
         column = => # => missing field `column`
         , above = "slower" =>  => missing field `above`
-        row = => x = => unknown field `x`, expected one of `column`, `row`, `y`, `order`, `over`, `empty`
+        row = => rows = => unknown field `rows`, expected one of `column`, `row`, `y`, `order`, `over`, `empty`; did you mean `row`?
         of = "bytes" => of = "stride" => column: no measurement has this parameter
         of = "kind" => of = "case" => at Memory copy, Size 1 KiB: 2 measurements; add `kind` to `where`
         { kind = "pageable" } => { case = "read" } => at Memory pinned, Size 1 KiB: over: matches none on `h200`: `case` is `copy`
@@ -1256,10 +1279,8 @@ fn heat_maps_that_cannot_be_drawn() {
             true => RATIO.replace("where = { kind = \"pinned\" }", ""),
             false => RATIO.to_owned(),
         };
-        check_page(
-            &changed(&heatmap(&ratio), from, to),
-            &[&format!("page.md:1: chart \"heatmap\": {expected}")],
-        );
+        let page = changed(&heatmap(&ratio), from, to);
+        check_problem(&Fixture::page(&page), "[chart.heatmap]: ", expected);
     }
     // Of the two kinds, one has one size.
     let lines =
@@ -1273,7 +1294,7 @@ fn heat_maps_that_cannot_be_drawn() {
         &fixture,
         &page,
         &[
-            "page.md:1: chart \"heatmap\": at Memory pageable, Size 1 KiB: there is no measurement; say why in `empty`",
+            "page.toml:1: [chart.heatmap]: at Memory pageable, Size 1 KiB: there is no measurement; say why in `empty`",
         ],
     );
 }
@@ -1281,14 +1302,14 @@ fn heat_maps_that_cannot_be_drawn() {
 #[test]
 fn tables_and_predictions_that_cannot_be_made() {
     let tables = r#"
-        metrics = [ => metrics = []\nextra = [ => `table` block: line 4: unknown field `extra`, expected one of `experiment`, `machine`, `machines`, `where`, `rows`, `columns_by`, `metrics`, `labels`, `order`, `headings`, `caption`
-        rows = ["kind"] => rows = [] => `table` block: `rows` and `metrics` must not be empty
-        rows = ["kind"] => rows = ["kind"]\ncolumns_by = "bytes" => `table` block: with `columns_by` there is one metric
-        rows = ["kind"] => rows = ["size"]\n# => `table` block: headings: there is no column `kind`
-        headings = { kind =  => headings = { case =  => `table` block: headings: there is no column `case`
-        bytes = "1MiB" => bytes = "2MiB" => `table` block: matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`
-        , bytes = "1MiB" =>  => `table` block: 3 measurements are in the row "pageable"; add `bytes` to `where` or `rows`
-        "share_of_peak" => "model.speed" => `table` block: this measurement has no `model.speed`
+        metrics = [ => metrics = []\nextra = [ => unknown field `extra`, expected one of `experiment`, `machine`, `machines`, `where`, `rows`, `columns_by`, `metrics`, `labels`, `order`, `headings`, `caption`
+        rows = ["kind"] => rows = [] => `rows` and `metrics` must not be empty
+        rows = ["kind"] => rows = ["kind"]\ncolumns_by = "bytes" => with `columns_by` there is one metric
+        rows = ["kind"] => rows = ["size"]\n# => headings: there is no column `kind`
+        headings = { kind =  => headings = { case =  => headings: there is no column `case`
+        bytes = "1MiB" => bytes = "2MiB" => matches none on `h200`: `bytes` is `1024`, `32768`, `1048576`
+        , bytes = "1MiB" =>  => 3 measurements are in the row "pageable"; add `bytes` to `where` or `rows`
+        "share_of_peak" => "model.speed" => this measurement has no `model.speed`
     "#;
     for [from, to, expected] in &table(tables) {
         check_block("table", from, to, expected);
@@ -1297,28 +1318,26 @@ fn tables_and_predictions_that_cannot_be_made() {
         "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
         "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
         | × => | % => the answer is in `×`, not `%`
-        explain =  => explains =  => line 3: unknown field `explains`, expected one of `question`, `answer`, `chart`, `explain`
+        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `chart`, `explain`; did you mean `explain`?
         answer => chart = "none"\nanswer => this page has no chart `none`
         as fast as => {{speedup}} => `question` takes no quantities: say them in the text above
     "#;
     for [from, to, expected] in &table(predictions) {
-        let expected = format!("prediction \"pinned\": {expected}");
-        check_block("prediction", from, to, &expected);
+        check_block("prediction", from, to, expected);
     }
 }
 
 #[test]
 fn goals_that_cannot_be_judged() {
     let cases = r#"
-        [[goal]] => [[aim]] => `goals` block: line 1: unknown field `aim`, expected `goal`
-        limit =  => limits =  => `goals` block: line 8: unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`
-        at_least = 3.0 => at_least = 0.0 => `goals` block: goal "Pinned memory is three times as fast": `at_least` and `at_most` must be more than 0
-        at_least = 3.0 => at_least = 3.0\nat_most = 4.0 => `goals` block: goal "Pinned memory is three times as fast": takes one of `at_least` and `at_most`
-        achieved = "speedup" => achieved = "none" => `goals` block: goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
-        unit = "×" => unit = "%" => `goals` block: goal "Pinned memory is three times as fast": `speedup` is in `×`, not `%`
-        page = "copy" => page = "none" => `goals` block: goal "Pinned memory is three times as fast": there is no page `none.md` in the book
-        {{peak}} => {{none}} => `goals` block: goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
-        {{peak}} => {{peak => `goals` block: goal "Pinned memory is three times as fast": `{{` has no `}}`
+        limit =  => limits =  => unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`; did you mean `limit`?
+        at_least = 3.0 => at_least = 0.0 => goal "Pinned memory is three times as fast": `at_least` and `at_most` must be more than 0
+        at_least = 3.0 => at_least = 3.0\nat_most = 4.0 => goal "Pinned memory is three times as fast": takes one of `at_least` and `at_most`
+        achieved = "speedup" => achieved = "none" => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
+        unit = "×" => unit = "%" => goal "Pinned memory is three times as fast": `speedup` is in `×`, not `%`
+        page = "copy" => page = "none" => goal "Pinned memory is three times as fast": there is no page `none.md` in the book
+        {{peak}} => {{none}} => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
+        {{peak}} => {{peak => goal "Pinned memory is three times as fast": `{{` has no `}}`
     "#;
     for [from, to, expected] in &table(cases) {
         check_block("goals", from, to, expected);
@@ -1337,7 +1356,7 @@ fn includes_that_include_nothing() {
             "page.md:8: {{#include code.rs:gone}}: `code.rs` has no `ANCHOR: gone`",
             "page.md:9: {{#include code.rs:open}}: `code.rs` has no `ANCHOR_END: open`",
             "page.md:10: {{#include code.rs:9}}: `code.rs` has 5 lines",
-            "page.md:11: {{#embed code.rs}}: there is no such directive",
+            "page.md:11: {{#embed code.rs}}: mdBook has no directive `#embed`",
             "page.md:12: {{#include code.rs: has no closing braces on its line",
         ],
     );
@@ -1368,8 +1387,8 @@ fn an_id_twice_in_the_book() {
         &fixture,
         "one page twice",
         &[
-            "again.md: prediction \"pinned\": is on `copy.md` already: link to it there",
-            "again.md: chart \"copies\": is on `copy.md` already: link to it there",
+            "again.md: {{prediction pinned}}: is on `copy.md` already: link to it there",
+            "again.md: {{chart copies}}: is on `copy.md` already: link to it there",
         ],
     );
 }
@@ -1589,19 +1608,19 @@ fn the_reference_must_have_every_measurement() {
         &fixture,
         "no pinned copy of 1 MiB",
         &[
-            "copy.md:3: `quantities` block: `best`: matches only one: drop `max` or `min`",
-            "copy.md:3: `quantities` block: `latency`: a fit needs at least three measured sizes, here are 2",
-            "copy.md:3: `quantities` block: `pinned`: matches none on `h200`: `kind` is `pageable`",
-            "copy.md:3: `quantities` block: `samples`: matches none on `h200`: `kind` is `pageable`",
+            "copy.toml:8: `best`: matches only one: drop `max` or `min`",
+            "copy.toml:7: `latency`: a fit needs at least three measured sizes, here are 2",
+            "copy.toml:5: `pinned`: matches none on `h200`: `kind` is `pageable`",
+            "copy.toml:10: `samples`: matches none on `h200`: `kind` is `pageable`",
             "claims.toml: C1: test \"pinned over pageable\": `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:16: {{speedup}}: `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:16: {{pinned}}: `pinned` has no value, see the quantities of `copy.md`",
-            "copy.md:16: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
-            "copy.md:17: {{best}}: `best` has no value, see the quantities of `copy.md`",
-            "copy.md:17: {{samples}}: `samples` has no value, see the quantities of `copy.md`",
-            "copy.md:23: prediction \"pinned\": `speedup` has no value, see the quantities of `copy.md`",
-            "copy.md:29: chart \"copies\": model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
-            "copy.md:62: `goals` block: goal \"Pinned memory is three times as fast\": `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:5: {{speedup}}: `speedup` has no value, see the quantities of `copy.md`",
+            "copy.md:5: {{pinned}}: `pinned` has no value, see the quantities of `copy.md`",
+            "copy.md:5: {{latency}}: `latency` has no value, see the quantities of `copy.md`",
+            "copy.md:6: {{best}}: `best` has no value, see the quantities of `copy.md`",
+            "copy.md:6: {{samples}}: `samples` has no value, see the quantities of `copy.md`",
+            "copy.toml:12: [prediction.pinned]: `speedup` has no value, see the quantities of `copy.md`",
+            "copy.toml:17: [chart.copies]: model \"latency + bytes / bandwidth\": a fit needs at least three measured sizes, here are 2",
+            "copy.toml:47: [goals.pinned]: goal \"Pinned memory is three times as fast\": `speedup` has no value, see the quantities of `copy.md`",
         ],
     );
 }
@@ -1619,7 +1638,8 @@ fn a_page_that_does_not_show_its_verdict() {
 
 // Counts of the emulated GPU.
 
-const COUNTED: &str = r#"```counted
+const COUNTED: &str = r#"+++
+[counted.sectors]
 experiment = "host-memory"
 caption = "Sectors."
 where = { case = "copy" }
@@ -1631,7 +1651,8 @@ counts = ["loads", "shared_stores"]
 order = ["pinned"]
 labels = { pinned = "page-locked" }
 headings = { kind = "Memory" }
-```
++++
+{{counted sectors}}
 "#;
 
 /// A record of what was counted: `sectors` in each of 100 loads.
@@ -1695,8 +1716,7 @@ fn what_was_not_counted_is_an_error() {
     "#;
     for [from, to, expected] in &table(cases) {
         let block = changed(COUNTED, from, to);
-        let expected = format!("page.md:1: `counted` block: {expected}");
-        check_problems(&counted(&block), &block, &[&expected]);
+        check_problem(&counted(&block), "[counted.sectors]: ", expected);
     }
     // A measured record in the emulated one's place is not taken for one.
     let fixture = counted(COUNTED);

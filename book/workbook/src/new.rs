@@ -53,20 +53,21 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         template.replace("SECTION", section)
     };
     let lesson = format!("experiments/{folder}/{name}");
-    let page = format!("{folder}/{name}.md");
+    let page = format!("{folder}/{name}");
     let files = [
         (format!("{lesson}/Cargo.toml"), fill(include_str!("new/manifest.toml"))),
         (format!("{lesson}/src/main.rs"), fill(include_str!("new/lesson.rs"))),
         (format!("kernels/{name}.cu"), fill(include_str!("new/kernel.cu"))),
         (format!("kernels/ptx/{name}.ptx"), fill(include_str!("new/kernel.ptx"))),
-        (format!("book/src/{page}"), fill(include_str!("new/page.md"))),
+        (format!("book/src/{page}.md"), fill(include_str!("new/page.md"))),
+        (format!("book/src/{page}.toml"), fill(include_str!("new/page.toml"))),
     ];
     let mut paths = [&lesson].into_iter().chain(files.iter().map(|(path, _)| path));
     if let Some(taken) = paths.find(|path| root.join(path).exists()) {
         bail!("{taken} is there already; choose another name");
     }
     let summary = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
-    let summary = with_line(&summary, section, &format!("- [{name}]({page})"))?;
+    let summary = with_line(&summary, section, &format!("- [{name}]({page}.md)"))?;
     let mut made = vec![];
     for (path, text) in &files {
         if let Err(e) = make(&root.join(path), text, &mut made) {

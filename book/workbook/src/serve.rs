@@ -133,9 +133,10 @@ impl Site {
 fn sources(root: &Path) -> BTreeMap<PathBuf, SystemTime> {
     // A build writes figures itself; they are no news.
     let is_source = |e: &DirEntry| !e.path().ends_with("book/src/figures");
-    let book = ["book/src", "book/theme", "book/book.toml", "book/claims.toml"];
+    let files = ["book/book.toml", "book/claims.toml", "book/names.toml"];
+    let book = ["book/src", "book/theme"].into_iter().chain(files);
     let shown = ["my/progress.json", "results", "experiments", "kernels", "scripts/baselines"];
-    let parts = book.into_iter().chain(shown);
+    let parts = book.chain(shown);
     let entries =
         parts.flat_map(|part| WalkDir::new(root.join(part)).into_iter().filter_entry(is_source));
     let files = entries.flatten().filter(|entry| !entry.file_type().is_dir());

@@ -963,9 +963,11 @@ fn the_preprocessor_gives_mdbook_the_expanded_chapters_and_nothing_else() {
     let checkout = Checkout::new();
     checkout.write("book/claims.toml", ""); // the book has one page, it would miss others
     let figures = contents(&checkout.path("book/src/figures"));
-    let content = "# A page\n\nIt reaches {{peak}}. `{{peak}}` is how to say so.\n\n\
-        ```quantities\nexperiment = \"coalescing\"\n\
-        peak = \"machine coalescing : memory_peak\"\n```\n\n{{provenance}}\n";
+    let content =
+        "# A page\n\nIt reaches {{peak}}. `{{peak}}` is how to say so.\n\n{{provenance}}\n";
+    let toml = "experiment = \"coalescing\"\n[quantities]\n\
+        peak = \"machine coalescing : memory_peak\"\n";
+    checkout.write("book/src/coalescing.toml", toml);
     let ended = preprocess(&checkout, &sent_by_mdbook(&checkout, content));
     let book: Value =
         serde_json::from_str(ended.succeeds()).unwrap_or_else(|e| panic!("not JSON: {e}: {ended}"));
@@ -977,7 +979,6 @@ fn the_preprocessor_gives_mdbook_the_expanded_chapters_and_nothing_else() {
     let (start, rest) = expanded.split_once("<span class=\"value\">").unwrap();
     assert!(start.ends_with("It reaches "), "{expanded}");
     assert!(rest.contains("GB/s</span>. `{{peak}}` is how"), "{expanded}");
-    assert!(!expanded.contains("```"), "the block is still there: {expanded}");
     assert!(expanded.contains("NVIDIA H200"), "no provenance: {expanded}");
     let now = contents(&checkout.path("book/src/figures"));
     assert!(now == figures, "writing figures would start mdBook's next build");
@@ -1003,12 +1004,13 @@ fn the_preprocessor_fails_without_a_word_on_standard_output() {
 // ---- new ----------------------------------------------------------------------------
 
 /// What `new` makes for the experiment `shared-atomics` of section 8.3.
-const NEW: [&str; 5] = [
+const NEW: [&str; 6] = [
     "experiments/access-patterns/shared-atomics/Cargo.toml",
     "experiments/access-patterns/shared-atomics/src/main.rs",
     "kernels/shared-atomics.cu",
     "kernels/ptx/shared-atomics.ptx",
     "book/src/access-patterns/shared-atomics.md",
+    "book/src/access-patterns/shared-atomics.toml",
 ];
 
 #[test]
@@ -1045,24 +1047,24 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
     assert_eq!(shown, drafts + 1, "other pages than drafts and the one for printing");
 
     // What is wrong on a draft is still wrong.
-    let page = "book/src/access-patterns/shared-atomics.md";
+    let [.., page, toml] = NEW;
     let ratio = "ratio = \"twice / once";
-    for (good, bad, said) in [
-        ("{{once}}", "{{one}}", "one"),
-        ("once : time", "once : tme", "tme"),
-        ("answer = \"ratio", "answer = \"raito", "raito"),
-        (ratio, "ratio = \"twice / ratio", "goes in a circle"),
-        ("experiment = \"shared-atomics\"", "# none", "name the page's `experiment`"),
-        ("experiment = \"shared-atomics\"", "experiment = \"shared\"", "`shared`"),
+    for (file, good, bad, said) in [
+        (page, "{{once}}", "{{one}}", "one"),
+        (toml, "once : time", "once : tme", "tme"),
+        (toml, "answer = \"ratio", "answer = \"raito", "raito"),
+        (toml, ratio, "ratio = \"twice / ratio", "goes in a circle"),
+        (toml, "experiment = \"shared-atomics\"", "# none", "name the `experiment`"),
+        (toml, "experiment = \"shared-atomics\"", "experiment = \"shared\"", "`shared`"),
     ] {
-        checkout.edit(page, good, bad);
+        checkout.edit(file, good, bad);
         checkout.run("build").refuses(&[said]);
-        checkout.edit(page, bad, good);
+        checkout.edit(file, bad, good);
     }
     // What could divide by zero without a record is not.
-    checkout.edit(page, ratio, "ratio = \"once / (twice - once)");
+    checkout.edit(toml, ratio, "ratio = \"once / (twice - once)");
     checkout.run("build").succeeds();
-    checkout.edit(page, "ratio = \"once / (twice - once)", ratio);
+    checkout.edit(toml, "ratio = \"once / (twice - once)", ratio);
     // What holds only under a condition is not said before it was measured.
     let text = "TODO(author): the mechanism";
     let sentence = format!("{{{{if ratio > 1.5}}}}Much more, {{{{ratio}}}}.{{{{end}}}} {text}");

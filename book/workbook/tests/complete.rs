@@ -33,6 +33,11 @@ fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_default()
 }
 
+/// The file beside a page that has what the page shows by name.
+fn beside(page: &str) -> String {
+    page.replace(".md", ".toml")
+}
+
 /// Paths below `folder` of all files in it, relative to it, sorted.
 fn files(folder: &str) -> BTreeSet<String> {
     let top = root().join(folder);
@@ -300,8 +305,8 @@ fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
     let names = names.map(|lesson| (lesson.name, lesson.draft));
     // A baseline that only a draft's page needs has not been measured either.
     let of_a_draft = |name: &String| {
-        let page = |lesson: &Lesson| text(&format!("book/src/{}", lesson.page()));
-        let needs = |lesson: &Lesson| lesson.draft && page(lesson).contains(name);
+        let asks = |lesson: &Lesson| text(&beside(&format!("book/src/{}", lesson.page())));
+        let needs = |lesson: &Lesson| lesson.draft && asks(lesson).contains(name);
         experiments().iter().any(needs) && reference_records(name).is_err()
     };
     let baselines = baselines().into_iter().map(|name| (of_a_draft(&name), name));
@@ -565,6 +570,7 @@ fn no_page_and_no_drawing_is_left_over() {
             // `cargo workbook build --check` looks after these.
             figure if figure.starts_with("figures/") => true,
             page if page.ends_with(".md") => listed.contains(page),
+            toml if listed.iter().any(|page| beside(page) == toml) => true,
             other => pages.iter().any(|page| page.contains(other)),
         };
         if !shown {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{Plot, Values, on_scale};
 use crate::chart::{self, Cell, Heatmap, Scale, Tones};
-use crate::names::Names;
+use crate::names::{self, Defaults, Names};
 use crate::select::{self, Filter};
 use crate::unit::Unit;
 
@@ -34,6 +34,7 @@ pub struct Side {
     /// A parameter.
     of: String,
     /// The side in words.
+    #[serde(default)]
     label: String,
 }
 
@@ -51,6 +52,14 @@ pub struct Over {
 }
 
 impl Block {
+    /// Adds the labels that are not given.
+    pub fn complete(&mut self, names: &Defaults) {
+        self.y.complete(names);
+        for Side { of, label } in [&mut self.column, &mut self.row] {
+            names.label(label, of, names::of_parameter(of));
+        }
+    }
+
     /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Heatmap, String> {
         let (chosen, names) = plot.chosen(&self.order)?;

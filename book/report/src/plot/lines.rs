@@ -9,7 +9,7 @@ use super::{GuideLine, Plot, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
-use crate::names::{Group, Names};
+use crate::names::{self, Defaults, Group, Names};
 use crate::query;
 use crate::select::{self, Filter};
 use crate::unit::Unit;
@@ -44,6 +44,7 @@ pub struct Along {
     /// A parameter; its name tells the unit.
     of: String,
     /// The axis in words.
+    #[serde(default)]
     pub label: String,
     /// Its scale.
     #[serde(default)]
@@ -79,6 +80,12 @@ pub struct Model {
 type Curve<'a> = Box<dyn Fn(&Measurement) -> Result<f64, String> + 'a>;
 
 impl Block {
+    /// Adds the labels of axes that are not given.
+    pub fn complete(&mut self, names: &Defaults) {
+        self.y.complete(names);
+        names.label(&mut self.x.label, &self.x.of, names::of_parameter(&self.x.of));
+    }
+
     /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
