@@ -586,6 +586,75 @@ fn no_page_and_no_drawing_is_left_over() {
     none(problems, "List pages in book/src/SUMMARY.md, show drawings, remove the rest.");
 }
 
+/// So a change of the text shows what it changes, sentence by sentence.
+#[test]
+fn a_sentence_of_a_page_begins_on_a_line_of_its_own() {
+    const MOST: usize = 160;
+    let sources = files("book/src").into_iter();
+    let pages = sources.filter(|file| file.ends_with(".md") && file != "SUMMARY.md");
+    let mut problems = vec![];
+    for page in pages {
+        let text = text(&format!("book/src/{page}"));
+        let (mut code, mut html) = (false, false);
+        for (i, line) in text.lines().enumerate() {
+            let start = line.trim_start();
+            code ^= start.starts_with("```");
+            html = !line.is_empty() && (html || start.starts_with('<'));
+            if code || html || start.starts_with("```") || start.starts_with(['#', '|']) {
+                continue;
+            }
+            let words = words(start);
+            let place = format!("book/src/{page}:{}", i + 1);
+            if words.chars().count() > MOST {
+                problems.push(format!("{place}: more than {MOST} characters; go on after a comma"));
+            }
+            if let Some(next) = second_sentence(&words) {
+                problems.push(format!("{place}: begin a line with “{next}”"));
+            }
+        }
+    }
+    none(problems, "In Markdown a line break inside a paragraph is a space.");
+}
+
+/// A line of prose without the addresses of links, and with a word in place of code and of a
+/// directive: a capital one where a sentence may begin with it.
+fn words(line: &str) -> String {
+    let marks =
+        [("{{end}}", "", ""), ("{{verdict", "}}", "x"), ("{{", "}}", "X"), ("](", ")", "]")];
+    let marks = marks.into_iter().chain([("`", "`", "X")]);
+    let (mut out, mut rest) = (String::new(), line);
+    while let Some(c) = rest.chars().next() {
+        let mark = marks.clone().find(|(start, ..)| rest.starts_with(start));
+        let hidden = mark.and_then(|(start, end, word)| {
+            let length = rest[start.len()..].find(end)?;
+            Some((start.len() + length + end.len(), word))
+        });
+        match hidden {
+            Some((length, word)) => {
+                out += word;
+                rest = &rest[length..];
+            }
+            None => {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    out
+}
+
+/// The second sentence of a line, if one begins there.
+fn second_sentence(line: &str) -> Option<&str> {
+    let marker = line.find(". ").filter(|at| line[..*at].parse::<u32>().is_ok());
+    let from = marker.map_or(0, |at| at + 2); // of a numbered list
+    line.match_indices(' ').map(|(at, _)| (&line[..at], &line[at + 1..])).find_map(|(one, next)| {
+        let ends = one.len() > from
+            && one.trim_end_matches([')', '”', '"', ']', '_']).ends_with(['.', '?', '!']);
+        let begins = next.trim_start_matches(['(', '“', '"', '[', '*', '_']);
+        (ends && begins.starts_with(char::is_uppercase)).then_some(next)
+    })
+}
+
 #[test]
 fn no_committed_text_names_a_folder_of_somebodys_machine() {
     let git = Command::new("git")
