@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -28,24 +28,28 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Serves from threads of its own, as long as the program runs.
 pub(super) fn start(listener: TcpListener, shown: Arc<Shown>) {
     thread::spawn(move || {
-        let mut open: VecDeque<Weak<TcpStream>> = VecDeque::new();
+        let mut open: VecDeque<(Weak<TcpStream>, JoinHandle<_>)> = VecDeque::new();
         for stream in listener.incoming() {
             let Ok(stream) = stream.map(Arc::new) else {
                 thread::sleep(PAUSE);
                 continue;
             };
-            open.retain(|stream| stream.strong_count() > 0);
+            open.retain(|(_, thread)| !thread.is_finished());
             if open.len() == CONNECTIONS
-                && let Some(oldest) = open.pop_front().and_then(|stream| stream.upgrade())
+                && let Some((oldest, thread)) = open.pop_front()
             {
-                // Wakes its thread, which finds that it has ended.
-                let _ = oldest.shutdown(Shutdown::Both);
+                // Its thread wakes, and finds that the connection has ended.
+                if let Some(oldest) = oldest.upgrade() {
+                    let _ = oldest.shutdown(Shutdown::Both);
+                }
+                let _ = thread.join();
             }
-            open.push_back(Arc::downgrade(&stream));
-            let shown = shown.clone();
-            // Without a thread for it, the connection ends here; and an answer that its
-            // browser does not wait for is nobody's loss.
-            let _ = thread::Builder::new().spawn(move || serve(&stream, &shown));
+            let (own, shown) = (Arc::downgrade(&stream), shown.clone());
+            // Without a thread for it, the connection ends here. That a browser has gone before
+            // its answer is nobody's loss.
+            if let Ok(thread) = thread::Builder::new().spawn(move || serve(&stream, &shown)) {
+                open.push_back((own, thread));
+            }
         }
     });
 }
