@@ -1,6 +1,5 @@
-//! The built book in a real browser: every page in a light theme, in a dark one and at
-//! phone width; the prediction box in the hands of a reader; without JavaScript,
-//! without storage and on paper.
+//! The built book in a real browser: every page in all themes and at phone width; the prediction
+//! box in the hands of a reader; without JavaScript, without storage and on paper.
 //!
 //! Without a Chromium, or one of them without axe-core, the tests are skipped. `CHROMIUM` chooses
 //! the executable. `WORKBOOK_SCREENSHOTS=DIR` saves a picture of every page in every view.
@@ -27,7 +26,9 @@ mod server;
 #[path = "support/skip.rs"]
 mod skip;
 
-use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use checkout::Checkout;
 use chromium::Browser;
@@ -41,104 +42,117 @@ const LAYOUT: &str = include_str!("browser/layout.js");
 /// Lists what is too faint in a page's theme.
 const CONTRAST: &str = include_str!("browser/contrast.js");
 
-#[test]
-fn every_page_is_faultless_in_the_light_theme() {
-    check_every_page(LIGHT, book::pages());
-}
+/// Folds the table of contents, as it is from the start on a phone.
+const FOLD_CONTENTS: &str = "(() => {
+    const sidebar = document.getElementById('mdbook-sidebar');
+    const toggle = document.getElementById('mdbook-sidebar-toggle-anchor');
+    document.documentElement.append(Object.assign(
+        document.createElement('style'), { textContent: '* { transition: none !important; }' }));
+    toggle.checked = false;
+    toggle.dispatchEvent(new Event('change'));
+    sidebar.style.display = 'none';
+    localStorage.removeItem('mdbook-sidebar');
+})()";
+/// Lists cells in the first column that scroll with the rest of their table.
+const MOVED: &str =
+    "[...document.querySelectorAll('main [data-scrolls]:has(table)')].map(table => {
+    const cell = table.querySelector('tbody tr > :first-child');
+    const before = cell.getBoundingClientRect();
+    table.scrollLeft = 40;
+    const after = cell.getBoundingClientRect();
+    const room = table.clientWidth - after.width;
+    return before.left === after.left && room > 100 ? '' : cell.textContent;
+})";
 
+/// Every page is loaded once, and then looked at in all themes and as on a phone. No errors, no
+/// requests beyond the book, nothing outside the window, every chart shown and readable, no colour
+/// too faint, and nothing that keeps people from using it.
 #[test]
-fn every_page_is_faultless_in_a_dark_theme() {
-    check_every_page(DARK, book::chapters());
-}
-
-#[test]
-fn every_page_is_faultless_on_a_phone() {
-    check_every_page(PHONE, book::chapters());
-}
-
-/// No errors, no requests beyond the book, nothing outside the window, and every chart
-/// shown and readable, on the pages as they open.
-fn check_every_page(view: View, pages: Vec<PathBuf>) {
+fn every_page_is_faultless() {
     let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, view);
-    let mut faults = Vec::new();
-    for file in pages {
-        let name = book::name(&file);
-        page.open(&file);
-        let colors = page.text("getComputedStyle(document.documentElement).colorScheme");
-        assert_eq!(colors, view.colors, "the book has no theme for these colours");
-        let mut problems = page.texts(LAYOUT);
-        // The pictures are for judging charts, so they show them.
-        page.evaluate(
-            "document.querySelectorAll('.veil button:last-child')
-                 .forEach(button => button.click())",
-        );
-        page.screenshot(&format!("{name}-{}", view.name));
-        problems.extend(page.problems());
-        problems.sort();
-        problems.dedup();
-        faults.extend(problems.iter().map(|problem| format!("{name}: {problem}")));
-    }
-    assert!(faults.is_empty(), "in the view `{}`:\n{}", view.name, faults.join("\n"));
+    let axe = axe::script();
+    let pages = Mutex::new(book::pages().into_iter());
+    let next = || pages.lock().expect("no page was being taken").next();
+    let tables = AtomicUsize::new(0);
+    let look_at_some = || {
+        let mut page = Page::new(browser, LIGHT);
+        if let Some(script) = &axe {
+            page.before_load(script);
+        }
+        let mut faults = vec![];
+        while let Some(file) = next() {
+            let name = book::name(&file);
+            let mut found = vec![];
+            page.look(LIGHT);
+            page.open(&file);
+            if book::is_copy(&file) {
+                found.extend(page.texts(LAYOUT));
+            } else {
+                look_at(&page, &name, axe.is_some(), &mut found);
+                let scrolling = page.texts(MOVED);
+                tables.fetch_add(scrolling.len(), Ordering::Relaxed);
+                let moved = scrolling.into_iter().filter(|cell| !cell.is_empty());
+                found.extend(moved.map(|cell| format!("{cell} scrolls with its table")));
+            }
+            // The pictures are for judging charts, so they show them.
+            page.evaluate(
+                "document.querySelectorAll('.veil button:last-child')
+                     .forEach(button => button.click())",
+            );
+            if page::wants_screenshots() {
+                for view in [PHONE, DARK, LIGHT] {
+                    page.look(view);
+                    page.screenshot(&format!("{name}-{}", view.name));
+                }
+            }
+            found.extend(page.problems());
+            found.sort();
+            found.dedup();
+            faults.extend(found.into_iter().map(|fault| format!("{name}: {fault}")));
+        }
+        faults
+    };
+    let faults: Vec<String> = thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(&look_at_some)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("it has not failed")).collect()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(tables.into_inner() > 0, "no table scrolls on a phone");
 }
 
-#[test]
-fn colours_contrast_in_every_theme() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    let mut faults = Vec::new();
-    for file in book::chapters() {
-        page.open(&file);
-        for theme in ["light", "rust", "coal", "navy", "ayu"] {
-            page.evaluate(&format!(
-                "document.documentElement.classList
-                     .remove('light', 'rust', 'coal', 'navy', 'ayu'),
-                 document.documentElement.classList.add('{theme}')"
-            ));
-            for fault in page.texts(CONTRAST) {
-                faults.push(format!("{} in {theme}: {fault}", book::name(&file)));
+/// Looks at a chapter that was opened in the light theme, and leaves it as on a phone.
+fn look_at(page: &Page, name: &str, axe: bool, found: &mut Vec<String>) {
+    // Pages with all kinds of elements. The contrast of all is cheaper to look at by ourselves.
+    let is_typical = ["introduction", "access-patterns-coalescing", "scorecard"].contains(&name);
+    for view in [LIGHT, DARK, PHONE] {
+        page.look(view);
+        if view.phone {
+            page.evaluate(FOLD_CONTENTS);
+        }
+        let scheme = "getComputedStyle(document.documentElement).colorScheme";
+        page.wait_until(&format!("{scheme} === '{}'", view.colors));
+        let mut faults = vec![];
+        if view == LIGHT {
+            for theme in ["rust", "coal", "navy", "ayu", "light"] {
+                page.evaluate(&format!(
+                    "document.documentElement.classList
+                         .remove('light', 'rust', 'coal', 'navy', 'ayu'),
+                     document.documentElement.classList.add('{theme}')"
+                ));
+                let faint = page.texts(CONTRAST).into_iter();
+                faults.extend(faint.map(|fault| format!("{theme}: {fault}")));
             }
         }
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-#[test]
-fn nothing_keeps_people_from_using_a_page() {
-    check_with_axe(LIGHT, |_| true);
-}
-
-#[test]
-fn nothing_keeps_people_from_using_a_page_on_a_phone() {
-    check_with_axe(PHONE, |_| true);
-}
-
-#[test]
-fn nothing_keeps_people_from_using_a_page_in_a_dark_theme() {
-    check_with_axe(DARK, has_its_colours_checked);
-}
-
-/// Pages with all kinds of elements. The colours of all pages are for
-/// `colours_contrast_in_every_theme`, which takes less time for them.
-fn has_its_colours_checked(name: &str) -> bool {
-    ["introduction", "access-patterns-coalescing", "scorecard"].contains(&name)
-}
-
-fn check_with_axe(view: View, is_meant: fn(&str) -> bool) {
-    let Some(browser) = Browser::get() else { return };
-    let Some(script) = axe::script() else { return };
-    let mut page = axe::page(browser, view, &script);
-    let mut faults = Vec::new();
-    let pages = book::chapters().into_iter().map(|file| (book::name(&file), file));
-    let pages: Vec<_> = pages.filter(|(name, _)| is_meant(name)).collect();
-    assert!(pages.len() >= 3, "the pages to look at have other names now");
-    for (name, file) in pages {
-        page.open(&file);
-        for found in axe::findings(&page, has_its_colours_checked(&name)) {
-            faults.push(format!("{name}-{}: {found}", view.name));
+        if axe && (view != DARK || is_typical) {
+            faults.extend(axe::findings(page, is_typical));
         }
+        // All themes have one layout.
+        if view != DARK {
+            faults.extend(page.texts(LAYOUT));
+        }
+        found.extend(faults.into_iter().map(|fault| format!("{}: {fault}", view.name)));
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// Finds the first chart of lines on a page, and shows it if it is veiled.
@@ -306,29 +320,6 @@ fn the_keyboard_skips_the_table_of_contents() {
     page.press(Key::Enter);
     page.press(Key::Tab);
     assert!(page.holds("document.activeElement.closest('main') !== null"));
-}
-
-#[test]
-fn a_tables_first_column_stays_while_it_scrolls() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, PHONE);
-    let mut tables = 0;
-    for file in book::chapters_with("class=\"table\"") {
-        page.open(&file);
-        let moved = page.texts(
-            "[...document.querySelectorAll('main [data-scrolls]:has(table)')].map(table => {
-                 const cell = table.querySelector('tbody tr > :first-child');
-                 const before = cell.getBoundingClientRect();
-                 table.scrollLeft = 40;
-                 const after = cell.getBoundingClientRect();
-                 const room = table.clientWidth - after.width;
-                 return before.left === after.left && room > 100 ? '' : cell.textContent;
-             })",
-        );
-        tables += moved.len();
-        assert!(moved.iter().all(String::is_empty), "{}: {moved:?}", book::name(&file));
-    }
-    assert!(tables > 0, "no table scrolls on a phone");
 }
 
 #[test]

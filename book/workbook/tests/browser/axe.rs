@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::chromium::Browser;
-use crate::page::{Page, View};
+use crate::page::Page;
 use crate::skip::skip;
 
 /// How to get it, from the root of the repository.
@@ -15,7 +14,7 @@ const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps 
 /// a veil is not to be read, and what a chart is drawn of is for other tests.
 const FINDINGS: &str = "axe.run(
     { exclude: ['.veiled figcaption strong', '.awaits', 'svg > g'] },
-    { resultTypes: ['violations'], RULES },
+    { resultTypes: ['violations'], preload: false, RULES },
 ).then(({ violations }) =>
     violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -35,14 +34,7 @@ pub(crate) fn script() -> Option<String> {
     found
 }
 
-/// A tab in which every page can be searched for [`findings`].
-pub(crate) fn page(browser: &'static Browser, view: View, script: &str) -> Page {
-    let page = Page::new(browser, view);
-    page.before_load(script);
-    page
-}
-
-/// What axe-core finds on the page as it is, by all rules or all but those on colours, which
+/// What axe-core finds on a page into which [`script`] was loaded, by all rules or all but those on colours, which
 /// take most of its time.
 pub(crate) fn findings(page: &Page, colors: bool) -> Vec<String> {
     let rules = format!("rules: {{ 'color-contrast': {{ enabled: {colors} }} }}");

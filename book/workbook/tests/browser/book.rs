@@ -49,10 +49,13 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// One page per chapter: without the copies that mdBook makes of the first one and of all for
-/// printing.
+/// Whether it is one of the copies that mdBook makes of the first chapter, and of all for printing.
+pub(crate) fn is_copy(page: &Path) -> bool {
+    page.ends_with("print.html") || page.ends_with("index.html")
+}
+
+/// One page per chapter.
 pub(crate) fn chapters() -> Vec<PathBuf> {
-    let is_copy = |page: &PathBuf| page.ends_with("print.html") || page.ends_with("index.html");
     pages().into_iter().filter(|page| !is_copy(page)).collect()
 }
 

@@ -8,13 +8,18 @@
     });
 
     // The colour that is seen when `colors` are painted over each other.
+    const known = new Map();
     function seen(colors) {
-        pen.clearRect(0, 0, 1, 1);
-        for (const color of colors) {
-            pen.fillStyle = color;
-            pen.fillRect(0, 0, 1, 1);
+        const key = colors.join();
+        if (!known.has(key)) {
+            pen.clearRect(0, 0, 1, 1);
+            for (const color of colors) {
+                pen.fillStyle = color;
+                pen.fillRect(0, 0, 1, 1);
+            }
+            known.set(key, [...pen.getImageData(0, 0, 1, 1).data]);
         }
-        return [...pen.getImageData(0, 0, 1, 1).data];
+        return known.get(key);
     }
 
     function luminance(rgba) {

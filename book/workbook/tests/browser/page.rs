@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::chromium::{Browser, PATIENCE};
 
 /// How a page is looked at: the colours asked for and the window.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct View {
     /// Part of the screenshots' names.
     pub(crate) name: &'static str,
@@ -31,6 +31,11 @@ pub(crate) const LIGHT: View =
 pub(crate) const DARK: View = View { name: "dark", colors: "dark", ..LIGHT };
 pub(crate) const PHONE: View =
     View { name: "phone", width: 360, height: 740, phone: true, ..LIGHT };
+
+/// Whether `WORKBOOK_SCREENSHOTS` names a folder for them.
+pub(crate) fn wants_screenshots() -> bool {
+    std::env::var_os("WORKBOOK_SCREENSHOTS").is_some()
+}
 
 /// A tab, in a browser context of its own: tests running side by side share neither
 /// storage nor focus. Closed when dropped.
@@ -72,20 +77,9 @@ impl Page {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
-        page.call(
-            "Emulation.setDeviceMetricsOverride",
-            json!({
-                "width": view.width,
-                "height": view.height,
-                "deviceScaleFactor": if view.phone { 2 } else { 1 },
-                "mobile": view.phone,
-            }),
-        );
-        page.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": view.phone }));
         // Only one tab of a window has the focus; here each may behave as if.
         page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
-        // A veil that is lifted is gone at once.
-        page.emulate_media("screen", view);
+        page.look(view);
         // mdBook's page for printing opens the print dialogue by itself.
         page.before_load("window.print = () => {};");
         page
@@ -94,6 +88,22 @@ impl Page {
     /// A protocol command to this page.
     pub(crate) fn call(&self, method: &str, parameters: Value) -> Value {
         self.browser.call(Some(&self.session), method, parameters)
+    }
+
+    /// Shows the page as `view` describes it.
+    pub(crate) fn look(&self, view: View) {
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({
+                "width": view.width,
+                "height": view.height,
+                "deviceScaleFactor": if view.phone { 2 } else { 1 },
+                "mobile": view.phone,
+            }),
+        );
+        self.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": view.phone }));
+        // A veil that is lifted is gone at once.
+        self.emulate_media("screen", view);
     }
 
     /// Shows the page on a screen (`screen`) or on paper (`print`), without animations.
