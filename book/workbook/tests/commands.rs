@@ -495,37 +495,33 @@ fn run_says_of_this_machine_what_its_page_says() {
 }
 
 #[test]
-fn run_names_the_experiments_there_are_if_one_is_unknown() {
+fn what_is_refused_at_once_builds_no_book() {
     let checkout = Checkout::new();
+    let run = |arguments: &str| {
+        let mut command = checkout.command(arguments);
+        command.env_remove("CUDA_VISIBLE_DEVICES").env_remove("CHROMIUM");
+        Ended::of(command.env("PATH", checkout.path("nowhere")))
+    };
     let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
-    let ended = checkout.run("run coalescing nosuch");
-    ended.refuses(&names);
-    fits(ended.fails(1), "100");
-    for misspelt in ["coalesing", "coalescng", "Coalescing"] {
-        let ended = checkout.run(&format!("run transpose {misspelt}"));
-        ended.refuses(&[misspelt, "did you mean `coalescing`?"]);
+    let meant = "did you mean `coalescing`?";
+    let rows: [(&str, &[&str]); 8] = [
+        ("run coalescing nosuch", &names),
+        ("run transpose coalesing", &["coalesing", meant]),
+        ("run transpose coalescng", &["coalescng", meant]),
+        ("run transpose Coalescing", &["Coalescing", meant]),
+        ("run coalescing --emulate --device 7", &["there is no GPU 7, only 2"]),
+        ("build --machine nosuch", &["`nosuch`", "h200"]),
+        ("build --machine ../h200", &["`../h200`", "h200"]),
+        ("print", &["no Chromium was found", "set CHROMIUM"]),
+    ];
+    for (arguments, said) in rows {
+        run(arguments).refuses(said);
     }
-    assert!(!checkout.path("book/html").exists(), "the book was built");
-}
-
-#[test]
-fn run_needs_the_gpu_that_it_is_told_to_measure() {
-    let checkout = Checkout::new();
-    let mut command = checkout.command("run coalescing --emulate --device 7");
-    let ended = Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"));
-    ended.refuses(&["there is no GPU 7, only 2"]);
+    fits(run("run coalescing nosuch").fails(1), "100");
     assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
 // ---- print --------------------------------------------------------------------------
-
-#[test]
-fn print_needs_a_browser() {
-    let checkout = Checkout::new();
-    let mut command = checkout.command("print");
-    command.env_remove("CHROMIUM").env("PATH", checkout.path("nowhere"));
-    Ended::of(&mut command).refuses(&["no Chromium was found", "set CHROMIUM"]);
-}
 
 /// The browser is a stand-in, which is handed the page of all pages.
 #[cfg(unix)]
@@ -761,16 +757,6 @@ fn many_curves_with_long_names_end_in_a_book() {
             }
         });
         checkout.run("build --machine other").succeeds();
-    }
-}
-
-#[test]
-fn a_machine_without_records_is_an_error_that_lists_those_with_some() {
-    let checkout = Checkout::new();
-    for machine in ["nosuch", "../h200"] {
-        let ended = checkout.run(&format!("build --machine {machine}"));
-        ended.refuses(&[&format!("`{machine}`"), "h200"]);
-        assert!(!checkout.path("book/html").exists(), "the book was built");
     }
 }
 
@@ -1571,10 +1557,18 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
 
 // ---- serve --------------------------------------------------------------------------
 
+/// One server is asked for everything that changes nothing.
 #[test]
-fn serve_shows_the_book_and_nothing_beside_it() {
+fn serve_answers_whoever_asks_and_however() {
     let checkout = Checkout::new();
     let server = Server::start(&checkout);
+    shows_the_book_and_nothing_beside_it(&checkout, &server);
+    answers_only_requests_to_read_from_this_machine(&server);
+    does_not_read_more_than_a_request_for_a_page_needs(&server);
+    answers_at_once_beside_300_requests_that_do_not_end(&server);
+}
+
+fn shows_the_book_and_nothing_beside_it(checkout: &Checkout, server: &Server) {
     let build = server.state().0.to_string();
     for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")] {
         let page = server.get(path);
@@ -1616,6 +1610,135 @@ fn serve_shows_the_book_and_nothing_beside_it() {
         let answer = server.get(path);
         assert_eq!(answer.status, 404, "{path}: {}", answer.body);
     }
+}
+
+fn answers_only_requests_to_read_from_this_machine(server: &Server) {
+    let page = server.get("/");
+    for host in ["localhost", "LocalHost", "127.0.0.1", "[::1]"] {
+        for host in [host, &format!("{host}:3000")] {
+            let answer = server.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            assert_eq!(answer.status, 200, "{host}: {}", answer.body);
+            assert!(answer.body == page.body, "{host}");
+        }
+    }
+    for hosts in [
+        "",
+        "Host: \r\n",
+        "Host: example.org\r\n",
+        "Host: example.org:3000\r\n",
+        "Host: localhost.example.org\r\n",
+        "Host: localhost:3000.example.org\r\n",
+        "Host: 127.0.0.1.example.org\r\n",
+        "Host: localhost@example.org\r\n",
+        "Host: localhost\r\nHost: example.org\r\n",
+    ] {
+        for path in ["/", "/build", "/nosuch"] {
+            let answer = server.ask(&format!("GET {path} HTTP/1.1\r\n{hosts}\r\n"));
+            assert_eq!(answer.status, 403, "{hosts}: {}", answer.body);
+            assert!(answer.body.contains("open the book as localhost"));
+            assert_eq!(answer.body.lines().count(), 1, "{}", answer.body);
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        }
+    }
+    let local = "HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc";
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "NOSUCH"] {
+        for path in ["/", "/build", "/nosuch"] {
+            let answer = server.ask(&format!("{method} {path} {local}"));
+            assert_eq!(answer.status, 405, "{method} {path}: {}", answer.body);
+            assert_eq!(answer.header("allow"), "GET, HEAD");
+            assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        }
+    }
+    for path in ["/", &format!("/{HTML}"), "/build", "/nosuch"] {
+        let get = server.get(path);
+        let head = server.ask(&format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        assert_eq!((head.status, &*head.body), (get.status, ""));
+        for name in ["content-type", "content-length", "x-content-type-options"] {
+            assert_eq!(head.header(name), get.header(name), "{path}: {name}");
+        }
+        assert_eq!(get.header("content-length"), get.body.len().to_string());
+        assert_eq!(get.header("x-content-type-options"), "nosniff");
+    }
+}
+
+fn does_not_read_more_than_a_request_for_a_page_needs(server: &Server) {
+    let start = "HTTP/1.1\r\nHost: localhost\r\n";
+    let memory = server.resource("VmHWM");
+
+    let huge = "Content-Length: 100000000000000\r\n\r\n";
+    assert_eq!(server.ask(&format!("GET / {start}{huge}")).status, 200);
+    assert_eq!(server.ask(&format!("POST / {start}{huge}")).status, 405);
+    let more = "Content-Length: 99999999999999999999999999\r\n\r\n";
+    assert_eq!(server.ask(&format!("GET / {start}{more}")).status, 400);
+
+    // Until it has heard enough, in one header or in many.
+    for line in ["x".repeat(1 << 20), format!("X: {}\r\n", "y".repeat(1000))] {
+        let mut stream = server.connect();
+        write!(stream, "GET / {start}X: ").unwrap();
+        let mut sent = 0;
+        while sent < 200 << 20 && stream.write_all(line.as_bytes()).is_ok() {
+            sent += line.len();
+        }
+        assert!(sent < 50 << 20, "it took {sent} bytes of headers");
+    }
+    let long = "y".repeat(17_000);
+    assert_eq!(server.ask(&format!("GET / {start}X: {long}\r\n\r\n")).status, 431);
+
+    assert_eq!(server.get("/").status, 200);
+    let grown = server.resource("VmHWM") - memory;
+    assert!(grown < 16 << 10, "they cost {grown} KiB");
+}
+
+fn answers_at_once_beside_300_requests_that_do_not_end(server: &Server) {
+    let memory = server.resource("VmHWM");
+    let check = |patience: u64| {
+        let asked = Instant::now();
+        assert_eq!(server.get(&format!("/{HTML}")).status, 200);
+        let took = asked.elapsed();
+        assert!(took < Duration::from_secs(patience), "{took:?}");
+        let threads = server.resource("Threads");
+        assert!(threads < 128 + 10, "{threads} threads");
+        let files = server.open_files();
+        assert!(files < 200, "{files} open files");
+        let grown = server.resource("VmHWM") - memory;
+        assert!(grown < 64 << 10, "they cost {grown} KiB");
+    };
+    let start = "HTTP/1.1\r\nHost: localhost\r\n";
+    // The oldest may be gone before they have said this.
+    let ask = |what: &str| {
+        let mut stream = server.connect();
+        let _ = stream.write_all(what.as_bytes());
+        stream
+    };
+    // Half requests and those that say nothing end after five seconds.
+    let half = format!("GET / {start}X-Never: ");
+    let mut waiting: Vec<_> = (0..300).map(|_| ask(&half)).collect();
+    check(3);
+    waiting.extend((0..100).map(|_| ask("")));
+    check(3);
+    let waited = Instant::now();
+    for request in waiting {
+        assert!(server::answer(request).is_none(), "it was never asked");
+    }
+    assert!(waited.elapsed() < Duration::from_secs(30), "{:?}", waited.elapsed());
+    // Those that never read the largest page last for a minute.
+    let largest = format!("GET /print.html {start}\r\n");
+    let deaf: Vec<_> = (0..300).map(|_| ask(&largest)).collect();
+    check(30);
+    drop(deaf);
+}
+
+#[test]
+fn serve_needs_a_free_port_and_a_good_first_build() {
+    let checkout = Checkout::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let ended = checkout.run(&format!("serve --port {port}"));
+    ended.refuses(&[&format!("127.0.0.1:{port}"), "in use", "--port"]);
+    assert_eq!(ended.stdout, "");
+    assert!(!checkout.path("book/html").exists(), "it was built first");
+    checkout.write(PAGE, &format!("{}\n{{{{no_such_number}}}}\n", checkout.read(PAGE)));
+    checkout.run("serve --port 0").refuses(&["{{no_such_number}}"]);
 }
 
 #[test]
@@ -1668,150 +1791,6 @@ fn serve_keeps_the_last_good_book_while_a_build_fails() {
         checkout.write(PAGE, &good);
         server.wait_for_build_after(build);
     }
-}
-
-#[test]
-fn serve_needs_a_free_port_and_says_so_before_it_builds() {
-    let checkout = Checkout::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let ended = checkout.run(&format!("serve --port {port}"));
-    ended.refuses(&[&format!("127.0.0.1:{port}"), "in use", "--port"]);
-    assert_eq!(ended.stdout, "");
-    assert!(!checkout.path("book/html").exists(), "it was built first");
-}
-
-#[test]
-fn serve_needs_a_good_first_build() {
-    let checkout = Checkout::new();
-    let mut page = fs::OpenOptions::new().append(true).open(checkout.path(PAGE)).unwrap();
-    writeln!(page, "\n{{{{no_such_number}}}}").unwrap();
-    checkout.run("serve --port 0").refuses(&["{{no_such_number}}"]);
-}
-
-#[test]
-fn serve_answers_only_requests_to_read_from_this_machine() {
-    let checkout = Checkout::new();
-    let server = Server::start(&checkout);
-    let page = server.get("/");
-    for host in ["localhost", "LocalHost", "127.0.0.1", "[::1]"] {
-        for host in [host, &format!("{host}:3000")] {
-            let answer = server.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
-            assert_eq!(answer.status, 200, "{host}: {}", answer.body);
-            assert!(answer.body == page.body, "{host}");
-        }
-    }
-    for hosts in [
-        "",
-        "Host: \r\n",
-        "Host: example.org\r\n",
-        "Host: example.org:3000\r\n",
-        "Host: localhost.example.org\r\n",
-        "Host: localhost:3000.example.org\r\n",
-        "Host: 127.0.0.1.example.org\r\n",
-        "Host: localhost@example.org\r\n",
-        "Host: localhost\r\nHost: example.org\r\n",
-    ] {
-        for path in ["/", "/build", "/nosuch"] {
-            let answer = server.ask(&format!("GET {path} HTTP/1.1\r\n{hosts}\r\n"));
-            assert_eq!(answer.status, 403, "{hosts}: {}", answer.body);
-            assert!(answer.body.contains("open the book as localhost"));
-            assert_eq!(answer.body.lines().count(), 1, "{}", answer.body);
-            assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        }
-    }
-    let local = "HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc";
-    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "NOSUCH"] {
-        for path in ["/", "/build", "/nosuch"] {
-            let answer = server.ask(&format!("{method} {path} {local}"));
-            assert_eq!(answer.status, 405, "{method} {path}: {}", answer.body);
-            assert_eq!(answer.header("allow"), "GET, HEAD");
-            assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        }
-    }
-    for path in ["/", &format!("/{HTML}"), "/build", "/nosuch"] {
-        let get = server.get(path);
-        let head = server.ask(&format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-        assert_eq!((head.status, &*head.body), (get.status, ""));
-        for name in ["content-type", "content-length", "x-content-type-options"] {
-            assert_eq!(head.header(name), get.header(name), "{path}: {name}");
-        }
-        assert_eq!(get.header("content-length"), get.body.len().to_string());
-        assert_eq!(get.header("x-content-type-options"), "nosniff");
-    }
-}
-
-#[test]
-fn serve_does_not_read_more_than_a_request_for_a_page_needs() {
-    let checkout = Checkout::new();
-    let server = Server::start(&checkout);
-    let start = "HTTP/1.1\r\nHost: localhost\r\n";
-    let memory = server.resource("VmHWM");
-
-    let huge = "Content-Length: 100000000000000\r\n\r\n";
-    assert_eq!(server.ask(&format!("GET / {start}{huge}")).status, 200);
-    assert_eq!(server.ask(&format!("POST / {start}{huge}")).status, 405);
-    let more = "Content-Length: 99999999999999999999999999\r\n\r\n";
-    assert_eq!(server.ask(&format!("GET / {start}{more}")).status, 400);
-
-    // Until it has heard enough, in one header or in many.
-    for line in ["x".repeat(1 << 20), format!("X: {}\r\n", "y".repeat(1000))] {
-        let mut stream = server.connect();
-        write!(stream, "GET / {start}X: ").unwrap();
-        let mut sent = 0;
-        while sent < 200 << 20 && stream.write_all(line.as_bytes()).is_ok() {
-            sent += line.len();
-        }
-        assert!(sent < 50 << 20, "it took {sent} bytes of headers");
-    }
-    let long = "y".repeat(17_000);
-    assert_eq!(server.ask(&format!("GET / {start}X: {long}\r\n\r\n")).status, 431);
-
-    assert_eq!(server.get("/").status, 200);
-    let grown = server.resource("VmHWM") - memory;
-    assert!(grown < 16 << 10, "they cost {grown} KiB");
-}
-
-#[test]
-fn serve_answers_at_once_beside_300_requests_that_do_not_end() {
-    let checkout = Checkout::new();
-    let server = Server::start(&checkout);
-    let memory = server.resource("VmHWM");
-    let check = |patience: u64| {
-        let asked = Instant::now();
-        assert_eq!(server.get(&format!("/{HTML}")).status, 200);
-        let took = asked.elapsed();
-        assert!(took < Duration::from_secs(patience), "{took:?}");
-        let threads = server.resource("Threads");
-        assert!(threads < 128 + 10, "{threads} threads");
-        let files = server.open_files();
-        assert!(files < 200, "{files} open files");
-        let grown = server.resource("VmHWM") - memory;
-        assert!(grown < 64 << 10, "they cost {grown} KiB");
-    };
-    let start = "HTTP/1.1\r\nHost: localhost\r\n";
-    // The oldest may be gone before they have said this.
-    let ask = |what: &str| {
-        let mut stream = server.connect();
-        let _ = stream.write_all(what.as_bytes());
-        stream
-    };
-    // Half requests and those that say nothing end after five seconds.
-    let half = format!("GET / {start}X-Never: ");
-    let mut waiting: Vec<_> = (0..300).map(|_| ask(&half)).collect();
-    check(3);
-    waiting.extend((0..100).map(|_| ask("")));
-    check(3);
-    let waited = Instant::now();
-    for request in waiting {
-        assert!(server::answer(request).is_none(), "it was never asked");
-    }
-    assert!(waited.elapsed() < Duration::from_secs(30), "{:?}", waited.elapsed());
-    // Those that never read the largest page last for a minute.
-    let largest = format!("GET /print.html {start}\r\n");
-    let deaf: Vec<_> = (0..300).map(|_| ask(&largest)).collect();
-    check(30);
-    drop(deaf);
 }
 
 #[test]
