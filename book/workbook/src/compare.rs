@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
+use lab::layout::cut;
 use lab::lessons;
 use record::Results;
 use report::Options;
@@ -314,14 +315,6 @@ fn list(experiment: &Experiment, threshold: f64, all: bool) {
     }
     if *unmatched > 0 && all {
         say!("    {unmatched} cases are not on both sides, or not with as much work");
-    }
-}
-
-/// At most `most` characters of a text.
-fn cut(text: &str, most: usize) -> String {
-    match text.chars().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
     }
 }
 

@@ -137,12 +137,10 @@ pub(super) fn rule() -> String {
 /// Markdown as plain text, in lines that fit.
 fn plain(markdown: &str) -> String {
     let mut blocks: Vec<String> = vec![];
-    let (mut text, mut in_code, mut indent) = (String::new(), false, 0);
+    let (mut text, mut indent) = (String::new(), 0);
     for event in Parser::new(markdown) {
         match event {
-            Event::Start(Tag::CodeBlock(_)) => in_code = true,
             Event::End(TagEnd::CodeBlock) => {
-                in_code = false;
                 let lines = text.lines().map(|line| format!("    {line}"));
                 blocks.push(lines.collect::<Vec<_>>().join("\n"));
                 text.clear();
@@ -159,7 +157,6 @@ fn plain(markdown: &str) -> String {
                 indent = 0;
             }
             Event::Code(code) => text += &format!("`{code}`"),
-            Event::Text(part) if in_code => text += &part,
             Event::Text(part) => text += &part,
             Event::SoftBreak | Event::HardBreak => text.push(' '),
             _ => {}
