@@ -59,7 +59,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         }
         let path = root.join("kernels/ptx").join(format!("{name}.ptx"));
         let text = ptx::read(&path)?;
-        let ptx_sha256 = sha256(&essence(&text));
+        let ptx_sha256 = sha256(essence(&text));
         let same = |file: &&Compared| (&file.name, &file.ptx_sha256) == (&name, &ptx_sha256);
         if let (false, Some(file)) = (arguments.check, known.iter().find(same)) {
             files.push(file.clone());

@@ -114,7 +114,7 @@ fn every_page_is_faultless() {
     };
     let faults: Vec<String> = thread::scope(|scope| {
         let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(&look_at_some)).collect();
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(look_at_some)).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("it has not failed")).collect()
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));

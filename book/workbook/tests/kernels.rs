@@ -192,7 +192,7 @@ fn every_ptx_was_compared_with_its_machine_code() {
     let names = names.filter(|name| !drafts.contains(name) || list.contains_key(name));
     let today = names.map(|name| {
         let ptx = text(&format!("kernels/ptx/{name}.ptx"));
-        (name, sha256(&ptx::essence(&ptx)))
+        (name, sha256(ptx::essence(&ptx)))
     });
     let today: BTreeMap<_, _> = today.collect();
     assert_eq!(list, today, "make the list again with `cargo workbook sass`");

@@ -110,11 +110,11 @@ fn time_left(start: Instant, time: Duration) -> io::Result<Duration> {
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// What of the site a request is for: its type and its bytes; or which status it gets, and why.
-fn answer<'s>(
-    head: &str,
-    site: &'s Site,
-) -> Result<(&'static str, Cow<'s, [u8]>), (&'static str, &'static str)> {
+/// Why a request gets nothing of the site: a status, and words.
+type Refused = (&'static str, &'static str);
+
+/// What of the site a request is for: its type and its bytes.
+fn answer<'s>(head: &str, site: &'s Site) -> Result<(&'static str, Cow<'s, [u8]>), Refused> {
     let mut lines = head.split("\r\n");
     let request: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
     let [method, target, "HTTP/1.0" | "HTTP/1.1"] = request[..] else {
