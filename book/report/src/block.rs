@@ -22,8 +22,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
+use crate::figure::ChartBlock;
 use crate::names::{Defaults, did_you_mean};
-use crate::{counted, figure, goals, prediction, table};
+use crate::page::blocks::{Goals, Prediction};
+use crate::{counted, table};
 
 /// Reads TOML; the error is one line that says on which line of `toml` it is, unless it is
 /// of the whole.
@@ -53,16 +55,11 @@ fn line(text: &str, at: usize) -> usize {
 /// What a page shows: `{{chart copies}}` shows what `[chart.copies]` says.
 #[derive(Debug)]
 pub enum Block {
-    /// Of `[chart.NAME]`.
-    Chart(Box<figure::Block>),
-    /// Of `[table.NAME]`.
+    Chart(Box<ChartBlock>),
     Table(table::Block),
-    /// Of `[counted.NAME]`.
     Counted(counted::Block),
-    /// Of `[prediction.NAME]`.
-    Prediction(prediction::Block),
-    /// Of `[[goals.NAME]]`.
-    Goals(goals::Block),
+    Prediction(Prediction),
+    Goals(Goals),
 }
 
 /// The words of the kinds of blocks, in directives and at their heads.
@@ -103,15 +100,15 @@ struct File {
     #[serde(default)]
     conditions: Named<String>,
     #[serde(default)]
-    chart: Named<figure::Block>,
+    chart: Named<ChartBlock>,
     #[serde(default)]
     table: Named<table::Block>,
     #[serde(default)]
     counted: Named<counted::Block>,
     #[serde(default)]
-    prediction: Named<prediction::Block>,
+    prediction: Named<Prediction>,
     #[serde(default)]
-    goals: Named<goals::Block>,
+    goals: Named<Goals>,
 }
 
 type Named<T> = BTreeMap<String, Spanned<T>>;

@@ -36,9 +36,7 @@ use crate::{block, export, links, minutes};
 pub struct Options {
     /// The book's folder, with `book.toml` and `src/`.
     pub book: PathBuf,
-    /// The folder of records.
     pub results: PathBuf,
-    /// `claims.toml`.
     pub claims: PathBuf,
     /// The folder of figures: `<figures>/<machine>/<id>.svg`.
     pub figures: PathBuf,
@@ -54,7 +52,6 @@ pub struct Options {
     pub check: bool,
 }
 
-/// What a build made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Built {
     /// The folder of the finished book.

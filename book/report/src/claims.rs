@@ -35,7 +35,6 @@ pub struct Claim {
     pub section: String,
     /// Which source, which lines.
     pub source: String,
-    /// What it says.
     pub says: String,
     /// The source's own words, without its markup.
     pub japanese: String,
@@ -47,7 +46,6 @@ pub struct Claim {
     pub outside: Option<String>,
     /// What is right, if the statement is wrong as it stands.
     pub erratum: Option<String>,
-    /// How it is tried.
     #[serde(default, rename = "test")]
     pub tests: Vec<Test>,
     /// Readings of it that nothing here tries: with one, no other decides.
@@ -76,7 +74,6 @@ pub struct Test {
     pub claimed_by: Option<String>,
     /// What the source claims the quantity to exceed, in `unit`.
     pub more_than: Option<f64>,
-    /// The quantity's unit.
     pub unit: String,
     /// How far measured may be from claimed, as a share of claimed.
     pub tolerance: Option<f64>,
@@ -122,7 +119,6 @@ pub struct Erratum {
     pub section: String,
     /// Which source, which lines.
     pub source: String,
-    /// What it says.
     pub says: String,
     /// What is right.
     pub correct: String,
@@ -147,14 +143,12 @@ pub enum Verdict {
     Refuted,
     /// Wrong as it stands.
     Erratum,
-    /// No test yet.
     NotYetMeasured,
     /// Nothing here will test it.
     Outside,
 }
 
 impl Verdict {
-    /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -307,9 +301,7 @@ pub struct Findings {
 /// A claim with what was found.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The claim.
     pub claim: Claim,
-    /// What became of it.
     pub verdict: Both<Verdict>,
     /// What each test compares.
     pub compared: Vec<Compared>,
@@ -320,9 +312,7 @@ pub struct Entry {
 /// A test's quantity, and what the source claims of it.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// As measured.
     pub measured: Quantity,
-    /// As claimed.
     pub claimed: Both<f64>,
 }
 
@@ -336,7 +326,6 @@ impl Compared {
 }
 
 impl Findings {
-    /// The claim called `id`.
     pub fn entry(&self, id: &str) -> Result<&Entry, String> {
         let found = self.entries.iter().find(|entry| entry.claim.id == id);
         found.ok_or_else(|| format!("there is no claim `{id}`"))

@@ -16,7 +16,6 @@ pub enum Directive {
     Quantity(String),
     /// `{{if CONDITION}}`: what follows, up to `{{end}}`, is said under a condition.
     If(String),
-    /// `{{end}}`.
     End,
     /// `{{provenance}}`: where the page's numbers come from.
     Provenance,
@@ -44,7 +43,6 @@ pub enum Directive {
     Budget,
     /// `{{errata}}`: every erratum.
     Errata,
-    /// `{{drawing NAME}}`.
     Drawing(&'static Drawing),
     /// `{{chart NAME}}` and the like: what the file beside the page defines under this name.
     Block(Name),
@@ -71,11 +69,9 @@ pub const WORDS: [&str; 14] = [
 /// A directive in a text.
 #[derive(Debug)]
 pub struct Found<T> {
-    /// Where it stands.
     pub range: Range<usize>,
     /// What errors call it.
     pub name: String,
-    /// What it is.
     pub what: T,
 }
 

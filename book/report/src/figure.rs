@@ -16,7 +16,7 @@ use crate::unit::Unit;
 
 /// What `[chart.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Block {
+pub struct ChartBlock {
     /// Unique in the book; also the stem of the figure's file.
     #[serde(skip)]
     pub id: String,
@@ -70,7 +70,6 @@ pub struct Picture {
     pub machine: String,
     /// The file's name without `.svg`.
     pub stem: String,
-    /// The file's content.
     pub svg: String,
     /// What it shows, for `<stem>.csv` beside it in the finished book; none of the picture
     /// for phones, which shows the same.
@@ -85,7 +84,7 @@ pub fn without_files(page: &str) -> String {
     page.split_inclusive('\n').filter(|line| !line.starts_with(FILES)).collect()
 }
 
-impl Block {
+impl ChartBlock {
     /// Tells the block its name, and what its axes are called that it does not name.
     pub fn complete(&mut self, id: &str, names: &Defaults) -> Result<(), String> {
         self.id = id.to_owned();

@@ -17,21 +17,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-
 use crate::both::{Alike, Both, Here, borrowed};
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
+use crate::page::blocks::{Goal, Goals};
 use crate::page::{Page, find};
 use crate::quantity::Quantity;
 use crate::records::Records;
-
-/// All goals of one name, which stand together.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct Block {
-    goals: Vec<Goal>,
-}
 
 /// What became of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,27 +36,6 @@ pub enum Outcome {
     Undecided,
 }
 
-/// One goal. In `ceiling` and `limit`, `{{name}}` is a quantity of the page.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Goal {
-    /// What was to be reached.
-    what: String,
-    /// Stem of the page on which it is measured and explained.
-    page: String,
-    /// A quantity of the page.
-    achieved: String,
-    /// What it is to be, in `unit`: one of these two.
-    at_least: Option<f64>,
-    at_most: Option<f64>,
-    /// The quantity's unit.
-    unit: String,
-    /// What it can at most be.
-    ceiling: String,
-    /// What keeps it from the ceiling, and how that is known.
-    limit: String,
-}
-
 /// A goal's quantity, what it is to be, and whether it is.
 struct Judged<'p> {
     required: String,
@@ -75,27 +46,15 @@ struct Judged<'p> {
 /// A goal on the reader's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalHere {
-    /// What was to be reached.
     pub what: String,
     /// The file, in the finished book, of the page that explains it.
     pub page: String,
-    /// What was.
     pub achieved: String,
-    /// What it was to be.
     pub required: String,
-    /// Whether it is.
     pub outcome: Outcome,
 }
 
-impl Block {
-    /// Checks what its types cannot state.
-    pub fn check(&self) -> Result<(), String> {
-        for goal in &self.goals {
-            goal.bound().map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
-        }
-        Ok(())
-    }
-
+impl Goals {
     /// The goals as HTML. `root` leads from the page to the book's root.
     pub fn expand(
         &self,
@@ -138,19 +97,6 @@ impl Block {
 }
 
 impl Goal {
-    /// What the quantity is compared with, and whether that is the least it may be.
-    fn bound(&self) -> Result<(f64, bool), &'static str> {
-        let (bound, least) = match (self.at_least, self.at_most) {
-            (Some(bound), None) => (bound, true),
-            (None, Some(bound)) => (bound, false),
-            _ => return Err("takes one of `at_least` and `at_most`"),
-        };
-        if !bound.is_finite() || bound <= 0.0 {
-            return Err("`at_least` and `at_most` must be more than 0");
-        }
-        Ok((bound, least))
-    }
-
     /// What is required, in words, and whether it is achieved; the quantity is `page`'s.
     fn judge<'p>(&self, page: &'p Page) -> Result<Judged<'p>, String> {
         let (quantity, scale) = page.quantities.in_unit(&self.achieved, &self.unit)?;
@@ -230,7 +176,6 @@ impl Outcome {
         }
     }
 
-    /// In a word.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Met => "met",

@@ -5,9 +5,10 @@ use toml::{Table, Value};
 
 use crate::chart::{GuideKind, Scale};
 use crate::metric::Metric;
+use crate::page::blocks::{Goal, Prediction};
 use crate::plot::{Common, GuideLine, Values, bars, course, heatmap, lines};
 use crate::query::Query;
-use crate::{block, claims, counted, figure, goals, prediction, table};
+use crate::{block, claims, counted, figure, table};
 
 /// The names that the error lists, because none of them was given.
 fn listed<T>(found: Result<T, String>, before: &str) -> Vec<String> {
@@ -34,7 +35,7 @@ fn variants<T: DeserializeOwned>() -> Vec<String> {
 fn the_reference_names_all_there_is_and_nothing_else() {
     let query = |text| Query::parse(text, None, |_| None);
     let chart = "title = ''\ndescription = ''\nform = ''";
-    let forms = listed(block::parse::<figure::Block>(chart), "expected ");
+    let forms = listed(block::parse::<figure::ChartBlock>(chart), "expected ");
     let of_a_map = [keys::<heatmap::Side>(), keys::<heatmap::Over>()].concat();
     let sections = [
         ("Metrics", listed(Metric::parse(""), "there are "), vec![]),
@@ -56,8 +57,8 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Panels", keys::<course::Panel>(), vec![]),
         ("Tables", keys::<table::Block>(), vec![]),
         ("Counts of the emulated GPU", keys::<counted::Block>(), variants::<counted::Count>()),
-        ("Predictions", keys::<prediction::Block>(), vec![]),
-        ("Goals", keys::<goals::Goal>(), vec![]),
+        ("Predictions", keys::<Prediction>(), vec![]),
+        ("Goals", keys::<Goal>(), vec![]),
         ("Claims", keys::<claims::Claim>(), vec![]),
         ("Tests of a claim", keys::<claims::Test>(), vec![]),
         ("Unmeasured readings of a claim", keys::<claims::Unmeasured>(), vec![]),

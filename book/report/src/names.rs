@@ -26,7 +26,6 @@ pub struct Group<'r> {
     pub value: Option<Parameter>,
     /// What it is called.
     pub label: String,
-    /// The measurements.
     pub measurements: Vec<&'r Measurement>,
 }
 

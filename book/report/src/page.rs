@@ -1,12 +1,13 @@
 //! One page, as its blocks and the claims see it.
 
+pub mod blocks;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condition::Conditions;
-use crate::goals;
-use crate::prediction;
 use crate::quantity::Quantities;
 use crate::unit::Unit;
+use blocks::{Goals, Prediction};
 
 /// One page of the book.
 #[derive(Debug, Default)]
@@ -17,7 +18,6 @@ pub struct Page {
     pub title: String,
     /// The part of the book that it is in, if it is in one.
     pub part: Option<String>,
-    /// Its quantities.
     pub quantities: Quantities,
     /// Its conditions that have a name.
     pub conditions: Conditions,
@@ -28,11 +28,11 @@ pub struct Page {
     /// The sections whose claims it lists.
     pub sections: BTreeSet<String>,
     /// What it holds against what it is to be.
-    pub goals: Vec<goals::Block>,
+    pub goals: Vec<Goals>,
     /// The checked exercises on it, by their names.
     pub exercises: Vec<String>,
     /// What it asks its reader.
-    pub predictions: Vec<prediction::Block>,
+    pub predictions: Vec<Prediction>,
     /// It is a draft whose experiment has no record yet.
     pub unrecorded: bool,
 }

@@ -21,7 +21,6 @@ pub mod course;
 pub mod heatmap;
 pub mod lines;
 
-/// What every chart says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
@@ -36,7 +35,6 @@ pub struct Common {
     pub description: String,
     /// What title and description say, as a condition.
     pub holds: Option<String>,
-    /// Which measurements are drawn.
     #[serde(default, rename = "where")]
     pub filter: Filter,
     /// What values, lanes, kinds of work and series of readings are called.
@@ -44,16 +42,13 @@ pub struct Common {
     pub labels: BTreeMap<String, String>,
 }
 
-/// The axis of values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
     /// What is drawn of each measurement.
     pub of: Metric,
-    /// The axis in words.
     #[serde(default)]
     pub label: String,
-    /// Its scale.
     #[serde(default)]
     pub scale: Scale,
 }
@@ -64,7 +59,6 @@ impl Values {
         names.label(&mut self.label, &self.of.name(), names::of_metric(&self.of));
     }
 
-    /// The axis.
     pub fn axis(&self) -> Axis {
         let Values { of, label, scale } = self;
         Axis { label: label.clone(), scale: *scale, unit: of.unit() }
@@ -82,9 +76,7 @@ impl Values {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GuideLine {
-    /// What it means.
     pub kind: GuideKind,
-    /// What it is called.
     pub label: String,
     /// Where it is: what a quantity can be, or a quantity's name.
     pub is: String,
@@ -94,13 +86,10 @@ pub struct GuideLine {
 pub struct Plot<'a> {
     /// What the block says, whatever its form.
     pub common: &'a Common,
-    /// Whose chart it is.
     pub machine: &'a Machine,
-    /// What is drawn.
     pub record: &'a Recorded,
     /// Where queries look: on this machine, and for a reference on the others after it.
     pub machines: Vec<&'a Machine>,
-    /// Those of the page.
     pub quantities: &'a Quantities,
 }
 

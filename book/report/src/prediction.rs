@@ -2,41 +2,15 @@
 //! script does the rest; without it the question and the answer can be read all the same.
 //! And the list of all of them, in which the script shows what the reader entered.
 
-use serde::Deserialize;
-
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
+use crate::page::blocks::Prediction;
 use crate::quantity::Quantity;
 use crate::records::Records;
 use crate::unit::Unit;
 
-/// What `[prediction.NAME]` says.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Block {
-    /// Unique in the book.
-    #[serde(skip)]
-    id: String,
-    question: String,
-    /// `QUANTITY | UNIT`: the unit is that in which the reader answers.
-    answer: String,
-    /// What would give the answer away: veiled until then. The guess is drawn on it if its
-    /// values are in the answer's unit.
-    chart: Option<String>,
-    explain: String,
-}
-
-impl Block {
-    /// Tells the block its name, and checks what its types cannot state.
-    pub fn complete(&mut self, id: &str) -> Result<(), String> {
-        self.id = id.to_owned();
-        match self.question.contains("{{") {
-            true => Err("`question` takes no quantities: say them in the text above".to_owned()),
-            false => Ok(()),
-        }
-    }
-
+impl Prediction {
     /// What there is before the answer is recorded, as HTML.
     pub fn unanswered(&self) -> String {
         let explain = match self.explain.contains("{{") {
@@ -51,12 +25,6 @@ impl Block {
 
     fn question(&self) -> String {
         format!("<p class=\"question\">{}</p>\n", prose(&self.question))
-    }
-
-    /// The quantity that answers it, and the unit in which the reader does.
-    pub fn quantity(&self) -> Result<(&str, &str), String> {
-        let answer = self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
-        Ok((answer.0.trim(), answer.1.trim()))
     }
 
     /// The answer, and attributes that tell it to the script.

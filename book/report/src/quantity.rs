@@ -50,7 +50,6 @@ struct Formula {
 /// A number with its unit, on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// Its unit.
     pub unit: Unit,
     /// Its value, and how well it is known.
     pub value: Both<Estimate>,

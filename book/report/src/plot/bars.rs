@@ -16,7 +16,6 @@ pub struct Block {
     bar: String,
     /// The parameter that tells one group from the other.
     group: Option<String>,
-    /// The axis of values.
     pub y: Values,
     #[serde(default)]
     order: Vec<Parameter>,
@@ -26,7 +25,6 @@ pub struct Block {
 }
 
 impl Block {
-    /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Bars, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
         // The same bar has the same colour in every group.

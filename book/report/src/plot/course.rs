@@ -11,7 +11,6 @@ use crate::metric::Metric;
 use crate::select::Filter;
 use crate::unit::Unit;
 
-/// What a timeline says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
@@ -46,7 +45,6 @@ pub struct Memory {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// The heading.
     label: String,
     /// Which measurement, of those that the block chooses.
     #[serde(default, rename = "where")]
@@ -68,7 +66,6 @@ const KINDS: [(&str, Option<usize>); 8] = [
 const MOST_KINDS: usize = 6;
 
 impl Timeline {
-    /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<chart::Timeline, String> {
         let has_spans = |m: &Measurement| !m.spans.is_empty();
         let chosen = plot.panels(&self.panels, has_spans, "timeline")?;
@@ -115,7 +112,6 @@ impl Timeline {
 }
 
 impl Memory {
-    /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<chart::Memory, String> {
         let has_memory = |m: &Measurement| !m.memory.is_empty();
         let chosen = plot.panels(&self.panels, has_memory, "memory over time")?;

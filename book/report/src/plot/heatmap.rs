@@ -17,7 +17,6 @@ pub struct Block {
     column: Side,
     /// The parameter that tells one row from the other.
     row: Side,
-    /// What the cells show.
     pub y: Values,
     #[serde(default)]
     order: Vec<Parameter>,
@@ -33,7 +32,6 @@ pub struct Block {
 pub struct Side {
     /// A parameter.
     of: String,
-    /// The side in words.
     #[serde(default)]
     label: String,
 }
@@ -60,7 +58,6 @@ impl Block {
         }
     }
 
-    /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Heatmap, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
         let (column, row) = (&self.column.of, &self.row.of);

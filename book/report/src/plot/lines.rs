@@ -20,7 +20,6 @@ use crate::unit::Unit;
 pub struct Block {
     /// The axis that values are plotted over.
     pub x: Along,
-    /// The axis of values.
     pub y: Values,
     /// The parameter that tells one line from the other.
     series: Option<String>,
@@ -43,10 +42,8 @@ pub struct Block {
 pub struct Along {
     /// A parameter; its name tells the unit.
     of: String,
-    /// The axis in words.
     #[serde(default)]
     pub label: String,
-    /// Its scale.
     #[serde(default)]
     scale: Scale,
 }
@@ -55,7 +52,6 @@ pub struct Along {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkLine {
-    /// What is there.
     label: String,
     /// The place: what a quantity can be, or a quantity's name.
     is: String,
@@ -65,13 +61,10 @@ pub struct MarkLine {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// What it is called.
     label: String,
-    /// The stored value.
     metric: Option<Metric>,
     /// What is fitted: the chart's own metric.
     fit: Option<Metric>,
-    /// Of which measurements.
     #[serde(default, rename = "where")]
     filter: Filter,
 }
@@ -86,7 +79,6 @@ impl Block {
         names.label(&mut self.x.label, &self.x.of, names::of_parameter(&self.x.of));
     }
 
-    /// The chart.
     pub fn draw(&self, plot: &Plot) -> Result<Lines, String> {
         let (chosen, names) = plot.chosen(&self.order)?;
         let mut series = vec![];

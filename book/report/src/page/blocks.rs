@@ -1,0 +1,90 @@
+//! What a page holds itself to and asks its reader, as the file beside it says; the HTML is for
+//! [`crate::goals`] and [`crate::prediction`].
+
+use serde::Deserialize;
+
+/// All goals of one name, which stand together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Goals {
+    pub(crate) goals: Vec<Goal>,
+}
+
+/// One goal. In `ceiling` and `limit`, `{{name}}` is a quantity of the page.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Goal {
+    /// What was to be reached.
+    pub(crate) what: String,
+    /// Stem of the page on which it is measured and explained.
+    pub(crate) page: String,
+    /// A quantity of the page.
+    pub(crate) achieved: String,
+    /// What it is to be, in `unit`: one of these two.
+    pub(crate) at_least: Option<f64>,
+    pub(crate) at_most: Option<f64>,
+    /// The quantity's unit.
+    pub(crate) unit: String,
+    /// What it can at most be.
+    pub(crate) ceiling: String,
+    /// What keeps it from the ceiling, and how that is known.
+    pub(crate) limit: String,
+}
+
+impl Goals {
+    /// Checks what its types cannot state.
+    pub fn check(&self) -> Result<(), String> {
+        for goal in &self.goals {
+            goal.bound().map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
+        }
+        Ok(())
+    }
+}
+
+impl Goal {
+    /// What the quantity is compared with, and whether that is the least it may be.
+    pub(crate) fn bound(&self) -> Result<(f64, bool), &'static str> {
+        let (bound, least) = match (self.at_least, self.at_most) {
+            (Some(bound), None) => (bound, true),
+            (None, Some(bound)) => (bound, false),
+            _ => return Err("takes one of `at_least` and `at_most`"),
+        };
+        if !bound.is_finite() || bound <= 0.0 {
+            return Err("`at_least` and `at_most` must be more than 0");
+        }
+        Ok((bound, least))
+    }
+}
+
+/// What `[prediction.NAME]` says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prediction {
+    /// Unique in the book.
+    #[serde(skip)]
+    pub(crate) id: String,
+    pub(crate) question: String,
+    /// `QUANTITY | UNIT`: the unit is that in which the reader answers.
+    pub(crate) answer: String,
+    /// What would give the answer away: veiled until then. The guess is drawn on it if its
+    /// values are in the answer's unit.
+    pub(crate) chart: Option<String>,
+    pub(crate) explain: String,
+}
+
+impl Prediction {
+    /// Tells the block its name, and checks what its types cannot state.
+    pub fn complete(&mut self, id: &str) -> Result<(), String> {
+        self.id = id.to_owned();
+        match self.question.contains("{{") {
+            true => Err("`question` takes no quantities: say them in the text above".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// The quantity that answers it, and the unit in which the reader does.
+    pub fn quantity(&self) -> Result<(&str, &str), String> {
+        let answer = self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
+        Ok((answer.0.trim(), answer.1.trim()))
+    }
+}
