@@ -1,9 +1,8 @@
-//! How fast kernels of the workbook run, with everything counted and checked: on one thread,
-//! and those that are long enough on two.
+//! How fast kernels of the workbook run, with everything counted and checked.
 
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use emulator::{Arguments, Launch, Memory, Module, Options, run};
 
 fn module(name: &str) -> Module {
@@ -31,19 +30,13 @@ fn bench(
     let mut memory = Memory::new(1 << 32);
     let arguments = arguments(&mut memory);
     let launch = Launch::new(grid, block, arguments.bytes());
-    let mut once = |threads| {
-        let options = Options { threads, ..Options::default() };
-        run(&module, kernel, &launch, &mut memory, &options).expect("the kernel runs")
-    };
-    let instructions = once(1).total().thread_instructions;
+    let options = Options::default();
+    let mut once =
+        || run(&module, kernel, &launch, &mut memory, &options).expect("the kernel runs");
+    let instructions = once().total().thread_instructions;
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10).throughput(Throughput::Elements(instructions));
-    for threads in [1, 2] {
-        let id = BenchmarkId::new(kernel, threads);
-        group.bench_function(id, |bencher| {
-            bencher.iter(|| black_box(once(threads)));
-        });
-    }
+    group.bench_function(kernel, |bencher| bencher.iter(|| black_box(once())));
     group.finish();
 }
 

@@ -1,7 +1,5 @@
 //! A launch and its options: what to run, and how.
 
-use std::sync::LazyLock;
-
 /// A grid of threads and what they are told.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
@@ -67,30 +65,20 @@ pub struct Options {
     /// Bytes of text that a launch may print. What was printed first is lost if it prints
     /// more.
     pub print_bytes: usize,
-    /// Threads of the CPU that run blocks, at most; by itself one for each core, up to 16.
-    /// The result is the same for any number.
-    pub threads: usize,
-    /// Instructions that each of these executes, more or less, before it waits for the
-    /// others. Launches of few more stay on one thread.
-    pub stretch: u64,
     /// Whether to note which bytes are read and written, for [`Memory::take_touched`].
     pub touched: bool,
 }
 
-/// Each thread may keep a copy of what its blocks write, so more cores are left alone.
-const MOST_CORES: usize = 16;
-
-/// Cores of the CPU that this process may use.
-static CORES: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_CORES)));
-
 impl Default for Options {
     fn default() -> Self {
-        let (checks, threads) = (Checks::default(), *CORES);
-        let (patience, budget, stretch) = (1 << 28, 1 << 33, 1 << 17);
-        let print_bytes = 1 << 20;
-        let (backwards, touched) = (false, false);
-        Self { checks, patience, budget, backwards, print_bytes, threads, stretch, touched }
+        Self {
+            checks: Checks::default(),
+            patience: 1 << 28,
+            budget: 1 << 33,
+            backwards: false,
+            print_bytes: 1 << 20,
+            touched: false,
+        }
     }
 }
 

@@ -59,7 +59,6 @@
 //! | `machine::taint` | uses of what nobody has written |
 //! | `memory` | buffers, and which of their bytes are written |
 //! | `launch`, `run` | what to run, and how; whether it can be, and running it |
-//! | `machine::team` | blocks on several threads of the CPU |
 //!
 //! # What the counts are
 //!
@@ -76,8 +75,7 @@
 //!
 //! # What it does not do
 //!
-//! Blocks run in their order (or [backwards](Options::backwards)), or as if they did: several threads run some ahead, and what
-//! those read too early is run anew. There are no caches, no clusters, no products of
+//! Blocks run one after the other, in their order (or [backwards](Options::backwards)). There are no caches, no clusters, no products of
 //! matrices by a group of warps (`wgmma`, `tcgen05`), no textures, and no copies by the unit
 //! for bulk copies. A kernel that uses one of these, or calls itself or through a pointer,
 //! [says so](Kernel::unsupported) and does not run. Operations that PTX calls approximate are

@@ -1,8 +1,6 @@
 //! Runs a program: block after block, and in a block warp after warp, each until it waits
 //! for others.
 
-use std::ops::{AddAssign, Range};
-
 use crate::WARP;
 use crate::access::active;
 use crate::counts::{Counts, Line, Note, NoteKind, Tally};
@@ -13,8 +11,8 @@ use crate::machine::print::Printed;
 use crate::machine::shared::Shared;
 use crate::machine::taint::Unwritten;
 use crate::machine::warp::{Reason, Warp};
-use crate::memory::View;
-use crate::module::Kernel;
+use crate::memory::{Memory, Notes};
+use crate::module::{Kernel, Module};
 use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
 
@@ -32,11 +30,8 @@ mod order;
 mod print;
 mod shared;
 mod taint;
-mod team;
 mod trace;
 mod warp;
-
-pub(crate) use crate::machine::team::Task;
 
 /// Instructions after which another warp of the block gets its turn, if this one has not
 /// come to a barrier before.
@@ -55,17 +50,19 @@ const WIDEST: usize = 32;
 
 type Result<T> = std::result::Result<T, Box<Fault>>;
 
-/// What blocks have done.
-#[derive(Debug)]
-struct Done {
-    /// For each instruction.
-    tallies: Vec<Tally>,
-    printed: Printed,
-    notes: Vec<Note>,
-    /// Instructions.
-    executed: u64,
-    /// Instructions of the warp that executed most.
-    longest: u64,
+/// Runs all blocks of a launch, and notes what they access if somebody asks.
+pub(crate) fn run(
+    module: &Module,
+    kernel: &Kernel,
+    launch: &Launch<'_>,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Counts> {
+    memory.notes = options.touched.then(Notes::default);
+    let ran = Machine::new(module, kernel, launch, memory, options).run();
+    let touched = memory.notes.take().map(|notes| notes.tell(memory));
+    memory.touched = touched.unwrap_or_default();
+    ran
 }
 
 /// What runs blocks of a launch.
@@ -73,8 +70,8 @@ struct Machine<'a> {
     kernel: &'a Kernel,
     program: &'a Program,
     launch: &'a Launch<'a>,
-    memory: View<'a>,
-    global: &'a mut Global,
+    memory: &'a mut Memory,
+    global: Global,
     options: &'a Options,
     /// The values of the program's presets that all threads share.
     constants: Vec<(Slot, u64)>,
@@ -113,55 +110,14 @@ struct Machine<'a> {
     waiting_from: u64,
 }
 
-impl Done {
-    fn new(task: &Task<'_>) -> Self {
-        let tallies = vec![Tally::default(); task.kernel.program.code.len()];
-        let printed = Printed::new(task.options.print_bytes);
-        Self { tallies, printed, notes: Vec::new(), executed: 0, longest: 0 }
-    }
-
-    fn counts(self, kernel: &Kernel) -> Counts {
-        let mut lines = Vec::<Line>::new();
-        let program = &kernel.program;
-        for (instruction, tally) in program.code.iter().zip(self.tallies) {
-            let place = &program.places[instruction.place as usize];
-            match lines.last_mut() {
-                Some(line) if line.place == *place => line.tally += tally,
-                _ => lines.push(Line { place: place.clone(), tally }),
-            }
-        }
-        // A function that is called from several places has its lines several times.
-        lines.sort_by(|a, b| a.place.cmp(&b.place));
-        lines.dedup_by(|next, line| {
-            let same = next.place == line.place;
-            if same {
-                line.tally += next.tally;
-            }
-            same
-        });
-        let (printed, printed_before) = self.printed.last();
-        let (kernel, notes) = (kernel.name.clone(), self.notes);
-        let longest_warp = self.longest;
-        Counts { kernel, lines, printed, printed_before, notes, longest_warp }
-    }
-}
-
-impl AddAssign for Done {
-    fn add_assign(&mut self, other: Self) {
-        for (tally, other) in self.tallies.iter_mut().zip(other.tallies) {
-            *tally += other;
-        }
-        self.printed += other.printed;
-        other.notes.into_iter().for_each(|note| add_note(&mut self.notes, note));
-        self.executed += other.executed;
-        self.longest = self.longest.max(other.longest);
-    }
-}
-
 impl<'a> Machine<'a> {
-    /// `done`: what was done before.
-    fn new(task: &Task<'a>, memory: View<'a>, global: &'a mut Global, done: Done) -> Result<Self> {
-        let Task { module, kernel, launch, options } = *task;
+    fn new(
+        module: &Module,
+        kernel: &'a Kernel,
+        launch: &'a Launch<'a>,
+        memory: &'a mut Memory,
+        options: &'a Options,
+    ) -> Self {
         let program = &kernel.program;
         let (mut constants, mut of_lanes) = (Vec::new(), Vec::new());
         let mut of_blocks = Vec::new();
@@ -205,46 +161,50 @@ impl<'a> Machine<'a> {
         }
         let copies = |code: &Instruction| matches!(code.operation, Op::CopyAsync(_));
         let threads = launch.block.iter().product::<u32>() as usize;
-        let granule = global.is_traced().then_some(program.granule);
+        let blocks = launch.grid.iter().any(|blocks| *blocks > 1);
+        let traced = options.checks.races && (threads > 1 || blocks);
         let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
             let row =
                 |(slot, special): &(Slot, Special)| (*slot, row(*special, warp, launch.block));
             of_lanes.iter().map(row).collect()
         });
-        Ok(Self {
+        Self {
             kernel,
             program,
             launch,
             memory,
-            global,
+            global: Global::new(traced.then_some(program.global_granule)),
             options,
             constants,
             of_warps: of_warps.collect(),
             of_blocks,
-            tallies: done.tallies,
+            tallies: vec![Tally::default(); program.code.len()],
             buffers: vec![0; program.code.len()],
-            printed: done.printed,
-            notes: done.notes,
+            printed: Printed::new(options.print_bytes),
+            notes: Vec::new(),
             block: [0; 3],
-            shared: Shared::new(shared_bytes as usize, threads, granule),
+            shared: Shared::new(shared_bytes as usize, threads, traced.then_some(program.granule)),
             has_copies: program.code.iter().any(copies),
             pending: None,
             arrivals: [0; 16],
             unwritten: Vec::new(),
             stage: vec![0; STAGE_BYTES],
-            executed: done.executed,
-            longest: done.longest,
+            executed: 0,
+            longest: 0,
             before: 0,
             stalled: 0,
             polls: 0,
             waiting_from: 0,
-        })
+        }
     }
 
-    /// Runs the blocks with these numbers.
-    fn run(mut self, blocks: Range<u64>) -> Result<Done> {
+    /// Runs all blocks.
+    fn run(mut self) -> Result<Counts> {
+        // More than 2 to the power of 64 would never end either.
+        let sizes = self.launch.grid.map(u64::from);
+        let blocks = sizes.into_iter().fold(1, u64::saturating_mul);
         let mut idle = Vec::new();
-        for number in blocks {
+        for number in 0..blocks {
             self.block = self.block_at(number);
             self.begin_block(number);
             let ran = self.run_block(&mut idle);
@@ -253,14 +213,37 @@ impl<'a> Machine<'a> {
                 _ => ran?,
             }
         }
-        self.global.now = self.shared.order.now;
-        let Self { tallies, printed, notes, executed, longest, .. } = self;
-        Ok(Done { tallies, printed, notes, executed, longest })
+        Ok(self.counts())
+    }
+
+    fn counts(self) -> Counts {
+        let mut lines = Vec::<Line>::new();
+        let Self { kernel, program, notes, .. } = self;
+        for (instruction, tally) in program.code.iter().zip(self.tallies) {
+            let place = &program.places[instruction.place as usize];
+            match lines.last_mut() {
+                Some(line) if line.place == *place => line.tally += tally,
+                _ => lines.push(Line { place: place.clone(), tally }),
+            }
+        }
+        // A function that is called from several places has its lines several times.
+        lines.sort_by(|a, b| a.place.cmp(&b.place));
+        lines.dedup_by(|next, line| {
+            let same = next.place == line.place;
+            if same {
+                line.tally += next.tally;
+            }
+            same
+        });
+        let (printed, printed_before) = self.printed.last();
+        let kernel = kernel.name.clone();
+        let longest_warp = self.longest;
+        Counts { kernel, lines, printed, printed_before, notes, longest_warp }
     }
 
     /// Nothing of the block before is there any more, but in device memory.
     fn begin_block(&mut self, number: u64) {
-        if self.shared.begin_block(self.global.now, self.has_copies) {
+        if self.shared.begin_block(self.has_copies) {
             self.global.clear();
         }
         self.global.begin_block(self.shared.order.now, number);
@@ -443,7 +426,9 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        self.account(&mut spent, warp)
+        self.executed += u64::from(spent);
+        self.stalled += u64::from(spent);
+        Ok(())
     }
 
     /// What is neither arithmetic nor frequent.
@@ -541,17 +526,6 @@ impl<'a> Machine<'a> {
         warp.poll()
     }
 
-    fn account(&mut self, spent: &mut u32, warp: &Warp) -> Result<()> {
-        let now = u64::from(std::mem::take(spent));
-        self.executed += now;
-        self.stalled += now;
-        if self.memory.is_void() {
-            // What was read was nothing: it could go on forever.
-            return Err(self.no_progress(std::slice::from_ref(warp)));
-        }
-        Ok(())
-    }
-
     fn is_stuck(&self) -> bool {
         self.stalled > self.options.patience
     }
@@ -600,9 +574,12 @@ impl<'a> Machine<'a> {
         self.notes.iter().any(|note| note.kind == kind && note.place == place)
     }
 
+    /// Adds a note, if it is the first of its kind and line.
     fn note(&mut self, kind: NoteKind, pc: usize, what: String) {
-        let place = self.place(pc);
-        add_note(&mut self.notes, Note { kind, what, place });
+        if !self.has_noted(kind, pc) {
+            let place = self.place(pc);
+            self.notes.push(Note { kind, what, place });
+        }
     }
 
     fn place(&self, pc: usize) -> Place {
@@ -660,14 +637,6 @@ impl<'a> Machine<'a> {
             block: Some(self.block),
             thread: None,
         })
-    }
-}
-
-/// Adds a note, if it is the first of its kind and line.
-fn add_note(notes: &mut Vec<Note>, note: Note) {
-    let is_known = notes.iter().any(|n| n.kind == note.kind && n.place == note.place);
-    if !is_known {
-        notes.push(note);
     }
 }
 

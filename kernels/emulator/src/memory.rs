@@ -6,16 +6,12 @@ use crate::WARP;
 use crate::access::active;
 pub use crate::memory::addresses::{Addresses, Freed};
 pub(crate) use crate::memory::bits::Bits;
-pub(crate) use crate::memory::layer::Layer;
 pub(crate) use crate::memory::touched::Notes;
 pub use crate::memory::touched::Touched;
-pub(crate) use crate::memory::view::View;
 
 mod addresses;
 mod bits;
-mod layer;
 mod touched;
-mod view;
 
 /// An address this far from a buffer may still be meant to be in it.
 const NEAR: u64 = 1 << 20;
@@ -365,8 +361,44 @@ impl Memory {
         &self.stores[at]
     }
 
-    pub(crate) fn store_mut(&mut self, at: usize) -> &mut Store {
-        &mut self.stores[at]
+    /// Reads from the buffer with this number, for a kernel. If nobody has written a byte of
+    /// that, tells the offset of the first such.
+    #[inline]
+    pub(crate) fn read_at(&mut self, at: usize, offset: u64, into: &mut [u8]) -> Option<u64> {
+        self.note(at, offset, into.len(), false);
+        let store = &self.stores[at];
+        store.read(offset, into);
+        store.first_unwritten(offset, into.len() as u64)
+    }
+
+    /// Writes to the buffer with this number, for a kernel.
+    #[inline]
+    pub(crate) fn write_at(&mut self, at: usize, offset: u64, from: &[u8]) {
+        self.note(at, offset, from.len(), true);
+        self.stores[at].write(offset, from);
+    }
+
+    /// Takes a byte of the buffer with this number for not written.
+    pub(crate) fn forget(&mut self, at: usize, offset: u64) {
+        self.stores[at].forget(offset, 1);
+    }
+
+    /// [`Store::move_lanes`] of the buffer with this number, if there is one.
+    pub(crate) fn move_lanes(
+        &mut self,
+        at: usize,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+        writes: bool,
+        stage: &mut [u8],
+    ) -> bool {
+        let Some(store) = self.stores.get_mut(at) else { return false };
+        let moved = store.move_lanes(addresses, lanes, bytes, writes, stage);
+        if moved && let Some(notes) = &mut self.notes {
+            notes.note_lanes((store, at), addresses, lanes, bytes, writes);
+        }
+        moved
     }
 
     /// Notes an access to the buffer with this number, if somebody asks.
@@ -376,11 +408,6 @@ impl Memory {
             let range = offset..offset + bytes as u64;
             notes.note((&self.stores[at], at), range, writes);
         }
-    }
-
-    /// Is there a buffer with this number?
-    pub(crate) fn has(&self, at: usize) -> bool {
-        at < self.stores.len()
     }
 
     /// Does the buffer with this number hold the whole range?
@@ -495,11 +522,6 @@ impl Store {
             }
             Content::Host(host) => host.write(offset, from),
         }
-    }
-
-    /// Is it memory of the host?
-    pub(crate) fn is_host(&self) -> bool {
-        matches!(self.content, Content::Host(_))
     }
 
     /// Does it hold all that lanes access?

@@ -3,7 +3,7 @@
 use crate::counts::Counts;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::{Launch, Options};
-use crate::machine::Task;
+use crate::machine;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 
@@ -43,7 +43,7 @@ pub fn run(
     if let Err(what) = check(module, found, launch) {
         return bad(FaultKind::BadLaunch, what);
     }
-    Task { module, kernel: found, launch, options }.run(memory)
+    machine::run(module, found, launch, memory, options)
 }
 
 impl Kernel {

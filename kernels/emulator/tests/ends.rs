@@ -45,37 +45,31 @@ fn a_loop_in_which_something_happens_ends() {
 }
 
 #[test]
-fn the_budget_is_of_a_block_and_the_same_for_any_number_of_threads() {
-    let told = [1, 3].map(|threads| {
-        let mut device = Device::tests("without-end");
-        let (budget, stretch) = (100_000, 1);
-        device.options = Options { budget, threads, stretch, ..Options::default() };
-        // 60 blocks, each with more than a 60th of the budget.
-        let mut run = |lines| device.run("prints_lines", [60, 1, 1], ONE, &arguments![u32 lines]);
-        let counts = run(300).unwrap();
-        assert!(counts.total().instructions > budget);
-        (counts.printed, run(50_000).unwrap_err())
-    });
-    assert_eq!(told[0], told[1]);
+fn the_budget_is_of_a_block() {
+    let mut device = Device::tests("without-end");
+    let budget = 100_000;
+    device.options = Options { budget, ..Options::default() };
+    // 60 blocks, each with more than a 60th of the budget.
+    let mut run = |lines| device.run("prints_lines", [60, 1, 1], ONE, &arguments![u32 lines]);
+    assert!(run(300).unwrap().total().instructions > budget);
+    assert_eq!(run(50_000).unwrap_err().kind, FaultKind::OverBudget);
 }
 
 #[test]
 fn what_is_printed_first_is_lost() {
-    let printed = |print_bytes, threads| {
+    let printed = |print_bytes| {
         let mut device = Device::tests("without-end");
-        let stretch = 1;
-        device.options = Options { print_bytes, threads, stretch, ..Options::default() };
+        device.options = Options { print_bytes, ..Options::default() };
         let arguments = arguments![u32 30];
         let counts = device.run("prints_lines", [40, 1, 1], ONE, &arguments).unwrap();
         (counts.printed, counts.printed_before)
     };
-    let (all, before) = printed(1 << 20, 1);
+    let (all, before) = printed(1 << 20);
     assert_eq!((all.lines().count(), before), (1200, 0));
     assert!(all.ends_with("\nblock   39, line      29 ä\n"), "{all}");
     let line = all.len() / 1200;
     for bytes in [1, line - 1, line, 2 * line + 5, 500 * line + 26, 1199 * line] {
-        let (last, before) = printed(bytes, 1);
-        assert_eq!((&last, before), (&printed(bytes, 3).0, printed(bytes, 3).1));
+        let (last, before) = printed(bytes);
         assert!(last.len() <= bytes && all.ends_with(&last), "{bytes}: {last}");
         assert_eq!(before as usize + last.len(), all.len());
         assert_eq!(last.lines().count(), (bytes - 1) / line, "{bytes}");

@@ -181,20 +181,3 @@ fn ideals_are_those_of_the_profiler() {
         assert_eq!([sectors, wavefronts][..], expected, "{}", launch.join(" "));
     }
 }
-
-#[test]
-fn any_number_of_threads_does_and_counts_the_same() {
-    for launch in lines(include_str!("goldens/launches.txt")) {
-        let outcome = |threads, stretch| {
-            let options = Options { threads, stretch, ..Options::default() };
-            let (device, counts) = ran(&launch, options);
-            let lines = counts.lines.iter();
-            let lines = lines.map(|line| (line.place.clone(), line.tally));
-            (lines.collect::<Vec<_>>(), device.content())
-        };
-        let alone = outcome(1, 1);
-        for (threads, stretch) in [(2, 1), (3, 1), (3, 500)] {
-            assert!(outcome(threads, stretch) == alone, "{}", launch.join(" "));
-        }
-    }
-}

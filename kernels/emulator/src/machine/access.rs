@@ -323,9 +323,9 @@ impl Machine<'_> {
             let offset = first - self.memory.store(hint).address;
             let stage = &mut self.stage[..all];
             match direction.writes() {
-                true => self.memory.write(hint, offset, stage),
+                true => self.memory.write_at(hint, offset, stage),
                 false => {
-                    let unwritten = self.memory.read(hint, offset, stage);
+                    let unwritten = self.memory.read_at(hint, offset, stage);
                     if check && unwritten.is_some() {
                         for (lane, address) in addresses.iter().enumerate() {
                             let address = *address;
@@ -353,9 +353,9 @@ impl Machine<'_> {
             let offset = address - self.memory.store(at).address;
             let place = &mut self.stage[lane * bytes..][..bytes];
             match direction.writes() {
-                true => self.memory.write(at, offset, place),
+                true => self.memory.write_at(at, offset, place),
                 false => {
-                    let unwritten = self.memory.read(at, offset, place);
+                    let unwritten = self.memory.read_at(at, offset, place);
                     if check && unwritten.is_some() {
                         self.note_unwritten(warp, Space::Global, (at, offset), access);
                     }

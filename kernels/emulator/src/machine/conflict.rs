@@ -114,7 +114,7 @@ impl Machine<'_> {
         }
         let mut there = [0; WIDEST];
         let there = &mut there[..bytes];
-        self.memory.read(spot.store, spot.offset, there);
+        self.memory.read_at(spot.store, spot.offset, there);
         self.stage[value(lane)] == *there
     }
 

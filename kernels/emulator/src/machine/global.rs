@@ -4,12 +4,8 @@
 //! happens to a line has a pattern: from one granule to the next, the thread is always so
 //! many further on, and all else is the same. Then one [`Cell`] stands for all granules. Any
 //! other access gives each granule a cell of its own.
-//!
-//! Blocks that run ahead, on another thread of the CPU, have a [`Global`] for themselves. It
-//! is [added](Global::add) to that of the launch in the order of the blocks.
 
 use crate::WARP;
-use crate::access::active;
 use crate::machine::order::Order;
 use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, Trace, UNTOUCHED};
 use crate::program::Strength;
@@ -76,8 +72,6 @@ pub(crate) struct Global {
     blocks: Vec<(u32, u64)>,
     /// The number of the last block.
     last: u64,
-    /// When the last one ended.
-    pub(crate) now: u32,
 }
 
 /// A place: the number of a buffer, and the offset in it.
@@ -97,13 +91,7 @@ impl Global {
             granule_bits: granule.map(u32::trailing_zeros),
             blocks: Vec::new(),
             last: 0,
-            now: 1,
         }
-    }
-
-    /// The same for other blocks.
-    pub(crate) fn fresh(&self) -> Self {
-        Self { granule_bits: self.granule_bits, ..Self::new(None) }
     }
 
     /// Forgets all accesses.
@@ -114,7 +102,6 @@ impl Global {
         self.pages.clear();
         self.own.clear();
         self.blocks.clear();
-        self.now = 1;
     }
 
     pub(crate) fn is_traced(&self) -> bool {
@@ -259,49 +246,9 @@ impl Global {
         let page = self.page(spot.store, number / PAGE);
         &mut self.pages[page].lines[number % PAGE]
     }
-
-    /// Has another one accessed the same, and one of both written?
-    pub(crate) fn clashes(&self, other: &Self) -> bool {
-        other.pages.iter().any(|page| {
-            let places = self.places.get(page.store);
-            let place = places.and_then(|places| places.get(page.number));
-            let Some(mine) = place.and_then(|place| place.checked_sub(1)) else {
-                return false;
-            };
-            let mine = &self.pages[mine as usize].lines;
-            mine.iter().zip(&page.lines).any(|(mine, theirs)| {
-                theirs.written & (mine.written | mine.read) != 0 || theirs.read & mine.written != 0
-            })
-        })
-    }
-
-    /// Adds the accesses of later blocks, which [clash](Self::clashes) with none.
-    pub(crate) fn add(&mut self, other: &Self) {
-        if self.now > u32::MAX / 2 {
-            self.clear();
-        }
-        let after = self.now;
-        for Page { store, number, lines } in &other.pages {
-            let page = self.page(*store, *number);
-            let mine = &mut self.pages[page].lines;
-            for (line, theirs) in mine.iter_mut().zip(lines) {
-                if !theirs.is_blank() {
-                    line.add(theirs, after, &mut self.own, &other.own);
-                }
-            }
-        }
-        let blocks = other.blocks.iter();
-        self.blocks.extend(blocks.map(|(time, number)| (time + after, *number)));
-        self.last = other.last;
-        self.now += other.now;
-    }
 }
 
 impl Line {
-    fn is_blank(&self) -> bool {
-        self.written | self.read == 0
-    }
-
     /// Notes an access to some granules, if it fits to what was before, and races with none
     /// for sure. The touch is that of the first granule, or would be.
     #[inline(always)]
@@ -383,37 +330,8 @@ impl Line {
         self.touch(order, pattern, granules, Touch { thread, ..touch })
     }
 
-    /// Adds the accesses of later blocks, which began so much later.
-    fn add(
-        &mut self,
-        theirs: &Self,
-        after: u32,
-        own: &mut Vec<[Cell; LINE]>,
-        their_own: &[[Cell; LINE]],
-    ) {
-        let is_whole = self.own == 0 && theirs.own == 0;
-        if is_whole && self.is_blank() {
-            *self = Self { cell: theirs.cell.moved(after), ..*theirs };
-            return;
-        }
-        let are_alike = self.pattern == theirs.pattern && self.read == theirs.read;
-        if is_whole && are_alike && self.written | theirs.written == 0 {
-            self.cell.add(theirs.cell.moved(after));
-            return;
-        }
-        let cells = divide(self, own);
-        for granule in active((theirs.written | theirs.read).into()) {
-            cells[granule].add(theirs.cell(granule, their_own).moved(after));
-        }
-        self.written |= theirs.written;
-        self.read |= theirs.read;
-    }
-
-    /// Accesses to one granule.
-    fn cell(&self, granule: usize, own: &[[Cell; LINE]]) -> Cell {
-        if self.own != 0 {
-            return own[self.own as usize - 1][granule];
-        }
+    /// Accesses to one granule of a line that has no cells of its own.
+    fn cell(&self, granule: usize) -> Cell {
         let mut cell = self.cell;
         if self.written >> granule & 1 == 0 {
             (cell.trace.write, cell.plain) = (NEVER, NEVER);
@@ -431,7 +349,7 @@ impl Line {
 #[inline]
 fn divide<'a>(line: &mut Line, own: &'a mut Vec<[Cell; LINE]>) -> &'a mut [Cell; LINE] {
     if line.own == 0 {
-        let cells = std::array::from_fn(|granule| line.cell(granule, &[]));
+        let cells = std::array::from_fn(|granule| line.cell(granule));
         own.push(cells);
         line.own = own.len() as u32;
     }
@@ -484,28 +402,12 @@ impl Cell {
         }
         self.trace.note(order, touch);
     }
-
-    /// The same, so much later.
-    fn moved(mut self, after: u32) -> Self {
-        self.each(|event| {
-            event.time += if event.time == NEVER.time { 0 } else { after };
-        });
-        self
-    }
-
-    /// Adds what later blocks did, if that is anything: both only read.
-    fn add(&mut self, later: Self) {
-        let read = self.trace.reads[0];
-        *self = later;
-        if self.earlier == NEVER {
-            self.earlier = read;
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::active;
     use crate::program::Scope;
     use proptest::prelude::*;
 
@@ -582,11 +484,11 @@ mod tests {
                 divide(&mut all.pages[page].lines[line % PAGE], &mut all.own);
             }
             let mut order = Order::new(96);
-            order.begin_block(0);
+            order.begin_block();
             for step in steps {
                 match step {
                     Step::Barrier => order.meet_all(),
-                    Step::Block => order.begin_block(0),
+                    Step::Block => order.begin_block(),
                     _ => {}
                 }
                 let race = does_race(&mut all, &order, step, false);

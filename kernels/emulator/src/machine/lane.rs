@@ -124,7 +124,7 @@ impl Machine<'_> {
             Space::Global | Space::Constant | Space::Generic => {
                 let at = self.locate(warp, access)?;
                 let offset = address - self.memory.store(at).address;
-                let unwritten = self.memory.read(at, offset, into);
+                let unwritten = self.memory.read_at(at, offset, into);
                 if self.options.checks.initialised && unwritten.is_some() {
                     self.note_unwritten(warp, space, (at, offset), access);
                 }
@@ -164,7 +164,7 @@ impl Machine<'_> {
             Space::Global | Space::Constant | Space::Generic => {
                 let at = self.locate(warp, access)?;
                 let offset = address - self.memory.store(at).address;
-                self.memory.write(at, offset, from);
+                self.memory.write_at(at, offset, from);
             }
         }
         Ok(())

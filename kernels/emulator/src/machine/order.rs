@@ -90,9 +90,9 @@ impl Order {
         }
     }
 
-    /// Another block begins, not before this time.
-    pub(crate) fn begin_block(&mut self, time: u32) {
-        self.now = self.now.max(time) + 1;
+    /// Another block begins.
+    pub(crate) fn begin_block(&mut self) {
+        self.now += 1;
         (self.barrier, self.block) = (self.now, self.now);
         self.reset();
     }

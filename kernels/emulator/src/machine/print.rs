@@ -1,7 +1,5 @@
 //! What a kernel says: `printf`, and `assert`.
 
-use std::ops::AddAssign;
-
 use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::lane::Direction;
@@ -58,15 +56,6 @@ impl Printed {
             self.text.drain(..=end);
         }
         (self.text, self.before)
-    }
-}
-
-impl AddAssign for Printed {
-    fn add_assign(&mut self, other: Self) {
-        if other.before > 0 {
-            self.before += std::mem::take(&mut self.text).len() as u64 + other.before;
-        }
-        self.push(&other.text);
     }
 }
 

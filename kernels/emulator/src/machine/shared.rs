@@ -39,10 +39,10 @@ impl Shared {
 
     /// For the next block, which begins not before this time. `had_copies`: the last one may
     /// have left some in flight. True, if time begins anew.
-    pub(crate) fn begin_block(&mut self, time: u32, had_copies: bool) -> bool {
+    pub(crate) fn begin_block(&mut self, had_copies: bool) -> bool {
         self.bytes.fill(0);
         self.written.clear_all(self.bytes.len() as u64);
-        self.order.begin_block(time);
+        self.order.begin_block();
         if had_copies {
             self.traces.fill(UNTOUCHED);
         }

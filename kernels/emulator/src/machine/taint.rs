@@ -343,7 +343,7 @@ impl Machine<'_> {
         let is_written = |machine: &mut Self, byte: u64| match space {
             Space::Shared => is_set(&machine.shared.written, byte),
             Space::Local => is_set(&warp.local_written, byte),
-            _ => machine.memory.read(store, byte, &mut [0]).is_none(),
+            _ => machine.memory.read_at(store, byte, &mut [0]).is_none(),
         };
         let (size, block) = match space {
             Space::Shared => (self.shared.bytes.len() as u64, STRUCT),

@@ -115,14 +115,14 @@ impl Bits {
 /// The word and the bits of a range that lies in one word, as almost all do that one lane
 /// accesses.
 #[inline(always)]
-pub(super) fn in_one_word(start: u64, bytes: u64) -> Option<(usize, u64)> {
+fn in_one_word(start: u64, bytes: u64) -> Option<(usize, u64)> {
     let bit = start % 64;
     let fits = bytes > 0 && bit + bytes <= 64;
     fits.then(|| ((start / 64) as usize, (u64::MAX >> (64 - bytes)) << bit))
 }
 
 /// The words of a range, each with the bits that belong to it.
-pub(super) fn masks(start: u64, bytes: u64) -> impl Iterator<Item = (usize, u64)> {
+fn masks(start: u64, bytes: u64) -> impl Iterator<Item = (usize, u64)> {
     let end = start + bytes;
     (start / 64..end.div_ceil(64)).map(move |word| {
         let low = start.saturating_sub(word * 64);

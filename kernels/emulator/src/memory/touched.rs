@@ -54,16 +54,6 @@ impl Notes {
         }
     }
 
-    /// Adds what was noted elsewhere, of the same buffers.
-    pub(crate) fn add(&mut self, other: &Notes, stores: &[Store]) {
-        for ((number, writes), bits) in &other.0 {
-            let store = &stores[*number];
-            for range in bits.ranges(store.bytes) {
-                self.note((store, *number), range, *writes);
-            }
-        }
-    }
-
     /// All of it, in the order of the buffers.
     pub(crate) fn tell(&self, memory: &Memory) -> Vec<Touched> {
         let numbers: BTreeSet<_> = self.0.keys().map(|(number, _)| *number).collect();
