@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use lab::lessons;
 use record::Results;
 use report::{Built, Unused};
 

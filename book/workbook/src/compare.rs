@@ -7,7 +7,6 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use lab::layout::cut;
-use lab::lessons;
 use record::Results;
 use report::Options;
 use report::cases::{Case, Experiment, Outcome};

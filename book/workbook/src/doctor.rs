@@ -7,8 +7,8 @@ use anyhow::Result;
 use cudarc::driver::{result, sys};
 use lab::gpu::{self, Gpus};
 use lab::layout::beside;
-use lab::lessons::{self, Lesson};
 use lab::{emulator, kernel, libraries, machine};
+use lessons::Lesson;
 use record::{Machine, units};
 
 use crate::temporary;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use lab::layout;
-use lab::lessons::{self, Lesson};
+use lessons::Lesson;
 use record::{Results, Source};
 
 use crate::terminal::{complain, say};

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lab::counters::SUFFIX;
-use lab::lessons;
 use record::Results;
 
 use crate::terminal::say;

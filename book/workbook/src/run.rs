@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use lab::emulator;
 use lab::gpu::{self, Gpus};
 use lab::layout::{self, beside, wrap};
-use lab::lessons::{self, Lesson};
 use lab::options::{self, CANNOT_RUN, INTERRUPTED, NOT_RECORDED, RECORDED};
 use lab::workspace;
+use lessons::Lesson;
 use record::{EMULATED, Results};
 use report::this_machine::skipped;
 

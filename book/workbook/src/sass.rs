@@ -22,9 +22,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use lab::kernel;
+use lab::libraries;
 use lab::machine_code::{self, COMMITTED_PTXAS, Change, Compared, Difference, TARGETS};
 use lab::ptx::essence;
-use lab::{lessons, libraries};
 use record::hash::sha256;
 
 use crate::terminal::say;

@@ -17,7 +17,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use checkout::{Checkout, Ended};
-use lab::lessons;
 use serde_json::{Value, json};
 use server::Server;
 use walkdir::WalkDir;

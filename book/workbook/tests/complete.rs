@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::counters::SUFFIX;
-use lab::lessons::{self, Lesson};
 use lab::ptx;
 use lab::timing::Sampling;
+use lessons::Lesson;
 use record::{Record, Results, Source};
 use skip::skip;
 use walkdir::WalkDir;

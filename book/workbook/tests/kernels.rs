@@ -18,7 +18,7 @@ use std::fs;
 
 use checkout::{Checkout, Ended, root};
 use lab::kernel::{COMMITTED_NVRTC, Stamp, compute};
-use lab::{lessons, machine_code, ptx};
+use lab::{machine_code, ptx};
 use record::hash::sha256;
 use skip::skip;
 

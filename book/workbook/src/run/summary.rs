@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lab::layout::{width, wrap};
-use lab::lessons::Lesson;
+use lessons::Lesson;
 use record::file::visible;
 use report::goals::GoalHere;
 use report::this_machine::{Account, Difference, OtherVerdict, Skipped};

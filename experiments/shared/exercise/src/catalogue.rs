@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use lab::lessons::{self, Lesson};
+use lessons::Lesson;
 
 use crate::check::{Check, Source};
 

@@ -103,7 +103,7 @@ impl Kernel {
     /// Whether the lines that the committed PTX names are those of this source.
     pub(crate) fn has_lines_as_committed(&self) -> bool {
         let stamp = self.stamp_of_today();
-        stamp.is_some_and(|stamp| stamp.lines_sha256 == sha256(&code(self.source)))
+        stamp.is_some_and(|stamp| stamp.lines_sha256 == sha256(code(self.source)))
     }
 
     /// The stamp of the committed PTX, if the code has not been edited since.
@@ -123,7 +123,7 @@ impl Stamp {
     pub fn of(source: &str, version: (u32, u32)) -> Stamp {
         let code = code(source);
         Stamp {
-            code_sha256: sha256(&without_empty_lines(&code)),
+            code_sha256: sha256(without_empty_lines(&code)),
             lines_sha256: sha256(&code),
             compiler: format!("NVRTC {}.{}", version.0, version.1),
             compute: compute(source).to_owned(),
@@ -146,7 +146,7 @@ impl Stamp {
 
     /// Whether it is of the code of `source`.
     pub fn is_of_code(&self, source: &str) -> bool {
-        self.code_sha256 == sha256(&without_empty_lines(&code(source)))
+        self.code_sha256 == sha256(without_empty_lines(&code(source)))
             && self.compute == compute(source)
     }
 

@@ -23,7 +23,6 @@
 //! | [`kernel`] | committed PTX, or NVRTC for edited code |
 //! | [`ptx`] | what of PTX the GPU runs |
 //! | [`layout`] | columns and lines that fit the terminal |
-//! | [`lessons`] | what a lesson is and where it lies |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |
 //! | [`libraries`] | finding CUDA's libraries in odd places |
@@ -38,7 +37,6 @@ pub mod gpu;
 pub mod kernel;
 pub mod launch;
 pub mod layout;
-pub mod lessons;
 pub mod libraries;
 mod loader;
 pub mod machine;

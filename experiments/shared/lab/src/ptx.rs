@@ -26,7 +26,7 @@ pub fn functions(ptx: &str) -> BTreeMap<String, String> {
             let named = words(item).filter(|word| seen.insert(*word));
             needed.extend(named.filter_map(|word| others.get(word)));
         }
-        sha256(&with_plain_names(&text))
+        sha256(with_plain_names(&text))
     };
     kernels.iter().map(|(name, item)| (name.clone(), hash(item))).collect()
 }

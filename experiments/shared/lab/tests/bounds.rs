@@ -16,7 +16,6 @@ use std::sync::Mutex;
 
 use driver::{Desk, build};
 use lab::kernel::{COMMITTED_COMPUTE, compute};
-use lab::lessons;
 
 /// What kernels compare an index with.
 const BOUNDS: [&str; 6] = ["count", "words", "width", "height", "end", "n"];
