@@ -132,12 +132,15 @@ impl Lesson {
     }
 }
 
+/// The folder of what lessons share, which may be a program, too.
+const SHARED: &str = "shared";
+
 /// All lessons of the workbook in `root`, in the order of the chapter's sections.
 pub fn all(root: &Path) -> Result<Vec<Lesson>> {
     let mut found = vec![];
     for (folder, name) in crates(root)? {
         let path = root.join("experiments").join(&folder).join(&name);
-        if path.join("src/main.rs").is_file() {
+        if folder != SHARED && path.join("src/main.rs").is_file() {
             found.push(Lesson::read(root, &folder, &name)?);
         }
     }
