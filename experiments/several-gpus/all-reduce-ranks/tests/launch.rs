@@ -18,11 +18,10 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_all-reduce-ranks");
 
-/// The program with these options, in an environment with these variables.
-fn start(folder: &TempDir, options: &str, environment: &str) -> Child {
+/// The program with these arguments, in an environment with these variables.
+fn start(arguments: &str, environment: &str) -> Child {
     let mut command = Command::new(PROGRAM);
-    command.args(["--emulate", "--results"]).arg(folder.path());
-    command.args(options.split_whitespace());
+    command.args(arguments.split_whitespace());
     // Whoever runs the tests may be a launcher's child.
     let launchers = ["RANK", "WORLD_SIZE", "OMPI_", "SLURM_", "MASTER_"];
     for (name, _) in std::env::vars() {
@@ -30,18 +29,40 @@ fn start(folder: &TempDir, options: &str, environment: &str) -> Child {
             command.env_remove(name);
         }
     }
-    command.envs(
-        environment.split_whitespace().map(|pair| pair.split_once('=').unwrap()),
-    );
+    let pairs = environment.split_whitespace();
+    command.envs(pairs.map(|pair| pair.split_once('=').unwrap()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What a process did.
+/// The same on emulated GPUs, with its records in this folder.
+fn emulated(folder: &TempDir, options: &str, environment: &str) -> Child {
+    let folder = folder.path().display();
+    start(&format!("--emulate --results {folder} {options}"), environment)
+}
+
+/// It ends with this exit code. Returns what it has said.
 #[track_caller]
-fn end(child: Child) -> (i32, String) {
+fn end(child: Child, code: i32) -> String {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout) + &text(stderr))
+    let said = text(stdout) + &text(stderr);
+    assert_eq!(status.code().unwrap(), code, "{said}");
+    said
+}
+
+/// What all ranks of a team say, which end with this exit code. `environment` is that of a
+/// rank at a port.
+#[track_caller]
+fn together(
+    ranks: usize,
+    environment: impl Fn(usize, u32) -> String,
+    code: i32,
+) -> (TempDir, Vec<String>) {
+    let (folder, port) = (tempfile::tempdir().unwrap(), port());
+    let start = |rank| emulated(&folder, "", &environment(rank, port));
+    let all: Vec<_> = (0..ranks).rev().map(start).collect();
+    let said = all.into_iter().map(|child| end(child, code)).collect();
+    (folder, said)
 }
 
 /// Below the ports that the system gives to others, and for each team two of its own.
@@ -71,8 +92,7 @@ fn check_record(results: &Path, ranks: &str) {
 #[test]
 fn without_a_launcher_it_starts_a_process_for_each_gpu() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, said) = end(start(&folder, "", ""));
-    assert_eq!(code, 0, "{said}");
+    end(emulated(&folder, "", ""), 0);
     check_record(folder.path(), "2");
 }
 
@@ -98,34 +118,23 @@ fn every_launchers_environment_leads_to_the_same_meeting() {
         },
     ];
     for environment in launchers {
-        let (folder, port) = (tempfile::tempdir().unwrap(), port());
-        let other = start(&folder, "", &environment(1, port));
-        let rank_0 = start(&folder, "", &environment(0, port));
-        for child in [rank_0, other] {
-            let (code, said) = end(child);
-            assert_eq!(code, 0, "{}: {said}", environment(0, port));
-        }
+        let (folder, _) = together(2, environment, 0);
         check_record(folder.path(), "2");
     }
 }
 
 #[test]
 fn one_rank_is_a_team() {
-    let folder = tempfile::tempdir().unwrap();
-    let (code, said) = end(start(&folder, "", &torchrun(0, 1, port())));
-    assert_eq!(code, 0, "{said}");
+    let (folder, _) = together(1, |rank, port| torchrun(rank, 1, port), 0);
     check_record(folder.path(), "1");
 }
 
 #[test]
 fn one_gpu_without_a_launcher_is_too_few() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, said) = end(start(&folder, "", "CUDA_VISIBLE_DEVICES=1"));
-    assert_eq!(code, 77, "{said}");
-    assert!(
-        said.contains("it starts one process for each GPU, and CUDA sees one"),
-        "{said}"
-    );
+    let said = end(emulated(&folder, "", "CUDA_VISIBLE_DEVICES=1"), 77);
+    let why = "it starts one process for each GPU, and CUDA sees one GPU";
+    assert!(said.contains(why), "{said}");
 }
 
 #[test]
@@ -134,81 +143,49 @@ fn without_nccl_all_ranks_say_what_to_install() {
         return skip("this machine has NCCL");
     }
     // A driver that passes for NVIDIA's, with one GPU.
-    let libraries = &*test_driver::FOLDER;
-    for ranks in ["one", "none"] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(PROGRAM);
-        command
-            .arg("--results")
-            .arg(folder.path())
-            .env("LD_LIBRARY_PATH", libraries);
-        if ranks == "one" {
-            let environment = torchrun(0, 1, port());
-            command.envs(
-                environment.split(' ').map(|pair| pair.split_once('=').unwrap()),
-            );
-        }
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let (code, said) = end(child.unwrap());
-        assert_eq!(code, 77, "{said}");
-        let why = match ranks {
-            "one" => "pip install nvidia-nccl",
-            _ => "it starts one process for each GPU, and CUDA sees one GPU",
-        };
-        assert!(said.contains(why), "{said}");
-    }
+    let driver = format!("LD_LIBRARY_PATH={}", test_driver::FOLDER.display());
+    let folder = tempfile::tempdir().unwrap();
+    let results = format!("--results {}", folder.path().display());
+    let child = start(&results, &format!("{driver} {}", torchrun(0, 1, port())));
+    let said = end(child, 77);
+    assert!(said.contains("pip install nvidia-nccl"), "{said}");
 }
 
 #[test]
 fn all_ranks_must_have_the_same_options() {
     let (folder, port) = (tempfile::tempdir().unwrap(), port());
-    let options = ["", "--samples 3"];
     let start =
-        |rank: usize| start(&folder, options[rank], &torchrun(rank, 2, port));
-    for child in [0, 1].map(start) {
-        let (code, said) = end(child);
-        assert_eq!(code, 1, "{said}");
-        let named = said.contains("rank 1 (process ")
-            && said
-                .contains(" has a different set of options from rank 0 (process ")
-            && said.contains(" --samples 3`, not `--emulate ");
-        assert!(named, "{said}");
+        |(rank, options)| emulated(&folder, options, &torchrun(rank, 2, port));
+    for child in [(0, ""), (1, "--samples 3")].map(start) {
+        let said = end(child, 1);
+        for named in [
+            "rank 1 (process ",
+            " has a different set of options from rank 0 (process ",
+            " --samples 3`, not `--emulate ",
+        ] {
+            assert!(said.contains(named), "{said}");
+        }
     }
 }
 
 #[test]
 fn two_ranks_cannot_share_a_gpu() {
-    let (folder, port) = (tempfile::tempdir().unwrap(), port());
     // Each sees one GPU, as behind a launcher that gives it one: here both the same.
-    let start = |rank: usize| {
-        let environment =
-            format!("{} CUDA_VISIBLE_DEVICES=0", torchrun(rank, 2, port));
-        start(&folder, "", &environment)
+    let sees = |rank, port, gpu| {
+        format!("{} CUDA_VISIBLE_DEVICES={gpu}", torchrun(rank, 2, port))
     };
-    for child in [0, 1].map(start) {
-        let (code, said) = end(child);
-        assert_eq!(code, 1, "{said}");
+    let (_, said) = together(2, |rank, port| sees(rank, port, 0), 1);
+    for said in said {
         assert!(said.contains(" use the same GPU (UUID "), "{said}");
     }
     // And GPUs of their own, which both call 0.
-    let start = |rank: usize| {
-        let environment =
-            format!("{} CUDA_VISIBLE_DEVICES={rank}", torchrun(rank, 2, port + 1));
-        self::start(&folder, "", &environment)
-    };
-    for child in [0, 1].map(start) {
-        let (code, said) = end(child);
-        assert_eq!(code, 0, "{said}");
-    }
+    together(2, |rank, port| sees(rank, port, rank), 0);
 }
 
 #[test]
 fn a_rank_without_a_gpu_tells_all() {
-    let (folder, port) = (tempfile::tempdir().unwrap(), port());
-    let start = |rank| start(&folder, "", &torchrun(rank, 3, port));
-    for child in [0, 1, 2].map(start) {
-        let (code, said) = end(child);
-        assert_eq!(code, 1, "{said}");
+    let (_, said) = together(3, |rank, port| torchrun(rank, 3, port), 1);
+    for said in said {
         assert!(said.contains("rank 2 (process "), "{said}");
         // There are two.
         let why = "cannot take part: its local rank is 2, and it sees only 2 GPUs";
@@ -242,9 +219,7 @@ fn the_slurm_script_starts_a_rank_for_each_task() {
     bash.env("PROGRAM", PROGRAM).env("MACHINE", "emulated");
     bash.env("SLURM_JOB_ID", port().to_string()).env("SLURM_NTASKS", "2");
     bash.env("SLURM_JOB_NODELIST", "localhost,another");
-    let (code, said) =
-        end(bash.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    assert_eq!(code, 0, "{said}");
+    end(bash.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(), 0);
     check_record(&results, "2");
 }
 
@@ -263,8 +238,7 @@ fn what_is_wrong_in_the_environment_is_named() {
         ),
         ("WORKBOOK_PATIENCE=0", "error: WORKBOOK_PATIENCE is `0`, but may only"),
     ] {
-        let (code, said) = end(start(&folder, "", environment));
-        assert_eq!(code, 1, "{said}");
+        let said = end(emulated(&folder, "", environment), 1);
         assert!(said.contains(told), "{said}");
     }
 }

@@ -19,40 +19,22 @@ pub struct Place {
     pub port: u16,
 }
 
-/// The names of the variables that a launcher sets.
-struct Launcher {
-    name: &'static str,
-    rank: &'static str,
-    ranks: &'static str,
-    local_rank: &'static str,
-    /// As many as `ranks` if all are on this host, which is then where they meet.
-    ranks_here: &'static str,
-}
-
-/// The innermost launcher first: `torchrun` and `mpirun` run inside Slurm's jobs, which
+/// What each launcher is called, and its variables for a process's rank, the number of ranks,
+/// the local rank and the number of ranks on this host: if that is all, they meet here.
+///
+/// The innermost launcher comes first: `torchrun` and `mpirun` run inside Slurm's jobs, which
 /// leave their own variables in the environment.
-const LAUNCHERS: [Launcher; 3] = [
-    Launcher {
-        name: "torchrun",
-        rank: "RANK",
-        ranks: "WORLD_SIZE",
-        local_rank: "LOCAL_RANK",
-        ranks_here: "LOCAL_WORLD_SIZE",
-    },
-    Launcher {
-        name: "Open MPI's mpirun",
-        rank: "OMPI_COMM_WORLD_RANK",
-        ranks: "OMPI_COMM_WORLD_SIZE",
-        local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
-        ranks_here: "OMPI_COMM_WORLD_LOCAL_SIZE",
-    },
-    Launcher {
-        name: "srun",
-        rank: "SLURM_PROCID",
-        ranks: "SLURM_NTASKS",
-        local_rank: "SLURM_LOCALID",
-        ranks_here: "SLURM_STEP_TASKS_PER_NODE", // on several hosts `8(x2)`
-    },
+const LAUNCHERS: [[&str; 5]; 3] = [
+    ["torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"],
+    [
+        "Open MPI's mpirun",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+    ],
+    // On several hosts the last is `8(x2)`.
+    ["srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"],
 ];
 
 /// Where ranks meet whose launcher names no port, as with PyTorch.
@@ -65,27 +47,27 @@ impl Place {
     }
 
     fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Place>> {
-        let Some(launcher) = LAUNCHERS.iter().find(|l| get(l.rank).is_some()) else {
+        let Some([launcher, its_rank, its_ranks, its_local_rank, ranks_here]) =
+            LAUNCHERS.iter().find(|[_, rank, ..]| get(rank).is_some())
+        else {
             return Ok(None);
         };
         let number = |variable: &str, range: RangeInclusive<usize>, expected: &str| {
-            let value = get(variable).with_context(|| {
-                format!("{variable} is not set, though {} is, by {}", launcher.rank, launcher.name)
-            })?;
+            let unset = || format!("{variable} is not set, though {its_rank} is, by {launcher}");
+            let value = get(variable).with_context(unset)?;
             let number = value.parse().ok().filter(|n| range.contains(n));
             number.with_context(|| format!("{variable} is {value:?}; expected {expected}"))
         };
-        let ranks = number(launcher.ranks, 1..=usize::MAX, "a positive integer")?;
-        let below_ranks = format!("an integer from 0 to {} - 1", launcher.ranks);
-        let rank = number(launcher.rank, 0..=ranks - 1, &below_ranks)?;
-        let local_rank = number(launcher.local_rank, 0..=ranks - 1, &below_ranks)?;
-        let all_here = ranks == 1 || get(launcher.ranks_here) == Some(ranks.to_string());
+        let ranks = number(its_ranks, 1..=usize::MAX, "a positive integer")?;
+        let below_ranks = format!("an integer from 0 to {its_ranks} - 1");
+        let rank = number(its_rank, 0..=ranks - 1, &below_ranks)?;
+        let local_rank = number(its_local_rank, 0..=ranks - 1, &below_ranks)?;
+        let all_here = ranks == 1 || get(ranks_here) == Some(ranks.to_string());
         let host = get("MASTER_ADDR").or(all_here.then(|| "127.0.0.1".to_owned()));
         let host = host.with_context(|| {
             format!(
-                "MASTER_ADDR is not set, and not all ranks are on one host by {}: set it to the \
-                 host of rank 0",
-                launcher.ranks_here
+                "MASTER_ADDR is not set, and not all ranks are on one host by {ranks_here}: set \
+                 it to the host of rank 0"
             )
         })?;
         let mut port = USUAL_PORT;

@@ -59,7 +59,7 @@ impl std::fmt::Display for Who {
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     /// From a rank that comes: what it is, or why it cannot take part.
-    Join { who: Who, ranks: usize, hello: Result<Hello, String> },
+    Join(Who, Result<Hello, String>),
     /// From rank 0: all have come.
     Welcome(Who),
     /// An order, or the answer to one.
@@ -149,15 +149,15 @@ impl Team {
         let me = Who::me(0);
         let mut came = vec![];
         let met = await_all(&mut came, place, &listener, &mut launched, patience)
-            .and_then(|()| compare(&me, &hello, &came, place.ranks));
+            .and_then(|()| compare(&me, &of_all(hello, place), &came));
         let verdict = match &met {
             Ok(()) => Message::Welcome(me.clone()),
             Err(why) => Message::Stop(format!("{why:#}")),
         };
-        came.iter().for_each(|arrival| send(&arrival.link.stream, &verdict));
+        came.iter().for_each(|(link, _)| send(&link.stream, &verdict));
         met?;
-        came.sort_by_key(|arrival| arrival.link.who.rank);
-        let links = came.into_iter().map(|arrival| arrival.link).collect();
+        came.sort_by_key(|(link, _)| link.who.rank);
+        let links = came.into_iter().map(|(link, _)| link).collect();
         Team::start(me, links, patience, launched, lost)
     }
 
@@ -173,7 +173,8 @@ impl Team {
         let me = Who::me(place.rank);
         let stream = connect(place, patience)?;
         limit(&stream, patience + GRACE)?;
-        send(&stream, &Message::Join { who: me.clone(), ranks: place.ranks, hello });
+        let hello = hello.map(|hello| of_all(hello, place));
+        send(&stream, &Message::Join(me.clone(), hello));
         let Place { host, port, .. } = place;
         let limit = (patience + GRACE).as_secs();
         let gone = || format!("rank 0 at {host}:{port} is gone, or silent for {limit} s");
@@ -280,10 +281,6 @@ impl Shared {
         std::iter::once(&self.me).chain(self.links.iter().map(|link| &link.who))
     }
 
-    fn rank_0(&self) -> &Who {
-        if self.me.rank == 0 { &self.me } else { &self.links[0].who }
-    }
-
     fn tell_all(&self, message: &Message) {
         self.links.iter().for_each(|link| send(&link.stream, message));
     }
@@ -354,11 +351,10 @@ impl Shared {
             let (since, late) = lock(&self.pending).clone();
             let limit = if late.is_empty() { 2 * self.patience } else { self.patience };
             if since.elapsed() > limit {
-                let (late, seconds) = (late.iter().map(Who::to_string), limit.as_secs());
-                self.lose(&match late.collect::<Vec<_>>().join(", ") {
-                    late if late.is_empty() => {
-                        format!("{} gave no order for {seconds} s", self.rank_0())
-                    }
+                let rank_0 = if self.me.rank == 0 { &self.me } else { &self.links[0].who };
+                let (names, seconds) = (late.iter().map(Who::to_string), limit.as_secs());
+                self.lose(&match names.collect::<Vec<_>>().join(", ") {
+                    none if none.is_empty() => format!("{rank_0} gave no order for {seconds} s"),
                     late => format!("{late} did not finish what it was told within {seconds} s"),
                 });
             }
@@ -370,11 +366,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A rank that has come and was not yet looked at.
-struct Arrival {
-    link: Link,
-    ranks: usize,
-    hello: Result<Hello, String>,
+/// A rank that has come, and what it says of itself.
+type Arrival = (Link, Result<Hello, String>);
+
+/// What a rank says, and that all must have been told of the same number of ranks.
+fn of_all(mut hello: Hello, place: &Place) -> Hello {
+    hello.same.insert(0, ("number of ranks".to_owned(), place.ranks.to_string()));
+    hello
 }
 
 /// Takes in the other ranks as they come, until as many have come as there are.
@@ -401,7 +399,7 @@ fn await_all(
             bail!("rank {rank} ended before all had come: {how}");
         }
         if Instant::now() > deadline {
-            let absent = (1..*ranks).filter(|n| came.iter().all(|a| a.link.who.rank != *n));
+            let absent = (1..*ranks).filter(|n| came.iter().all(|(link, _)| link.who.rank != *n));
             let absent: Vec<_> = absent.map(|rank| rank.to_string()).collect();
             let s = if absent.len() == 1 { "" } else { "s" };
             let (absent, limit) = (absent.join(", "), patience.as_secs());
@@ -414,19 +412,14 @@ fn await_all(
 /// Waits for a connection to say who it is; one that is none of ours is closed again.
 fn introduction(stream: TcpStream) -> Option<Arrival> {
     limit(&stream, INTRODUCTION).ok()?;
-    match receive(&stream).ok()? {
-        Message::Join { who, ranks, hello } if who.rank < ranks => {
-            Some(Arrival { link: Link { who, stream }, ranks, hello })
-        }
-        _ => None,
-    }
+    let Message::Join(who, hello) = receive(&stream).ok()? else { return None };
+    Some((Link { who, stream }, hello))
 }
 
 /// Whether all ranks have the same where they must, and no two the same number or device.
-fn compare(me: &Who, mine: &Hello, came: &[Arrival], ranks: usize) -> Result<()> {
+fn compare(me: &Who, mine: &Hello, came: &[Arrival]) -> Result<()> {
     let mut seen = vec![(me, mine)];
-    for Arrival { link: Link { who, .. }, ranks: told, hello } in came {
-        ensure!(*told == ranks, "{who} was told of {told} ranks, and rank 0 of {ranks}");
+    for (Link { who, .. }, hello) in came {
         let hello = hello.as_ref().map_err(|why| anyhow!("{who} cannot take part: {why}"))?;
         for (first, Hello { device, .. }) in &seen {
             ensure!(first.rank != who.rank, "{first} and {who} have the same rank");

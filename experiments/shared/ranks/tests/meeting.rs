@@ -7,9 +7,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use anyhow::Result;
 use ranks::{Hello, Launched, Place, Team};
 
 /// A time-out that comes, and one that a test would wait for in vain.
@@ -34,11 +35,28 @@ fn nobody_is_lost(_: usize, why: &str) -> ! {
     panic!("{why}")
 }
 
+/// Rank 0 of so many waits for the others.
+fn gather(listener: TcpListener, ranks: usize, hello: Hello, patience: Duration) -> Result<Team> {
+    let place = place(&listener, 0, ranks);
+    Team::gather(&place, listener, Launched::default(), hello, patience, nobody_is_lost)
+}
+
+/// Another rank, in a thread that joins the team and does what `then` says.
+fn other<T: Send + 'static>(
+    listener: &TcpListener,
+    (rank, ranks): (usize, usize),
+    then: impl FnOnce(Team) -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let place = place(listener, rank, ranks);
+    let hello = Ok(hello(rank, "2"));
+    thread::spawn(move || then(Team::join(&place, hello, LONG, nobody_is_lost).unwrap()))
+}
+
 /// Ranks of these numbers try to meet, the first as rank 0; what each was told.
 fn meet(ranks: usize, hellos: Vec<(usize, Result<Hello, String>)>) -> Vec<String> {
     let patience = if hellos.len() < ranks { SHORT } else { LONG };
     let listener = listener();
-    let told = |met: anyhow::Result<()>| met.map_or_else(|e| e.to_string(), |()| "met".into());
+    let told = |met: Result<()>| met.map_or_else(|e| e.to_string(), |()| "met".into());
     let others = hellos[1..].iter().cloned().map(|(rank, hello)| {
         let place = place(&listener, rank, ranks);
         thread::spawn(move || {
@@ -47,9 +65,7 @@ fn meet(ranks: usize, hellos: Vec<(usize, Result<Hello, String>)>) -> Vec<String
         })
     });
     let others: Vec<_> = others.collect();
-    let (place, hello) = (place(&listener, 0, ranks), hellos[0].1.clone().unwrap());
-    let launched = Launched::default();
-    let met = Team::gather(&place, listener, launched, hello, patience, nobody_is_lost);
+    let met = gather(listener, ranks, hellos[0].1.clone().unwrap(), patience);
     let mut all = vec![told(met.map(Team::end))];
     all.extend(others.into_iter().map(|other| other.join().unwrap()));
     all
@@ -59,9 +75,7 @@ fn meet(ranks: usize, hellos: Vec<(usize, Result<Hello, String>)>) -> Vec<String
 fn all_do_what_rank_0_says_and_answer_in_order() {
     let listener = listener();
     let others = [2, 1, 3].map(|rank| {
-        let place = place(&listener, rank, 4);
-        thread::spawn(move || {
-            let team = Team::join(&place, Ok(hello(rank, "2")), LONG, nobody_is_lost).unwrap();
+        other(&listener, (rank, 4), move |team| {
             let mut orders = vec![];
             let obey = |order: &usize| {
                 orders.push(*order);
@@ -71,9 +85,7 @@ fn all_do_what_rank_0_says_and_answer_in_order() {
             orders
         })
     });
-    let (place, launched) = (place(&listener, 0, 4), Launched::default());
-    let team = Team::gather(&place, listener, launched, hello(0, "2"), LONG, nobody_is_lost);
-    let mut team = team.unwrap();
+    let mut team = gather(listener, 4, hello(0, "2"), LONG).unwrap();
     assert_eq!((team.ranks(), team.hosts()), (4, 1));
     for order in 0..50_usize {
         let answers = team.order(&order, |order| Ok(*order)).unwrap();
@@ -88,17 +100,13 @@ fn all_do_what_rank_0_says_and_answer_in_order() {
 #[test]
 fn an_answer_of_another_type_is_told_with_its_rank() {
     let listener = listener();
-    let there = place(&listener, 1, 2);
-    let other = thread::spawn(move || {
-        let team = Team::join(&there, Ok(hello(1, "2")), LONG, nobody_is_lost);
-        team.unwrap().follow(|_: &()| Ok("text")).unwrap();
-    });
-    let (place, launched) = (place(&listener, 0, 2), Launched::default());
-    let team = Team::gather(&place, listener, launched, hello(0, "2"), LONG, nobody_is_lost);
-    let error = team.unwrap().order(&(), |()| Ok(0)).unwrap_err().to_string();
+    let other = other(&listener, (1, 2), |team| team.follow(|_: &()| Ok("text")).unwrap());
+    let mut team = gather(listener, 2, hello(0, "2"), LONG).unwrap();
+    let error = team.order(&(), |()| Ok(0)).unwrap_err().to_string();
     assert!(error.starts_with("rank 1 (process "), "{error}");
     assert!(error.contains(" sent an answer of another type: invalid type: string"), "{error}");
     assert!(error.ends_with("; do all ranks run the same build?"), "{error}");
+    drop(team);
     other.join().unwrap(); // its listening thread was told, and panicked
 }
 
@@ -125,18 +133,15 @@ fn without_a_rank_0_the_others_say_where_they_looked() {
 #[test]
 fn ranks_that_do_not_fit_together_are_told_why() {
     let of = |rank, device: &str, version: &str| (rank, Ok(hello(device, version)));
-    let unable = (1, Err("it has no GPU".to_owned()));
-    for (hellos, first, last) in [
-        (vec![of(0, "a", "1"), of(1, "b", "2")], "rank 1 (", ": 2, not 1"),
-        (vec![of(0, "a", "1"), of(1, "a", "1")], "rank 0 (", " a: each rank needs one of its own"),
-        (vec![of(0, "a", "1"), unable], "rank 1 (", " cannot take part: it has no GPU"),
-        (
-            vec![of(0, "a", "1"), of(1, "b", "1"), of(1, "c", "1")],
-            "rank 1 (",
-            " have the same rank",
-        ),
+    let unable = Err("it has no GPU".to_owned());
+    for (others, first, last) in [
+        (vec![of(1, "b", "2")], "rank 1 (", ": 2, not 1"),
+        (vec![of(1, "a", "1")], "rank 0 (", " a: each rank needs one of its own"),
+        (vec![(1, unable)], "rank 1 (", " cannot take part: it has no GPU"),
+        (vec![of(1, "b", "1"), of(1, "c", "1")], "rank 1 (", " have the same rank"),
     ] {
-        for told in meet(hellos.len(), hellos) {
+        let all = [vec![of(0, "a", "1")], others].concat();
+        for told in meet(all.len(), all) {
             assert!(told.starts_with(first) && told.ends_with(last), "{told}");
         }
     }
@@ -151,14 +156,9 @@ fn strangers_at_the_port_disturb_nobody() {
     // A message that is longer than any, and one that is nearly right.
     strangers[1].write_all(&[&b"{\"Stop\":\""[..], &[b'x'; 100_000]].concat()).unwrap();
     strangers[2].write_all(br#"{"Join":{"who":{"rank":18446744073709551615}}}"#).unwrap();
-    let there = place(&listener, 1, 2);
-    let other = thread::spawn(move || {
-        let team = Team::join(&there, Ok(hello(1, "2")), LONG, nobody_is_lost);
-        team.unwrap().follow(|order: &u32| Ok(*order)).unwrap();
-    });
-    let (here, launched) = (place(&listener, 0, 2), Launched::default());
-    let team = Team::gather(&here, listener, launched, hello(0, "2"), LONG, nobody_is_lost);
-    let mut team = team.unwrap();
+    let obey = |order: &u32| Ok(*order);
+    let other = other(&listener, (1, 2), move |team| team.follow(obey).unwrap());
+    let mut team = gather(listener, 2, hello(0, "2"), LONG).unwrap();
     assert_eq!(team.order(&7, |order| Ok(*order)).unwrap(), [7, 7]);
     team.end();
     other.join().unwrap();
@@ -213,8 +213,7 @@ fn rank() {
     let (hello, patience) = (hello(place.rank, "2"), ranks::patience().unwrap());
     let outcome = if place.rank == 0 {
         let (listener, launched) = (Team::listen(&place).unwrap(), Launched::default());
-        let team = Team::gather(&place, listener, launched, hello, patience, lost);
-        let mut team = team.unwrap();
+        let mut team = Team::gather(&place, listener, launched, hello, patience, lost).unwrap();
         (0..).try_for_each(|order: u32| team.order(&order, obey).map(drop))
     } else {
         Team::join(&place, Ok(hello), patience, lost).unwrap().follow(obey)
