@@ -19,20 +19,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    Begin {
-        library: String,
-        python: String,
-        gpu: String,
-    },
-    /// Is answered by how many operations to time, until there are enough samples.
-    Time(How),
+    Begin { library: String, python: String, gpu: String },
+    Time(How), // until there are enough samples, the answer is how many operations to time
     Seconds(f64),
     Record(Measured),
-    Skip {
-        case: String,
-        parameters: BTreeMap<String, Parameter>,
-        reason: String,
-    },
+    Skip { case: String, parameters: BTreeMap<String, Parameter>, reason: String },
     CannotRun(String),
     Failed(String),
 }

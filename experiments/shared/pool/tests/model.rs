@@ -15,40 +15,17 @@ use proptest::prelude::*;
 
 const GRANULE: usize = 512;
 
+/// What happens, on which stream, or with which of the blocks that are handed out.
 #[derive(Clone, Debug)]
 enum Action {
-    /// Takes a block for a stream, and uses it there.
-    Take {
-        stream: usize,
-        bytes: usize,
-    },
-    /// Uses a block that is handed out, on its own stream.
-    Use {
-        block: usize,
-    },
-    /// Uses it on another stream, in order.
-    UseOn {
-        block: usize,
-        stream: usize,
-    },
-    Give {
-        block: usize,
-    },
-    /// Lets a stream work.
-    Step {
-        stream: usize,
-    },
-    /// Forgets a stream, for which a new one comes.
-    Replace {
-        stream: usize,
-    },
-    Shrink {
-        keep: usize,
-    },
-    /// Lets a call of the device fail soon.
-    Fail {
-        calls: usize,
-    },
+    Take { stream: usize, bytes: usize },  // and uses it there
+    Use { block: usize },                  // on its own stream
+    UseOn { block: usize, stream: usize }, // on another one, in order
+    Give { block: usize },
+    Step { stream: usize },    // lets it work
+    Replace { stream: usize }, // forgets it, and a new one comes
+    Shrink { keep: usize },
+    Fail { calls: usize }, // lets a call of the device fail soon
 }
 
 fn action() -> impl Strategy<Value = Action> {

@@ -122,14 +122,12 @@ fn fields(path: &str, value: &Value, found: &mut BTreeMap<String, BTreeSet<Strin
             items.iter().for_each(|item| fields(&format!("{path}[]"), item, found));
         }
         Value::Object(object) => {
-            if !path.ends_with(".memory") {
-                let here = found.entry(path.to_owned()).or_default();
-                here.extend(object.keys().cloned());
+            let free = path.ends_with(".memory"); // its keys are names of series
+            if !free {
+                found.entry(path.to_owned()).or_default().extend(object.keys().cloned());
             }
             for (key, value) in object {
                 if !MAPS.contains(&key.as_str()) {
-                    // The keys of `memory` are free names of series.
-                    let free = path.ends_with(".memory");
                     let key = if free { "*" } else { key };
                     let dot = if path.is_empty() { "" } else { "." };
                     fields(&format!("{path}{dot}{key}"), value, found);

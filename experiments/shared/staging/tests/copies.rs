@@ -16,7 +16,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, sys};
 use proptest::prelude::*;
 use staging::{Error, Options, Staging};
-use support::value;
+use support::{CODE, failing, traced, value};
 use test_driver::alone;
 
 /// Small pieces, so that small copies have many of them.
@@ -276,7 +276,6 @@ const STAGED_FROM: &str = "STAGED_FROM";
 /// next copy is right.
 #[test]
 fn an_error_is_returned_and_does_no_harm() {
-    const CODE: sys::CUresult = sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
     const FUNCTIONS: [&str; 9] = [
         "cuMemHostAlloc",
         "cuMemcpyHtoDAsync_v2",
@@ -288,32 +287,17 @@ fn an_error_is_returned_and_does_no_harm() {
         "cuStreamCreate",
         "cuStreamSynchronize",
     ];
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let trace = folder.join(format!("copies-{}", std::process::id()));
-    let mut failed = BTreeSet::new();
+    let mut called = BTreeSet::new();
     // All copies staged, and all left to the driver.
     for staged_from in ["0", "1000000"] {
-        let left = (STAGED_FROM, staged_from);
-        let settings = [("TEST_DRIVER_TRACE", trace.to_str().unwrap()), left];
-        if alone(&settings, || fails_at_most_once(CODE)) {
+        let settings = [(STAGED_FROM, staged_from)];
+        let Some(calls) = traced(&settings, || fails_at_most_once(CODE)) else { return };
+        if failing(&FUNCTIONS, &calls, &settings, || fails_at_most_once(CODE)) {
             return; // this is the process of one of them
         }
-        let calls = std::fs::read_to_string(&trace).unwrap();
-        std::fs::remove_file(&trace).unwrap();
-        let count = |function| calls.lines().filter(|call| *call == function).count();
-        for function in FUNCTIONS {
-            let reached = |n: &usize| *n <= count(function);
-            for n in [1, 2, 3, 5, 8, 13, 40].into_iter().filter(reached) {
-                let fail = format!("{function} {n} {}", CODE as u32);
-                let settings = [("TEST_DRIVER_FAIL", &*fail), left];
-                if alone(&settings, || fails_at_most_once(CODE)) {
-                    return;
-                }
-                failed.insert(function);
-            }
-        }
+        called.extend(calls.into_keys());
     }
-    assert_eq!(failed, BTreeSet::from(FUNCTIONS));
+    assert!(FUNCTIONS.iter().all(|function| called.contains(*function)), "{called:?}");
 }
 
 /// How many of this process's threads have a core, or want one.
@@ -376,15 +360,13 @@ fn fails_at_most_once(code: sys::CUresult) {
     // cudarc passes some errors on later, through the context, in its own way.
     let Ok(stream) = context.new_stream() else { return };
     let source: Vec<u8> = (0..1000).map(value).collect();
-    let staging = loop {
-        let options = Options { staged_from, ..options(3, 64, 2) };
-        match Staging::new(&context, options) {
-            Ok(staging) => break Some(staging),
+    let mut staging = loop {
+        match Staging::new(&context, Options { staged_from, ..options(3, 64, 2) }) {
+            Ok(staging) => break staging,
             Err(Error::Driver(e)) => assert!(!check(Err(e))),
             Err(e) => panic!("{e}"),
         }
     };
-    let mut staging = staging.unwrap();
     // SAFETY: the streams below are waited for one by one.
     unsafe { context.disable_event_tracking() };
     let Ok(mut device) = stream.alloc_zeros::<u8>(1000) else { return };

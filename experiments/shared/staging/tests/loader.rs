@@ -16,7 +16,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys};
 use proptest::prelude::*;
 use staging::{LoadError, Loader};
-use support::value;
+use support::{CODE, failing, traced, value};
 use test_driver::alone;
 
 const BATCH: usize = 100;
@@ -59,17 +59,26 @@ impl Gpu {
         self.stream.alloc_zeros(BATCH).unwrap()
     }
 
-    /// Takes batches until there are no more, waits `pause` after each, and waits for
-    /// the copies only in the end. Returns the bytes of all.
-    fn take_all(&self, loader: &mut Loader<u8>, pause: Duration) -> Vec<u8> {
+    fn loader(
+        &self,
+        slots: usize,
+        producer: impl FnMut(&mut [u8]) -> Result<usize, &'static str> + Send + 'static,
+    ) -> Loader<u8> {
+        Loader::new(&self.context, slots, BATCH, producer).unwrap()
+    }
+
+    /// Takes batches until there are no more, waits before each as long as the next of
+    /// these pauses, again and again, and waits for the copies only in the end. Returns the
+    /// bytes of all.
+    fn take_all(&self, loader: &mut Loader<u8>, pauses: &[Duration]) -> Vec<u8> {
         let mut batches = vec![];
-        loop {
+        for pause in pauses.iter().cycle() {
+            sleep(*pause);
             let mut target = self.target();
             match loader.next(&self.stream, &mut target).unwrap() {
                 0 => break,
                 count => batches.push((target, count)),
             }
-            sleep(pause);
         }
         self.read(&batches)
     }
@@ -97,9 +106,8 @@ fn every_batch_arrives_once_and_in_order() {
         let gpu = Gpu::new();
         for slots in 0..5 {
             for count in [0, 1, 99, 100, 101, 1000, 2345] {
-                let producer = bytes(count, NO_PAUSE);
-                let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
-                let got = gpu.take_all(&mut loader, NO_PAUSE);
+                let mut loader = gpu.loader(slots, bytes(count, NO_PAUSE));
+                let got = gpu.take_all(&mut loader, &[NO_PAUSE]);
                 assert!(got == expected(count), "{slots} slots, {count} bytes");
                 let after = loader.next(&gpu.stream, &mut gpu.target());
                 assert_eq!(after.unwrap(), 0, "the end stays the end");
@@ -114,9 +122,8 @@ fn a_slow_side_is_waited_for() {
         let gpu = Gpu::new();
         for slots in [1, 2, 4] {
             for (slow_producer, slow_consumer) in [(PAUSE, NO_PAUSE), (NO_PAUSE, PAUSE)] {
-                let producer = bytes(1950, slow_producer);
-                let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
-                let got = gpu.take_all(&mut loader, slow_consumer);
+                let mut loader = gpu.loader(slots, bytes(1950, slow_producer));
+                let got = gpu.take_all(&mut loader, &[slow_consumer]);
                 assert!(got == expected(1950), "{slots} slots");
             }
         }
@@ -140,18 +147,9 @@ fn any_rhythm_will_do() {
                 sleep(Duration::from_micros(making[turn % making.len()]));
                 fill(slot)
             };
-            let mut loader =
-                Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
-            let mut batches = vec![];
-            loop {
-                sleep(Duration::from_micros(taking[batches.len() % taking.len()]));
-                let mut target = gpu.target();
-                match loader.next(&gpu.stream, &mut target).unwrap() {
-                    0 => break,
-                    count => batches.push((target, count)),
-                }
-            }
-            prop_assert!(gpu.read(&batches) == expected(count));
+            let taking: Vec<_> = taking.into_iter().map(Duration::from_micros).collect();
+            let got = gpu.take_all(&mut gpu.loader(slots, producer), &taking);
+            prop_assert!(got == expected(count));
         });
     });
 }
@@ -165,9 +163,9 @@ fn the_producer_is_ahead_by_the_slots_and_no_more() {
             let count = made.clone();
             let producer = move |slot: &mut [u8]| {
                 count.fetch_add(1, Ordering::Relaxed);
-                Ok::<_, &str>(slot.len())
+                Ok(slot.len())
             };
-            let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+            let mut loader = gpu.loader(slots, producer);
             for taken in 0..4 {
                 let made = || made.load(Ordering::Relaxed);
                 while made() < taken + slots {
@@ -189,7 +187,7 @@ fn error_of(fails: impl Fn() -> Result<usize, &'static str> + Send + 'static) ->
         0 => fails(),
         count => Ok(count),
     };
-    let mut loader = Loader::new(&gpu.context, 2, BATCH, producer).unwrap();
+    let mut loader = gpu.loader(2, producer);
     let mut batches = vec![(gpu.target(), BATCH), (gpu.target(), BATCH)];
     for (target, count) in &mut batches {
         assert_eq!(loader.next(&gpu.stream, target).unwrap(), *count);
@@ -229,16 +227,12 @@ fn a_panic_in_the_producer_comes_after_its_batches() {
 
 #[test]
 fn dropping_early_waits_for_copies_and_leaks_nothing() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let trace = folder.join(format!("loader-{}", std::process::id()));
-    let settings = [("TEST_DRIVER_TRACE", trace.to_str().unwrap())];
-    let inside = alone(&settings, || {
+    let calls = traced(&[], || {
         let gpu = Gpu::new();
         for slots in 1..5 {
             for taken in 0..6 {
                 for pause in [NO_PAUSE, PAUSE] {
-                    let producer = bytes(usize::MAX, pause);
-                    let mut loader = Loader::new(&gpu.context, slots, BATCH, producer).unwrap();
+                    let mut loader = gpu.loader(slots, bytes(usize::MAX, pause));
                     let mut batches = vec![];
                     for _ in 0..taken {
                         let mut target = gpu.target();
@@ -251,30 +245,24 @@ fn dropping_early_waits_for_copies_and_leaks_nothing() {
             }
         }
     });
-    if inside {
-        return; // its trace is not complete yet
-    }
-    let calls = std::fs::read_to_string(&trace).unwrap();
-    let count = |name| calls.lines().filter(|call| *call == name).count();
-    assert!(count("cuMemHostAlloc") > 100);
-    assert_eq!(count("cuMemHostAlloc"), count("cuMemFreeHost"));
-    assert_eq!(count("cuEventCreate"), count("cuEventDestroy_v2"));
-    std::fs::remove_file(trace).unwrap();
+    let Some(calls) = calls else { return };
+    assert!(calls["cuMemHostAlloc"] > 100);
+    assert_eq!(calls["cuMemHostAlloc"], calls["cuMemFreeHost"]);
+    assert_eq!(calls["cuEventCreate"], calls["cuEventDestroy_v2"]);
 }
 
 #[test]
 fn a_target_that_is_too_short_is_refused() {
     alone(&[], || {
         let gpu = Gpu::new();
-        let producer = bytes(1000, NO_PAUSE);
-        let mut loader = Loader::new(&gpu.context, 1, BATCH, producer).unwrap();
+        let mut loader = gpu.loader(1, bytes(1000, NO_PAUSE));
         let mut short = gpu.stream.alloc_zeros::<u8>(BATCH - 1).unwrap();
         let refused = catch_unwind(AssertUnwindSafe(|| {
             let _ = loader.next(&gpu.stream, &mut short);
         }));
         let panic = refused.unwrap_err();
         assert!(panic.downcast_ref::<&str>().unwrap().contains("shorter"));
-        assert!(gpu.take_all(&mut loader, NO_PAUSE) == expected(1000));
+        assert!(gpu.take_all(&mut loader, &[NO_PAUSE]) == expected(1000));
     });
 }
 
@@ -282,33 +270,19 @@ fn a_target_that_is_too_short_is_refused() {
 /// harmed, and what has arrived is right.
 #[test]
 fn an_error_of_the_driver_is_returned_and_does_no_harm() {
-    const CODE: sys::CUresult = sys::CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let trace = folder.join(format!("loader-fails-{}", std::process::id()));
-    let settings = [("TEST_DRIVER_TRACE", trace.to_str().unwrap())];
-    if alone(&settings, || fails_at_most_once(CODE)) {
-        return; // this is the process of one of them
-    }
-    let calls = std::fs::read_to_string(&trace).unwrap();
-    std::fs::remove_file(&trace).unwrap();
-    for function in [
+    let functions = [
         "cuMemHostAlloc",
         "cuEventCreate",
         "cuMemcpyHtoDAsync_v2",
         "cuEventRecord",
         "cuEventSynchronize",
         "cuCtxSetCurrent",
-    ] {
-        let count = calls.lines().filter(|call| *call == function).count();
-        assert!(count > 0, "{function} is not called");
-        for n in [1, 2, 3, 4, 5, 8, 13].into_iter().filter(|n| *n <= count) {
-            let fail = format!("{function} {n} {}", CODE as u32);
-            let settings = [("TEST_DRIVER_FAIL", &*fail)];
-            if alone(&settings, || fails_at_most_once(CODE)) {
-                return;
-            }
-        }
+    ];
+    let Some(calls) = traced(&[], || fails_at_most_once(CODE)) else { return };
+    for function in functions {
+        assert!(calls.contains_key(function), "{function} is not called");
     }
+    failing(&functions, &calls, &[], || fails_at_most_once(CODE));
 }
 
 fn fails_at_most_once(code: sys::CUresult) {
