@@ -5,7 +5,6 @@
 //! `i > count`, `setp.gt`. On the emulated GPU, at its sizes, that has to show.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
-#![allow(dead_code)] // of the helpers that the other tests use
 
 mod driver;
 

@@ -1,7 +1,6 @@
 //! The experiments' real programs on the emulated GPU: what a machine without a driver runs.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
-#![allow(dead_code)] // of the helpers that the other tests use
 
 mod driver;
 mod tables;
@@ -59,15 +58,9 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
     let desk = Desk::new();
     let measured = include_str!("../../../../results/h200/host-c/transfer-bandwidth.json");
     let table = |reference: &str| {
-        for (file, text) in [
-            ("book/book.toml", ""),
-            ("results/references.json", reference),
-            ("results/h200/host-c/transfer-bandwidth.json", measured),
-        ] {
-            let path = desk.here().join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
+        desk.write("book/book.toml", "");
+        desk.write("results/references.json", reference);
+        desk.write("results/h200/host-c/transfer-bandwidth.json", measured);
         desk.run("transfer-bandwidth", "--emulate").with_code(0).stdout
     };
     let beside = table("[\"nobody\", \"h200\"]");
@@ -80,9 +73,9 @@ fn beside_the_counts_stands_what_the_reference_machine_measured() {
 
     // Where the driver's answer is the result, another one is no other case.
     let answers = include_str!("../../../../results/h200/host-r/pool-properties.json");
-    std::fs::write(desk.here().join("results/references.json"), "[\"h200\"]").unwrap();
-    let path = desk.here().join("results/h200/host-c/pool-properties.json");
-    std::fs::write(&path, answers.replace("\"host-r\"", "\"host-c\"")).unwrap();
+    let answers = answers.replace("\"host-r\"", "\"host-c\"");
+    desk.write("results/references.json", "[\"h200\"]");
+    desk.write("results/h200/host-c/pool-properties.json", answers);
     let beside = desk.run("pool-properties", "--emulate").with_code(0).stdout;
     assert!(beside.contains("invalid_value there"), "{beside}");
 }
@@ -93,12 +86,10 @@ fn beside_an_edited_kernel_stands_that_it_is_another() {
     let desk = Desk::new();
     let measured = include_str!("../../../../results/h200/host-c/coalescing.json");
     let mut reference = record::file::parse("coalescing.json".as_ref(), measured).unwrap();
-    std::fs::create_dir(desk.here().join("book")).unwrap();
-    std::fs::write(desk.here().join("book/book.toml"), "").unwrap();
+    desk.write("book/book.toml", "");
+    desk.write("results/references.json", "[\"h200\"]");
     let run = |reference: &Record| {
         desk.results().write(reference).unwrap();
-        let references = desk.here().join("results/references.json");
-        std::fs::write(references, "[\"h200\"]").unwrap();
         desk.run("coalescing", "--emulate").with_code(0).stdout
     };
     assert!(!run(&reference).contains("other kernel"));
@@ -114,17 +105,17 @@ fn beside_an_edited_kernel_stands_that_it_is_another() {
 #[test]
 fn counts_of_edited_sources_replace_no_others_unasked() {
     let desk = Desk::new();
-    let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
+    let path = "results/emulated/transfer-bandwidth.json";
+    let read = || std::fs::read_to_string(desk.here().join(path)).unwrap();
     let run = |dirty: &str, arguments: &str| {
         let program = desk.program("transfer-bandwidth", "--emulate").arguments(arguments);
         program.set("WORKBOOK_REVISION", "abc").set("WORKBOOK_DIRTY", dirty).run().with_code(0)
     };
     run("0", "");
-    let old = std::fs::read_to_string(&path).unwrap();
-    let other = old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
-    std::fs::write(&path, &other).unwrap();
+    let other = read().replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
+    desk.write(path, &other);
     run("1", "").saying(&["not recorded: ", "results/emulated/", "--replace"]);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+    assert_eq!(read(), other);
     run("1", "--replace");
     assert_eq!(desk.record("emulated", "transfer-bandwidth").run.dirty, Some(true));
     run("1", ""); // its own
@@ -161,18 +152,17 @@ fn tables_fit_the_terminal_and_have_no_empty_columns() {
 #[test]
 fn what_was_counted_before_stays_with_its_date() {
     let desk = Desk::new();
-    let path = desk.results().path("emulated", "transfer-bandwidth").unwrap();
-    desk.run("transfer-bandwidth", "--emulate").with_code(0);
-    let old = std::fs::read_to_string(&path).unwrap();
-    let old = old.replace("\"started\": \"20", "\"started\": \"21");
-    std::fs::write(&path, &old).unwrap();
-    desk.run("transfer-bandwidth", "--emulate").with_code(0);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    let path = "results/emulated/transfer-bandwidth.json";
+    let run = || {
+        desk.run("transfer-bandwidth", "--emulate").with_code(0);
+        std::fs::read_to_string(desk.here().join(path)).unwrap()
+    };
+    let old = run().replace("\"started\": \"20", "\"started\": \"21");
+    desk.write(path, &old);
+    assert_eq!(run(), old);
     // But another check is another record.
-    let other = old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1);
-    std::fs::write(&path, other).unwrap();
-    desk.run("transfer-bandwidth", "--emulate").with_code(0);
-    let new = std::fs::read_to_string(&path).unwrap();
+    desk.write(path, old.replacen("\"elements_checked\":", "\"elements_checked\":1", 1));
+    let new = run();
     assert!(new.contains("\"started\": \"20"), "{new}");
 }
 
@@ -294,35 +284,34 @@ fn an_order_by_chance_gives_the_same_results() {
     let desk = Desk::new();
     for seed in ["1", "2", "3"] {
         let program = desk.program("staged-copies", "").without_driver();
-        let program = program.set("WORKBOOK_EMULATED_SCHEDULE", seed);
-        program.run().with_code(0);
+        program.set("WORKBOOK_EMULATED_SCHEDULE", seed).run().with_code(0);
     }
 }
 
 /// Runs `peer-copy` with `--emulate` and these settings of the environment.
 fn peer_copy(desk: &Desk, settings: &[(&str, &str)]) -> Ended {
-    let mut program = desk.program("peer-copy", "--emulate");
-    for (name, value) in settings {
-        program = program.set(name, value);
-    }
-    program.run()
-}
-
-/// The pairs of GPUs, from and to, that a record of `peer-copy` has.
-fn pairs(record: &Record) -> Vec<String> {
-    let pairs = record.measurements.iter().filter(|m| m.case == "pair");
-    pairs.map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"])).collect()
+    let program = desk.program("peer-copy", "--emulate");
+    settings.iter().fold(program, |program, (name, value)| program.set(name, value)).run()
 }
 
 #[test]
-fn every_pair_of_gpus_copies() {
-    let desk = Desk::new();
-    peer_copy(&desk, &[("WORKBOOK_EMULATED_GPUS", "4")]).with_code(0);
-    let record = desk.record("emulated", "peer-copy");
-    assert_eq!(record.skipped.iter().filter(|s| s.case != "threads").count(), 0);
-    let expected = "01 02 03 10 12 13 20 21 23 30 31 32";
-    assert_eq!(pairs(&record).join(" "), expected);
-    assert!(record.measurements.iter().all(|m| m.elements_checked > 0));
+fn every_pair_of_gpus_that_are_left_copies() {
+    let four = ("WORKBOOK_EMULATED_GPUS", "4");
+    for (settings, gpus, skipped, expected) in [
+        (&[four][..], 4, 0, "01 02 03 10 12 13 20 21 23 30 31 32"),
+        // Two cannot both send to a third.
+        (&[four, ("CUDA_VISIBLE_DEVICES", "3,1")], 2, 1, "01 10"),
+    ] {
+        let desk = Desk::new();
+        peer_copy(&desk, settings).with_code(0);
+        let record = desk.record("emulated", "peer-copy");
+        assert_eq!(record.machine.gpus.len(), gpus);
+        assert_eq!(record.skipped.iter().filter(|s| s.case != "threads").count(), skipped);
+        let pairs = record.measurements.iter().filter(|m| m.case == "pair");
+        let pairs = pairs.map(|m| format!("{}{}", m.parameters["from"], m.parameters["to"]));
+        assert_eq!(pairs.collect::<Vec<_>>().join(" "), expected);
+        assert!(record.measurements.iter().all(|m| m.elements_checked > 0));
+    }
 }
 
 #[test]
@@ -333,20 +322,10 @@ fn with_one_gpu_there_is_no_peer() {
         &[("CUDA_VISIBLE_DEVICES", "0,5,1")], // 5 is not there, and ends the list
     ] {
         let desk = Desk::new();
-        peer_copy(&desk, settings)
-            .with_code(77)
-            .saying(&["it needs 2 GPUs, and CUDA sees 1 GPU", "CUDA_VISIBLE_DEVICES"]);
+        let ended = peer_copy(&desk, settings).with_code(77);
+        ended.saying(&["it needs 2 GPUs, and CUDA sees 1 GPU", "CUDA_VISIBLE_DEVICES"]);
         assert!(desk.files().is_empty());
     }
-}
-
-#[test]
-fn gpus_taken_away_are_left_out() {
-    let desk = Desk::new();
-    let settings = [("WORKBOOK_EMULATED_GPUS", "4"), ("CUDA_VISIBLE_DEVICES", "3,1")];
-    peer_copy(&desk, &settings).with_code(0);
-    let record = desk.record("emulated", "peer-copy");
-    assert_eq!((record.machine.gpus.len(), pairs(&record).join(" ")), (2, "01 10".into()));
 }
 
 #[test]
@@ -388,13 +367,11 @@ fn a_measured_record_is_not_replaced_by_an_emulated_one() {
     let measured = "--machine here --samples 1 --quick";
     desk.run("transfer-bandwidth", measured).with_code(0);
     for emulated in ["--machine here --emulate", "--machine here --emulate --replace"] {
-        desk.run("transfer-bandwidth", emulated)
-            .with_code(1)
-            .saying(&["was measured, and a record of the emulated GPU never takes"]);
+        let ended = desk.run("transfer-bandwidth", emulated).with_code(1);
+        ended.saying(&["was measured, and a record of the emulated GPU never takes"]);
     }
     assert_eq!(desk.record("here", "transfer-bandwidth").source, Source::Measured);
     // Nor does one come beside it.
-    desk.run("coalescing", "--machine here --emulate")
-        .with_code(1)
-        .saying(&["here holds what was measured: leave out --machine"]);
+    let ended = desk.run("coalescing", "--machine here --emulate").with_code(1);
+    ended.saying(&["here holds what was measured: leave out --machine"]);
 }

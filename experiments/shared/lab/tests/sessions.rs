@@ -15,7 +15,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use driver::{Desk, EXPERIMENTS, Ended, MORE};
+use driver::{Desk, EXPERIMENTS, Ended, MORE, Program};
 use record::file::{check_name, to_json};
 use record::{Clock, Measurement, Parameter, Record, Source, units};
 use skip::skip;
@@ -24,8 +24,20 @@ use skip::skip;
 static EXAMPLE: LazyLock<Record> = LazyLock::new(|| {
     let desk = Desk::new();
     desk.run("transfer-bandwidth", "--samples 6").with_code(0);
-    desk.record("test-gpu", "transfer-bandwidth")
+    copies(&desk)
 });
+
+/// The record that `transfer-bandwidth`, which most of these sessions run, has made of this
+/// machine.
+#[track_caller]
+fn copies(desk: &Desk) -> Record {
+    desk.record("test-gpu", "transfer-bandwidth")
+}
+
+/// That program, about to measure as little as it can.
+fn one_sample(desk: &Desk) -> Program {
+    desk.program("transfer-bandwidth", "--samples 1")
+}
 
 /// Runs `test` on all rows of a table at once: the programs mostly wait for a GPU that
 /// they believe to be asleep.
@@ -97,7 +109,7 @@ fn a_run_of_transfer_bandwidth_is_recorded() {
             .with_code(0);
         assert_eq!(ended.stderr, "", "{ended}");
 
-        let record = desk.record("test-gpu", "transfer-bandwidth");
+        let record = copies(&desk);
         assert_eq!(record.run.command, format!("transfer-bandwidth {options}"));
         assert_eq!(record.run.quick, options.contains("--quick"));
         assert_eq!(record.run.revision.as_deref(), Some("0123456789ab"));
@@ -150,11 +162,8 @@ fn a_run_of_transfer_bandwidth_is_recorded() {
 #[test]
 fn a_run_of_host_memory_is_recorded() {
     let desk = Desk::new();
-    let ended = desk
-        .program("host-memory", "--quick --machine by-hand")
-        .set("TEST_DRIVER_MEMORY", "512")
-        .run()
-        .with_code(0);
+    let program = desk.program("host-memory", "--quick --machine by-hand");
+    let ended = program.set("TEST_DRIVER_MEMORY", "512").run().with_code(0);
     assert_eq!(ended.stderr, "", "{ended}");
     let record = desk.record("by-hand", "host-memory");
     assert_eq!(desk.results().this_machine().unwrap().unwrap(), "by-hand");
@@ -215,7 +224,7 @@ fn json_on_standard_output_is_the_record_and_nothing_else() {
     let ended = desk.run("transfer-bandwidth", "--json --samples 6").with_code(0);
     let path = desk.results().path("test-gpu", "transfer-bandwidth").unwrap();
     assert_eq!(ended.stdout, fs::read_to_string(path).unwrap());
-    shows(&ended.stderr, &desk.record("test-gpu", "transfer-bandwidth"));
+    shows(&ended.stderr, &copies(&desk));
     assert_eq!(
         ended.stderr.lines().last(),
         Some("recorded: results/test-gpu/transfer-bandwidth.json")
@@ -226,16 +235,11 @@ fn json_on_standard_output_is_the_record_and_nothing_else() {
 fn records_lie_in_the_workbook_or_here_or_where_one_says() {
     // A workbook is a folder with a book in it; programs find it from inside.
     let desk = Desk::new();
-    let inside = desk.here().join("workbook/experiments");
-    fs::create_dir_all(&inside).unwrap();
-    fs::create_dir(desk.here().join("workbook/book")).unwrap();
-    fs::write(desk.here().join("workbook/book/book.toml"), "").unwrap();
+    desk.write("workbook/experiments/file", "");
+    desk.write("workbook/book/book.toml", "");
     let run = |options: &str, folder: &str| {
-        desk.program("transfer-bandwidth", "--samples 1 --machine m")
-            .arguments(options)
-            .inside(desk.here().join(folder))
-            .run()
-            .with_code(0);
+        let program = one_sample(&desk).arguments("--machine m").arguments(options);
+        program.inside(desk.here().join(folder)).run().with_code(0);
     };
     run("", "workbook/experiments");
     run("", ".");
@@ -254,50 +258,32 @@ fn records_lie_in_the_workbook_or_here_or_where_one_says() {
 fn a_results_folder_may_have_any_name() {
     let desk = Desk::new();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9"); // not UTF-8
-    desk.program("transfer-bandwidth", "--samples 1 --results").argument(name).run().with_code(0);
-    let record = record::Results::new(desk.here().join(name))
-        .read("test-gpu", "transfer-bandwidth")
-        .unwrap()
-        .unwrap();
+    one_sample(&desk).argument("--results").argument(name).run().with_code(0);
+    let results = record::Results::new(desk.here().join(name));
+    let record = results.read("test-gpu", "transfer-bandwidth").unwrap().unwrap();
     assert_eq!(record.run.command, "transfer-bandwidth --samples 1");
 }
 
 #[test]
 fn a_share_is_of_a_peak_and_no_peak_has_no_share() {
-    // Memory clock, PCIe generation and lanes; first line; whether there are shares;
-    // whether one is above the peak.
+    // Memory clock, PCIe generation and lanes; the end of the first line; whether there are
+    // shares; whether one is above the peak.
+    let both = " (peak: memory 128 GB/s, PCIe 4.0 x16 31.5 GB/s each way)";
+    // Far less than what the driver's clock makes of it.
+    let slow = " (peak: PCIe 1.0 x1 0.250 GB/s each way)";
     let table = [
-        (
-            "1000000 4 16",
-            "transfer-bandwidth on NVIDIA Test GPU (peak: memory 128 GB/s, PCIe 4.0 \
-             x16 31.5 GB/s each way)",
-            true,
-            false,
-        ),
-        (
-            "0 1 1", // 250 MB/s each way, far less than what the driver's clock makes of it
-            "transfer-bandwidth on NVIDIA Test GPU (peak: PCIe 1.0 x1 0.250 GB/s each \
-             way)",
-            true,
-            true,
-        ),
-        ("", "transfer-bandwidth on NVIDIA Test GPU", false, false),
-        (
-            "1000000 0 0",
-            "transfer-bandwidth on NVIDIA Test GPU (peak: memory 128 GB/s)",
-            false,
-            false,
-        ),
+        ("1000000 4 16", both, true, false),
+        ("0 1 1", slow, true, true),
+        ("", "", false, false),
+        ("1000000 0 0", " (peak: memory 128 GB/s)", false, false),
     ];
-    each(table, |(peaks, first_line, share, note)| {
+    each(table, |(peaks, told, share, note)| {
         let desk = Desk::new();
-        let ended = desk
-            .program("transfer-bandwidth", "--samples 6")
-            .set("TEST_DRIVER_PEAKS", peaks)
-            .run()
-            .with_code(0);
-        let record = desk.record("test-gpu", "transfer-bandwidth");
-        assert_eq!(ended.stdout.lines().next(), Some(first_line));
+        let program = desk.program("transfer-bandwidth", "--samples 6");
+        let ended = program.set("TEST_DRIVER_PEAKS", peaks).run().with_code(0);
+        let record = copies(&desk);
+        let first = ended.stdout.lines().next().unwrap();
+        assert_eq!(first, format!("transfer-bandwidth on NVIDIA Test GPU{told}"));
         shows(&ended.stdout, &record);
         for (row, m) in rows(&ended.stdout).iter().zip(&record.measurements) {
             assert_eq!(record.share_of_peak(m).is_some(), share, "{peaks}: {row}");
@@ -326,10 +312,8 @@ fn too_few_samples_for_the_interval_show_none() {
 #[test]
 fn the_gpu_to_measure_is_chosen_by_number() {
     let desk = Desk::new();
-    desk.program("transfer-bandwidth", "--samples 1 --device 1")
-        .set("WORKBOOK_EMULATED_GPUS", "2")
-        .run()
-        .with_code(0);
+    let program = one_sample(&desk).arguments("--device 1");
+    program.set("WORKBOOK_EMULATED_GPUS", "2").run().with_code(0);
     let record = desk.record("test-gpu-x2", "transfer-bandwidth");
     assert_eq!((record.machine.gpus.len(), record.machine.measured_gpu), (2, 1));
 }
@@ -340,10 +324,7 @@ fn the_gpu_to_measure_is_chosen_by_number() {
 fn nothing_but_the_work_stands_between_the_events() {
     let desk = Desk::new();
     let trace = desk.temporary().join("trace");
-    desk.program("transfer-bandwidth", "--samples 1")
-        .set("TEST_DRIVER_TRACE", &trace)
-        .run()
-        .with_code(0);
+    one_sample(&desk).set("TEST_DRIVER_TRACE", &trace).run().with_code(0);
     let trace = fs::read_to_string(trace).unwrap();
     let samples: Vec<Vec<&str>> = trace
         .split("cuLaunchHostFunc\n") // the gate closes
@@ -351,7 +332,7 @@ fn nothing_but_the_work_stands_between_the_events() {
         .map(|sample| sample.lines().take_while(|call| *call != "cuEventSynchronize"))
         .map(|sample| sample.filter(|call| *call != "cuCtxGetCurrent").collect())
         .collect();
-    let measurements = &desk.record("test-gpu", "transfer-bandwidth").measurements;
+    let measurements = &copies(&desk).measurements;
     // Two to warm up, nine without work, and how long one operation takes.
     let before = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     let each = before.len() + 1;
@@ -377,7 +358,7 @@ fn nothing_but_the_work_stands_between_the_events() {
 /// The program says in one line that this machine cannot run it, and why.
 #[track_caller]
 fn cannot(ended: Ended, why: &str) {
-    let ended = ended.with_code(77).before_measuring().saying(&[why, "Nothing was"]);
+    let ended = ended.refusing(77, &[why, "Nothing was"]);
     assert_eq!(ended.stderr.lines().count(), 2, "{ended}");
 }
 
@@ -440,12 +421,9 @@ fn wrong_usage_is_told_before_anything_else() {
         for experiment in EXPERIMENTS {
             // It is told with and without a GPU.
             for driver in ["0", "1"] {
-                desk.program(experiment, arguments)
-                    .set("WORKBOOK_EMULATED_GPUS", driver)
-                    .run()
-                    .with_code(2)
-                    .before_measuring()
-                    .saying(&["error: ", named, "--help"]);
+                let program = desk.program(experiment, arguments);
+                let ended = program.set("WORKBOOK_EMULATED_GPUS", driver).run();
+                ended.refusing(2, &["error: ", named, "--help"]);
             }
         }
     }
@@ -517,13 +495,8 @@ fn fails(experiment: &str, setting: &str, value: &str, saying: &[&str]) -> Ended
     let desk = Desk::new();
     desk.results().write(&example(|record| record.experiment = experiment.to_owned())).unwrap();
     let before = desk.files();
-    let ended = desk
-        .program(experiment, "--samples 2")
-        .set(setting, value)
-        .run()
-        .with_code(1)
-        .saying(&["error: "])
-        .saying(saying);
+    let ended = desk.program(experiment, "--samples 2").set(setting, value).run();
+    let ended = ended.with_code(1).saying(&["error: "]).saying(saying);
     assert_eq!(desk.files(), before, "{value}: {ended}");
     ended
 }
@@ -539,12 +512,8 @@ fn out_of_memory_is_told_with_what_to_do() {
         ("host-memory", "cuMemHostRegister_v2 3", true),
     ];
     each(table, |(experiment, failing, late)| {
-        let ended = fails(
-            experiment,
-            "TEST_DRIVER_FAIL",
-            &format!("{failing} 2"),
-            &["out of memory (CUDA_ERROR_OUT_OF_MEMORY)", "nvidia-smi", "--quick"],
-        );
+        let saying = ["out of memory (CUDA_ERROR_OUT_OF_MEMORY)", "nvidia-smi", "--quick"];
+        let ended = fails(experiment, "TEST_DRIVER_FAIL", &format!("{failing} 2"), &saying);
         assert_eq!(!rows(&ended.stdout).is_empty(), late, "{failing}: {ended}");
     });
 }
@@ -562,12 +531,9 @@ fn a_quick_run_fits_where_a_full_one_does() {
 
 #[test]
 fn other_errors_of_the_driver_are_told_in_its_words() {
+    let busy = "busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)";
     let table = [
-        (
-            "cuDevicePrimaryCtxRetain 1 46",
-            &["cannot use GPU 0: ", "busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)"]
-                as &[_],
-        ),
+        ("cuDevicePrimaryCtxRetain 1 46", &["cannot use GPU 0: ", busy] as &[_]),
         ("cuLaunchHostFunc 5 700", &["illegal memory access was encountered"]),
         ("cuMemcpyHtoDAsync_v2 1 700", &["(CUDA_ERROR_ILLEGAL_ADDRESS)"]),
     ];
@@ -613,11 +579,8 @@ fn work_that_waits_at_a_closed_gate_is_found_out() {
     let ended = fails("transfer-bandwidth", "TEST_DRIVER_COPIES", "wait", &saying);
     assert_eq!(rows(&ended.stdout).len(), 0, "{ended}");
     let desk = Desk::new();
-    desk.program("transfer-bandwidth", "--samples 1")
-        .set("TEST_DRIVER_COPIES", "wait")
-        .set("WORKBOOK_UNGATED", "1")
-        .run()
-        .with_code(0);
+    let program = one_sample(&desk).set("TEST_DRIVER_COPIES", "wait");
+    program.set("WORKBOOK_UNGATED", "1").run().with_code(0);
 }
 
 #[test]
@@ -652,21 +615,13 @@ fn counting_needs_a_profiler_that_may_count() {
     }
     let table = table.into_iter().filter(|(ncu, _)| ncu.is_some() || !toolkit);
     each(table, |(ncu, saying)| {
-        let desk = Desk::new();
-        let tools = tempfile::tempdir().unwrap();
+        let (desk, tools) = (Desk::new(), Desk::new());
         if let Some(script) = ncu {
-            let file = tools.path().join("ncu");
             let log = "while [ $# -gt 0 ]; do [ $1 = --log-file ] && log=$2; shift; done";
-            fs::write(&file, format!("#!/bin/sh\n{log}\n{script}\n")).unwrap();
-            let executable = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(&file, executable).unwrap();
+            tools.script("ncu", &format!("{log}\n{script}"));
         }
-        let ended = desk
-            .program("coalescing", "--counters")
-            .set("PATH", tools.path().to_str().unwrap())
-            .set("CUDA_HOME", "/nowhere")
-            .run()
-            .with_code(1);
+        let program = desk.program("coalescing", "--counters").set("PATH", tools.here());
+        let ended = program.set("CUDA_HOME", "/nowhere").run().with_code(1);
         assert!(ended.stderr.contains(saying), "{ended}");
         assert_eq!(fs::read_dir(desk.here()).unwrap().count(), 0);
     });
@@ -692,7 +647,7 @@ fn a_reader_that_goes_away_does_not_stop_a_run() {
         drop(reader);
         let program = desk.program("transfer-bandwidth", options);
         program.stdout(writer).run().with_code(0);
-        desk.record("test-gpu", "transfer-bandwidth");
+        copies(&desk);
     });
 }
 
@@ -702,72 +657,44 @@ fn a_reader_that_goes_away_does_not_stop_a_run() {
 fn json_that_cannot_be_written_is_an_error() {
     let desk = Desk::new();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    desk.program("transfer-bandwidth", "--samples 1 --json")
-        .stdout(full)
-        .run()
-        .with_code(1)
-        .saying(&["standard output", "No space left on device"]);
+    let ended = one_sample(&desk).arguments("--json").stdout(full).run().with_code(1);
+    ended.saying(&["standard output", "No space left on device"]);
 }
 
 // ---- Places of records -------------------------------------------------------------
 
+/// What may replace what is tested where records are compared.
 #[test]
 fn a_record_is_replaced_only_by_its_like() {
-    let quick = |record: &mut Record| record.run.quick = true;
     let full = |record: &mut Record| record.run.quick = false;
     let other = ["was recorded on other hardware", "--machine NAME", "--replace"];
     let kept = ["holds a full run", "--results DIR", "--replace"];
-    let table = [
-        ("full by full", example(full), "", None),
-        ("quick by quick", example(quick), "--quick", None),
-        ("quick by full", example(quick), "", None),
-        ("full by quick", example(full), "--quick", Some(kept)),
-        ("another machine's", example(other_hardware), "", Some(other)),
-    ];
-    each(table, |(what, mut old, options, refusal)| {
+    each([(example(full), kept), (example(other_hardware), other)], |(mut old, refusal)| {
         let desk = Desk::new();
         old.machine.name = "mine".to_owned();
         desk.results().write(&old).unwrap();
         let before = desk.files();
-        let run = |more: &str| {
-            desk.program("transfer-bandwidth", "--samples 1 --machine mine")
-                .arguments(options)
-                .arguments(more)
-                .run()
-        };
-        let ended = run("");
-        if let Some(refusal) = refusal {
-            let ended = ended.with_code(1).before_measuring().saying(&refusal);
-            ended.saying(&["results/mine/transfer-bandwidth.json"]);
-            assert_eq!(desk.files(), before, "{what}");
-            run("--replace").with_code(0);
-        } else {
-            ended.with_code(0);
-        }
+        let quick = || one_sample(&desk).arguments("--machine mine --quick");
+        let ended = quick().run().refusing(1, &refusal);
+        ended.saying(&["results/mine/transfer-bandwidth.json"]);
+        assert_eq!(desk.files(), before);
+        quick().arguments("--replace").run().with_code(0);
         let new = desk.record("mine", "transfer-bandwidth");
-        assert_eq!(new.machine.cpu, EXAMPLE.machine.cpu, "{what}");
-        assert_eq!(new.run.quick, options == "--quick", "{what}");
-        assert_eq!(new.measurements[0].seconds.len(), 1, "{what}");
+        assert_eq!((&new.machine.cpu, new.run.quick), (&EXAMPLE.machine.cpu, true));
+        assert_eq!(new.measurements[0].seconds.len(), 1);
     });
 }
 
 #[test]
 fn a_run_without_a_label_takes_the_last_ones_place_and_one_with_a_label_stays() {
     let desk = Desk::new();
-    let run = |more: &str| {
-        let options = format!("--samples 1 --machine mine {more}");
-        desk.run("transfer-bandwidth", &options)
-    };
+    let run = |more: &str| one_sample(&desk).arguments("--machine mine").arguments(more).run();
     run("").with_code(0);
     let again = run("").with_code(0);
     assert!(again.stdout.contains("in place of the run of 2"), "{again}");
     run("--label before").with_code(0);
     let path = "results/mine/before/transfer-bandwidth.json";
-    run("--label before").with_code(1).before_measuring().saying(&[
-        path,
-        "is there already",
-        "--replace",
-    ]);
+    run("--label before").refusing(1, &[path, "is there already", "--replace"]);
     run("--label before --replace").with_code(0);
     run("--label ..").with_code(2);
     let results = desk.results();
@@ -792,13 +719,13 @@ fn a_machine_gets_the_first_name_that_is_free_or_its_own() {
     each(table, |(records, name)| {
         let desk = Desk::new();
         for (machine, experiment, mine) in &records {
-            let mut record = example(|record| {
+            let record = example(|record| {
                 record.machine.name = (*machine).to_owned();
                 record.experiment = (*experiment).to_owned();
+                if !mine {
+                    other_hardware(record);
+                }
             });
-            if !mine {
-                other_hardware(&mut record);
-            }
             desk.results().write(&record).unwrap();
         }
         desk.run(here, "--samples 1").with_code(0);
@@ -824,47 +751,37 @@ fn a_place_that_cannot_be_written_is_told_before_measuring() {
     ];
     each(table, |(results, options)| {
         let desk = Desk::new();
-        fs::write(desk.here().join("file"), "not a folder").unwrap();
+        let file = desk.write("file", "not a folder");
         symlink("/no/such/place", desk.here().join("link")).unwrap();
-        desk.program("transfer-bandwidth", "--samples 1 --results")
-            .arguments(results)
-            .arguments(options)
-            .run()
-            .with_code(1)
-            .before_measuring()
-            .saying(&["error: ", results]);
-        let file = fs::read_to_string(desk.here().join("file")).unwrap();
-        assert_eq!(file, "not a folder");
+        let program = one_sample(&desk).argument("--results").argument(results);
+        program.arguments(options).run().refusing(1, &["error: ", results]);
+        assert_eq!(fs::read_to_string(file).unwrap(), "not a folder");
     });
 }
 
-/// What all can be wrong with a record is tested where records are read.
+/// What all can be wrong with a record is tested where records are read. No stranger's record
+/// steers a terminal.
 #[test]
 fn a_broken_record_is_told_before_measuring_and_can_be_replaced() {
+    let no_such_gpu = to_json(&example(|record| record.machine.measured_gpu = 9));
     // The name may be made from the GPU's, or given.
     let table = [
-        (String::new(), "field `.`", "--samples 1"),
-        (
-            to_json(&example(|record| record.machine.measured_gpu = 9)),
-            "field `machine.measured_gpu`",
-            "--samples 1 --machine test-gpu",
-        ),
+        ("", "field `.`", ""),
+        (&*no_such_gpu, "field `machine.measured_gpu`", "--machine test-gpu"),
+        (r#"{"\u001b]52;c;c3RvbGVu\u0007": 1}"#, r"unknown field `\u{1b}]52;c;c3RvbGVu\u{7}`", ""),
     ];
-    each(table, |(broken, field, options)| {
+    each(table, |(broken, saying, options)| {
         let desk = Desk::new();
-        let path = desk.results().path("test-gpu", "transfer-bandwidth").unwrap();
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, broken).unwrap();
+        let path = "results/test-gpu/transfer-bandwidth.json";
+        desk.write(path, broken);
         let before = desk.files();
-        desk.run("transfer-bandwidth", options).with_code(1).before_measuring().saying(&[
-            "results/test-gpu/transfer-bandwidth.json",
-            field,
-            "--replace",
-        ]);
-        assert_eq!(desk.files(), before, "{field}");
+        let ended = one_sample(&desk).arguments(options).run();
+        assert!(!ended.stderr.contains(['\u{1b}', '\u{7}']), "{ended}");
+        ended.refusing(1, &[path, saying, "--replace"]);
+        assert_eq!(desk.files(), before, "{saying}");
         // What was advised helps.
-        desk.run("transfer-bandwidth", &format!("{options} --replace")).with_code(0);
-        desk.record("test-gpu", "transfer-bandwidth");
+        one_sample(&desk).arguments(options).arguments("--replace").run().with_code(0);
+        copies(&desk);
     });
 }
 
@@ -872,27 +789,12 @@ fn a_broken_record_is_told_before_measuring_and_can_be_replaced() {
 #[test]
 fn a_broken_record_of_another_experiment_is_left_alone() {
     let desk = Desk::new();
-    let path = desk.results().path("test-gpu", "host-memory").unwrap();
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, "{").unwrap();
-    desk.run("transfer-bandwidth", "--samples 1 --replace")
-        .with_code(0)
-        .saying(&["warning: ", "results/test-gpu/host-memory.json: field `"]);
-    desk.record("test-gpu", "transfer-bandwidth");
+    let path = desk.write("results/test-gpu/host-memory.json", "{");
+    let ended = one_sample(&desk).arguments("--replace").run().with_code(0);
+    ended.saying(&["warning: ", "results/test-gpu/host-memory.json: field `"]);
+    copies(&desk);
     assert_eq!(fs::read_to_string(&path).unwrap(), "{");
-    desk.run("transfer-bandwidth", "--samples 1 --machine mine").with_code(0);
-}
-
-/// A stranger's broken record steers no terminal.
-#[test]
-fn what_a_broken_record_says_is_shown_as_text() {
-    let desk = Desk::new();
-    let path = desk.here().join("results/test-gpu/transfer-bandwidth.json");
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, r#"{"\u001b]52;c;c3RvbGVu\u0007": 1}"#).unwrap();
-    let ended = desk.run("transfer-bandwidth", "--samples 1").with_code(1);
-    assert!(!ended.stderr.contains(['\u{1b}', '\u{7}']), "{ended}");
-    ended.saying(&[r"unknown field `\u{1b}]52;c;c3RvbGVu\u{7}`"]);
+    one_sample(&desk).arguments("--machine mine").run().with_code(0);
 }
 
 // ---- The surroundings --------------------------------------------------------------
@@ -905,10 +807,9 @@ fn variables_are_checked_before_measuring() {
         ("WORKBOOK_CUDA_LIBS", "/no/such/folder"),
         ("WORKBOOK_DIRTY", "\u{1b}[2J"),
     ] {
-        let program = desk.program("transfer-bandwidth", "--samples 1");
-        let ended = program.set(name, value).run().with_code(1).before_measuring();
+        let ended = one_sample(&desk).set(name, value).run();
         assert!(!ended.stderr.contains('\u{1b}'), "{ended}");
-        ended.saying(&[&format!("{name} is `"), "but may only be"]);
+        ended.refusing(1, &[&format!("{name} is `"), "but may only be"]);
     }
 }
 
@@ -920,7 +821,7 @@ fn arguments_and_variables_need_not_be_text() {
     for experiment in EXPERIMENTS {
         desk.program(experiment, "").argument(bytes).run().with_code(2);
         let program = desk.program(experiment, "").set("WORKBOOK_PATIENCE", bytes);
-        program.run().with_code(1).before_measuring().saying(&["WORKBOOK_PATIENCE"]);
+        program.run().refusing(1, &["WORKBOOK_PATIENCE"]);
     }
 }
 
@@ -928,34 +829,25 @@ fn arguments_and_variables_need_not_be_text() {
 #[test]
 fn git_that_hangs_is_not_waited_for() {
     let desk = Desk::new();
-    let programs = desk.here().join("programs");
-    fs::create_dir(&programs).unwrap();
-    fs::create_dir(desk.here().join("book")).unwrap();
-    fs::write(desk.here().join("book/book.toml"), "").unwrap();
-    let git = programs.join("git");
-    fs::write(&git, "#!/bin/sh\nexec sleep 1000\n").unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:/usr/bin:/bin", programs.display());
-    let program = desk.program("transfer-bandwidth", "--samples 1");
-    program.set("PATH", path).run().with_code(0);
-    assert_eq!(desk.record("test-gpu", "transfer-bandwidth").run.revision, None);
+    desk.write("book/book.toml", "");
+    desk.script("programs/git", "exec sleep 1000");
+    let path = format!("{}:/usr/bin:/bin", desk.here().join("programs").display());
+    one_sample(&desk).set("PATH", path).run().with_code(0);
+    assert_eq!(copies(&desk).run.revision, None);
 }
 
 /// A program that was compiled before the last edit, or in another folder.
 #[test]
 fn a_kernel_that_is_not_what_runs_is_named() {
     let desk = Desk::new();
-    fs::create_dir(desk.here().join("book")).unwrap();
-    fs::write(desk.here().join("book/book.toml"), "").unwrap();
-    fs::create_dir(desk.here().join("kernels")).unwrap();
-    let kernel = desk.here().join("kernels/coalescing.cu");
-    let note = "kernels/coalescing.cu of this checkout is not what this program was";
-    for (source, said) in
-        [("// edited", true), (include_str!("../../../../kernels/coalescing.cu"), false)]
-    {
-        fs::write(&kernel, source).unwrap();
+    desk.write("book/book.toml", "");
+    let kernel = "kernels/coalescing.cu";
+    let note = format!("{kernel} of this checkout is not what this program was");
+    let compiled = include_str!("../../../../kernels/coalescing.cu");
+    for (source, said) in [("// edited", true), (compiled, false)] {
+        desk.write(kernel, source);
         let ended = desk.run("coalescing", "--samples 1").with_code(0);
-        assert_eq!(ended.stdout.contains(note), said, "{ended}");
+        assert_eq!(ended.stdout.contains(&note), said, "{ended}");
     }
 }
 
@@ -966,17 +858,13 @@ fn a_kernel_that_is_not_what_runs_is_named() {
 #[test]
 fn what_is_not_needed_is_not_loaded() {
     let desk = Desk::new();
-    let libraries = desk.here().join("libraries");
-    fs::create_dir(&libraries).unwrap();
     // Any library will do; nothing compiles with it.
-    let library = libraries.join("libnvrtc.so.13");
-    fs::copy(test_driver::FOLDER.join("libcuda.so.1"), &library).unwrap();
+    let library = fs::read(test_driver::FOLDER.join("libcuda.so.1")).unwrap();
+    let library = desk.write("libraries/libnvrtc.so.13", library);
     for arguments in ["--help", "--version", "--samples 1"] {
         let program = desk.program("coalescing", arguments);
-        let ended = program
-            .set("WORKBOOK_CUDA_LIBS", &libraries)
-            .set("LD_DEBUG", "files") // the loader tells what it loads
-            .run();
+        let program = program.set("WORKBOOK_CUDA_LIBS", library.parent().unwrap());
+        let ended = program.set("LD_DEBUG", "files").run(); // the loader tells what it loads
         assert!(ended.stderr.contains("calling init: "), "{ended}");
         assert!(!ended.stderr.contains("nvrtc"), "{ended}");
     }
@@ -990,44 +878,33 @@ fn what_is_not_needed_is_not_loaded() {
 #[test]
 fn no_variable_costs_anybody_a_file() {
     let desk = Desk::new();
-    let precious = desk.here().join("precious");
-    fs::create_dir(&precious).unwrap();
-    fs::write(precious.join("thesis"), "years").unwrap();
+    let thesis = desk.write("precious/thesis", "years");
+    let precious = thesis.parent().unwrap();
     for arguments in ["--version", "--samples 1", "--no-such-option"] {
-        desk.program("transfer-bandwidth", arguments)
-            .set("WORKBOOK_LIBRARIES", &precious)
-            .set("WORKBOOK_COUNTERS", precious.join("thesis"))
-            .run();
-        let kept = fs::read_to_string(precious.join("thesis"));
-        assert_eq!(kept.unwrap(), "years", "{arguments}");
+        let program = desk.program("transfer-bandwidth", arguments);
+        program.set("WORKBOOK_LIBRARIES", precious).set("WORKBOOK_COUNTERS", &thesis).run();
+        assert_eq!(fs::read_to_string(&thesis).unwrap(), "years", "{arguments}");
     }
-    desk.program("coalescing", "--counters")
-        .set("WORKBOOK_COUNTERS", precious.join("thesis"))
-        .run()
-        .with_code(1)
-        .before_measuring()
-        .saying(&["WORKBOOK_COUNTERS names", "thesis"]);
-    assert_eq!(fs::read_to_string(precious.join("thesis")).unwrap(), "years");
+    let program = desk.program("coalescing", "--counters").set("WORKBOOK_COUNTERS", &thesis);
+    program.run().refusing(1, &["WORKBOOK_COUNTERS names", "thesis"]);
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), "years");
 }
 
 /// Another user's `book/book.toml` above the folder that one works in, such as in `/tmp`.
 #[test]
 fn a_checkout_of_somebody_else_is_not_ours() {
     let desk = Desk::new();
-    let (book, folder) = (desk.here().join("book"), desk.here().join("folder"));
-    fs::create_dir(&book).unwrap();
+    let file = desk.write("book/book.toml", "");
+    let folder = desk.here().join("folder");
     fs::create_dir(&folder).unwrap();
-    fs::write(book.join("book.toml"), "").unwrap();
     let results = |owner: &str| {
         let _ = fs::remove_dir_all(desk.here().join("results")); // there may be none
-        let program = desk.program("transfer-bandwidth", "--samples 1");
-        program.inside(&folder).run().with_code(0);
+        one_sample(&desk).inside(&folder).run().with_code(0);
         let [ours, above] = [&folder, &desk.here()].map(|at| at.join("results").is_dir());
         assert_ne!(ours, above, "{owner}");
         above
     };
     assert!(results("this user's"));
-    let file = book.join("book.toml");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     assert!(!results("everybody's"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -1041,12 +918,8 @@ fn a_checkout_of_somebody_else_is_not_ours() {
     symlink("/etc/hostname", &file).unwrap();
     give(&file).unwrap();
     assert!(!results("another's link"));
-    let below = desk.program_elsewhere("transfer-bandwidth", "--help");
-    below.run().with_code(0);
+    give(&desk.write("../elsewhere/book/book.toml", "")).unwrap();
     let elsewhere = desk.here().parent().unwrap().join("elsewhere");
-    fs::create_dir_all(elsewhere.join("book")).unwrap();
-    fs::write(elsewhere.join("book/book.toml"), "").unwrap();
-    give(&elsewhere.join("book/book.toml")).unwrap();
     let folder = elsewhere.join("folder");
     fs::create_dir(&folder).unwrap();
     let program = desk.program_elsewhere("transfer-bandwidth", "--samples 1");

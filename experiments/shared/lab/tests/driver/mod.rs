@@ -1,10 +1,13 @@
 //! Running the experiments' real programs on the driver for tests, which they take for
 //! NVIDIA's, or on the emulated one.
 
+#![allow(dead_code)] // each file of tests takes a part
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -108,6 +111,20 @@ impl Desk {
         self.results().read(machine, experiment).unwrap().expect("a record was written")
     }
 
+    /// Writes a file below the current folder, and the folders that it lies in.
+    pub(crate) fn write(&self, file: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.here().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Writes a program for the shell there.
+    pub(crate) fn script(&self, file: &str, script: &str) {
+        let path = self.write(file, format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     /// Every file under the current folder with its content.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = WalkDir::new(self.here()).into_iter().map(Result::unwrap);
@@ -130,7 +147,6 @@ impl Desk {
         self.prepare(&folder.join(experiment), arguments).without_driver()
     }
 
-    #[allow(dead_code)] // not of the sessions
     /// A program of these bytes, on the emulated driver.
     pub(crate) fn program_of(&self, bytes: &[u8], folder: &Path) -> Program {
         let (data, program) = (self.here().join("data"), self.here().join("program"));
@@ -157,14 +173,13 @@ impl Desk {
         Program { command, no_driver: self.no_driver() }
     }
 
-    #[allow(dead_code)] // not of the sessions
     /// Puts a pack there as `scripts/pack` makes it, with this one experiment.
     pub(crate) fn unpack(&self, experiment: &str) {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
         let deps = self.here().join("bin/deps");
         fs::create_dir_all(&deps).unwrap();
         fs::create_dir(self.here().join("peers")).unwrap();
-        fs::write(self.here().join("revision"), "WORKBOOK_REVISION=abc\n").unwrap();
+        self.write("revision", "WORKBOOK_REVISION=abc\n");
         for (from, to) in [
             (scripts.join("run-packed"), self.here().join("run")),
             (PROGRAMS.join(experiment), deps.with_file_name(experiment)),
@@ -266,7 +281,6 @@ impl Ended {
         ended
     }
 
-    #[allow(dead_code)] // not of the sessions
     /// Its exit code, if no signal ended it.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
@@ -297,6 +311,12 @@ impl Ended {
         assert!(!self.stderr.contains("DriverError("), "{self}");
         assert!(self.stderr.matches("(os error").count() < 2, "{self}");
         self
+    }
+
+    /// It ended with this exit code before it measured, saying all of this.
+    #[track_caller]
+    pub(crate) fn refusing(self, code: i32, texts: &[impl AsRef<str>]) -> Ended {
+        self.with_code(code).before_measuring().saying(texts)
     }
 
     /// Nothing came on standard output: it ended before it measured.
