@@ -122,8 +122,7 @@ fn threads_share_a_pool() {
 
 #[test]
 fn out_of_memory_leaves_the_pool_usable() {
-    let settings = [("TEST_DRIVER_MEMORY", "8")];
-    alone(&settings, || {
+    alone(&[("TEST_DRIVER_MEMORY", "8")], || {
         let (context, stream, other) = gpu();
         let pool = Pool::new(&context, Options::default());
         let some = unset(&pool, &stream, 4 * MIB);
@@ -142,8 +141,7 @@ fn out_of_memory_leaves_the_pool_usable() {
 
 #[test]
 fn a_failed_allocation_is_tried_again_once() {
-    let settings = [("TEST_DRIVER_FAIL", "cuMemAlloc_v2 1 2")];
-    alone(&settings, || {
+    alone(&[("TEST_DRIVER_FAIL", "cuMemAlloc_v2 1 2")], || {
         let (context, stream, _) = gpu();
         let pool = Pool::new(&context, Options::default());
         drop(unset(&pool, &stream, MIB));
@@ -177,8 +175,7 @@ fn streams_that_cannot_be_told_apart_are_refused() {
 fn another_handle_of_the_context_may_own_the_streams() {
     // The fourth event is the one that the new stream waits for when it gets the block.
     // The host makes up for it, and nothing else fails.
-    let settings = [("TEST_DRIVER_FAIL", "cuEventCreate 4 2")];
-    alone(&settings, || {
+    alone(&[("TEST_DRIVER_FAIL", "cuEventCreate 4 2")], || {
         let (_, first, second) = gpu();
         let pool = Pool::new(&CudaContext::new(0).unwrap(), Options::default());
         drop(unset(&pool, &first, MIB));

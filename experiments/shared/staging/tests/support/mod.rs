@@ -34,22 +34,20 @@ pub(crate) fn traced<Body: FnOnce()>(
     Some(calls)
 }
 
-/// Runs a test that calls the driver so often again and again; each time another call of one of
-/// these functions fails. Whether this is the process of one of them.
+/// The same, and then runs it again and again; each time another call of one of these functions
+/// fails.
 pub(crate) fn failing<Body: FnOnce() + Copy>(
     functions: &[&str],
-    calls: &BTreeMap<String, usize>,
     settings: &[(&str, &str)],
     body: Body,
-) -> bool {
+) -> Option<BTreeMap<String, usize>> {
+    let calls = traced(settings, body)?;
     for function in functions {
         let count = calls.get(*function).copied().unwrap_or_default();
         for n in [1, 2, 3, 4, 5, 8, 13, 40].into_iter().filter(|n| *n <= count) {
             let fail = format!("{function} {n} {}", CODE as u32);
-            if alone(&[settings, &[("TEST_DRIVER_FAIL", &fail)]].concat(), body) {
-                return true;
-            }
+            alone(&[settings, &[("TEST_DRIVER_FAIL", &fail)]].concat(), body);
         }
     }
-    false
+    Some(calls)
 }
