@@ -293,7 +293,7 @@ impl Records {
         let record = record.filter(|record| record.source == Source::Emulated);
         Recorded::new(record.into_iter().collect()).ok_or_else(|| {
             format!(
-                "no emulated GPU has a record of it: cargo run --release -p {experiment} \
+                "no emulated GPU has a record of it: cargo run -p {experiment} \
                  -- --emulate"
             )
         })

@@ -74,7 +74,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for e in broken {
         complain!("warning: {e}");
     }
-    say!("\nOne of them: cargo run --release -p NAME -- --help. All: cargo workbook run");
+    say!("\nOne of them: cargo run -p NAME -- --help. All: cargo workbook run");
     Ok(())
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     say!(
         "listed in: {SUMMARY}\n\nIt is a draft, and runs as it is:\n  \
-         cargo run --release -p {name}\n  cargo workbook serve\nNext: the question and \
+         cargo run -p {name}\n  cargo workbook serve\nNext: the question and \
          the prediction, in {lesson}/src/main.rs. The chapter `Adding an experiment` of \
          the book says more."
     );

@@ -1011,7 +1011,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
             assert!(!text.is_empty() && !text.contains(place), "{file}: {text}");
         }
     }
-    assert!(said.contains("cargo run --release -p shared-atomics"), "{ended}");
+    assert!(said.contains("cargo run -p shared-atomics"), "{ended}");
     let list = "\n- [shared-atomics](access-patterns/shared-atomics.md)\n\n# 8.4 ";
     let summary = checkout.read("book/src/SUMMARY.md");
     assert!(summary.contains(list), "not at the end of its section: {summary}");
@@ -1182,6 +1182,7 @@ fn what_new_makes_runs_as_it_is_and_passes_the_tests() {
         "exercise",
         "lab",
         "ledger",
+        "lessons",
         "record",
         "report",
         "workbook",

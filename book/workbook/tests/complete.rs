@@ -322,7 +322,7 @@ fn every_reference_record_is_a_full_measured_run_at_a_clean_revision() {
     none(
         problems.collect(),
         &format!(
-            "Commit, then record on a reference machine with `cargo run --release -p NAME -- \
+            "Commit, then record on a reference machine with `cargo run -p NAME -- \
              --machine {}` (or scripts/pack and cargo workbook import).",
             references()[0]
         ),
@@ -453,7 +453,7 @@ fn every_kernel_is_there_and_is_the_one_that_was_measured() {
     none(
         problems,
         &format!(
-            "`cargo workbook ptx` makes PTX; `cargo run --release -p NAME -- --machine {}` on \
+            "`cargo workbook ptx` makes PTX; `cargo run -p NAME -- --machine {}` on \
              a reference machine makes the record again.",
             references()[0]
         ),

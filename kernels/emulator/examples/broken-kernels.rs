@@ -1,5 +1,5 @@
 //! Runs kernels that are wrong, each in one way, and prints what the emulator says of them:
-//! `cargo run --release -p emulator --example broken-kernels`.
+//! `cargo run -p emulator --example broken-kernels`.
 
 use emulator::{Arguments, Launch, Memory, MemoryError, Module, Options, run};
 

@@ -1,6 +1,6 @@
 //! The chapter's Rust listings of sections 8.4 to 8.6 with as little changed as makes them
 //! work; the book's page "The chapter's listings, corrected" shows them. On a machine with
-//! an NVIDIA GPU, `cargo run --release -p lab --example corrected_listings` runs them.
+//! an NVIDIA GPU, `cargo run -p lab --example corrected_listings` runs them.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -66,7 +66,8 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 /// The profile that this program was compiled with, as cargo calls it: what it compiles is
 /// compiled with the same, and lies beside it.
 pub fn profile() -> &'static str {
-    if cfg!(debug_assertions) { "dev" } else { "release" }
+    let profile = env!("LAB_PROFILE");
+    profile.split_once(',').map_or(profile, |(name, _)| name)
 }
 
 /// The folder of records: `results` of the workbook, or of the current folder.

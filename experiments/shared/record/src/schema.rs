@@ -101,7 +101,7 @@ pub struct Software {
     pub operating_system: String,
     /// The Rust compiler; for a baseline, the Python interpreter.
     pub compiler: String,
-    /// Cargo profile and optimisation level, such as `release, opt-level 3`; for a
+    /// Cargo profile and optimisation level, such as `dev, opt-level 3`; for a
     /// baseline, the library and its version.
     pub profile: String,
 }
