@@ -1,6 +1,6 @@
 //! Charts in the house style, drawn by plotters as [`mod@crate::svg`].
 //!
-//! A [`Figure`] says what is shown; [`svg`] draws it, wide or narrow. The same figure
+//! A [`Figure`] says what is shown; [`svg()`] draws it, wide or narrow. The same figure
 //! gives the same bytes on every machine.
 //!
 //! | module | what is in it |

@@ -4,7 +4,7 @@
 //! which charts are drawn, knows whole numbers only. Neighbours that look alike are one element.
 //! Colours are CSS variables, which the book's theme sets: `--chart-ink`, `--chart-muted`,
 //! `--chart-grid`, `--chart-peak`, `--chart-claim`, `--chart-model`, `--chart-paper` and
-//! `--chart-1` to `--chart-6`. A picture in a file of its own brings a [`standalone`] style.
+//! `--chart-1` to `--chart-6`. A picture in a file of its own brings a `standalone` style.
 
 pub(crate) mod text;
 

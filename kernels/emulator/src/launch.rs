@@ -65,7 +65,7 @@ pub struct Options {
     /// Bytes of text that a launch may print. What was printed first is lost if it prints
     /// more.
     pub print_bytes: usize,
-    /// Whether to note which bytes are read and written, for [`Memory::take_touched`].
+    /// Whether to note which bytes are read and written, for [`Memory::take_touched`](crate::Memory::take_touched).
     pub touched: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The formulas, once: Rust computes with them, and the page's calculator with their text. So their
 //! bodies are of what Rust and JavaScript write alike: numbers, fields, arithmetic, comparisons,
-//! arrays and calls, of [`either`] in place of `if`.
+//! arrays and calls, of `either` in place of `if`.
 
 use crate::{Budget, Model, Plan};
 

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`model`] | what a model is made of, and published ones |
 //! | [`plan`] | what is to be done with it |
-//! | [`choices`] | what a plan can choose from: formats, optimisers, what is divided |
+//! | [`mod@choices`] | what a plan can choose from: formats, optimisers, what is divided |
 //! | `formulas` | the formulas, for Rust and for JavaScript |
 
 #![warn(missing_docs)]
