@@ -17,6 +17,7 @@ import importlib
 import json
 import os
 import platform
+import select
 import sys
 import time
 from collections.abc import Callable
@@ -111,6 +112,9 @@ class Lab:
         print(json.dumps(request), file=self._requests, flush=True)
 
     def _hear(self) -> Any:
+        # Awake, as between two turns of a loop: a core that has slept is slow at first.
+        while not select.select([sys.stdin], [], [], 0)[0]:
+            pass
         line = sys.stdin.readline()
         if not line:
             sys.exit(1)  # what asked is gone
