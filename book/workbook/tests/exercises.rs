@@ -102,7 +102,8 @@ fn exercises_are_listed_in_the_order_in_which_they_stand_in_the_book() {
         let (name, page) = (exercise["name"].as_str(), exercise["page"].as_str());
         let (name, page) = (name.unwrap(), page.unwrap().to_owned());
         let text = std::fs::read_to_string(root().join("book/src").join(&page));
-        let at = text.unwrap().find(&format!("{{{{exercise {name}}}}}")).unwrap();
+        let at = text.unwrap().find(&format!("{{{{exercise {name}}}}}"));
+        let at = at.unwrap_or_else(|| panic!("{page} does not show the exercise {name}"));
         if page != before.0 {
             assert!(!pages.contains(&page), "{name} is not beside others of its page");
             pages.push(page.clone());
