@@ -292,6 +292,20 @@ fn times_of_other_work_do_not_stand_beside_each_other() {
 }
 
 #[test]
+fn the_only_line_beside_a_model_is_called_measured() {
+    let axes = "where = { case = \"copy\", kind = \"pinned\" }\ny = { of = \"time\" }\n\
+                x = { of = \"bytes\", scale = \"log2\" }";
+    for (models, is_labelled) in
+        [("", false), ("\nmodels = [{ label = \"F\", fit = \"time\" }]", true)]
+    {
+        let fixture = Fixture::page(&chart("lines", &format!("{axes}{models}")));
+        fixture.build().unwrap();
+        let svg = fixture.read("book/src/figures/h200/lines.svg");
+        assert_eq!(svg.contains(">measured</text>"), is_labelled, "{svg}");
+    }
+}
+
+#[test]
 fn a_quick_run_of_another_size_leaves_sentences_to_the_reference() {
     let page = of_other_work(true);
     let theirs = "Took <span class=\"value\"><span class=\"beside\">H200:</span> 36.8 µs</span>";

@@ -6,6 +6,9 @@
 //! | log2 | whole powers of two (values) or around the data | 2ⁿ, thinned to fit |
 //! | log10 | between numbers 1, 2 or 5 × 10ⁿ, or around the data | 1-2-5 or decades |
 //!
+//! Where places on a logarithmic axis lie between its ticks, the ticks are those places, if they
+//! fit. An end of a log10 axis that would leave a fifth of it empty is another digit × 10ⁿ.
+//!
 //! What cannot be shown is drawn at the nearer end of the axis: a value of 0 on a
 //! logarithmic axis, a guide far beyond the data on a linear one.
 
@@ -32,6 +35,8 @@ pub(super) struct Span {
     printed: &'static str,
     /// The values count something: nothing lies between whole numbers.
     counts: bool,
+    /// Where values are plotted over it.
+    places: Vec<f64>,
 }
 
 impl Span {
@@ -53,10 +58,18 @@ impl Span {
                 span.max = span.max.log2().ceil().exp2();
             }
             Scale::Log10 => {
-                let below = |x: f64| ladder(x).rfind(|&tick| tick <= x);
-                let above = |x: f64| ladder(x).find(|&tick| tick >= x);
-                span.min = below(span.min * (1.0 + 1e-9)).unwrap_or(span.min);
-                span.max = above(span.max * (1.0 - 1e-9)).unwrap_or(span.max);
+                let (low, high) = (span.min, span.max);
+                let below = |digits| rounds(digits, low).rfind(|&end| end <= low * (1.0 + 1e-9));
+                let above = |digits| rounds(digits, high).find(|&end| end >= high * (1.0 - 1e-9));
+                span.min = below(&STEPS).unwrap_or(low);
+                span.max = above(&STEPS).unwrap_or(high);
+                let fifth = (span.max / span.min).powf(0.2);
+                if low < high && low > span.min * fifth {
+                    span.min = below(&DIGITS).unwrap_or(low);
+                }
+                if low < high && span.max > high * fifth {
+                    span.max = above(&DIGITS).unwrap_or(high);
+                }
             }
         }
         span.widened()
@@ -68,6 +81,9 @@ impl Span {
         let (low, high) = (span.warp(span.min), span.warp(span.max));
         let room = 0.025 * (high - low);
         (span.min, span.max) = (span.unwarp(low - room), span.unwarp(high + room));
+        span.places = values.to_vec();
+        span.places.sort_by(f64::total_cmp);
+        span.places.dedup();
         span
     }
 
@@ -97,7 +113,8 @@ impl Span {
         };
         let is_count = matches!(unit, Unit::Number | Unit::Things(_));
         let counts = is_count && values.iter().all(|value| value.fract() == 0.0);
-        Span { unit, scale, min, max, start: 0.0, end: 1.0, factor, printed, counts }
+        let (start, end, places) = (0.0, 1.0, vec![]);
+        Span { unit, scale, min, max, start, end, factor, printed, counts, places }
     }
 
     /// An axis of some length, even if all values are equal.
@@ -194,7 +211,10 @@ impl Span {
                 dense.into_iter().chain(powers(10.0)).collect()
             }
         };
-        let chosen = logarithmic.into_iter().find(|ticks| fits(ticks));
+        let is_tick = |place: &f64| logarithmic.iter().take(1).flatten().any(|(t, _)| t == place);
+        let between = self.scale != Scale::Linear && !self.places.iter().all(is_tick);
+        let places = between.then(|| labelled(self.places.clone()));
+        let chosen = places.into_iter().chain(logarithmic).find(|ticks| fits(ticks));
         if let Some(ticks) = chosen.filter(|ticks| ticks.len() >= 2) {
             return ticks;
         }
@@ -245,12 +265,21 @@ impl Span {
     }
 }
 
+/// The first digits of steps that people use.
+const STEPS: [&str; 3] = ["1", "2", "5"];
+const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
 /// 1, 2 and 5 × 10ⁿ around a positive number.
 fn ladder(x: f64) -> impl DoubleEndedIterator<Item = f64> {
+    rounds(&STEPS, x)
+}
+
+/// These digits × 10ⁿ around a positive number.
+fn rounds(digits: &'static [&'static str], x: f64) -> impl DoubleEndedIterator<Item = f64> {
     let decade = if x > 0.0 { x.log10().floor().min(308.0) as i32 } else { 0 };
     // `powi` would give each system other last bits.
     let number = |digit, n| format!("{digit}e{n}").parse().expect("it is a number");
-    (decade - 1..=decade + 1).flat_map(move |n| ["1", "2", "5"].map(|digit| number(digit, n)))
+    (decade - 1..=decade + 1).flat_map(move |n| digits.iter().map(move |digit| number(digit, n)))
 }
 
 /// A round number: no trailing zeros, thousands separated.
@@ -310,6 +339,27 @@ mod tests {
             let ticks = span.between(400.0, 0.0).ticks(|_| 60.0);
             let labels: Vec<String> = ticks.into_iter().map(|(_, label)| label).collect();
             assert_eq!(labels.join("; "), want, "{scale:?} {unit:?} {values:?}");
+        }
+    }
+
+    #[test]
+    fn places_between_ticks_are_ticks_and_ends_lie_near_the_values() {
+        let places = |values: &[f64], room| {
+            let span = Span::across(&axis(Scale::Log2, Unit::Number), values).between(0.0, 400.0);
+            let labels = span.ticks(|_| room).into_iter().map(|(_, label)| label);
+            labels.collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(places(&[4.0, 1.0, 3.0, 2.0, 2.0], 60.0), "1; 2; 3; 4");
+        assert_eq!(places(&[1.0, 3.0, 4.0], 120.0), "1; 2; 4", "there is no room for 3");
+        assert_eq!(places(&[1.0, 8.0], 60.0), "1; 2; 4; 8");
+        for (values, ends) in [
+            ([53e9, 215e9], [50e9, 300e9]),
+            ([8.4e9, 36e9], [8e9, 50e9]),
+            ([0.2e9, 98e9], [0.2e9, 100e9]),
+            ([7e9, 7e9], [5e9, 10e9]),
+        ] {
+            let span = Span::of_values(&axis(Scale::Log10, Unit::Bandwidth), &values);
+            assert_eq!([span.min, span.max], ends, "{values:?}");
         }
     }
 

@@ -574,6 +574,21 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     assert!(narrow.contains(">7</text>") && !narrow.contains(">kernel 7</text>"));
 }
 
+    // The label of a lane is in the middle of its bars, whose last ends before the axis.
+    let lanes: &[_] = &[("a", 0.0, 1.0), ("b", 0.5, 2.0)];
+    let svg = svg_of(&timeline(&[], vec![panel("", &[("lane", lanes)])]));
+    let (_, label) = texts(&svg).into_iter().find(|(text, _)| text == "lane").unwrap();
+    let bars = shapes(&svg, "<path", "fill-opacity").into_iter().flat_map(places);
+    let corners: Vec<(f64, f64)> = bars.flatten().collect();
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        let all = || corners.iter().map(of);
+        (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
+    };
+    let ((_, right), (top, bottom)) = (ends(|at| at.0), ends(|at| at.1));
+    assert!((label.middle().1 - (top + bottom) / 2.0).abs() < 4.0, "{svg}");
+    let axis = strokes(&svg, "--chart-muted)").into_iter().flatten().map(|at| at.0);
+    assert!(axis.fold(0.0, f64::max) > right + 4.0, "{svg}");
+
 #[test]
 fn memory_is_drawn_in_steps_on_the_same_axes() {
     let svg = svg_of(&memory(&["A", "B"], &[(0.0, 0.0), (1e-3, 1e9), (2e-3, 0.0)]));

@@ -178,11 +178,16 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
     }
     for lane in &row.lanes {
         sheet.series();
-        let ends = [(plot.left, lane.bottom), (plot.right, lane.bottom)];
+        let ends = [(plot.left, lane.bottom), (sheet.width, lane.bottom)];
         sheet.line(&ends, Pen::GRID.stroke(1.0));
         if beside {
-            let y = lane.top + MARGIN + BAR / 2.0;
+            // In the middle of all its bars, with a bracket where they lie below each other.
+            let y = (lane.top + lane.bottom) / 2.0;
             sheet.text(plot.left - 8.0, y, Anchor::End, Pen::INK, lane.label);
+            if lane.bottom - lane.top > 2.0 * BAR {
+                let (x, ends) = (plot.left - 4.0, (lane.top + MARGIN, lane.bottom - MARGIN));
+                sheet.line(&[(x, ends.0), (x, ends.1)], Pen::MUTED.stroke(1.5));
+            }
         } else {
             let y = lane.top + MARGIN + LINE / 2.0;
             sheet.text(0.0, y, Anchor::Start, Pen::MUTED, lane.label);
@@ -200,7 +205,8 @@ fn paint(sheet: &mut Sheet, row: &Row, beside: bool) {
         }
     }
     let base = plot.bottom;
-    sheet.line(&[(plot.left, base), (plot.right, base)], Pen::MUTED.stroke(1.0));
+    // Beyond the last bar, which so ends before the axis does.
+    sheet.line(&[(plot.left, base), (sheet.width, base)], Pen::MUTED.stroke(1.0));
     if beside {
         let axis = [(plot.left, plot.top), (plot.left, base)];
         sheet.line(&axis, Pen::MUTED.stroke(1.0));

@@ -97,6 +97,9 @@ impl Block {
             let curves = curves.map_err(|e| format!("model \"{}\": {e}", model.label));
             models.extend(plot.or_left_out(curves)?.into_iter().flatten());
         }
+        for only in series.iter_mut().filter(|of| of.label.is_empty() && !models.is_empty()) {
+            only.label = "measured".to_owned();
+        }
         let Along { label, scale, .. } = &self.x;
         let (label, unit) = (label.clone(), self.x_unit());
         let x = Axis { label, scale: *scale, unit };
