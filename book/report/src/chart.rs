@@ -37,6 +37,7 @@ mod tests;
 
 use serde::Deserialize;
 
+use crate::metric::Work;
 use crate::svg::{self, Width, short};
 use crate::unit::Unit;
 use scale::Span;
@@ -101,7 +102,7 @@ pub struct Bars {
     /// The bars, from the top down.
     pub groups: Vec<Group>,
     pub guides: Vec<Guide>,
-    /// Whose the bars are and whose the values marked on them, if there are any.
+    /// Whose the bars are and whose the thinner ones below them, if there are any.
     pub whose: Option<(String, String)>,
 }
 
@@ -125,7 +126,9 @@ pub struct Bar {
     pub hover: String,
     /// Colour, counted from 0 (`--chart-1`); six in turn.
     pub color: usize,
-    /// What another machine has, a mark across the bar.
+    /// What was done in it, if it is a time.
+    pub work: Option<Work>,
+    /// What another machine has: a thinner bar below.
     pub beside: Option<f64>,
 }
 
@@ -254,6 +257,8 @@ pub struct Point {
     pub high: f64,
     /// Shown when pointed at (measured curves only).
     pub hover: String,
+    /// What was done in it, if it is a time.
+    pub work: Option<Work>,
 }
 
 #[derive(Clone, Debug)]
@@ -287,6 +292,8 @@ pub struct Guide {
     pub label: String,
     pub value: f64,
     pub kind: GuideKind,
+    /// Another machine's, in dots and dashes.
+    pub beside: bool,
 }
 
 /// What a guide stands for.

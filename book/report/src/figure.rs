@@ -148,18 +148,20 @@ impl ChartBlock {
             }
         }
         let (reference, record, theirs) = &figures.reference;
-        let one = |machine: &Machine, record: &Recorded, figure: &Figure, beside| {
+        let one = |side: &(&Machine, &Recorded, Figure), note: &str, fold, beside| {
+            let (machine, record, figure) = side;
             let mut title = prose(&figure.title);
             if !machine.is_reference() && is_so(machine) {
                 title += &format!(" ({})", escape(&machine.whose()));
             }
             let line = provenance::line(record, &self.common.filter);
-            let caption = format!("<strong>{title}</strong> {line}");
-            self.html(&[record], page, figure, None, beside, &caption)
+            let caption = format!("<strong>{title}</strong>{note} {line}");
+            self.html(&[*record], page, figure, fold, beside, &caption)
         };
         let html = match &figures.here {
-            Here::SameAsReference | Here::NotMeasured => one(reference, record, theirs, false),
-            Here::Measured((machine, here, own)) => {
+            Here::SameAsReference | Here::NotMeasured => one(&figures.reference, "", None, false),
+            Here::Measured(side) => {
+                let (machine, here, own) = side;
                 let whose = (&*machine.whose(), &*reference.label);
                 match own.beside(theirs, whose) {
                     Some(both) => {
@@ -176,25 +178,37 @@ impl ChartBlock {
                             [here, record].map(|of| provenance::line(of, &self.common.filter));
                         let shares = own.of_peak().zip(theirs.of_peak());
                         let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
-                        let lines = lines.join(" ");
-                        let caption = format!("<strong>{title}</strong> {lines}");
-                        let (of, shares) = ([*here, *record], shares.as_ref());
-                        self.html(&of, page, &both, shares, false, &caption)
+                        let fold = shares.map(|s| ("Each as a share of its machine's peak", s));
+                        let caption = format!("<strong>{title}</strong> {}", lines.join(" "));
+                        self.html(&[*here, *record], page, &both, fold, false, &caption)
                     }
-                    None => one(machine, here, own, false) + &one(reference, record, theirs, true),
+                    None => {
+                        let note = own.is_of_other_work(theirs).then(|| {
+                            let label = escape(whose.1);
+                            format!(
+                                " The {label}'s arrays are of another size: its times stand apart."
+                            )
+                        });
+                        let rates = own.as_rates().zip(theirs.as_rates());
+                        let rates = rates.and_then(|(a, b)| a.beside(&b, whose));
+                        let fold = rates.map(|rates| ("Both machines' as rates", rates));
+                        let own = one(side, &note.unwrap_or_default(), fold, false);
+                        own + &one(&figures.reference, "", None, true)
+                    }
                 }
             }
         };
         Ok((html, pictures))
     }
 
-    /// A figure of the first of these machines, with the files of each.
+    /// A figure of the first of these machines, with the files of each, and what is folded below
+    /// it under its heading.
     fn html(
         &self,
         of: &[&Recorded],
         page: &Page,
         figure: &Figure,
-        shares: Option<&Figure>,
+        fold: Option<(&str, Figure)>,
         beside: bool,
         caption: &str,
     ) -> String {
@@ -222,11 +236,10 @@ impl ChartBlock {
             names[0],
             svg(&figure, Width::Wide),
             svg(&figure, Width::Narrow),
-            shares.map_or_else(String::new, |shares| format!(
-                "<details><summary>Each as a share of its machine's peak</summary>\n\
-                 {}{}</details>\n",
-                svg(shares, Width::Wide),
-                svg(shares, Width::Narrow),
+            fold.map_or_else(String::new, |(summary, folded)| format!(
+                "<details><summary>{summary}</summary>\n{}{}</details>\n",
+                svg(&folded, Width::Wide),
+                svg(&folded, Width::Narrow),
             )),
         )
     }

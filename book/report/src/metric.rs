@@ -65,6 +65,9 @@ fn memory(text: &str) -> Option<Metric> {
     OF_A_SERIES.contains(&what).then(memory)
 }
 
+/// What was done in a time: bytes and operations.
+pub type Work = (u64, u64);
+
 const PLAIN: [(&str, Metric); 9] = [
     ("time", Metric::Time),
     ("bandwidth", Metric::Bandwidth),
@@ -122,6 +125,11 @@ impl Metric {
     pub fn is_timed(&self) -> bool {
         use Metric::{Arithmetic, Bandwidth, ShareOfPeak, Time};
         matches!(self, Time | Bandwidth | Arithmetic | ShareOfPeak)
+    }
+
+    /// What was done in it, if it is a time: times of other work are not to be compared.
+    pub fn work(&self, m: &Measurement) -> Option<Work> {
+        (*self == Metric::Time).then(|| m.work())
     }
 
     /// The number over all runs that measured it, with its interval.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::chart::{Axis, Guide, GuideKind, Scale};
 use crate::estimate::Estimate;
-use crate::metric::Metric;
+use crate::metric::{Metric, Work};
 use crate::names::{self, Defaults, Names};
 use crate::quantity::Quantities;
 use crate::records::{Machine, Recorded};
@@ -53,6 +53,15 @@ pub struct Values {
     pub scale: Scale,
 }
 
+/// What is drawn of one measurement.
+struct Drawn {
+    estimate: Estimate,
+    /// The same in words.
+    words: String,
+    /// As [`Metric::work`].
+    work: Option<Work>,
+}
+
 impl Values {
     /// Adds the label, if it is not given.
     pub fn complete(&mut self, names: &Defaults) {
@@ -64,11 +73,12 @@ impl Values {
         Axis { label: label.clone(), scale: *scale, unit: of.unit() }
     }
 
-    /// What is drawn of `m`, and the same in words.
-    fn value(&self, plot: &Plot, m: &Measurement) -> Result<(Estimate, String), String> {
+    /// What is drawn of `m`.
+    fn value(&self, plot: &Plot, m: &Measurement) -> Result<Drawn, String> {
         let estimate = self.of.of(plot.record, m)?;
         on_scale(estimate.ends().0, self.scale)?;
-        Ok((estimate, self.of.in_words(m, &estimate)))
+        let (words, work) = (self.of.in_words(m, &estimate), self.of.work(m));
+        Ok(Drawn { estimate, words, work })
     }
 }
 
@@ -114,7 +124,7 @@ impl Plot<'_> {
             let value = self.place(is, unit, scale);
             let value = value.map_err(|e| format!("reference \"{label}\": {e}"));
             if let Some(value) = self.or_left_out(value)? {
-                guides.push(Guide { label: label.clone(), value, kind: *kind });
+                guides.push(Guide { label: label.clone(), value, kind: *kind, beside: false });
             }
         }
         Ok(guides)

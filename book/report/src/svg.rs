@@ -158,6 +158,11 @@ impl Pen {
         Pen { dash: 7, ..self }
     }
 
+    /// The same for another machine's guide: unlike its curves, and unlike the first two models.
+    pub(crate) const fn dots_and_dashes(self) -> Pen {
+        Pen { dash: 4, ..self }
+    }
+
     /// The same for a signal.
     pub(crate) const fn signal(self) -> Pen {
         Pen { dash: 8, ..self }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::both::Here;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
-use crate::metric::Metric;
+use crate::metric::{Metric, Work};
 use crate::names::{self, Defaults, Group, Names};
 use crate::page::Page;
 use crate::provenance;
@@ -89,8 +89,8 @@ pub(crate) struct Cell {
     attributes: String,
     /// What was timed.
     timed: Option<f64>,
-    /// What was done in a time, in bytes and operations; nothing of a rate.
-    work: Option<(u64, u64)>,
+    /// As [`Metric::work`].
+    work: Option<Work>,
     /// How many times the reference's it is, in words.
     ratio: String,
 }
@@ -113,7 +113,7 @@ impl Cell {
             let title = escape(&metric.in_words(m, estimate));
             cell.attributes += &format!(" title=\"{title}\"");
             cell.timed = Some(estimate.value);
-            cell.work = (*metric == Metric::Time).then(|| m.work());
+            cell.work = metric.work(m);
         }
         cell
     }

@@ -292,6 +292,30 @@ fn times_of_other_work_do_not_stand_beside_each_other() {
 }
 
 #[test]
+fn times_of_other_work_are_not_drawn_on_one_axis() {
+    let of_lines = "x = { of = \"bytes\", scale = \"log2\" }\nseries = \"kind\"\n";
+    let of_bars = "bar = \"kind\"\ngroup = \"bytes\"\n";
+    for (form, more) in [("lines", of_lines), ("bars", of_bars)] {
+        let drawn = |metric, times| {
+            let toml = format!("{more}y = {{ of = \"{metric}\" }}\nwhere = {{ case = \"copy\" }}");
+            let fixture = Fixture::new();
+            fixture.write("book/src/peers.md", &chart(form, &toml));
+            let mut own = record("mine", "NVIDIA GeForce RTX 4090", 0.5);
+            own.measurements.iter_mut().for_each(|m| m.bytes_read *= times);
+            fixture.here(&own);
+            expanded(&fixture, "peers")
+        };
+        let apart = format!("<figure class=\"chart beside\" id=\"figure-{form}-reference\"");
+        let note = "The H200's arrays are of another size: its times stand apart.";
+        let rates = "<summary>Both machines' as rates</summary>";
+        check_parts(&drawn("time", 2), &[&apart, note, rates]);
+        for together in [drawn("time", 1), drawn("bandwidth", 2)] {
+            assert!(!together.contains("chart beside"), "{together}");
+        }
+    }
+}
+
+#[test]
 fn the_only_line_beside_a_model_is_called_measured() {
     let axes = "where = { case = \"copy\", kind = \"pinned\" }\ny = { of = \"time\" }\n\
                 x = { of = \"bytes\", scale = \"log2\" }";

@@ -1,11 +1,12 @@
 //! Bars: horizontal, in groups, with intervals, values at their ends and vertical
-//! guides.
+//! guides. Another machine's are thinner, each on a line of its own below, so that no number
+//! stands beside the other's mark.
 //!
 //! Labels stand left of the bars, or above them where they are too wide for that.
 
 use std::collections::BTreeSet;
 
-use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing};
+use super::legend::{FOOT, Key, Mark, STRIP, Sample, foot, measure, nothing};
 use super::place::{self, Flag};
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
@@ -15,6 +16,8 @@ use crate::svg::{Anchor, Area, Pen};
 
 /// From a bar's interval to its value.
 const GAP: f64 = 6.0;
+/// From the middle of a bar to that of another machine's below it.
+const BELOW: f64 = 14.0;
 
 /// A bar or a group's heading, from `top` to `bottom`.
 struct Row<'a> {
@@ -73,9 +76,10 @@ fn settle<'a>(
     let all = || bars.groups.iter().flat_map(|group| &group.bars);
     let all = || all().filter(|bar| bar.value.is_finite());
     let fits = |value: &Span| {
-        all().all(|bar| {
-            let number = text::width(&value.number(bar.value));
-            behind(bar, value, marks) + number <= width
+        let ends = all().flat_map(|bar| [Some(bar.number()), bar.beside.map(|b| (b, b))]);
+        ends.flatten().all(|(number, end)| {
+            let number = value.number(number);
+            behind(end, &number, value, marks) + text::width(&number) <= width
         })
     };
     let mut right = width - 14.0;
@@ -86,7 +90,8 @@ fn settle<'a>(
     let ticks = value.ticks(|label| text::width(label) + 14.0);
 
     let mut key = Key::default();
-    key.add_whose(Sample::Fill(0.85), &bars.whose);
+    let looks = [(Sample::Fill(0.85), Pen::series(0)), (Sample::Strip, Pen::MUTED)];
+    key.add_whose(&bars.whose, looks);
     // A flag for what lies beyond the axis flies from the sheet's edge.
     let pole = |mark: &Mark| {
         let edge = width + place::STAFF;
@@ -119,10 +124,13 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
         let heading = (!group.label.is_empty()).then_some(Content::Heading(&group.label));
         let shown = group.bars.iter().filter(|bar| bar.value.is_finite());
         for content in heading.into_iter().chain(shown.map(Content::Bar)) {
-            let height = match content {
+            let mut height = match content {
                 Content::Bar(_) if !beside => LINE + 20.0,
                 _ => 22.0,
             };
+            if let Content::Bar(Bar { beside: Some(_), .. }) = content {
+                height += BELOW;
+            }
             rows.push(Row { content, top: y, bottom: y + height });
             y += height;
         }
@@ -130,13 +138,10 @@ fn rows(bars: &Bars, top: f64, beside: bool) -> Vec<Row<'_>> {
     rows
 }
 
-/// Where a bar's number begins: right of the bar, of its interval, of what is marked beside it, and
-/// of the guides that would run through the number, if that does not take it far from its bar.
-fn behind(bar: &Bar, value: &Span, marks: &[Mark]) -> f64 {
-    let ends = [bar.high, bar.beside.unwrap_or(bar.value)];
-    let ends = ends.into_iter().filter(|end| end.is_finite());
-    let end = ends.fold(bar.value, f64::max);
-    let width = text::width(&value.number(bar.value));
+/// Where the number of what ends there begins: right of it, and of the guides that would run
+/// through the number, if that does not take it far from its bar.
+fn behind(end: f64, number: &str, value: &Span, marks: &[Mark]) -> f64 {
+    let width = text::width(number);
     let drawn = marks.iter().filter(|mark| !mark.beyond);
     let mut lines: Vec<f64> = drawn.map(|mark| value.position(mark.value)).collect();
     lines.sort_by(f64::total_cmp);
@@ -195,14 +200,23 @@ fn paint(sheet: &mut Sheet, bars: &Bars, marks: &[Mark], layout: &Layout) {
 fn paint_bar(sheet: &mut Sheet, bar: &Bar, marks: &[Mark], row: &Row, layout: &Layout) {
     let Layout { value, plot, beside, plain, .. } = layout;
     let (top, middle) = if *beside {
-        (row.top + 4.0, (row.top + row.bottom) / 2.0)
+        (row.top + 4.0, row.top + 11.0)
     } else {
         (row.top + LINE + 1.0, row.top + LINE + 8.0)
     };
     let pen = Pen::series(if *plain { 0 } else { bar.color });
-    let (zero, tip) = (value.position(0.0), value.position(bar.value));
-    let (left, right) = (zero.min(tip), zero.max(tip));
-    sheet.rectangle(&Area { left, top, right, bottom: 2.0 * middle - top }, pen.fill(0.85));
+    let mut strip = |(number, end): (f64, f64), middle: f64, half: f64, (pen, opacity), ink| {
+        let (zero, tip) = (value.position(0.0), value.position(number));
+        let (left, right) = (zero.min(tip), zero.max(tip));
+        let area = Area { left, top: middle - half, right, bottom: middle + half };
+        sheet.rectangle(&area, Pen::fill(pen, opacity));
+        let number = value.number(number);
+        sheet.text(behind(end, &number, value, marks), middle, Anchor::Start, ink, &number);
+    };
+    strip(bar.number(), middle, middle - top, (pen, 0.85), Pen::INK);
+    if let Some(there) = bar.beside {
+        strip((there, there), middle + BELOW, STRIP, (Pen::MUTED, 1.0), Pen::MUTED);
+    }
     if bar.low.is_finite() && bar.high.is_finite() && bar.low < bar.high {
         let (low, high) = (value.position(bar.low), value.position(bar.high));
         for stroke in [Pen::PAPER.stroke(3.0), Pen::INK.stroke(1.0)] {
@@ -212,19 +226,18 @@ fn paint_bar(sheet: &mut Sheet, bar: &Bar, marks: &[Mark], row: &Row, layout: &L
             }
         }
     }
-    if let Some(beside) = bar.beside.filter(|beside| beside.is_finite()) {
-        let x = value.position(beside);
-        let (from, to) = (top - 2.0, 2.0 * middle - top + 2.0);
-        sheet.line(&[(x, from), (x, to)], Pen::INK.stroke(2.0));
-    }
-    let number = value.number(bar.value);
-    let start = behind(bar, value, marks);
-    sheet.text(start, middle, Anchor::Start, Pen::INK, &number);
     if *beside {
         sheet.text(plot.left - 8.0, middle, Anchor::End, Pen::INK, &bar.label);
     } else {
         let (x, y) = (layout.indent(), row.top + LINE / 2.0);
         sheet.text(x, y, Anchor::Start, Pen::INK, &bar.label);
+    }
+}
+
+impl Bar {
+    /// Its number, and where its interval ends.
+    fn number(&self) -> (f64, f64) {
+        (self.value, if self.high.is_finite() { self.high.max(self.value) } else { self.value })
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) fn measure(
             GuideKind::Claim => Pen::CLAIM,
             GuideKind::Model => Pen::model(0),
         };
+        let pen = if guide.beside { pen.dots_and_dashes() } else { pen };
         Mark { label, pen, value, beyond }
     };
     let marks: Vec<Mark> = finite.map(mark).collect();
@@ -74,6 +75,9 @@ struct Entry {
     sample: Sample,
 }
 
+/// Half the height of a thin bar.
+pub(super) const STRIP: f64 = 3.0;
+
 /// What stands before a label.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sample {
@@ -81,6 +85,8 @@ pub(super) enum Sample {
     Line,
     /// A fill of this opacity.
     Fill(f64),
+    /// A thin bar.
+    Strip,
 }
 
 impl Sample {
@@ -99,15 +105,15 @@ impl Key {
         }
     }
 
-    /// Adds whose values are drawn how, where there are two machines'.
-    pub(super) fn add_whose(&mut self, sample: Sample, whose: &Option<(String, String)>) {
-        if let Some((own, other)) = whose {
-            let (fill, line) = match sample {
-                Sample::Line => (Pen::INK, Pen::BESIDE),
-                _ => (Pen::MUTED, Pen::INK),
-            };
-            self.add(sample, fill, own);
-            self.add(Sample::Line, line, other);
+    /// Adds how the values of each are drawn, where there are two machines'.
+    pub(super) fn add_whose(
+        &mut self,
+        whose: &Option<(String, String)>,
+        [own, theirs]: [(Sample, Pen); 2],
+    ) {
+        if let Some((machine, other)) = whose {
+            self.add(own.0, own.1, machine);
+            self.add(theirs.0, theirs.1, other);
         }
     }
 
@@ -148,6 +154,10 @@ impl Key {
                     let area = Area { left: x, top, right: end, bottom };
                     sheet.rectangle(&area, pen.fill(*opacity));
                     ink = Pen::INK;
+                }
+                Sample::Strip => {
+                    let (top, bottom) = (y - STRIP, y + STRIP);
+                    sheet.rectangle(&Area { left: x, top, right: end, bottom }, pen.fill(1.0));
                 }
             }
             sheet.text(x + sample.width(), y, Anchor::Start, ink, &label);

@@ -148,7 +148,7 @@ fn settle(
     // Each round but the last moves something to the key: the curves' labels or a guide's.
     for _ in 0..marks.len() + 2 {
         let mut key = Key::default();
-        key.add_whose(Sample::Line, &lines.whose);
+        key.add_whose(&lines.whose, [Pen::INK, Pen::BESIDE].map(|pen| (Sample::Line, pen)));
         if labels.is_none() {
             curves.iter().for_each(|curve| key.add(Sample::Line, curve.pen, curve.label));
         }

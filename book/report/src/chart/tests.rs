@@ -9,7 +9,7 @@ fn axis(label: &str, scale: Scale, unit: Unit) -> Axis {
 }
 
 fn guide(label: &str, value: f64, kind: GuideKind) -> Guide {
-    Guide { label: label.to_owned(), value, kind }
+    Guide { label: label.to_owned(), value, kind, beside: false }
 }
 
 fn series(label: &str, points: &[(f64, f64)]) -> Series {
@@ -19,6 +19,7 @@ fn series(label: &str, points: &[(f64, f64)]) -> Series {
         low: y * 0.9,
         high: y * 1.1,
         hover: format!("{x}: {y}"),
+        work: None,
     };
     Series { label: label.to_owned(), points: points.iter().map(point).collect() }
 }
@@ -50,6 +51,7 @@ fn bars(labels: &[&str], values: &[f64], guides: Vec<Guide>) -> Figure {
         high: value * 1.1,
         hover: format!("{label}: {value}"),
         color: n,
+        work: None,
         beside: None,
     };
     let bars = labels.iter().zip(values).enumerate().map(bar).collect();
@@ -57,6 +59,15 @@ fn bars(labels: &[&str], values: &[f64], guides: Vec<Guide>) -> Figure {
     let groups = vec![group("4,096²", bars), group("", Vec::new())];
     let value = axis("Effective bandwidth", Scale::Linear, Unit::Bandwidth);
     figure(Form::Bars(Bars { value, groups, guides, whose: None }))
+}
+
+/// Bars of a machine and of a reference that has more, a little more, as much, less and nothing.
+fn two_machines(guides: Vec<Guide>) -> Figure {
+    let own = [2.89e12, 3.8e12, 2e12, 2.9e12, 1e12, 0.0];
+    let names = ["more", "a little more", "as much", "less", "nothing", "all"];
+    let theirs = [3.865e12, 3.9e12, 2e12, 0.5e12, 0.0, 3.9e12];
+    let mine = bars(&names, &own, guides);
+    mine.beside(&bars(&names, &theirs, vec![]), ("this machine", "H200")).unwrap()
 }
 
 /// `value(row, column)` in every cell.
@@ -226,6 +237,7 @@ fn figures() -> Vec<Figure> {
         bars(&["read", LONG], &[1e9, 0.5e9], far()),
         bars(&["naive, reads coalesced", "tile"], &[2e12, f64::NAN], far()),
         bars(&[], &[], vec![guide("", 1e9, Claim)]),
+        two_machines(vec![guide("Theoretical peak", 3.35e12, Peak)]),
         break_even(),
         pairs(2),
         pairs(4),
@@ -562,18 +574,6 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     let [a, b, c] = tops(0.9999)[..] else { panic!("three bars") };
     assert!(a == b && b == c, "{a} {b} {c}");
 
-    // Too narrow for its words, a bar has its number.
-    let names: Vec<_> = (0..8).map(|n| format!("kernel {n}")).collect();
-    let bars: Vec<Part> = names
-        .iter()
-        .zip([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
-        .map(|(name, start)| (name.as_str(), start, start + 1.0))
-        .collect();
-    let chart = timeline(&[], vec![panel("", &[("stream 1", &bars)])]);
-    let narrow = super::svg(&chart, Width::Narrow);
-    assert!(narrow.contains(">7</text>") && !narrow.contains(">kernel 7</text>"));
-}
-
     // The label of a lane is in the middle of its bars, whose last ends before the axis.
     let lanes: &[_] = &[("a", 0.0, 1.0), ("b", 0.5, 2.0)];
     let svg = svg_of(&timeline(&[], vec![panel("", &[("lane", lanes)])]));
@@ -588,6 +588,18 @@ fn a_timeline_labels_its_bars_where_there_is_room() {
     assert!((label.middle().1 - (top + bottom) / 2.0).abs() < 4.0, "{svg}");
     let axis = strokes(&svg, "--chart-muted)").into_iter().flatten().map(|at| at.0);
     assert!(axis.fold(0.0, f64::max) > right + 4.0, "{svg}");
+
+    // Too narrow for its words, a bar has its number.
+    let names: Vec<_> = (0..8).map(|n| format!("kernel {n}")).collect();
+    let bars: Vec<Part> = names
+        .iter()
+        .zip([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+        .map(|(name, start)| (name.as_str(), start, start + 1.0))
+        .collect();
+    let chart = timeline(&[], vec![panel("", &[("stream 1", &bars)])]);
+    let narrow = super::svg(&chart, Width::Narrow);
+    assert!(narrow.contains(">7</text>") && !narrow.contains(">kernel 7</text>"));
+}
 
 #[test]
 fn memory_is_drawn_in_steps_on_the_same_axes() {
@@ -639,6 +651,49 @@ fn a_number_stands_clear_of_guides() {
         let (_, number) = numbers.iter().find(|(text, _)| text == "1,387").unwrap();
         assert!(number.left > line, "{svg}");
     }
+}
+
+#[test]
+fn each_machines_mark_has_its_own_number() {
+    for width in [Width::Wide, Width::Narrow] {
+        let svg = super::svg(&two_machines(vec![]), width);
+        for (pen, numbers) in [
+            ("--chart-1)", ["2,890", "3,800", "2,000", "2,900", "1,000", "0"]),
+            ("--chart-muted)", ["3,865", "3,900", "2,000", "500", "0", "3,900"]),
+        ] {
+            // The first is in the key.
+            let marks = shapes(&svg, "<rect", pen).into_iter().skip(1).map(|rect| {
+                let [x, y, width, height] =
+                    ["x", "y", "width", "height"].map(|name| number(rect, name) / 4.0);
+                (x + width, y + height / 2.0)
+            });
+            let beside = |(end, middle): (f64, f64)| {
+                let is_near = |area: &Area| {
+                    let right = area.left - end;
+                    (0.0..60.0).contains(&right) && (area.middle().1 - middle).abs() < 4.0
+                };
+                let mut found = texts(&svg).into_iter().filter(|(_, area)| is_near(area));
+                let (only, none) = (found.next(), found.next());
+                assert!(none.is_none(), "{only:?} {none:?} {svg}");
+                only.map(|(text, _)| text).unwrap_or_default()
+            };
+            assert_eq!(marks.map(beside).collect::<Vec<_>>(), numbers, "{svg}");
+        }
+        assert!(svg.contains("fill=\"var(--chart-muted)\">3,865<"), "in the bar's grey: {svg}");
+    }
+}
+
+#[test]
+fn the_peaks_of_two_machines_are_told_apart() {
+    let with = |peak| {
+        let points = [series("a", &[(1024.0, 1e9), (4096.0, 3e9)])];
+        lines(Scale::Linear, points.to_vec(), vec![], vec![guide("Peak", peak, GuideKind::Peak)])
+    };
+    let both = with(4e9).beside(&with(5e9), ("this machine", "H200")).unwrap();
+    let svg = svg_of(&both);
+    let peaks = shapes(&svg, "<path fill=\"none\"", "--chart-peak)");
+    let [own, theirs] = &peaks[..] else { panic!("{svg}") };
+    assert!(!own.contains("dasharray") && theirs.contains("dasharray"), "{svg}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use record::Parameter;
 use serde::Deserialize;
 
-use super::{GuideLine, Plot, Values};
+use super::{Drawn, GuideLine, Plot, Values};
 use crate::chart::{self, Bar, Bars};
 use crate::names::Group;
 use crate::select;
@@ -45,13 +45,15 @@ impl Block {
                     let count = here.len();
                     format!("{count} measurements are \"{name}\"; add {keys} to `where`")
                 })?;
-                let Some((estimate, words)) = plot.or_left_out(self.y.value(plot, m))? else {
+                let Some(Drawn { estimate, words, work }) =
+                    plot.or_left_out(self.y.value(plot, m))?
+                else {
                     continue;
                 };
                 let (value, (low, high)) = (estimate.value, estimate.ends());
                 let (label, hover) = (name.clone(), format!("{name}: {words}"));
                 let beside = None;
-                bars.push(Bar { label, value, low, high, hover, color, beside });
+                bars.push(Bar { label, value, low, high, hover, color, work, beside });
             }
             groups.push(chart::Group { label: group.label, bars });
         }

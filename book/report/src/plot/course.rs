@@ -127,7 +127,7 @@ impl Memory {
             let points = changes(readings).map(|&MemoryReading { seconds, bytes }| {
                 let (at, value) = (Unit::Time.print(seconds), bytes as f64);
                 let hover = format!("{label} at {at}: {}", Unit::Bytes.print(value));
-                Point { x: seconds, y: value, low: value, high: value, hover }
+                Point { x: seconds, y: value, low: value, high: value, hover, work: None }
             });
             let points = points.collect();
             Series { label, points }

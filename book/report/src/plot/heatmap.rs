@@ -3,7 +3,7 @@
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use super::{Plot, Values, on_scale};
+use super::{Drawn, Plot, Values, on_scale};
 use crate::chart::{self, Cell, Heatmap, Scale, Tones};
 use crate::names::{self, Defaults, Names};
 use crate::select::{self, Filter};
@@ -114,7 +114,7 @@ impl Block {
         let m = select::only(here)
             .map_err(|keys| format!("{} measurements; add {keys} to `where`", here.len()))?;
         let Some(over) = &self.over else {
-            let (estimate, words) = self.y.value(plot, m)?;
+            let Drawn { estimate, words, .. } = self.y.value(plot, m)?;
             return Ok((estimate.value, words));
         };
         let other = Filter::like(m).and(&over.filter).one(plot.record);

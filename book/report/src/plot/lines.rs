@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{Measurement, Parameter};
 use serde::Deserialize;
 
-use super::{GuideLine, Plot, Values, on_scale, same_unit};
+use super::{Drawn, GuideLine, Plot, Values, on_scale, same_unit};
 use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
@@ -120,7 +120,7 @@ impl Block {
         plot: &Plot,
         label: &str,
         measurements: &[&Measurement],
-        of: impl Fn(&Measurement) -> Result<(Estimate, String), String>,
+        of: impl Fn(&Measurement) -> Result<Drawn, String>,
     ) -> Result<Vec<Point>, String> {
         let key = &self.x.of;
         let mut at: BTreeMap<u64, Vec<&Measurement>> = BTreeMap::new();
@@ -139,11 +139,11 @@ impl Block {
             let found = on_scale(x as f64, self.x.scale)
                 .and_then(|x| Ok((x, of(m)?)))
                 .map_err(|e| format!("at {key} = {x}: {e}"));
-            if let Some((x, (estimate, words))) = plot.or_left_out(found)? {
+            if let Some((x, Drawn { estimate, words, work })) = plot.or_left_out(found)? {
                 let comma = if label.is_empty() { "" } else { ", " };
                 let hover = format!("{label}{comma}{}: {words}", self.x_unit().print(x));
                 let (value, (low, high)) = (estimate.value, estimate.ends());
-                points.push(Point { x, y: value, low, high, hover });
+                points.push(Point { x, y: value, low, high, hover, work });
             }
         }
         Ok(points)
@@ -185,7 +185,8 @@ impl Block {
             };
             let points = self.points(plot, &label, &measurements, |m| {
                 let value = on_scale(value(m)?, self.y.scale)?;
-                Ok((Estimate::exact(value), unit.print(value)))
+                let (estimate, words) = (Estimate::exact(value), unit.print(value));
+                Ok(Drawn { estimate, words, work: self.y.of.work(m) })
             })?;
             Ok(Series { label, points })
         });
