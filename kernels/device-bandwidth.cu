@@ -136,6 +136,16 @@ KERNELS(4x1, u32, 1)
 KERNELS(16x1, uint4, 1)
 KERNELS(16x4, uint4, 4)
 
+// Four words for each thread, with four instructions: what `copy_16x1` moves with one.
+extern "C" __global__ void copy_4x4(const u32 *a, const u32 *b, u32 *out, u32 factor,
+                                    size_t count, u32 passes, u32 shift)
+{ copy<u32, 4>(a, out, count, passes, shift); }
+
+// ANCHOR: empty
+// Blocks that end as soon as they have begun: what starting them takes, and nothing else.
+extern "C" __global__ void empty() {}
+// ANCHOR_END: empty
+
 // ANCHOR: queue
 // Persistent blocks, as in `copy_16x4`, but each takes the next tile that nobody has
 // taken yet. `next` counts them, and is 0 at the start.

@@ -19,6 +19,26 @@ extern "C" __global__ void scatter(unsigned int *table, const unsigned int *indi
         table[indices[i]] = in[i];
 }
 
+// ANCHOR: pieces
+// Each thread reads 16 bytes of a piece of 2^piece_bits times as many, which lies wherever
+// its index says, and each warp writes the sum of what it has read.
+extern "C" __global__ void pieces(const uint4 *table, const unsigned int *indices,
+                                  unsigned int *sums, unsigned int piece_bits,
+                                  unsigned int count)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+    if (i < count) {
+        size_t first = (size_t)indices[i >> piece_bits] << piece_bits;
+        uint4 v = table[first + (i & ((1u << piece_bits) - 1))];
+        sum = v.x + v.y + v.z + v.w;
+    }
+    for (int lane = 16; lane > 0; lane /= 2)
+        sum += __shfl_xor_sync(~0u, sum, lane);
+    if (threadIdx.x % 32 == 0 && i < count)
+        sums[i / 32] = sum;
+}
+// ANCHOR_END: pieces
+
 // ANCHOR: mix
 // A permutation of the numbers below 2^bits that looks random. Each step can be undone:
 // a multiplication by an odd number, and an exclusive or with the number's own upper half.

@@ -110,3 +110,24 @@ extern "C" __global__ void multiply_add(float *out, unsigned int steps, float fa
     out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 // ANCHOR_END: multiply_add
+
+// ANCHOR: clocks
+// How fast the clock is now: how many cycles it goes on while a timer that does not depend on
+// it goes on by `nanoseconds`. The timer moves in steps, so it begins and ends with one.
+extern "C" __global__ void read_clocks(unsigned long long *out, unsigned int nanoseconds)
+{
+    auto timer = [] {
+        unsigned long long now;
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+        return now;
+    };
+    unsigned long long before = timer(), begin, end;
+    while ((begin = timer()) == before)
+        ;
+    long long cycles = clock64();
+    while ((end = timer()) - begin < nanoseconds)
+        ;
+    out[0] = clock64() - cycles;
+    out[1] = end - begin;
+}
+// ANCHOR_END: clocks

@@ -12,11 +12,13 @@ use lab::{Case, Ceiling, Lab, Result, memory};
 lab::kernels! { unsafe "device-bandwidth" {
     fn walk[
         "read_4x1", "read_16x1", "read_16x4", "write_4x1", "write_16x1", "write_16x4",
-        "copy_4x1", "copy_16x1", "copy_16x4", "triad_4x1", "triad_16x1", "triad_16x4",
+        "copy_4x1", "copy_4x4", "copy_16x1", "copy_16x4",
+        "triad_4x1", "triad_16x1", "triad_16x4",
     ](
         a: &CudaSlice<u32>, b: &CudaSlice<u32>, out: &mut CudaSlice<u32>,
         factor: u32, count: usize, passes: u32, shift: u32,
     );
+    fn empty();
     fn copy_queue(
         a: &CudaSlice<u32>, out: &mut CudaSlice<u32>, count: usize,
         next: &mut CudaSlice<u32>,
@@ -81,13 +83,24 @@ impl Arrays {
 
     /// A case that reads and writes as many whole arrays as this.
     pub(crate) fn case(&self, name: &str, reads: usize, writes: usize) -> Case {
-        let bytes = (reads + writes) * self.bytes;
+        self.case_of(self.bytes, name, reads, writes)
+    }
+
+    /// A case that reads and writes the first `bytes` of so many arrays.
+    pub(crate) fn case_of(
+        &self,
+        bytes: usize,
+        name: &str,
+        reads: usize,
+        writes: usize,
+    ) -> Case {
+        let all = (reads + writes) * bytes;
         Case::new(name)
-            .with("bytes", bytes)
-            .reads(reads * self.bytes)
-            .writes(writes * self.bytes)
+            .with("bytes", all)
+            .reads(reads * bytes)
+            .writes(writes * bytes)
             .ceiling(Ceiling::DeviceMemory)
-            .footprint(bytes, self.l2_bytes)
+            .footprint(all, self.l2_bytes)
     }
 
     pub(crate) fn clear(&mut self) -> Result<()> {

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | four operations, three versions, two grids; the driver's copy |
 //! | [`device`] | | the arrays, the kernels, the check |
+//! | [`starts`] | Blocks, not threads | what does it take to start a block? |
 //! | [`queue`] | Persistent blocks | what if blocks take tiles from a queue? |
 //! | [`kept`] | A hint for the cache | what if the L2 cache keeps what was read? |
 //!
@@ -27,6 +28,7 @@
 mod device;
 mod kept;
 mod queue;
+mod starts;
 
 use std::process::ExitCode;
 
@@ -67,7 +69,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             // 3. Large arrays, each used once, in both grids. `read` must add up what it
             //    has read and keep the sum, so its threads have to be few.
             let mut walk = Walk { bytes: arrays.bytes, threads: THREADS, ..walk };
-            let mut grids = vec![("resident", resident(lab, &walk.kernel)?)];
+            let mut grids =
+                vec![("resident", resident(lab, &walk.kernel, THREADS)?)];
             if writes > 0 {
                 grids.push(("one_shot", one_shot(&walk)));
             }
@@ -86,6 +89,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
 
     // 4. Large arrays again: other kernels, and what the driver offers.
+    starts::measure(lab, &mut arrays)?;
     queue::measure(lab, &mut arrays)?;
     kept::measure(lab, &mut arrays)?;
     let case = arrays.case("driver_copy", 1, 1);
@@ -103,15 +107,17 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 // ANCHOR: grids
 /// A block for every tile.
 fn one_shot(walk: &Walk) -> usize {
-    walk.bytes.div_ceil(THREADS * walk.version.0 * walk.version.1)
+    walk.bytes.div_ceil(walk.threads * walk.version.0 * walk.version.1)
 }
 
 /// As many blocks as the GPU holds.
-fn resident(lab: &Lab, kernel: &str) -> Result<usize> {
+fn resident(lab: &Lab, kernel: &str, threads: usize) -> Result<usize> {
     let kernel = lab.module()?.load_function(kernel)?;
-    let threads = THREADS as u32;
-    let each =
-        kernel.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(
+        threads as u32,
+        0,
+        None,
+    )?;
     Ok(lab.multiprocessors() * each as usize)
 }
 // ANCHOR_END: grids

@@ -7,7 +7,7 @@ use crate::device::{Arrays, FACTOR};
 use crate::{THREADS, resident};
 
 pub(crate) fn measure(lab: &mut Lab, arrays: &mut Arrays) -> Result<()> {
-    let grid = blocks(resident(lab, "copy_16x4")?, THREADS);
+    let grid = blocks(resident(lab, "copy_16x4", THREADS)?, THREADS);
     let mut next = arrays.stream.alloc_zeros(1)?;
     let case = arrays.case("copy_queue", 1, 1);
     arrays.measure(lab, case, FACTOR, |arrays, words| {

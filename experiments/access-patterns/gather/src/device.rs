@@ -10,13 +10,18 @@ use lab::{Lab, Result};
 use crate::model::Pick;
 
 // SAFETY: `fill` writes `count` words, `make_indices` 2^count_bits indices, each less than
-// 2^table_bits. The others use `count` elements of `indices` and `contiguous`, and of the
-// table those that the indices name; `Arrays` has room for that.
+// 2^table_bits. `gather` and `scatter` use `count` elements of `indices` and `contiguous`,
+// and of the table those that the indices name; `pieces` a word of `contiguous` for every
+// warp, an index for every piece and the pieces that these name. `Arrays` has room for that.
 lab::kernels! { unsafe "gather" {
     fn fill(words: &mut CudaSlice<u32>, count: usize);
     fn make_indices(
         indices: &mut CudaSlice<u32>,
         count_bits: u32, table_bits: u32, group_bits: u32, step_bits: u32,
+    );
+    fn pieces(
+        table: &CudaSlice<u32>, indices: &CudaSlice<u32>, sums: &mut CudaSlice<u32>,
+        piece_bits: u32, count: u32,
     );
     fn access["gather", "scatter"](
         table: &mut CudaSlice<u32>, indices: &CudaSlice<u32>,
@@ -31,12 +36,12 @@ lab::words! {
 
 /// The table, the indices, and what comes from the table or goes there.
 pub(crate) struct Arrays {
-    table: CudaSlice<u32>,
-    indices: CudaSlice<u32>,
-    contiguous: CudaSlice<u32>,
+    pub(crate) table: CudaSlice<u32>,
+    pub(crate) indices: CudaSlice<u32>,
+    pub(crate) contiguous: CudaSlice<u32>,
     /// The indices on the host, for the check.
     on_host: Vec<u32>,
-    kernels: Kernels,
+    pub(crate) kernels: Kernels,
     pub(crate) stream: Arc<CudaStream>,
 }
 

@@ -6,6 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | sorted indices, random ones, and what is between |
+//! | [`pieces`] | How far is far? | how long must a piece be to be read fast? |
 //! | [`model`] | Three reasons to sort | how many bytes have to move? |
 //! | [`device`] | | the table, the indices, the kernels, the check |
 //!
@@ -29,6 +30,7 @@
 
 mod device;
 mod model;
+mod pieces;
 
 use std::process::ExitCode;
 
@@ -128,5 +130,5 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         let checked = arrays.check(access, &pick, count)?;
         timed.checked(checked).record(lab)?;
     }
-    Ok(())
+    pieces::measure(lab, &mut arrays, count_bits, most_bits)
 }

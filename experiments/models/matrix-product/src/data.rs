@@ -21,10 +21,6 @@ pub(crate) fn measure(
         lab.skip(Case::new("data"), "needs tensor cores");
         return Ok(());
     };
-    // Uniform from -1 to 1, with all bits of a BF16; and those with few bits.
-    let random = |i: usize| {
-        check::value(i ^ check::value(i) as usize >> 7) as f32 / 2f32.powi(31) - 1.0
-    };
     let kinds: [(&str, &dyn Fn(usize) -> f32); 3] = [
         ("zeros", &|_| 0.0),
         ("ones", &|i| if random(i) < 0.0 { -1.0 } else { 1.0 }),
@@ -44,22 +40,31 @@ pub(crate) fn measure(
             .time_on_gpu(lab, stream, |_| (way.multiply)(&a, &b, &mut c, n))?;
         let got = stream.clone_dtoh(&c)?;
         stream.synchronize()?;
-        timed.checked(rows(&hosts, &got, n)?).record(lab)?;
+        timed.checked(rows(&hosts[0], &hosts[1], &got, n)?).record(lab)?;
     }
     Ok(())
 }
 
+/// Number i of many, uniform from -1 to 1, with all bits of a BF16.
+pub(crate) fn random(i: usize) -> f32 {
+    check::value(i ^ check::value(i) as usize >> 7) as f32 / 2f32.powi(31) - 1.0
+}
+
 /// Compares the sum of each row of the product: the left matrix times the sums of the right
 /// one's rows. Each element may be off by its rounding to BF16, 2⁻⁹ of it, and by that of the sums.
-fn rows([a, b]: &[Vec<u16>; 2], c: &[u16], n: usize) -> Result<u64> {
-    let number = |bits: &u16| f64::from(half::bf16::from_bits(*bits));
+pub(crate) fn rows<T: Element, C: Element>(
+    a: &[T],
+    b: &[T],
+    c: &[C],
+    n: usize,
+) -> Result<u64> {
     let sums: Vec<f64> =
-        b.chunks_exact(n).map(|row| row.iter().map(number).sum()).collect();
+        b.chunks_exact(n).map(|row| row.iter().map(|x| x.number()).sum()).collect();
     for (i, (of_a, of_c)) in a.chunks_exact(n).zip(c.chunks_exact(n)).enumerate() {
-        let expected: f64 =
-            of_a.iter().map(number).zip(&sums).map(|(a, sum)| a * sum).sum();
-        let got: f64 = of_c.iter().map(number).sum();
-        let bound = of_c.iter().map(|x| number(x).abs()).sum::<f64>() / 256.0;
+        let products = of_a.iter().zip(&sums).map(|(a, sum)| a.number() * sum);
+        let expected: f64 = products.sum();
+        let got: f64 = of_c.iter().map(|x| x.number()).sum();
+        let bound = of_c.iter().map(|x| x.number().abs()).sum::<f64>() / 256.0;
         if (got - expected).abs() > bound {
             anyhow::bail!(
                 "row {i} sums up to {got}, and should to {expected} ± {bound}"

@@ -40,7 +40,7 @@ pub(crate) fn is_there(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<bool> 
 /// Compares each element of this product.
 pub(crate) fn check(stream: &Arc<CudaStream>, product: &Product) -> Result<()> {
     let (mut operands, expected) =
-        (Operands::new(stream, product)?, product.expected::<u16>());
+        (Operands::of(stream, product)?, product.expected::<u16>());
     operands.multiply()?;
     let elements = expected.len();
     check::output("cublas", stream, &operands.c, elements, |i| expected[i])?;
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     product: &Product,
 ) -> Result<()> {
     let n = product.side();
-    let mut operands = Operands::new(stream, product)?;
+    let mut operands = Operands::of(stream, product)?;
     let expected = product.expected::<u16>();
     operands.multiply()?; // cuBLAS may load a kernel when it needs it
     stream.memset_zeros(&mut operands.c)?;
@@ -72,32 +72,42 @@ pub(crate) fn measure(
 }
 
 /// The matrices on the GPU, guard words behind their product, and what cuBLASLt needs besides.
-struct Operands {
+pub(crate) struct Operands {
     stream: Arc<CudaStream>,
     /// The plan for matrices of this size.
     plan: Plan,
     a: CudaSlice<u8>,
     /// The right matrix, column by column.
     b: CudaSlice<u8>,
-    c: CudaSlice<u16>,
+    pub(crate) c: CudaSlice<u16>,
     workspace: CudaSlice<u8>,
 }
 
 impl Operands {
-    fn new(stream: &Arc<CudaStream>, product: &Product) -> Result<Operands> {
-        let elements = product.side() * product.side();
+    fn of(stream: &Arc<CudaStream>, product: &Product) -> Result<Operands> {
+        let (a, b) = (product.left::<u8>(), product.right_by_columns::<u8>());
+        Operands::new(stream, product.side(), &a, &b)
+    }
+
+    /// The left matrix row by row, the right one column by column.
+    pub(crate) fn new(
+        stream: &Arc<CudaStream>,
+        side: usize,
+        a: &[u8],
+        b: &[u8],
+    ) -> Result<Operands> {
         Ok(Operands {
             stream: stream.clone(),
-            plan: Plan::new(product.side())?,
-            a: stream.clone_htod(&product.left::<u8>())?,
-            b: stream.clone_htod(&product.right_by_columns::<u8>())?,
-            c: stream.alloc_zeros(elements + check::GUARD)?,
+            plan: Plan::new(side)?,
+            a: stream.clone_htod(a)?,
+            b: stream.clone_htod(b)?,
+            c: stream.alloc_zeros(side * side + check::GUARD)?,
             workspace: stream.alloc_zeros(WORKSPACE_BYTES)?,
         })
     }
 
     /// Enqueues c = a · b.
-    fn multiply(&mut self) -> Result<()> {
+    pub(crate) fn multiply(&mut self) -> Result<()> {
         let plan = &self.plan;
         let address = |matrix: &CudaSlice<u8>| {
             matrix.device_ptr(&self.stream).0 as *const c_void

@@ -11,6 +11,7 @@
 //! | [`library`] | Measured; Tensor cores | how fast is cuBLAS, in each precision? |
 //! | [`eight`] | Tensor cores | and with numbers of 8 bits? |
 //! | [`host`] | Tensor cores | how long does the host take? |
+//! | [`lasting`] | The trap | how fast in a burst, and how fast when it goes on? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
 //! A product of two matrices of n × n uses each element n times. So what counts is where a
@@ -31,6 +32,7 @@ mod ceiling;
 mod data;
 mod eight;
 mod host;
+mod lasting;
 mod library;
 mod matrix;
 mod tensor;
@@ -48,12 +50,13 @@ use lab::{Case, Lab, Result, check};
 use matrix::{Element, Multiplier, Product};
 
 // SAFETY: every kernel stays within three matrices of n * n elements; `multiply_add` writes
-// a float for each thread.
+// a float for each thread, `read_clocks` two words.
 lab::kernels! { unsafe "matrix-product" {
     fn product["naive", "tiled", "registers"](
         a: &CudaSlice<f32>, b: &CudaSlice<f32>, c: &mut CudaSlice<f32>, n: u32,
     );
     fn multiply_add(out: &mut CudaSlice<f32>, steps: u32, factor: f32, addend: f32);
+    fn read_clocks(out: &mut CudaSlice<u64>, nanoseconds: u32);
 } }
 
 /// Sides of the matrices.
@@ -89,6 +92,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let tensor = tensor::ways(lab, &stream)?;
     floats.extend(tensor.floats);
     let library = library::ways(lab, &stream)?;
+    let floats_in_tensor_cores = !library.floats.is_empty(); // the last are TF32
     floats.extend(library.floats);
     let halves: Vec<_> = tensor.halves.into_iter().chain(library.halves).collect();
     let takes_eight_bits = eight::is_there(lab, &stream)?;
@@ -116,6 +120,21 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     ceiling::measure(lab, &stream, &kernels)?;
     data::measure(lab, &stream, &halves, largest)?;
+    // 5. The fastest ways in tensor cores, for a moment and for seconds.
+    let of_halves = &halves[halves.len().saturating_sub(2)..];
+    let of_floats = &floats[floats.len() - usize::from(floats_in_tensor_cores)..];
+    for side in [largest / 2, largest] {
+        let (kernels, stream) = (&kernels, &stream);
+        let mut bench = lasting::Bench { lab, stream, kernels, side };
+        bench.random(of_halves)?;
+        if side == largest {
+            bench.whole(&of_halves[of_halves.len().saturating_sub(1)..])?;
+            bench.random(of_floats)?;
+            if takes_eight_bits {
+                bench.eight_bits()?;
+            }
+        }
+    }
     host::measure(lab, largest.min(1024))
 }
 

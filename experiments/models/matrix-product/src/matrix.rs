@@ -11,12 +11,17 @@ pub(crate) trait Element:
     const NAME: &'static str;
     /// The nearest number of the format; ties go to the even one.
     fn nearest(number: f32) -> Self;
+    /// The number itself.
+    fn number(self) -> f64;
 }
 
 impl Element for f32 {
     const NAME: &'static str = "f32";
     fn nearest(number: f32) -> f32 {
         number
+    }
+    fn number(self) -> f64 {
+        self.into()
     }
 }
 
@@ -25,6 +30,9 @@ impl Element for u16 {
     const NAME: &'static str = "bf16";
     fn nearest(number: f32) -> u16 {
         half::bf16::from_f32(number).to_bits()
+    }
+    fn number(self) -> f64 {
+        half::bf16::from_bits(self).into()
     }
 }
 
@@ -38,6 +46,13 @@ impl Element for u8 {
         let bits = number.to_bits() >> 20;
         let magnitude = (bits & 0x7ff).saturating_sub(120 << 3);
         (bits >> 4 & 0x80 | magnitude) as u8
+    }
+    /// Of what `nearest` makes: nothing below 2⁻⁶ but zero.
+    fn number(self) -> f64 {
+        let bits = u32::from(self);
+        let magnitude =
+            if bits & 0x7f == 0 { 0 } else { (bits & 0x7f) + (120 << 3) };
+        f32::from_bits((bits & 0x80) << 24 | magnitude << 20).into()
     }
 }
 
@@ -176,5 +191,6 @@ mod tests {
     fn small_whole_numbers_as_e4m3() {
         let bits = [0.0, 1.0, 2.0, 3.0, 16.0, -1.0].map(u8::nearest);
         assert_eq!(bits, [0, 0x38, 0x40, 0x44, 0x58, 0xb8]);
+        assert_eq!(bits.map(Element::number), [0.0, 1.0, 2.0, 3.0, 16.0, -1.0]);
     }
 }

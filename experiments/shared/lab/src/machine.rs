@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use cudarc::driver::{result, sys};
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::sys_exports::field_id;
 use nvml_wrapper::{Device, Nvml};
@@ -73,6 +74,8 @@ impl Monitor {
             sm_clock_khz: khz(&device, Clock::SM),
             memory_clock_khz: khz(&device, Clock::Memory),
             temperature_celsius: device.temperature(TemperatureSensor::Gpu).ok(),
+            memory_celsius: field(&device, &[field_id::NVML_FI_DEV_MEMORY_TEMP])
+                .and_then(|celsius| celsius.try_into().ok()),
             power_milliwatts: device.power_usage().ok(),
             throttle_reasons: throttle_reasons(&device),
         }
@@ -119,6 +122,8 @@ impl Monitor {
             ecc: Some(attribute(Attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? != 0),
             pcie: nvml.as_ref().and_then(pcie_by_nvml).or_else(|| pcie_by_sysfs(ordinal)),
             nvlink: nvml.as_ref().and_then(nvlink),
+            vbios: told(nvml.as_ref(), Device::vbios_version),
+            board_part_number: told(nvml.as_ref(), Device::board_part_number),
         })
     }
 
@@ -133,6 +138,14 @@ impl Default for Monitor {
     fn default() -> Self {
         Monitor::new()
     }
+}
+
+/// What NVML answers, if it has words.
+fn told<'n>(
+    device: Option<&Device<'n>>,
+    ask: impl Fn(&Device<'n>) -> Result<String, NvmlError>,
+) -> Option<String> {
+    ask(device?).ok().filter(|text| !text.trim().is_empty())
 }
 
 fn khz(device: &Device<'_>, clock: Clock) -> Option<u64> {
@@ -209,10 +222,16 @@ fn link_rate(device: &Device<'_>) -> Option<u64> {
     // Newer drivers answer the first, older ones the second; both in MB/s.
     let fields =
         [field_id::NVML_FI_DEV_NVLINK_GET_SPEED, field_id::NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON];
-    let samples = device.field_values_for(&fields.map(FieldId)).ok()?;
+    Some(field(device, &fields)? * 1_000_000)
+}
+
+/// The first of NVML's fields that this GPU answers with a number above 0.
+fn field(device: &Device<'_>, fields: &[u32]) -> Option<u64> {
+    let fields: Vec<_> = fields.iter().copied().map(FieldId).collect();
+    let samples = device.field_values_for(&fields).ok()?;
     samples.into_iter().find_map(|sample| match sample.ok()?.value.ok()? {
-        SampleValue::U32(rate) if rate > 0 => Some(u64::from(rate) * 1_000_000),
-        SampleValue::U64(rate) if rate > 0 => Some(rate * 1_000_000),
+        SampleValue::U32(value) if value > 0 => Some(u64::from(value)),
+        SampleValue::U64(value) if value > 0 => Some(value),
         _ => None,
     })
 }

@@ -10,13 +10,14 @@ use record::{Clock, EMULATED, Measurement, Record, Results, Skipped, Software, S
 use crate::case::Case;
 use crate::counters::{self, Windows};
 use crate::emulator::{Counted, Emulator};
+use crate::fingerprint::{self, Size};
 use crate::gpu;
 use crate::kernel::{self, Kernel};
 use crate::machine::Monitor;
 use crate::options::{CannotRun, Options};
 use crate::terminal::Table;
 use crate::timing::{self, Samples, Sampling};
-use crate::{machine_code, place, reference, workspace};
+use crate::{lasting, machine_code, place, reference, workspace};
 
 /// What a lesson gets to work with. It owns the context and the record being made, and
 /// nothing of the lesson's.
@@ -84,6 +85,7 @@ impl Lab {
             },
             gpu_before: monitor.state(options.device),
             gpu_after: record::GpuState::default(),
+            gather_seconds: vec![],
             machine,
             kernel: loaded,
             further_kernels: vec![],
@@ -263,6 +265,24 @@ impl Lab {
         Ok(Samples { window: Some(window), seconds: vec![], ..samples })
     }
 
+    /// Times work on `stream` in bursts after rests, and when it has gone on for two seconds;
+    /// see [`lasting`](crate::lasting). `clock` queues a kernel that counts the clock, and waits
+    /// for what it counted, in kHz; where nothing is timed, it does not run.
+    pub fn time_in_bursts_and_lasting(
+        &self,
+        stream: &CudaStream,
+        enqueue: &mut dyn FnMut(usize) -> Result<()>,
+        clock: &mut dyn FnMut() -> Result<f64>,
+    ) -> Result<[(Samples, f64); 2]> {
+        if self.emulator.is_some() || self.windows.is_some() {
+            let mut once = || self.time_on_gpu(stream, enqueue);
+            return Ok([(once()?, f64::NAN), (once()?, f64::NAN)]);
+        }
+        let times = lasting::Times::of(self.quick());
+        let found = lasting::by_bursts_and_lasting(stream, self.sampling, times, enqueue, clock)?;
+        Ok(found.map(|(samples, khz)| (self.observed(samples), khz)))
+    }
+
     /// Times `work` by the host's clock. It must return when its work is done, on the
     /// GPU too; what it returns is dropped after the clock has stopped.
     pub fn time_on_host<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<Samples> {
@@ -382,6 +402,11 @@ impl Lab {
 
     pub(crate) fn finish(mut self) -> Result<()> {
         self.record.gpu_after = self.monitor.state(self.options.device);
+        if self.emulator.is_some() {
+            fingerprint::take(&self.context, Size::SMALL)?;
+        } else if self.windows.is_none() {
+            self.record.gather_seconds = fingerprint::take(&self.context, Size::FULL)?;
+        }
         self.table.explain();
         let skeleton = match self.windows {
             Some(_) => counters::skeleton()?,

@@ -58,7 +58,7 @@ impl Samples {
         Samples::of(clock, 1, seconds)
     }
 
-    fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
+    pub(crate) fn of(clock: Clock, operations: u32, seconds: Vec<f64>) -> Samples {
         let (clocks, counted) = (Clocks::default(), Counted::default());
         Samples { clock, operations, seconds, clocks, window: None, counted }
     }
@@ -190,7 +190,7 @@ impl Sampling {
 }
 
 /// Picoseconds are finer than any clock here; more digits are noise.
-fn in_picoseconds(seconds: f64) -> f64 {
+pub(crate) fn in_picoseconds(seconds: f64) -> f64 {
     (seconds * 1e12).round() / 1e12
 }
 
@@ -211,14 +211,14 @@ fn is_warm(seconds: &[f64]) -> bool {
 
 /// Events show times in steps of this on the GPUs that were tried; one operation lasts no
 /// less.
-const TICK_SECONDS: f64 = 32e-9;
+pub(crate) const TICK_SECONDS: f64 = 32e-9;
 /// A sample should last this long, so that a tick at each end is 0.03 % of it.
 const SAMPLE_SECONDS: f64 = 200e-6;
 /// How often two events with nothing between them are timed.
 const EMPTY_SAMPLES: usize = 9;
 /// Operations queued behind a closed gate; far below the depth of a launch queue, past
 /// which queuing would block and the gate never open.
-const MOST_OPERATIONS: u32 = 128;
+pub(crate) const MOST_OPERATIONS: u32 = 128;
 
 /// Times work on `stream` by CUDA events. `enqueue(turn)` queues one operation and must
 /// not wait for the GPU: the stream stands still until all operations are queued.
@@ -410,12 +410,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A closed gate in a stream: what is queued behind it does not start. It opens when
 /// told to, when dropped (so that an error never leaves a stream shut), or when its
 /// patience ends.
-struct Gate {
+pub(crate) struct Gate {
     opener: Option<Sender<()>>,
 }
 
 impl Gate {
-    fn close(stream: &CudaStream) -> Result<Gate> {
+    pub(crate) fn close(stream: &CudaStream) -> Result<Gate> {
         /// Runs on the driver's thread when the stream gets here, and blocks it.
         unsafe extern "C" fn wait(receiver: *mut c_void) {
             // SAFETY: `close` made this pointer from a box and gave it away; the
@@ -437,7 +437,7 @@ impl Gate {
         Ok(Gate { opener: Some(opener) })
     }
 
-    fn open(self) -> Result<()> {
+    pub(crate) fn open(self) -> Result<()> {
         if self.opener.is_some_and(|opener| opener.send(()).is_err()) {
             bail!(
                 "the work to be timed waits for the GPU while it is being queued, so the \

@@ -469,6 +469,7 @@ fn check(record: &Record) -> Result<(), Broken> {
     let emulated = machine.gpus.iter().any(|gpu| gpu.name == EMULATED_GPU);
     let problem = format!("an `{EMULATED_GPU}` has no time that could be measured");
     rule(!emulated || record.source == Source::Emulated, "source", problem)?;
+    check_times("gather_seconds", &record.gather_seconds)?;
     limit("measurements", record.measurements.len(), MAX_MEASUREMENTS, "")?;
     let value = serde_json::to_value(record);
     check_texts("", &value.map_err(|e| (".".to_owned(), e.to_string()))?)?;
@@ -479,7 +480,18 @@ fn check(record: &Record) -> Result<(), Broken> {
             .and_then(|()| check_measurement(m, record.source))
             .map_err(|(at, problem)| (format!("measurements[{i}].{at}"), problem))?;
     }
-    Ok(())
+    let timed = record.source == Source::Measured || record.gather_seconds.is_empty();
+    rule(timed, "gather_seconds", "only a measured record has times")
+}
+
+/// The rules of samples.
+fn check_times(field: &str, seconds: &[f64]) -> Result<(), Broken> {
+    limit(field, seconds.len(), MAX_SAMPLES, " samples")?;
+    let wrong = seconds.iter().position(|s| !SECONDS.contains(s));
+    wrong.map_or(Ok(()), |k| {
+        let problem = format!("{:?} is not a time of 1e-12 to 1e7 seconds", seconds[k]);
+        Err((format!("{field}[{k}]"), problem))
+    })
 }
 
 /// The rules of one measurement; the field is one of it.
@@ -490,11 +502,7 @@ fn check_measurement(m: &Measurement, source: Source) -> Result<(), Broken> {
     }
     let few = m.arithmetic_operations as f64 <= MAX_MODEL;
     rule(few, "arithmetic_operations", format!("more than {MAX_MODEL}"))?;
-    limit("seconds", m.seconds.len(), MAX_SAMPLES, " samples")?;
-    if let Some(k) = m.seconds.iter().position(|s| !SECONDS.contains(s)) {
-        let problem = format!("{:?} is not a time of 1e-12 to 1e7 seconds", m.seconds[k]);
-        return Err((format!("seconds[{k}]"), problem));
-    }
+    check_times("seconds", &m.seconds)?;
     for (name, value) in &m.model {
         let problem = format!("{value:?} is not a number of at most 1e18");
         rule(value.abs() <= MAX_MODEL, format!("model.{name}"), problem)?;

@@ -48,6 +48,12 @@ pub struct Gpu {
     pub pcie: Option<Pcie>,
     /// Links to other GPUs; `None` if there are none.
     pub nvlink: Option<NvLink>,
+    /// Version of the board's firmware, which is that of many boards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vbios: Option<String>,
+    /// The maker's number of this kind of board, not of one board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board_part_number: Option<String>,
 }
 
 /// A PCI Express link.

@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::statistics::Statistics;
 
 /// The version of the format that this crate reads and writes.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The oldest version that it reads: what came since may be left out.
 pub const OLDEST_SCHEMA: u32 = 2;
@@ -45,6 +45,10 @@ pub struct Record {
     pub gpu_before: GpuState,
     /// Clocks and temperature of the measured GPU after the last one.
     pub gpu_after: GpuState,
+    /// Seconds of gathers that are the same after every experiment, by which kinds of memory in
+    /// one model of GPU differ: 2^26 words in a random order from 1 GiB.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gather_seconds: Vec<f64>,
     /// What was measured, in the order in which it ran.
     pub measurements: Vec<Measurement>,
     /// What could not be measured here, and why.
@@ -144,6 +148,9 @@ pub struct GpuState {
     pub memory_clock_khz: Option<u64>,
     /// Temperature of the chip.
     pub temperature_celsius: Option<u32>,
+    /// Temperature of the memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_celsius: Option<u32>,
     /// Power drawn by the board.
     pub power_milliwatts: Option<u32>,
     /// Why the clocks were below their maximum, in NVML's words; empty if they were not.

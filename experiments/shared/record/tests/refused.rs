@@ -48,9 +48,9 @@ fn values_that_break_a_rule() {
         (
             "schema",
             json!(1),
-            "reads schema 2 to 3, the file has 1: record again with this workbook, once the file is deleted",
+            "reads schema 2 to 4, the file has 1: record again with this workbook, once the file is deleted",
         ),
-        ("schema", json!(4), "reads schema 2 to 3, the file has 4: update the workbook"),
+        ("schema", json!(5), "reads schema 2 to 4, the file has 5: update the workbook"),
         ("schema", json!(-1), "invalid value"),
         ("schema", json!("1"), "invalid type"),
         ("source", json!("guessed"), "unknown variant `guessed`"),
@@ -60,6 +60,7 @@ fn values_that_break_a_rule() {
         ("machine.gpus[0].l2_bytes", json!(1.5), "invalid type"),
         ("machine.gpus[0].pcie.width", json!(1u64 << 32), "invalid value"),
         ("kernel.origin", json!("magic"), "unknown variant `magic`"),
+        ("gather_seconds[0]", json!(0), "0.0 is not a time of 1e-12"),
         ("measurements[0].clock", json!("sundial"), "unknown variant `sundial`"),
         ("measurements[0].bytes_read", json!(-1), "invalid value"),
         ("measurements[0].bytes_read", json!(u64::MAX), "more than 1152921504606846976 bytes"),
@@ -164,6 +165,14 @@ fn only_measured_records_have_clocks() {
     }
 }
 
+#[test]
+fn only_measured_records_have_times() {
+    let mut file: Value =
+        serde_json::from_str(include_str!("golden/emulated/example.json")).unwrap();
+    file["gather_seconds"] = json!([1.0]);
+    refused(&file.to_string(), "gather_seconds", "only a measured record has times");
+}
+
 /// Every object of the golden record but the maps, as JSON pointers with the paths that
 /// messages use.
 const OBJECTS: [(&str, &str); 15] = [
@@ -221,6 +230,10 @@ fn missing_fields_at_every_level() {
         "max_width",
         "version",
         "link_bytes_per_second",
+        "vbios",
+        "board_part_number",
+        "memory_celsius",
+        "gather_seconds",
         "kernel",
         "further_kernels",
         "sm_clock_khz",
