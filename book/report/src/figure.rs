@@ -178,7 +178,8 @@ impl ChartBlock {
                             [here, record].map(|of| provenance::line(of, &self.common.filter));
                         let shares = own.of_peak().zip(theirs.of_peak());
                         let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
-                        let fold = shares.map(|s| ("Each as a share of its machine's peak", s));
+                        let fold = shares
+                            .map(|s| ("Each as a share of the most that its machine can do", s));
                         let caption = format!("<strong>{title}</strong> {}", lines.join(" "));
                         self.html(&[*here, *record], page, &both, fold, false, &caption)
                     }

@@ -28,15 +28,17 @@ impl Figure {
         own.iter().any(|(place, done)| other.get(place).is_some_and(|there| there != done))
     }
 
-    /// Its bandwidths as shares of its peak; none of a chart that has not exactly one.
+    /// Its bandwidths as shares of its peak, by the name that the chart gives that; none of a
+    /// chart that has not exactly one.
     pub fn of_peak(&self) -> Option<Figure> {
         let (axis, guides) = self.form.axis()?;
         let peak = only_peak(guides).filter(|_| axis.unit == Unit::Bandwidth)?;
-        let label = "Share of the machine's theoretical peak".to_owned();
-        let axis = Axis { label, unit: Unit::Share, ..axis.clone() };
-        self.on(axis, vec![whole()], ["shares", "as a share of the peak"], |number, _| {
-            let shares = number.map(|end| end / peak);
-            Some((shares, format!("{} of the peak", Unit::Share.print(shares[0]))))
+        let of = format!("of “{}”", peak.label);
+        let axis = Axis { label: format!("Share {of}"), unit: Unit::Share, ..axis.clone() };
+        let whole = Guide { value: 1.0, ..peak.clone() };
+        self.on(axis, vec![whole], ["shares", &format!("as a share {of}")], |number, _| {
+            let shares = number.map(|end| end / peak.value);
+            Some((shares, format!("{} {of}", Unit::Share.print(shares[0]))))
         })
     }
 
@@ -169,13 +171,8 @@ fn further(own: &[Guide], other: &[Guide], theirs: &str) -> Vec<Guide> {
     peaks(other).filter(is_new).map(named).collect()
 }
 
-fn only_peak(guides: &[Guide]) -> Option<f64> {
+fn only_peak(guides: &[Guide]) -> Option<&Guide> {
     let mut peaks = peaks(guides);
-    let only = peaks.next()?.value;
+    let only = peaks.next()?;
     peaks.next().is_none().then_some(only)
-}
-
-fn whole() -> Guide {
-    let label = "Theoretical peak".to_owned();
-    Guide { label, value: 1.0, kind: GuideKind::Peak, beside: false }
 }
