@@ -139,6 +139,8 @@ pub enum Verdict {
     DependsOnTheReading,
     /// Its runs differ too much to say.
     Undecided,
+    /// They differ too much to say what it is instead, but in none it is as claimed.
+    NotReproduced,
     /// Measured, and not so.
     Refuted,
     /// Wrong as it stands.
@@ -155,6 +157,7 @@ impl Verdict {
             Verdict::SameDirection => "same direction",
             Verdict::DependsOnTheMachine => "depends on the machine",
             Verdict::Undecided => "undecided",
+            Verdict::NotReproduced => "not reproduced",
             Verdict::DependsOnTheReading => "depends on the reading",
             Verdict::Refuted => "refuted",
             Verdict::Erratum => "erratum",
@@ -165,10 +168,18 @@ impl Verdict {
 
     /// That of a statement which one reading makes this, and another `other`.
     fn read_both_ways(self, other: Verdict) -> Verdict {
-        match (self, other) {
-            (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
-            _ if self == other => self,
-            _ => Verdict::DependsOnTheReading,
+        let one_is = |verdict| self == verdict || other == verdict;
+        if one_is(Verdict::Undecided) {
+            Verdict::Undecided
+        } else if self == other {
+            self
+        } else if one_is(Verdict::NotReproduced)
+            && !one_is(Verdict::Reproduced)
+            && !one_is(Verdict::DependsOnTheReading)
+        {
+            Verdict::NotReproduced
+        } else {
+            Verdict::DependsOnTheReading
         }
     }
 
@@ -226,9 +237,13 @@ impl Test {
         let inside = claimed.max(measured.low).min(measured.high);
         let verdict = self.verdict_on(measured.value, claimed, unit);
         let others = [measured.low, inside, measured.high];
-        match others.iter().all(|x| self.verdict_on(*x, claimed, unit) == verdict) {
-            true => verdict,
-            false => Verdict::Undecided,
+        let others = others.map(|x| self.verdict_on(x, claimed, unit));
+        if others.iter().all(|other| *other == verdict) {
+            verdict
+        } else if others.contains(&Verdict::Reproduced) {
+            Verdict::Undecided
+        } else {
+            Verdict::NotReproduced
         }
     }
 

@@ -36,8 +36,8 @@ pub struct Runs {
     within: (f64, f64),
 }
 
-/// Runs whose values differ by more than this factor are printed as a range.
-const RANGE: f64 = 1.1;
+/// Runs whose values differ by more than this factor, or in their sign, are printed as a range.
+const RANGE: f64 = 1.05;
 
 /// The 97.5 % quantile of Student's t, for 1, 2, 3 … degrees of freedom.
 const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
@@ -96,7 +96,7 @@ impl Estimate {
     /// Whether its runs differ so much that one number would mislead.
     pub fn is_range(&self) -> bool {
         let (least, most) = self.range;
-        least * most > 0.0 && (most / least).max(least / most) > RANGE
+        least < 0.0 && most > 0.0 || (most / least).max(least / most) > RANGE
     }
 
     /// The ends of the bar that a chart draws: the interval within one run, or the smallest and
@@ -267,6 +267,20 @@ mod tests {
         let half = three.high.ln() - 1.0;
         assert!((half - 4.303 / 3f64.sqrt()).abs() < 1e-12, "{half}");
         assert!((1.0 - three.low.ln() - half).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_that_differ_are_a_range() {
+        for (values, is_range) in [
+            ([1.0, 1.04], false),
+            ([1.0, 1.06], true),
+            ([-1.06, -1.0], true),
+            ([-98e-9, 1.54e-6], true),
+            ([0.0, 1e-6], true),
+            ([0.0, 0.0], false),
+        ] {
+            assert_eq!(runs(&values).estimate().is_range(), is_range, "{values:?}");
+        }
     }
 
     #[test]

@@ -164,7 +164,8 @@ fn row(entry: &Entry, records: &Records, pages: &[Page], root: &str) -> String {
     for (test, compared) in claim.tests.iter().zip(compared) {
         let Quantity { unit, value: measured, .. } = &compared.measured;
         let how = if measured.from.is_empty() { "computed" } else { "measured" };
-        let undecided = compared.verdict(test).each().any(|(v, _)| *v == Verdict::Undecided);
+        let is_open = |v: &Verdict| matches!(v, Verdict::Undecided | Verdict::NotReproduced);
+        let undecided = compared.verdict(test).each().any(|(v, _)| is_open(v));
         let about = test.about.as_ref().map_or(String::new(), |a| format!(" ({a})"));
         let reading = test.reading.as_ref();
         let reading = reading.map_or(String::new(), |r| format!("Read as “{r}”: "));

@@ -251,7 +251,7 @@ fn this_machines_page_says_what_is_otherwise_there() {
         &[
             "RTX 4090 ×2 (this machine): 1 experiments are recorded, started 20",
             "<li>host-memory: this driver cannot register memory</li>",
-            "C1 · undecided</a> <span class=\"beside\">(H200: ",
+            "C1 · not reproduced</a> <span class=\"beside\">(H200: ",
             "<li>pinned over pageable: claimed 4.00×, measured 1.00× here and 3.67× on the H200</li>",
             "<p class=\"counts\">2 missed.</p>",
             "<a href=\"copy.html\">Pinned memory is three times as fast</a>",
