@@ -56,7 +56,7 @@
 //! | `counts` | what is counted, and where it is added up |
 //! | `machine::shared`, `global`, `conflict` | races are found here, in shared and in device memory, and told in `lane` and `conflict` |
 //! | `machine::order`, `flags`, `trace` | what orders two accesses (vector clocks); what blocks tell each other; who accessed a word |
-//! | `machine::taint` | uses of what nobody has written |
+//! | `machine::taint`, `machine::marks` | uses of what nobody has written; where such bits go |
 //! | `memory` | buffers, and which of their bytes are written |
 //! | `launch`, `run` | what to run, and how; whether it can be, and running it |
 //!

@@ -25,6 +25,7 @@ mod copies;
 mod flags;
 mod global;
 mod lane;
+mod marks;
 mod matrix;
 mod order;
 mod print;

@@ -378,9 +378,14 @@ impl Memory {
         self.stores[at].write(offset, from);
     }
 
-    /// Takes a byte of the buffer with this number for not written.
-    pub(crate) fn forget(&mut self, at: usize, offset: u64) {
-        self.stores[at].forget(offset, 1);
+    /// Takes these bits of a byte for not written.
+    pub(crate) fn forget(&mut self, address: u64, bits: u8) {
+        if let Some(at) = self.find(address, 1)
+            && let Store { address: start, content: Content::Device { written, .. }, .. } =
+                &mut self.stores[at]
+        {
+            written.forget(address - *start, bits);
+        }
     }
 
     /// [`Store::move_lanes`] of the buffer with this number, if there is one.
@@ -632,6 +637,14 @@ impl Store {
         match &self.content {
             Content::Device { written, .. } => written.first_unset(offset, bytes),
             Content::Host(_) => None,
+        }
+    }
+
+    /// The bits of a byte that nobody has written yet.
+    pub(crate) fn unknown(&self, offset: u64) -> u8 {
+        match &self.content {
+            Content::Device { written, .. } => written.unknown(offset),
+            Content::Host(_) => 0,
         }
     }
 

@@ -56,6 +56,8 @@ pub(crate) struct Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Computes,
+    /// Its bits are bits of the operands, or masked by others.
+    Bits,
     /// It is the operand.
     Moves,
     /// It is the first or the second, as the third says.
@@ -63,6 +65,11 @@ pub(crate) enum Role {
 }
 
 impl Operation {
+    /// The same, with another role.
+    pub(crate) const fn with(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
     /// Computes in the lanes of a mask.
     #[inline(always)]
     pub(crate) fn apply(&self, registers: &mut Registers, operands: &Operands, mask: u32) {
@@ -136,6 +143,16 @@ impl Registers {
                 self.predicates[index] = others | if value & 1 == 1 { bit } else { 0 };
             }
         }
+    }
+
+    /// The values of a register in all lanes.
+    pub(crate) fn row(&self, slot: Slot) -> [u64; WARP] {
+        std::array::from_fn(|lane| self.get(slot, lane))
+    }
+
+    /// Changes them.
+    pub(crate) fn set_row(&mut self, slot: Slot, values: &[u64; WARP]) {
+        values.iter().enumerate().for_each(|(lane, value)| self.set(slot, lane, *value));
     }
 
     /// Changes the value of a register in all lanes.

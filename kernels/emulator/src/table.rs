@@ -65,11 +65,12 @@ impl<'a> Form<'a> {
 
 /// The operation that gives its operand.
 pub(crate) fn copy(class: Class) -> Operation {
-    match class {
+    let operation = match class {
         Class::Narrow => vector_operation!(|a: u32| -> u32 { a }),
         Class::Wide => vector_operation!(|a: u64| -> u64 { a }),
         Class::Predicate => predicate_operation!(|a| a),
-    }
+    };
+    operation.with(Role::Moves)
 }
 
 /// The operation with this name. None, if there is none or it is not supported.
@@ -87,12 +88,16 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         }
         _ => bits::lookup(form),
     }?;
+    let is_integer = |kind: &&str| !kind.contains('f');
     let role = match form.base {
         "mov" => Role::Moves,
         "selp" => Role::Chooses,
+        "and" | "or" | "xor" | "not" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev" | "prmt"
+        | "lop3" => Role::Bits,
+        "cvt" if form.types.iter().all(is_integer) => Role::Bits,
         _ => Role::Computes,
     };
-    form.modifiers.is_empty().then_some(Operation { role, ..operation })
+    form.modifiers.is_empty().then_some(operation.with(role))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::WARP;
 use crate::decode::{Decoder, Named, Result};
 use crate::program::{Op, Preset, Special};
-use crate::registers::{Class, Operands, Operation, Slot, operation, predicate_operation};
+use crate::registers::{Class, Operands, Operation, Role, Slot, operation, predicate_operation};
 use crate::space::Space;
 use crate::syntax::Operand;
 use crate::table::{self, Form};
@@ -278,7 +278,7 @@ impl Decoder<'_> {
             Some(wide) if operation.sources == [Class::Narrow] => {
                 let part = self.new_register(Class::Narrow)?;
                 let low = operation!(|a: u64| -> u32 { a as u32 });
-                self.apply(low, part, &[wide])?;
+                self.apply(low.with(Role::Bits), part, &[wide])?;
                 part
             }
             _ => self.source(source, operation.sources[0])?,
@@ -294,7 +294,7 @@ impl Decoder<'_> {
             true => operation!(|a: i32| -> i64 { a.into() }),
             false => operation!(|a: u32| -> u64 { a.into() }),
         };
-        self.apply(extended, wide, &[part])
+        self.apply(extended.with(Role::Bits), wide, &[part])
     }
 
     /// The operand, if it is a register of 64 bits.
@@ -344,7 +344,7 @@ impl Decoder<'_> {
             sources.push(self.source(part, Class::Narrow)?);
         }
         let result = self.result(whole, operation.result)?;
-        self.apply(operation, result, &sources)
+        self.apply(operation.with(Role::Bits), result, &sources)
     }
 
     fn unpack(&mut self, name: &str, parts: &[Operand], whole: &Operand) -> Result<()> {
@@ -382,7 +382,7 @@ impl Decoder<'_> {
             let shift = Preset::Bits(bits * number as u64);
             let shift = self.constant(Class::Narrow, shift)?;
             let result = self.result(part, Class::Narrow)?;
-            self.apply(part_of, result, &[whole, shift])?;
+            self.apply(part_of.with(Role::Bits), result, &[whole, shift])?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::WARP;
 use crate::access::{active, sectors_of};
 use crate::fault::FaultKind;
 use crate::machine::lane::{Direction, LaneAccess};
+use crate::machine::taint::Unwritten;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
 use crate::program::CopyAsync;
@@ -122,12 +123,24 @@ impl Machine<'_> {
                 let (at, byte) = (copy.from + offset as u64, std::slice::from_mut(byte));
                 let read = Direction::READ;
                 self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;
+            }
+            // One for each byte. Some of them may be padding, and not all.
+            let missing = std::mem::take(&mut self.unwritten);
+            if missing.len() == copy.read.max(1)
+                && missing.iter().all(|byte| byte.bits[0] == u8::MAX)
+            {
+                self.unwritten = missing;
                 self.use_unwritten(warp)?;
+                continue;
             }
             let bytes = &bytes[..copy.bytes];
             self.shared.land(copy.to, copy.bytes);
             let write = Direction::WRITE;
             self.write_lane(warp, Space::Shared, copy.lane, copy.to, bytes, write)?;
+            for Unwritten { access, bits, .. } in missing {
+                let to = access.address - copy.from + copy.to;
+                self.forget(warp, Space::Shared, copy.lane, (to, &bits[..1]));
+            }
         }
         Ok(())
     }

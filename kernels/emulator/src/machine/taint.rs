@@ -7,21 +7,14 @@ use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::lane::LaneAccess;
+use crate::machine::marks::{Mark, Source, Taint, What, all_bits};
 use crate::machine::matrix::loaded_place;
 use crate::machine::warp::Warp;
-use crate::machine::{Machine, Result, list};
-use crate::matrix::MOST_ELEMENTS;
-use crate::memory::Bits;
-use crate::program::{Access, Instruction, LoadMatrices, Matrix, Multiply, Op, Use};
-use crate::registers::{Class, Operands, Operation, Role, Slot};
+use crate::machine::{Machine, Result, WIDEST, extended, list};
+use crate::program::{Access, Instruction, LoadMatrices, Op, Use};
+use crate::registers::{Class, Slot};
 use crate::space::Space;
 
-/// In a mark: of which bytes nobody has written any, from the lowest on.
-const BYTES: u32 = 0xff;
-/// In a mark: nothing may depend on the value, not even a copy of it.
-const BAD: u32 = 0x100;
-/// Above is where it comes from.
-const SOURCE: u32 = 9;
 /// Structs are aligned to so many bytes at most. What lies between two members is in the same
 /// block of this size as a part of one of them.
 const STRUCT: u64 = 16;
@@ -29,141 +22,15 @@ const STRUCT: u64 = 16;
 /// the others.
 const NEAR: usize = 32;
 
-/// Where a value that means nothing comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
-    pc: usize,
-    lane: usize,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
-    Read(Space, LaneAccess),
-    /// From this lane; these took part.
-    Shuffle(usize, u32),
-}
-
 /// A read of bytes of which nobody has written some.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unwritten {
     pub(crate) space: Space,
     pub(crate) access: LaneAccess,
-    /// Which of them.
-    pub(crate) bytes: u32,
+    /// Which bits of each byte.
+    pub(crate) bits: [u8; WIDEST],
     /// Whether they may be padding, which is copied along.
     pub(crate) is_gap: bool,
-}
-
-/// Marks of a warp's registers, for each lane.
-#[derive(Debug)]
-pub(crate) struct Taint {
-    rows: [Vec<[u32; WARP]>; 3],
-    sources: Vec<Source>,
-}
-
-impl Taint {
-    fn of(warp: &mut Warp) -> &mut Self {
-        let registers = &warp.registers;
-        warp.taint.get_or_insert_with(|| {
-            let counts = [registers.narrow.len(), registers.wide.len(), registers.predicates.len()];
-            let rows = counts.map(|count| vec![[0; WARP]; count]);
-            Box::new(Self { rows, sources: Vec::new() })
-        })
-    }
-
-    fn row(&self, slot: Slot) -> &[u32; WARP] {
-        &self.rows[slot.class as usize][usize::from(slot.index)]
-    }
-
-    fn row_mut(&mut self, slot: Slot) -> &mut [u32; WARP] {
-        &mut self.rows[slot.class as usize][usize::from(slot.index)]
-    }
-
-    /// A mark without anything but its source.
-    fn mark(&mut self, source: Source) -> u32 {
-        let is_same = |s: &Source| s.pc == source.pc && s.lane == source.lane;
-        let known = self.sources.iter().position(is_same);
-        let place = known.unwrap_or(self.sources.len());
-        match known {
-            Some(place) => self.sources[place] = source,
-            None => self.sources.push(source),
-        }
-        (place as u32 + 1) << SOURCE
-    }
-
-    /// What becomes of marks when lanes compute.
-    fn spread(&mut self, operation: &Operation, operands: &Operands, choices: u32, lanes: u32) {
-        let slot = |number: usize| Slot {
-            class: operation.sources[number],
-            index: operands.sources[number],
-        };
-        let count = operation.sources.len();
-        let result = Slot { class: operation.result, index: operands.result };
-        for lane in active(lanes) {
-            let mark = |number: usize| self.row(slot(number))[lane];
-            let bad = |mark: u32| if mark == 0 { 0 } else { mark | BAD };
-            let mark = match operation.role {
-                Role::Moves => mark(0),
-                Role::Chooses if mark(2) != 0 => bad(mark(2)),
-                Role::Chooses if choices >> lane & 1 == 1 => mark(0),
-                Role::Chooses => mark(1),
-                Role::Computes => {
-                    // What came first tells most.
-                    let marks = (0..count).map(mark).filter(|mark| *mark != 0);
-                    bad(marks.min().unwrap_or(0))
-                }
-            };
-            self.row_mut(result)[lane] = mark;
-        }
-    }
-
-    /// What becomes of marks in a product of matrices: an element of it has those of its row
-    /// of A, of its column of B, and of its own in C.
-    fn multiply(&mut self, multiply: &Multiply) {
-        let [rows, columns, depth] = multiply.shape;
-        let mut of_rows = [0; MOST_ELEMENTS];
-        let mut of_columns = [0; MOST_ELEMENTS];
-        let mut of_sums = [0; MOST_ELEMENTS];
-        self.each_mark(&multiply.a, |place, mark| {
-            first_of(&mut of_rows[place / depth], mark);
-        });
-        self.each_mark(&multiply.b, |place, mark| {
-            first_of(&mut of_columns[place % columns], mark);
-        });
-        self.each_mark(&multiply.c, |place, mark| of_sums[place] = mark);
-        for row in 0..rows {
-            for column in 0..columns {
-                let sum = &mut of_sums[row * columns + column];
-                first_of(sum, of_rows[row]);
-                first_of(sum, of_columns[column]);
-            }
-        }
-        let Matrix { fragment, registers } = &multiply.d;
-        registers.iter().for_each(|slot| self.clear(*slot, u32::MAX));
-        let each = fragment.element.in_register();
-        for copy in registers.chunks(fragment.registers()) {
-            fragment.each(|lane, number, place| {
-                let mark = &mut self.row_mut(copy[number / each])[lane];
-                first_of(mark, of_sums[place]);
-            });
-        }
-    }
-
-    /// Visits the marks of a matrix's elements that have some.
-    fn each_mark(&self, matrix: &Matrix, mut visit: impl FnMut(usize, u32)) {
-        let Matrix { fragment, registers } = matrix;
-        let each = fragment.element.in_register();
-        fragment.each(|lane, number, place| match self.row(registers[number / each])[lane] {
-            0 => {}
-            mark => visit(place, mark | BAD),
-        });
-    }
-
-    fn clear(&mut self, slot: Slot, lanes: u32) {
-        let row = self.row_mut(slot);
-        active(lanes).for_each(|lane| row[lane] = 0);
-    }
 }
 
 impl Machine<'_> {
@@ -177,50 +44,81 @@ impl Machine<'_> {
     ) -> Result<()> {
         if let Some((index, _)) = instruction.guard {
             let slot = Slot { class: Class::Predicate, index };
-            self.used(warp, slot, warp.lanes, true)?;
+            self.used(warp, slot, warp.lanes, |_, _| true)?;
         }
         if lanes == 0 {
             return Ok(());
         }
         for &(slot, how) in &self.program.operands[warp.pc] {
-            match how {
-                Use::Needs => self.used(warp, slot, lanes, true)?,
-                Use::Stores => self.used(warp, slot, lanes, false)?,
-                Use::Writes => {
+            match (how, &instruction.operation) {
+                (Use::Needs, _) => self.used(warp, slot, lanes, |_, _| true)?,
+                (Use::Stores, Op::Store(access)) => self.check_stored(warp, access, slot, lanes)?,
+                (Use::Writes, _) => {
                     if let Some(taint) = &mut warp.taint {
                         taint.clear(slot, lanes);
                     }
                 }
-                Use::Passes | Use::Trusts | Use::Marks => {}
+                _ => {}
             }
         }
-        let Some(taint) = &mut warp.taint else { return Ok(()) };
+        let Warp { taint: Some(taint), registers, .. } = warp else { return Ok(()) };
         match &instruction.operation {
-            Op::Compute(operation, operands) => {
-                let choice = operation.role == Role::Chooses;
-                let choice = choice.then(|| usize::from(operands.sources[2]));
-                let choices = choice.map_or(0, |p| warp.registers.predicates[p]);
-                taint.spread(operation, operands, choices, lanes);
-            }
+            Op::Compute(operation, operands) => taint.spread(registers, operation, operands, lanes),
             Op::Multiply(multiply) => taint.multiply(multiply),
             _ => {} // their results are marked when they are there
+        }
+        if taint.is_clean() {
+            warp.taint = None;
         }
         Ok(())
     }
 
-    /// Something depends on a register. `all`: on each part of it, also if that was only
-    /// copied.
-    fn used(&mut self, warp: &mut Warp, slot: Slot, lanes: u32, all: bool) -> Result<()> {
+    /// May lanes store a register? Bits that were only copied are no more written where they go.
+    fn check_stored(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        slot: Slot,
+        lanes: u32,
+    ) -> Result<()> {
+        let Some(taint) = &warp.taint else { return Ok(()) };
+        if taint.lanes(slot) & lanes == 0 {
+            return Ok(());
+        }
+        let stored = u64::MAX >> (64 - 8 * access.bytes);
+        let addresses = self.addresses(warp, &access.address);
+        let sources = taint.sources.clone();
+        let bytes = access.bytes * access.registers.len();
+        self.used(warp, slot, lanes, |lane, mark| {
+            let (space, address) = match access.address.space {
+                Space::Generic => Space::of(addresses[lane]),
+                space => (space, addresses[lane]),
+            };
+            // A part of what was there is changed, as a bit field is, and the rest put back.
+            let is_put_back = mark.bits & stored != stored
+                && matches!(sources[mark.source].what, What::Read(from, read)
+                    if (from, read.address, read.bytes) == (space, address, bytes));
+            mark.bad && mark.bits & stored != 0 && !is_put_back
+        })
+    }
+
+    /// Something depends on a register, if it has marks of lanes that `counts` says do.
+    fn used(
+        &mut self,
+        warp: &mut Warp,
+        slot: Slot,
+        lanes: u32,
+        counts: impl Fn(usize, Mark) -> bool,
+    ) -> Result<()> {
         let Some(taint) = &mut warp.taint else { return Ok(()) };
-        let counts = |mark: u32| mark & BAD != 0 || all && mark != 0;
-        let row = taint.row_mut(slot);
-        let Some(lane) = active(lanes).find(|lane| counts(row[*lane])) else {
+        let marks = active(lanes & taint.lanes(slot));
+        let mut marks = marks.filter_map(|lane| Some((lane, taint.mark(slot, lane)?)));
+        let Some((_, mark)) = marks.find(|(lane, mark)| counts(*lane, *mark)) else {
             return Ok(());
         };
-        let source = (row[lane] >> SOURCE) as usize - 1;
+        let source = taint.sources[mark.source];
         // If that is only noted, it is once.
-        active(lanes).for_each(|lane| row[lane] = 0);
-        let source = taint.sources[source];
+        taint.clear(slot, lanes);
         self.depends(warp, source)
     }
 
@@ -267,16 +165,14 @@ impl Machine<'_> {
         let taint = Taint::of(warp);
         let slots = access.registers.iter().flatten();
         slots.for_each(|slot| taint.clear(*slot, lanes));
-        for Unwritten { space, access: read, bytes, is_gap } in unwritten {
+        for Unwritten { space, access: read, bits, is_gap } in unwritten {
             let (lane, what) = (read.lane, What::Read(space, read));
-            let mark = taint.mark(Source { pc, lane, what });
-            let bad = if is_gap { 0 } else { BAD };
-            for (number, slot) in access.registers.iter().enumerate() {
-                let part = bytes >> (number * access.bytes);
-                let part = part & (u32::MAX >> (32 - access.bytes)) & BYTES;
-                if let (Some(slot), true) = (slot, part != 0) {
-                    taint.row_mut(*slot)[lane] = mark | bad | part;
-                }
+            let source = taint.source(Source { pc, lane, what });
+            for (slot, part) in access.registers.iter().zip(bits.chunks(access.bytes)) {
+                let Some(slot) = *slot else { continue };
+                let bad = !is_gap && part.iter().all(|bits| *bits == u8::MAX);
+                let bits = extended(part, access.signed) & all_bits(slot.class);
+                taint.put(slot, lane, Some(Mark { bits, source, bad }));
             }
         }
     }
@@ -290,43 +186,49 @@ impl Machine<'_> {
         let pc = warp.pc;
         let taint = Taint::of(warp);
         load.results.iter().for_each(|slot| taint.clear(*slot, u32::MAX));
-        for Unwritten { space, access, bytes, .. } in unwritten {
+        for Unwritten { space, access, bits, .. } in unwritten {
             let (lane, what) = (access.lane, What::Read(space, access));
-            let mark = taint.mark(Source { pc, lane, what }) | BAD;
-            for byte in active(bytes) {
+            let source = taint.source(Source { pc, lane, what });
+            for (byte, bits) in bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0) {
                 let (to, place) = loaded_place(lane % 8, byte, load.transposed);
-                taint.row_mut(load.results[lane / 8])[to] = mark | 1 << place;
+                let slot = load.results[lane / 8];
+                let before = taint.mark(slot, to).map_or(0, |mark| mark.bits);
+                let bits = before | u64::from(bits) << (8 * place);
+                taint.put(slot, to, Some(Mark { bits, source, bad: true }));
             }
         }
     }
 
     /// What nobody has written is so, too, where lanes have copied it to.
     pub(super) fn forget_copied(&mut self, warp: &mut Warp, access: &Access, part: &Part<'_>) {
-        if warp.taint.is_none() {
-            return;
-        }
-        for lane in active(part.lanes) {
-            let bytes = self.unwritten_of(warp, access, lane);
-            for byte in active(bytes) {
-                let address = part.addresses[lane] + byte as u64;
-                self.forget(warp, part.space, lane, address);
+        let registers = access.registers.iter().enumerate();
+        for (number, slot) in registers.filter_map(|(number, slot)| Some((number, (*slot)?))) {
+            let Some(taint) = &warp.taint else { return };
+            for lane in active(part.lanes & taint.lanes(slot)) {
+                let mark = warp.taint.as_ref().and_then(|taint| taint.mark(slot, lane));
+                let bytes = mark.map_or(0, |mark| mark.bits).to_le_bytes();
+                let start = part.addresses[lane] + (number * access.bytes) as u64;
+                self.forget(warp, part.space, lane, (start, &bytes[..access.bytes]));
             }
         }
     }
 
-    /// Takes a byte for not written.
-    fn forget(&mut self, warp: &mut Warp, space: Space, lane: usize, address: u64) {
-        match space {
-            Space::Shared => self.shared.written.clear(address, 1),
-            Space::Local => {
-                let start = lane * self.program.local_bytes as usize;
-                warp.local_written.clear(start as u64 + address, 1);
-            }
-            _ => {
-                if let Some(store) = self.memory.find(address, 1) {
-                    let offset = address - self.memory.store(store).address;
-                    self.memory.forget(store, offset);
+    /// Takes these bits of bytes from an address on for not written.
+    pub(super) fn forget(
+        &mut self,
+        warp: &mut Warp,
+        space: Space,
+        lane: usize,
+        (start, bits): (u64, &[u8]),
+    ) {
+        for (address, bits) in (start..).zip(bits.iter().copied()).filter(|(_, bits)| *bits != 0) {
+            match space {
+                Space::Shared => self.shared.written.forget(address, bits),
+                Space::Local => {
+                    let start = lane * self.program.local_bytes as usize;
+                    warp.local_written.forget(start as u64 + address, bits);
                 }
+                _ => self.memory.forget(address, bits),
             }
         }
     }
@@ -340,10 +242,10 @@ impl Machine<'_> {
         (store, start): (usize, u64),
         access: LaneAccess,
     ) {
-        let is_written = |machine: &mut Self, byte: u64| match space {
-            Space::Shared => is_set(&machine.shared.written, byte),
-            Space::Local => is_set(&warp.local_written, byte),
-            _ => machine.memory.read_at(store, byte, &mut [0]).is_none(),
+        let unknown = |byte: u64| match space {
+            Space::Shared => self.shared.written.unknown(byte),
+            Space::Local => warp.local_written.unknown(byte),
+            _ => self.memory.store(store).unknown(byte),
         };
         let (size, block) = match space {
             Space::Shared => (self.shared.bytes.len() as u64, STRUCT),
@@ -351,16 +253,13 @@ impl Machine<'_> {
             _ => (self.memory.store(store).bytes, STRUCT),
         };
         let end = start + access.bytes as u64;
-        let mut bytes = 0;
-        for byte in start..end {
-            let missing = !is_written(self, byte);
-            bytes |= u32::from(missing) << (byte - start);
-        }
-        if bytes != 0 {
+        let mut bits = [0; WIDEST];
+        bits.iter_mut().zip(start..end).for_each(|(bits, byte)| *bits = unknown(byte));
+        if bits != [0; WIDEST] {
             let around = start / block * block..end.next_multiple_of(block).min(size);
-            let is_gap =
-                self.is_of_struct(warp.pc) && around.into_iter().any(|byte| is_written(self, byte));
-            self.unwritten.push(Unwritten { space, access, bytes, is_gap });
+            let mut around = around.into_iter();
+            let is_gap = self.is_of_struct(warp.pc) && around.any(|byte| unknown(byte) != u8::MAX);
+            self.unwritten.push(Unwritten { space, access, bits, is_gap });
         }
     }
 
@@ -381,18 +280,7 @@ impl Machine<'_> {
             }
             _ => false,
         };
-        own.bytes == 1 || code[near].iter().any(is_other)
-    }
-
-    /// Which bytes of what a lane stores nobody has written.
-    fn unwritten_of(&self, warp: &Warp, access: &Access, lane: usize) -> u32 {
-        let Some(taint) = &warp.taint else { return 0 };
-        let own = u32::MAX >> (32 - access.bytes);
-        let parts = access.registers.iter().enumerate().map(|(number, slot)| {
-            let mark = slot.map_or(0, |slot| taint.row(slot)[lane]);
-            (mark & BYTES & own) << (number * access.bytes)
-        });
-        parts.fold(0, |all, part| all | part)
+        own.bytes == 1 || own.registers.len() > 1 || code[near].iter().any(is_other)
     }
 
     /// Marks what lanes got from others: `strays` from such as take no part.
@@ -410,40 +298,32 @@ impl Machine<'_> {
         }
         let (pc, lanes) = (warp.pc, warp.lanes);
         let taint = Taint::of(warp);
-        let before = *taint.row(value);
+        let before = std::array::from_fn::<_, WARP, _>(|lane| taint.mark(value, lane));
         for lane in active(lanes) {
             let source = sources[lane];
-            taint.row_mut(result)[lane] = match strays >> lane & 1 {
+            let mark = match strays >> lane & 1 {
                 0 => before[source],
                 _ => {
                     let what = What::Shuffle(source, there);
-                    taint.mark(Source { pc, lane, what }) | BAD
+                    let source = taint.source(Source { pc, lane, what });
+                    Some(Mark { bits: all_bits(result.class), source, bad: true })
                 }
             };
+            taint.put(result, lane, mark);
         }
     }
 
     /// Marks what an exchange found where nobody had written.
     pub(super) fn mark_exchanged(&mut self, warp: &mut Warp, result: Option<Slot>) {
         let pc = warp.pc;
-        for Unwritten { space, access, .. } in std::mem::take(&mut self.unwritten) {
+        for Unwritten { space, access, bits, .. } in std::mem::take(&mut self.unwritten) {
             let (lane, what) = (access.lane, What::Read(space, access));
             let taint = Taint::of(warp);
-            let mark = taint.mark(Source { pc, lane, what }) | BAD;
+            let source = taint.source(Source { pc, lane, what });
             if let Some(slot) = result {
-                taint.row_mut(slot)[lane] = mark;
+                let bits = extended(&bits[..access.bytes], false);
+                taint.put(slot, lane, Some(Mark { bits, source, bad: true }));
             }
         }
     }
-}
-
-/// Keeps the mark of what came first, which tells most.
-fn first_of(mark: &mut u32, other: u32) {
-    if other != 0 && (*mark == 0 || other < *mark) {
-        *mark = other;
-    }
-}
-
-fn is_set(written: &Bits, byte: u64) -> bool {
-    written.first_unset(byte, 1).is_none()
 }

@@ -8,7 +8,7 @@
 
 use crate::WARP;
 use crate::machine::copies::Copies;
-use crate::machine::taint::Taint;
+use crate::machine::marks::Taint;
 use crate::memory::Bits;
 use crate::registers::Registers;
 

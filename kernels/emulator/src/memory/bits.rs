@@ -1,5 +1,6 @@
 //! One bit for each byte of a buffer: was it written?
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Which bytes were written.
@@ -8,11 +9,14 @@ pub(crate) struct Bits {
     words: Vec<u64>,
     /// How many bytes were not written yet. Mostly none: then there is nothing to look up.
     missing: u64,
+    /// Of bytes that do not count as written, because some bits were not: those that were.
+    parts: BTreeMap<u64, u8>,
 }
 
 impl Bits {
     pub(crate) fn new(bytes: u64) -> Self {
-        Self { words: vec![0; bytes.div_ceil(64) as usize], missing: bytes }
+        let words = vec![0; bytes.div_ceil(64) as usize];
+        Self { words, missing: bytes, parts: BTreeMap::new() }
     }
 
     /// Was everything written?
@@ -24,6 +28,7 @@ impl Bits {
     pub(crate) fn clear_all(&mut self, bytes: u64) {
         self.words.fill(0);
         self.missing = bytes;
+        self.parts.clear();
     }
 
     /// Notes that a range was written.
@@ -55,6 +60,23 @@ impl Bits {
         for (word, mask) in masks(start, bytes) {
             self.missing += u64::from((mask & self.words[word]).count_ones());
             self.words[word] &= !mask;
+        }
+        self.parts.retain(|byte, _| !(start..start + bytes).contains(byte));
+    }
+
+    /// Notes that these bits of a byte were not written, and the others were.
+    pub(crate) fn forget(&mut self, byte: u64, bits: u8) {
+        self.clear(byte, 1);
+        if bits != u8::MAX {
+            self.parts.insert(byte, !bits);
+        }
+    }
+
+    /// The bits of a byte that were not written.
+    pub(crate) fn unknown(&self, byte: u64) -> u8 {
+        match self.first_unset(byte, 1) {
+            None => 0,
+            Some(_) => !self.parts.get(&byte).copied().unwrap_or(0),
         }
     }
 
