@@ -44,8 +44,8 @@ pub fn sectors(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Sect
 /// One wavefront gives one word of each bank. Accesses of 8 bytes are served for half a
 /// warp at a time, and of 16 for a quarter; or for twice as many lanes if every lane
 /// shares its element with the lane beside it, or every lane with the lane two away. A
-/// lane that is not active shares with anyone. `ideal` is the number of wavefronts that
-/// the words would take if they lay in banks as different as possible.
+/// lane that is not active shares with anyone. `ideal` is what Nsight Compute takes for it: as
+/// many wavefronts as the words of all active lanes fill, or fewer if it takes fewer.
 pub fn load_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64) -> Wavefronts {
     let (addresses, mask) = lanes(address_of);
     wavefronts_of(&addresses, mask, bytes, false)
@@ -178,6 +178,13 @@ pub(crate) fn wavefronts_of(
     if bytes <= WORD_BYTES && is_one_pass() {
         return Wavefronts { requests: 1, wavefronts: 1, ideal: 1 };
     }
+    let words = u64::from(mask.count_ones()) * bytes.div_ceil(WORD_BYTES);
+    let wavefronts = passes_of(addresses, mask, bytes, stores);
+    Wavefronts { requests: 1, wavefronts, ideal: wavefronts.min(words.div_ceil(BANKS as u64)) }
+}
+
+/// The wavefronts of lanes of which each accesses words of its own or shares them.
+fn passes_of(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> u64 {
     let words_each = bytes.div_ceil(WORD_BYTES);
     let mut groups = words_each as usize;
     let may_share = groups > 1 && !stores;
@@ -185,46 +192,49 @@ pub(crate) fn wavefronts_of(
         groups /= 2;
     }
     // Again what most requests are: rows, and all lanes at one place.
-    if mask == u32::MAX && addresses[0].is_multiple_of(words_each * WORD_BYTES) {
-        let wavefronts = groups as u64;
-        if contiguous(addresses, bytes) {
-            return Wavefronts { requests: 1, wavefronts, ideal: words_each };
-        }
-        if contiguous(addresses, 0) {
-            return Wavefronts { requests: 1, wavefronts, ideal: 1 };
-        }
-    }
-    if let Some(wavefronts) = without_conflict(addresses, mask, bytes, groups) {
-        return wavefronts;
+    if mask == u32::MAX
+        && addresses[0].is_multiple_of(words_each * WORD_BYTES)
+        && (contiguous(addresses, bytes) || contiguous(addresses, 0))
+    {
+        return groups as u64;
     }
     let lanes_each = WARP / groups;
     let mut wavefronts = 0;
-    let (mut all, mut distinct) = (Distinct::new(), 0);
     for group in 0..groups {
         let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
+        let lanes = mask & lanes;
+        if has_no_conflict(addresses, lanes, bytes) {
+            wavefronts += u64::from(lanes != 0);
+            continue;
+        }
         let mut starts = Distinct::new();
-        for lane in active(mask & lanes) {
+        for lane in active(lanes) {
             starts.add(addresses[lane] / WORD_BYTES);
         }
         let mut in_bank = [0; BANKS];
-        let starts = starts.sorted();
-        if groups == 1 {
-            distinct = starts.len();
-        } else {
-            starts.iter().for_each(|start| all.add(*start));
-        }
-        for &start in starts {
+        for &start in starts.sorted() {
             for word in start..start + words_each {
                 in_bank[word as usize % BANKS] += 1;
             }
         }
         wavefronts += in_bank.iter().max().copied().unwrap_or(0);
     }
-    if groups > 1 {
-        distinct = all.sorted().len();
-    }
-    let words = distinct as u64 * words_each;
-    Wavefronts { requests: 1, wavefronts, ideal: words.div_ceil(BANKS as u64) }
+    wavefronts
+}
+
+/// Does each lane have banks for itself, or the element of the lane before it?
+fn has_no_conflict(addresses: &[u64; WARP], lanes: u32, bytes: u64) -> bool {
+    let words = bytes.div_ceil(WORD_BYTES);
+    let (mut taken, mut last) = (0, None);
+    words.is_power_of_two()
+        && active(lanes).all(|lane| {
+            let address = addresses[lane];
+            let bank = 1u32 << (address / WORD_BYTES / words % (BANKS as u64 / words));
+            let is_same = last == Some(address);
+            let is_free = taken & bank == 0 && (words == 1 || address.is_multiple_of(bytes));
+            (taken, last) = (taken | bank, Some(address));
+            is_same || is_free
+        })
 }
 
 /// The wavefronts of one atomic operation on shared memory, which changes the words of one bank
@@ -252,55 +262,6 @@ pub(crate) fn atomic_wavefronts_of(
     }
     let used = u64::from(mask.count_ones()) * words;
     Wavefronts { requests: 1, wavefronts, ideal: used.div_ceil(BANKS as u64) }
-}
-
-/// The wavefronts of lanes of which each has words and banks for itself, but that a group
-/// may have the banks of another one.
-fn without_conflict(
-    addresses: &[u64; WARP],
-    mask: u32,
-    bytes: u64,
-    groups: usize,
-) -> Option<Wavefronts> {
-    let words = bytes.div_ceil(WORD_BYTES);
-    if !words.is_power_of_two() {
-        return None;
-    }
-    // Banks and elements are counted in elements; of those, one in so many.
-    const MARKS: u64 = 1024;
-    let in_row = BANKS as u64 / words;
-    let mut marked = [0u64; MARKS as usize / 64];
-    let (mut wavefronts, mut elements, mut last) = (0, 0, None);
-    let lanes_each = WARP / groups;
-    for group in 0..groups {
-        let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
-        let (mut taken, mut last_of_group) = (0, None);
-        for lane in active(mask & lanes) {
-            let address = addresses[lane];
-            let element = address / WORD_BYTES / words;
-            let bank = 1u32 << (element % in_row);
-            if last_of_group == Some(address) {
-                continue;
-            }
-            if taken & bank != 0 || words > 1 && !address.is_multiple_of(bytes) {
-                return None;
-            }
-            (taken, last_of_group) = (taken | bank, Some(address));
-            if last == Some(address) {
-                continue;
-            }
-            let mark = &mut marked[(element % MARKS / 64) as usize];
-            let bit = 1 << (element % 64);
-            if *mark & bit != 0 {
-                return None;
-            }
-            (*mark, last) = (*mark | bit, Some(address));
-            elements += 1;
-        }
-        wavefronts += u64::from(taken != 0);
-    }
-    let ideal = (elements * words).div_ceil(BANKS as u64);
-    Some(Wavefronts { requests: 1, wavefronts, ideal })
 }
 
 /// Does every lane want another bank?

@@ -83,9 +83,11 @@ pub(crate) fn lookup(name: &str) -> Option<Operation> {
         ("dp4a" | "dp2a", _) => integer::dot(form),
         ("mov" | "selp", _) => bits::lookup(form),
         (_, ["f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"]) => float::lookup(form),
-        ("add" | "sub" | "mul" | "mad" | "div" | "rem" | "abs" | "neg", _) | ("min" | "max", _) => {
-            integer::lookup(form)
-        }
+        (
+            "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs"
+            | "neg" | "min" | "max",
+            _,
+        ) => integer::lookup(form),
         _ => bits::lookup(form),
     }?;
     let is_integer = |kind: &&str| !kind.contains('f');
@@ -138,6 +140,19 @@ mod tests {
         assert_eq!(evaluate("min.s32", [minus(1), 1, 0]), minus(1));
         assert_eq!(evaluate("min.u32", [minus(1), 1, 0]), 1);
         assert_eq!(evaluate("abs.s64", [5u64.wrapping_neg(), 0, 0]), 5);
+        // What an H100 says.
+        let factors = [0x12fe_dcba, 0xff80_0123, 0x7fff_fff1];
+        assert_eq!(evaluate("mul24.lo.u32", factors), 0x7eb4_e76e);
+        assert_eq!(evaluate("mul24.hi.u32", factors), 0x7f6f_7eb4);
+        assert_eq!(evaluate("mul24.lo.s32", factors), 0xa1b4_e76e);
+        assert_eq!(evaluate("mul24.hi.s32", factors), 0x0091_a1b4);
+        assert_eq!(evaluate("mad24.lo.u32", factors), 0xfeb4_e75f);
+        assert_eq!(evaluate("mad24.hi.s32", factors), 0x8091_a1a5);
+        let factors = [0x127f_dcba, 0x007f_0123, 0x7fff_fff1];
+        assert_eq!(evaluate("mad24.hi.sat.s32", factors), 0x7fff_ffff);
+        assert_eq!(evaluate("sad.u32", [5, 0xffff_fff0, 7]), 0xffff_fff2);
+        assert_eq!(evaluate("sad.s32", [5, 0xffff_fff0, 7]), 0x1c);
+        assert_eq!(evaluate("sad.s32", [0x7fff_ffff, 1 << 31, 7]), 6);
         // 255 · 2 + 1 · 3 + 128 · 4 + 127 · 5, and with signs.
         let bytes = [0x7f80_01ff, 0x0504_0302, 1000];
         assert_eq!(evaluate("dp4a.u32.u32", bytes), 1000 + 510 + 3 + 512 + 635);
@@ -200,6 +215,11 @@ mod tests {
         assert_eq!(evaluate("cvt.rni.s32.f32", [float(2.5), 0, 0]), 2);
         assert_eq!(evaluate("cvt.rpi.u32.f32", [float(2.1), 0, 0]), 3);
         assert_eq!(evaluate("cvt.rzi.u32.f32", [float(f32::NAN), 0, 0]), 0);
+        assert_eq!(evaluate("cvt.rzi.u64.f32", [float(f32::NAN), 0, 0]), 1 << 63);
+        assert_eq!(evaluate("cvt.rzi.s64.f16", [0x7e00, 0, 0]), 1 << 63);
+        assert_eq!(evaluate("cvt.rzi.u32.f64", [f64::NAN.to_bits(), 0, 0]), 1 << 31);
+        assert_eq!(evaluate("cvt.rni.u16.f64", [f64::NAN.to_bits(), 0, 0]), 1 << 15);
+        assert_eq!(evaluate("cvt.rzi.s8.f64", [f64::NAN.to_bits(), 0, 0]), 0xffff_ff80);
         assert_eq!(evaluate("cvt.rn.f32.s64", [u64::MAX, 0, 0]), float(-1.0));
         assert_eq!(evaluate("cvt.rn.f16.f32", [float(1.0), 0, 0]), 0x3c00);
         assert_eq!(evaluate("cvt.f32.f16", [0xc000, 0, 0]), float(-2.0));

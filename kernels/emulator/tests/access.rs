@@ -54,9 +54,9 @@ fn brute_force_wavefronts(pattern: &Pattern, bytes: u64, stores: bool) -> (u64, 
         }
         in_bank.into_iter().max().unwrap_or(0)
     };
-    let all = pattern.iter().flatten().flat_map(|start| words(*start));
-    let all = all.collect::<BTreeSet<_>>().len() as u64;
-    (pattern.chunks(32 / groups).map(of_group).sum(), all.div_ceil(32))
+    let wavefronts = pattern.chunks(32 / groups).map(of_group).sum::<u64>();
+    let all = pattern.iter().flatten().count() as u64 * words_each;
+    (wavefronts, wavefronts.min(all.div_ceil(32)))
 }
 
 proptest! {

@@ -89,18 +89,30 @@ fn integer_to_float(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operati
     })
 }
 
-/// Rust's `as` is what PTX asks for: it saturates, and makes 0 of no number.
+/// Rust's `as` is what PTX asks for: it saturates, and makes 0 of no number. Hardware makes the
+/// highest bit of no number where one side has 64 bits.
 fn float_to_integer(form: &mut Form<'_>, to: &str, from: &str) -> Option<Operation> {
     let rounding = form.take_one_of(&["rni", "rzi", "rmi", "rpi"])?;
     form.take("sat");
     let ftz = form.take("ftz");
+    macro_rules! or_highest {
+        ($a:expr) => {
+            if $a.is_nan() { (1u64 << (To::BITS - 1)) as To } else { $a as To }
+        };
+    }
+    let is_long = to.ends_with("64");
     macro_rules! rounded {
         ($round:ident) => {
             of_integer!(to, To: match from {
+                "f16" if is_long => operation!(|a: F16| -> To { or_highest!(a.to_f64().$round()) }),
                 "f16" => operation!(|a: F16| -> To { a.to_f64().$round() as To }),
+                "f32" if is_long && ftz => {
+                    operation!(|a: f32| -> To { or_highest!(flush(a).$round()) })
+                }
+                "f32" if is_long => operation!(|a: f32| -> To { or_highest!(a.$round()) }),
                 "f32" if ftz => operation!(|a: f32| -> To { flush(a).$round() as To }),
                 "f32" => operation!(|a: f32| -> To { a.$round() as To }),
-                "f64" => operation!(|a: f64| -> To { a.$round() as To }),
+                "f64" => operation!(|a: f64| -> To { or_highest!(a.$round()) }),
                 _ => return None,
             })
         };

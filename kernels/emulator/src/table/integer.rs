@@ -101,6 +101,43 @@ pub(crate) fn dot(form: &mut Form<'_>) -> Option<Operation> {
     })
 }
 
+/// The product of the lower 24 bits of two numbers.
+fn product_of_24(a: u32, b: u32, signed: bool) -> i64 {
+    let number = |bits: u32| match signed {
+        true => i64::from((bits << 8) as i32 >> 8),
+        false => i64::from(bits << 8 >> 8),
+    };
+    number(a) * number(b)
+}
+
+/// `mul24` and `mad24`: the lower 32 of the product's 48 bits, or the upper.
+fn of_24(form: &mut Form<'_>, kind: &str, part: Option<&str>) -> Option<Operation> {
+    macro_rules! made {
+        ($signed:literal, $shift:literal) => {
+            match form.base {
+                "mul24" => operation!(|a: u32, b: u32| -> u32 {
+                    (product_of_24(a, b, $signed) >> $shift) as u32
+                }),
+                _ => operation!(|a: u32, b: u32, c: u32| -> u32 {
+                    ((product_of_24(a, b, $signed) >> $shift) as u32).wrapping_add(c)
+                }),
+            }
+        };
+    }
+    Some(match (kind, part?) {
+        ("s32", "hi") if form.base == "mad24" && form.take("sat") => {
+            operation!(|a: u32, b: u32, c: i32| -> i32 {
+                ((product_of_24(a, b, true) >> 16) as i32).saturating_add(c)
+            })
+        }
+        ("s32", "lo") => made!(true, 0),
+        ("s32", "hi") => made!(true, 16),
+        ("u32", "lo") => made!(false, 0),
+        ("u32", "hi") => made!(false, 16),
+        _ => return None,
+    })
+}
+
 pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
     let kind = form.only_type()?;
     let part = form.take_one_of(&["lo", "hi", "wide"]);
@@ -128,6 +165,11 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
                 ((Wide::from(a) * Wide::from(b)) >> Narrow::BITS) as Narrow
             })
         ),
+        ("mad", Some("hi")) if kind == "s32" && form.take("sat") => {
+            operation!(|a: i32, b: i32, c: i32| -> i32 {
+                (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c)
+            })
+        }
         ("mad", Some("hi")) => {
             widened!(
                 kind,
@@ -154,6 +196,11 @@ pub(crate) fn lookup(form: &mut Form<'_>) -> Option<Operation> {
                 })
             )
         }
+        ("mul24" | "mad24", _) => of_24(form, kind, part)?,
+        ("sad", None) => integers!(kind, |a, b, c| {
+            let apart = if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) };
+            c.wrapping_add(apart)
+        }),
         ("div", None) => {
             integers!(kind, |a, b| if b == 0 { !0 } else { a.wrapping_div(b) })
         }
