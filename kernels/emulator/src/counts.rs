@@ -41,6 +41,8 @@ pub struct Note {
 pub enum NoteKind {
     /// Two threads write the same value to one place, and nothing orders them.
     SameValue,
+    /// A compare-and-swap expects what a plain read found, which is another value by now.
+    PlainRead,
     /// Threads have returned before a barrier that others wait at. With
     /// [`Checks::barriers`](crate::Checks::barriers) this is a fault instead.
     Barrier,

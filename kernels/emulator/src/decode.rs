@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::decode::memory::scope_of;
+use crate::decode::origins::Origins;
 use crate::error::ParseError;
 use crate::fault::Place;
 use crate::program::{Instruction, Op, Preset, Program};
@@ -12,13 +13,16 @@ use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
 use crate::table;
 
+mod atomics;
 mod carry;
+mod compared;
 mod entry;
 mod flags;
 mod matrix;
 mod memory;
 mod operands;
 mod order;
+mod origins;
 mod reuse;
 mod warp;
 
@@ -531,6 +535,9 @@ impl<'a> Decoder<'a> {
         }
         program.code = order::in_order(program.code);
         flags::mark(&mut program);
+        let origins = Origins::new(&mut program);
+        atomics::recognise(&mut program, &origins);
+        compared::mark(&mut program, &origins);
         reuse::reuse(&mut program);
         program.unset = entry::unset(&mut program);
         let operands_of = |instruction: &mut Instruction| {

@@ -334,6 +334,8 @@ pub(crate) struct Atomic {
     pub(crate) is_reduction: bool,
     /// Adds 1 to a word, which shared memory does for all lanes of one address at once.
     pub(crate) counts: bool,
+    /// What a compare-and-swap expects may come from a plain read.
+    pub(crate) after_plain_read: bool,
     /// Where the old value goes, unless nobody wants it.
     pub(crate) result: Option<Slot>,
     pub(crate) operand: Slot,

@@ -286,8 +286,6 @@ impl Decoder<'_> {
             return Err(self.error(format!("{name}: operands are missing")));
         };
         let address = self.address(address, named.space)?;
-        let counts =
-            kind == AtomicKind::Add && class == Class::Narrow && *operand == Operand::Bits(1);
         let operand = self.source(operand, class)?;
         let swap = match (is_swap, rest.next()) {
             (true, Some(swap)) => Some(self.source(swap, class)?),
@@ -303,7 +301,8 @@ impl Decoder<'_> {
             scope: named.scope,
             releases: named.releases,
             is_reduction: name.starts_with("red"),
-            counts,
+            counts: false,
+            after_plain_read: false,
             result,
             operand,
             swap,

@@ -2,6 +2,7 @@
 
 use crate::WARP;
 use crate::access::{active, atomic_sectors_of, atomic_wavefronts_of};
+use crate::counts::NoteKind;
 use crate::half::{F16, each_half};
 use crate::machine::access::Part;
 use crate::machine::lane::{Direction, LaneAccess};
@@ -62,6 +63,12 @@ impl Machine<'_> {
             let old = super::extended(bytes, false);
             let operand = warp.registers.get(atomic.operand, lane);
             let swapped = old == truncated(operand, atomic.bytes);
+            if atomic.after_plain_read && !swapped {
+                let what = "expects what a plain read found, which is another value by now: that \
+                            is right, because a loop goes round again; a volatile or atomic read \
+                            would say that it may be old";
+                self.note(NoteKind::PlainRead, warp.pc, what.to_owned());
+            }
             let new = match atomic.swap {
                 Some(swap) if swapped => warp.registers.get(swap, lane),
                 Some(_) => old,
