@@ -13,6 +13,7 @@ mod missing;
 mod module;
 mod occupancy;
 mod peer;
+mod pointer;
 mod pool;
 mod stream;
 #[cfg(not(for_tests))]

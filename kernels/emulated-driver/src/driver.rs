@@ -67,6 +67,8 @@ pub(crate) struct Context {
     /// Contexts whose memory kernels of this one may use.
     pub(crate) peers: BTreeSet<usize>,
     pub(crate) limits: BTreeMap<u32, usize>,
+    /// What it was made with, which changes nothing here.
+    pub(crate) flags: u32,
     /// After work has failed, every call in the context answers this.
     pub(crate) failed: Option<CUresult>,
 }

@@ -4,7 +4,9 @@
 //! lane. So work of different lanes is no more ordered than the events say.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 
+use crate::watch::Noted;
 use crate::work::Work;
 
 /// A place in a graph: the `index`th piece of work of a lane.
@@ -26,8 +28,16 @@ pub(crate) struct Node {
     pub(crate) work: Work,
     /// Work of other lanes that it waits for.
     pub(crate) after: Vec<Place>,
-    /// Memory of the host's that it copies: where, and what it was called.
-    pub(crate) host: Vec<(u64, String)>,
+    /// Memory of the host's that it copies.
+    pub(crate) host: Vec<HostPart>,
+}
+
+#[derive(Debug)]
+pub(crate) enum HostPart {
+    /// That the driver knows: where, and what it was called.
+    Known(u64, String),
+    /// Pageable memory, and whether the program was told that it has changed since.
+    Pageable(Noted, AtomicBool),
 }
 
 /// A capture that has not ended.
@@ -55,12 +65,7 @@ impl Capture {
         Capture { origin, graph, lanes, invalid: false }
     }
 
-    pub(crate) fn add(
-        &mut self,
-        queue: u32,
-        work: Work,
-        host: Vec<(u64, String)>,
-    ) -> Option<Place> {
+    pub(crate) fn add(&mut self, queue: u32, work: Work, host: Vec<HostPart>) -> Option<Place> {
         let lane = self.lanes.get_mut(&queue)?;
         let place = Place { lane: lane.number, index: lane.length };
         lane.length += 1;

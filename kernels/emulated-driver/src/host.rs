@@ -97,11 +97,12 @@ impl HostMemory for Mapping {
 ///
 /// # Safety
 ///
-/// So many bytes from `start` on can be read, and lie outside `into`.
+/// So many bytes from `start` on can be read.
 pub(crate) unsafe fn read(start: usize, into: &mut [u8]) {
-    // SAFETY: as the caller promises. It is no reference, because the program has its own.
+    // SAFETY: as the caller promises. It is no reference, because the program has its own; and
+    // what that has freed may be ours by now.
     unsafe {
-        std::ptr::copy_nonoverlapping(start as *const u8, into.as_mut_ptr(), into.len());
+        std::ptr::copy(start as *const u8, into.as_mut_ptr(), into.len());
     }
 }
 
@@ -109,8 +110,8 @@ pub(crate) unsafe fn read(start: usize, into: &mut [u8]) {
 ///
 /// # Safety
 ///
-/// So many bytes from `start` on can be written, and lie outside `from`.
+/// So many bytes from `start` on can be written.
 pub(crate) unsafe fn write(start: usize, from: &[u8]) {
     // SAFETY: as the caller promises.
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), start as *mut u8, from.len()) };
+    unsafe { std::ptr::copy(from.as_ptr(), start as *mut u8, from.len()) };
 }

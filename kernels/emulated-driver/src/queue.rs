@@ -156,6 +156,18 @@ impl Queues {
         self.get(ticket.queue).is_none_or(|queue| queue.done >= ticket.number)
     }
 
+    /// The work that is still to make the memory at an address.
+    pub(crate) fn make_of(&self, address: u64) -> Option<Ticket> {
+        self.all.iter().find_map(|(id, queue)| {
+            let makes = |item: &Item| {
+                matches!(item.work, Work::Make { address: made, .. } if made == address)
+            };
+            let place = queue.waiting.iter().rposition(makes)? as u64;
+            let before = queue.done + u64::from(queue.running);
+            Some(Ticket { queue: *id, number: before + place + 1 })
+        })
+    }
+
     /// What to do next so that `ticket` gets done.
     pub(crate) fn next_towards(&self, ticket: Ticket) -> Next {
         let mut wanted = ticket;

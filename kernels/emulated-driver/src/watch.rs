@@ -27,10 +27,25 @@ impl Noted {
         Noted { start, bytes, content, writes }
     }
 
+    /// Where it is, and how many bytes.
+    pub(crate) fn range(&self) -> (usize, usize) {
+        (self.start, self.bytes)
+    }
+
+    /// Whether something else is in the range now.
+    ///
+    /// # Safety
+    ///
+    /// The range can be read.
+    pub(crate) unsafe fn differs(&self) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { digest(self.start, self.bytes) != self.content }
+    }
+
     /// Whether the program has changed the range since. `writes` is as for [`Noted::new`].
     pub(crate) fn has_changed(&self, writes: u64) -> bool {
         // SAFETY: as the caller of `new` has promised.
-        writes == self.writes && unsafe { digest(self.start, self.bytes) } != self.content
+        writes == self.writes && unsafe { self.differs() }
     }
 }
 

@@ -9,8 +9,10 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::path::Path;
+use std::process::Command;
 
 use common::{PTX, alone, context};
 use cudarc::driver::sys;
@@ -90,7 +92,7 @@ fn functions() -> Vec<(String, Vec<Kind>)> {
 
 fn kind(function: &str, argument: &str, kind: &str, has_list: bool) -> Kind {
     // Both may be the host's, and then nothing says how much may be copied.
-    let any = function == "MemcpyAsync";
+    let any = matches!(function, "Memcpy" | "MemcpyAsync");
     let host = any
         || function.contains("HtoD") && argument == "from"
         || function.contains("DtoH") && argument == "to"
@@ -299,4 +301,74 @@ fn every_function_is_found() {
         function(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     };
     assert_eq!(code, NOT_SUPPORTED);
+}
+
+/// The page includes the lists from this file.
+const GOLDEN: &str = "tests/goldens/functions.txt";
+
+/// Functions of the driver that cudarc calls: in `driver::safe`, and in `driver::result`, on which
+/// that stands.
+fn called_by_cudarc() -> BTreeSet<String> {
+    let mut metadata = Command::new(env!("CARGO"));
+    metadata.args(["metadata", "--offline", "--format-version=1"]);
+    let metadata = metadata.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let metadata = String::from_utf8(metadata.stdout).unwrap();
+    let mut manifests = metadata.split("\"manifest_path\":\"").skip(1);
+    let path = manifests.find_map(|path| {
+        let path = Path::new(path.split('"').next()?).parent()?;
+        path.file_name()?.to_str()?.starts_with("cudarc-").then(|| path.join("src/driver"))
+    });
+    let folder = path.unwrap();
+    let safe = folder.join("safe").read_dir().unwrap().map(|file| file.unwrap().path());
+    let sources =
+        safe.chain([folder.join("result.rs")]).map(|f| std::fs::read_to_string(f).unwrap());
+    let mut called = BTreeSet::new();
+    for source in sources {
+        for call in source.split("sys::cu").skip(1) {
+            let name = call.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
+            let is_function = call.starts_with(|letter: char| letter.is_uppercase());
+            called.extend(name.filter(|_| is_function).map(|name| format!("cu{name}")));
+        }
+    }
+    called
+}
+
+#[test]
+fn the_page_lists_the_functions() {
+    let functions = functions();
+    let missing = include_str!("../src/api/missing.rs");
+    let is_missing = |name: &str| missing.split_whitespace().any(|word| word == name);
+    let list = |names: Vec<&str>| {
+        let mut lines = vec![String::new()];
+        for name in names {
+            match lines.last_mut() {
+                Some(line) if line.len() + name.len() < 95 => *line += &format!("`{name}` "),
+                _ => lines.push(format!("`{name}` ")),
+            }
+        }
+        lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect::<String>()
+    };
+    let mut answered: Vec<_> = functions.iter().map(|(name, _)| name.as_str()).collect();
+    answered.retain(|name| !is_missing(name));
+    answered.sort_unstable();
+    let called = called_by_cudarc();
+    assert!(called.len() > 80, "{called:?}");
+    let refused = called.iter().map(String::as_str).filter(|name| !answered.contains(name));
+    let refused: Vec<_> = refused.collect();
+    for name in &refused {
+        assert!(is_missing(name), "{name} is neither answered nor refused by name");
+    }
+    let fresh = format!(
+        "ANCHOR: answered\n{}ANCHOR_END: answered\nANCHOR: refused\n{}ANCHOR_END: refused\n",
+        list(answered),
+        list(refused)
+    );
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(GOLDEN, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(GOLDEN).unwrap_or_default();
+    assert!(
+        fresh == committed,
+        "if this is meant, run UPDATE_GOLDEN=1 cargo test -p emulated-driver:\n{fresh}"
+    );
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{code, context, pinned, streams};
+use common::{alone, code, context, pinned, streams};
 use cudarc::driver::{result, sys};
 use sys::CUresult::*;
 use sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as RELAXED;
@@ -100,4 +100,44 @@ fn a_graph_must_not_outlive_the_pinned_memory_that_it_copies() {
     let _another = pinned(&context, &[9; 3]);
     assert_eq!(code(graph.launch()), CUDA_ERROR_INVALID_VALUE);
     assert_eq!(stream.clone_dtoh(&data).unwrap(), [1, 2, 3]);
+}
+
+/// Launches a graph that copies a vector which is gone, or is not.
+#[test]
+#[ignore = "run by the next test, in a process of its own"]
+fn a_vector_that_a_graph_copies() {
+    let context = context(0);
+    let stream = context.new_stream().unwrap();
+    for is_freed in [false, true] {
+        for words in [3, 9 << 20] {
+            let mut data = stream.alloc_zeros::<u32>(words).unwrap();
+            stream.synchronize().unwrap();
+            let mut source = Some(vec![7u32; words]);
+            stream.begin_capture(RELAXED).unwrap();
+            stream.memcpy_htod(source.as_deref().unwrap(), &mut data).unwrap();
+            let graph = stream.end_capture(NO_FLAGS).unwrap().unwrap();
+            eprintln!("{words} words, freed: {is_freed}");
+            source.take_if(|_| is_freed);
+            let launched = graph.launch();
+            eprintln!("launched: {}", launched.is_ok());
+            stream.synchronize().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_graph_must_not_outlive_the_pageable_memory_that_it_copies() {
+    let ended = alone("a_vector_that_a_graph_copies", &[]);
+    let said = String::from_utf8(ended.stderr).unwrap();
+    let parts: Vec<_> = said.split(", freed: ").skip(1).collect();
+    assert_eq!(parts.len(), 4, "{said}");
+    for kept in &parts[..2] {
+        assert!(kept.contains("launched: true") && !kept.contains("emulated driver"), "{said}");
+    }
+    assert!(
+        parts[2].contains("12 bytes of pageable memory")
+            && parts[2].contains("was that memory freed"),
+        "{said}"
+    );
+    assert!(parts[3].contains("which the program does not have any more"), "{said}");
 }

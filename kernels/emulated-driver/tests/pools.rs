@@ -6,7 +6,7 @@ mod common;
 
 use std::ffi::c_void;
 
-use common::{code, context, hold, streams};
+use common::{add, code, context, hold, module, streams};
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use result::mem_pool;
 use sys::CUmemPool_attribute as Attribute;
@@ -137,4 +137,31 @@ fn a_use_before_the_allocation_in_another_stream_is_found() {
     assert_eq!(code(second.synchronize()), CUDA_ERROR_ILLEGAL_ADDRESS);
     opener.send(()).unwrap();
     assert_eq!(code(context.synchronize()), CUDA_ERROR_ILLEGAL_ADDRESS, "for good");
+}
+
+#[test]
+fn freeing_memory_of_a_pool_waits_for_nothing() {
+    let context = context(7);
+    let (stream, kernels) = (context.new_stream().unwrap(), module(&context));
+    let pool = new_pool(&context, 0);
+    let words = || {
+        let address = take(pool, 400, &stream);
+        // SAFETY: the memory is that of 100 words, which nobody else frees.
+        unsafe { stream.upgrade_device_ptr::<u32>(address, 100) }
+    };
+    for waits in [true, false] {
+        let mut data = words();
+        stream.memset_zeros(&mut data).unwrap();
+        add(&stream, &kernels, &mut data, 1).unwrap();
+        if waits {
+            stream.synchronize().unwrap();
+        }
+        // SAFETY: it is freed once, and too early if the stream has work left.
+        unsafe { result::free_sync(data.leak()) }.unwrap();
+        let ended = stream.synchronize();
+        match waits {
+            true => ended.unwrap(),
+            false => assert_eq!(code(ended), CUDA_ERROR_ILLEGAL_ADDRESS),
+        }
+    }
 }

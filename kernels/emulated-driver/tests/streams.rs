@@ -43,6 +43,16 @@ fn there_is_no_time() {
     let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
     let start = stream.record_event(flags).unwrap();
     let end = stream.record_event(flags).unwrap();
+    let elapsed = || {
+        let mut milliseconds = 0.0;
+        // SAFETY: the events are alive.
+        unsafe {
+            sys::cuEventElapsedTime_v2(&raw mut milliseconds, start.cu_event(), end.cu_event())
+        }
+    };
+    assert_eq!(elapsed(), CUDA_ERROR_NOT_READY);
+    stream.synchronize().unwrap();
+    assert_eq!(elapsed(), CUDA_ERROR_NOT_SUPPORTED);
     assert_eq!(code(start.elapsed_ms(&end)), CUDA_ERROR_NOT_SUPPORTED);
     let untimed = stream.record_event(None).unwrap();
     assert_eq!(code(start.elapsed_ms(&untimed)), CUDA_ERROR_INVALID_HANDLE);

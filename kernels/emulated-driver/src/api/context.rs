@@ -28,6 +28,7 @@ impl Session {
             legacy: 0,
             peers: BTreeSet::new(),
             limits: LIMITS.iter().map(|(limit, first, _)| (*limit, *first)).collect(),
+            flags: 0,
             failed: None,
         });
         let legacy = self.queues.open(handle, Kind::Legacy);
@@ -35,6 +36,24 @@ impl Session {
             context.legacy = legacy;
         }
         handle
+    }
+
+    /// A context of the program's own, which becomes current.
+    fn create_context(&mut self, place: &Out<usize>, flags: c_uint, device: c_int) -> Answer {
+        let gpu = self.device(device)?;
+        place.check()?;
+        let handle = self.new_context(gpu);
+        if let Some(context) = self.contexts.get_mut(handle) {
+            context.flags = flags;
+        }
+        driver::push_current(handle);
+        place.set(handle)
+    }
+
+    /// The context with this handle; the current one, if that is null.
+    fn context_or_current(&self, handle: usize) -> Answer<&Context> {
+        let handle = if handle == 0 { self.context()? } else { handle };
+        self.contexts.get(handle).ok_or(CUDA_ERROR_INVALID_CONTEXT)
     }
 
     /// Frees all that was made in a context, when all work is done that may use it: that of
@@ -108,17 +127,54 @@ api! {
         }
     }
 
-    fn cuCtxCreate_v4(
-        session, context: Out<usize>, parameters: *const c_void, _flags: c_uint, device: c_int,
+    fn cuDevicePrimaryCtxGetState(
+        session, device: c_int, flags: Out<c_uint>, active: Out<c_int>,
     ) {
-        let gpu = session.device(device)?;
-        context.check()?;
+        let primary = session.gpus[session.device(device)?].primary;
+        let context = primary.and_then(|handle| session.contexts.get(handle));
+        flags.set(context.map_or(0, |context| context.flags))?;
+        active.set(c_int::from(primary.is_some()))?;
+    }
+
+    /// How threads wait makes no difference here.
+    fn cuDevicePrimaryCtxSetFlags_v2(session, device: c_int, flags: c_uint) {
+        let primary = session.gpus[session.device(device)?].primary;
+        if let Some(context) = primary.and_then(|handle| session.contexts.get_mut(handle)) {
+            context.flags = flags;
+        }
+    }
+
+    fn cuCtxCreate_v2(session, context: Out<usize>, flags: c_uint, device: c_int) {
+        session.create_context(&context, flags, device)?;
+    }
+
+    fn cuCtxCreate_v3(
+        session, context: Out<usize>, _parameters: *const c_void, parameter_count: c_int,
+        flags: c_uint, device: c_int,
+    ) {
+        if parameter_count != 0 {
+            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "contexts with parameters");
+        }
+        session.create_context(&context, flags, device)?;
+    }
+
+    fn cuCtxCreate_v4(
+        session, context: Out<usize>, parameters: *const c_void, flags: c_uint, device: c_int,
+    ) {
         if !parameters.is_null() {
             return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "contexts with parameters");
         }
-        let handle = session.new_context(gpu);
-        driver::push_current(handle);
-        context.set(handle)?;
+        session.create_context(&context, flags, device)?;
+    }
+
+    fn cuCtxPushCurrent_v2(session, context: usize) {
+        session.contexts.get(context).ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        driver::push_current(context);
+    }
+
+    fn cuCtxPopCurrent_v2(session, context: Out<usize>) {
+        driver::current().ok_or(CUDA_ERROR_INVALID_CONTEXT)?;
+        context.set_if_wanted(driver::pop_current().unwrap_or(0))?;
     }
 
     fn cuCtxDestroy_v2(session, context: usize) {
@@ -159,9 +215,25 @@ api! {
         session.context()?; // which tells if the work has failed
     }
 
-    /// How threads wait makes no difference here.
-    fn cuCtxSetFlags(session, _flags: c_uint) {
-        session.context()?;
+    fn cuCtxGetFlags(session, flags: Out<c_uint>) {
+        flags.set(session.context_or_current(0)?.flags)?;
+    }
+
+    fn cuCtxSetFlags(session, flags: c_uint) {
+        let handle = session.context()?;
+        if let Some(context) = session.contexts.get_mut(handle) {
+            context.flags = flags;
+        }
+    }
+
+    fn cuCtxGetId(session, context: usize, id: Out<u64>) {
+        session.context_or_current(context)?;
+        id.set(if context == 0 { session.context()? } else { context } as u64)?;
+    }
+
+    fn cuCtxGetApiVersion(session, context: usize, version: Out<c_uint>) {
+        session.context_or_current(context)?;
+        version.set(3020)?; // as NVIDIA's driver says of each
     }
 
     fn cuCtxGetLimit(session, value: Out<usize>, limit: c_uint) {
@@ -183,6 +255,20 @@ api! {
     fn cuCtxGetCacheConfig(session, config: Out<c_uint>) {
         session.context()?;
         config.set(0)?;
+    }
+
+    /// Banks have four bytes.
+    fn cuCtxGetSharedMemConfig(session, config: Out<c_uint>) {
+        session.context()?;
+        config.set(1)?;
+    }
+
+    /// A hint that hardware ignores.
+    fn cuCtxSetSharedMemConfig(session, config: c_uint) {
+        session.context()?;
+        if config > 2 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
     }
 
     /// A hint that hardware may ignore.

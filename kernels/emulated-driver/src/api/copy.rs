@@ -8,8 +8,8 @@
 use std::ffi::c_uint;
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUmemcpyAttributes;
 use cudarc::driver::sys::CUresult::*;
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUmemcpyAttributes};
 
 use crate::answer::Answer;
 use crate::call::{In, Out, api};
@@ -44,6 +44,29 @@ enum Judge {
     StreamForAll,
     /// Nobody's: copies that name both contexts.
     Nobody,
+}
+
+/// C's struct of a copy of rows: of both sides the same, one behind the other.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rows {
+    from: Side,
+    to: Side,
+    width: usize,
+    height: usize,
+}
+const _: () = assert!(size_of::<Rows>() == size_of::<CUDA_MEMCPY2D>());
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Side {
+    x: usize,
+    y: usize,
+    kind: c_uint,
+    host: u64,
+    device: u64,
+    array: usize,
+    pitch: usize,
 }
 
 impl Session {
@@ -143,6 +166,35 @@ impl Session {
         Ok(())
     }
 
+    /// Copies rows of a rectangle, each by itself.
+    fn copy_rows(&mut self, rows: &In<Rows>, stream: Option<usize>) -> Answer {
+        let Rows { from, to, width, height } = rows.get()?;
+        let start = |side: Side| {
+            let (first, end) = match side.kind {
+                1 => (side.host, Host),
+                2 => (side.device, Device),
+                4 => (side.device, Any),
+                _ => return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "copies of arrays"),
+            };
+            if side.pitch != 0 && side.pitch < width {
+                return Err(CUDA_ERROR_INVALID_VALUE);
+            }
+            let pitch = if side.pitch == 0 { width } else { side.pitch };
+            let before = side.y.checked_mul(pitch).and_then(|rows| rows.checked_add(side.x));
+            let first = before.and_then(|before| first.checked_add(before as u64));
+            let first = first.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+            let last = pitch.checked_mul(height).and_then(|all| first.checked_add(all as u64));
+            last.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+            Ok((first, end, pitch as u64))
+        };
+        let ((from, from_end, from_pitch), (to, to_end, to_pitch)) = (start(from)?, start(to)?);
+        for row in 0..height as u64 {
+            let (to, from) = ((to + row * to_pitch, to_end), (from + row * from_pitch, from_end));
+            self.copy(to, from, width, stream, Judge::Current)?;
+        }
+        Ok(())
+    }
+
     /// Waits until a queue is empty, and tells if its work has failed.
     pub(crate) fn synchronize(&mut self, queue: u32) -> Answer {
         let last = self.queues.last(queue);
@@ -167,6 +219,10 @@ impl Session {
 }
 
 api! {
+    fn cuMemcpy(session, to: u64, from: u64, bytes: usize) {
+        session.copy((to, Any), (from, Any), bytes, None, Judge::Current)?;
+    }
+
     fn cuMemcpyAsync(session, to: u64, from: u64, bytes: usize, stream: usize) {
         session.copy((to, Any), (from, Any), bytes, Some(stream), Judge::Current)?;
     }
@@ -204,6 +260,25 @@ api! {
         session.copy((to, Device), (from, Device), bytes, Some(stream), Judge::Nobody)?;
     }
 
+    fn cuMemcpyPeer(
+        session, to: u64, to_context: usize, from: u64, from_context: usize, bytes: usize,
+    ) {
+        session.known_contexts(&[to_context, from_context])?;
+        session.copy((to, Device), (from, Device), bytes, None, Judge::Nobody)?;
+    }
+
+    fn cuMemcpy2D_v2(session, rows: In<Rows>) {
+        session.copy_rows(&rows, None)?;
+    }
+
+    fn cuMemcpy2DUnaligned_v2(session, rows: In<Rows>) {
+        session.copy_rows(&rows, None)?;
+    }
+
+    fn cuMemcpy2DAsync_v2(session, rows: In<Rows>, stream: usize) {
+        session.copy_rows(&rows, Some(stream))?;
+    }
+
     /// Many copies by one call. Each is one here, too.
     fn cuMemcpyBatchAsync(
         session, to: In<u64>, from: In<u64>, sizes: In<usize>, count: usize,
@@ -235,6 +310,18 @@ api! {
 
     fn cuMemsetD8Async(session, to: u64, value: u8, count: usize, stream: usize) {
         session.fill(to, &[value], count, Some(stream))?;
+    }
+
+    fn cuMemsetD16_v2(session, to: u64, value: u16, count: usize) {
+        session.fill(to, &value.to_le_bytes(), count, None)?;
+    }
+
+    fn cuMemsetD16Async(session, to: u64, value: u16, count: usize, stream: usize) {
+        session.fill(to, &value.to_le_bytes(), count, Some(stream))?;
+    }
+
+    fn cuMemsetD32_v2(session, to: u64, value: c_uint, count: usize) {
+        session.fill(to, &value.to_le_bytes(), count, None)?;
     }
 
     fn cuMemsetD32Async(session, to: u64, value: c_uint, count: usize, stream: usize) {

@@ -6,8 +6,8 @@ use cudarc::driver::sys::CUresult::*;
 use cudarc::driver::sys::CUuuid;
 
 use crate::answer::Answer;
-use crate::call::{Out, Room, api};
-use crate::driver::Session;
+use crate::call::{Out, Room, Text, api};
+use crate::driver::{Gpu, Session};
 use crate::gpu;
 
 impl Session {
@@ -63,6 +63,21 @@ api! {
         let gpu = session.device(device)?;
         let number = session.gpus[gpu].number;
         value.set(gpu::attribute(number, attribute).ok_or(CUDA_ERROR_INVALID_VALUE)?)?;
+    }
+
+    fn cuDeviceComputeCapability(
+        session, major: Out<c_int>, minor: Out<c_int>, device: c_int,
+    ) {
+        session.device(device)?;
+        major.set(gpu::COMPUTE.0 as c_int)?;
+        minor.set(gpu::COMPUTE.1 as c_int)?;
+    }
+
+    fn cuDeviceGetByPCIBusId(session, device: Out<c_int>, address: Text) {
+        let wanted = address.get()?;
+        let pci = |gpu: &Gpu| gpu::pci_address(gpu.number).eq_ignore_ascii_case(&wanted);
+        let found = session.gpus.iter().position(pci).ok_or(CUDA_ERROR_INVALID_DEVICE)?;
+        device.set(found as c_int)?;
     }
 
     fn cuDeviceGetPCIBusId(session, address: Room, room: c_int, device: c_int) {

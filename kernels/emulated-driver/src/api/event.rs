@@ -23,7 +23,12 @@ impl Session {
         self.event(event)?.ticket()
     }
 
-    fn record_event(&mut self, event: usize, queue: u32) -> Answer {
+    fn record_on(&mut self, event: usize, stream: usize) -> Answer {
+        let queue = self.queue(stream)?;
+        let context = self.event(event)?.context;
+        if self.queues.get(queue).is_some_and(|queue| queue.context != context) {
+            return Err(CUDA_ERROR_INVALID_HANDLE);
+        }
         let recorded = self.record(queue)?;
         let at = self.queues.clock;
         if let Some(event) = self.events.get_mut(event) {
@@ -36,9 +41,9 @@ impl Session {
         self.failure_in(self.event(event)?.context)
     }
 
-    fn elapsed(&self, place: &Out<f32>, start: usize, end: usize) -> Answer {
-        for event in [start, end] {
-            let event = self.event(event)?;
+    fn elapsed(&mut self, place: &Out<f32>, start: usize, end: usize) -> Answer {
+        for handle in [start, end] {
+            let event = self.event(handle)?;
             if !event.timed {
                 return self.refuse(
                     CUDA_ERROR_INVALID_HANDLE,
@@ -51,6 +56,12 @@ impl Session {
                     CUDA_ERROR_INVALID_HANDLE,
                     "an event that was not recorded has no time: record both",
                 );
+            }
+            if let Some(ticket) = self.ticket(handle)?
+                && !self.queues.is_done(ticket)
+            {
+                self.step_towards(ticket); // so a program that asks again gets there
+                return Err(CUDA_ERROR_NOT_READY);
             }
         }
         if cfg!(for_tests) {
@@ -81,12 +92,14 @@ api! {
     }
 
     fn cuEventRecord(session, event: usize, stream: usize) {
-        let queue = session.queue(stream)?;
-        let context = session.event(event)?.context;
-        if session.queues.get(queue).is_some_and(|queue| queue.context != context) {
-            return Err(CUDA_ERROR_INVALID_HANDLE);
+        session.record_on(event, stream)?;
+    }
+
+    fn cuEventRecordWithFlags(session, event: usize, stream: usize, flags: c_uint) {
+        if flags != 0 {
+            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "events outside of a graph");
         }
-        session.record_event(event, queue)?;
+        session.record_on(event, stream)?;
     }
 
     fn cuEventSynchronize(session, event: usize) {

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use cudarc::driver::sys::CUresult::*;
 
 use crate::answer::Answer;
 use crate::call::{Out, api};
-use crate::driver::{Recorded, Session};
-use crate::graph::{Capture, Graph, Place};
+use crate::driver::{Recorded, Session, report};
+use crate::graph::{Capture, Graph, HostPart, Place};
+use crate::host;
+use crate::memory::Where;
 use crate::queue::{Kind, Ticket};
+use crate::watch::Noted;
 use crate::work::Work;
 
 /// Flags of an executable graph that may be combined: free on launch, upload, priorities.
@@ -54,19 +59,33 @@ impl Session {
         Ok(true)
     }
 
-    /// The memory of the host's, as far as the driver knows it, that work copies.
-    fn host_memory_of(&self, work: &Work) -> Vec<(u64, String)> {
-        let Work::Copy { to, from, .. } = *work else { return vec![] };
-        let host = [to, from].into_iter().filter_map(|address| {
+    /// The memory of the host's that work copies, unless it is a target that the driver does
+    /// not know.
+    fn host_memory_of(&self, work: &Work) -> Vec<HostPart> {
+        let Work::Copy { to, from, bytes, .. } = *work else { return vec![] };
+        let known = [to, from].into_iter().filter_map(|address| {
             let (_, holding) = self.memory.around(address)?;
-            holding.host.is_some().then(|| (address, holding.name.clone()))
+            holding.host.is_some().then(|| HostPart::Known(address, holding.name.clone()))
         });
-        host.collect()
+        let mut parts: Vec<_> = known.collect();
+        if self.memory.locate(from, bytes) == Ok(Where::Pageable) {
+            // SAFETY: the program has just asked to copy from there.
+            let noted = unsafe { Noted::new(from as usize, bytes as usize, self.host_writes) };
+            parts.push(HostPart::Pageable(noted, AtomicBool::new(false)));
+        }
+        parts
     }
 
     /// An error if a graph copies memory of the host's that is no longer what it was.
     fn check_host_memory(&self, graph: &Graph) -> Answer {
-        for (address, name) in graph.nodes.iter().flat_map(|(_, node)| &node.host) {
+        for part in graph.nodes.iter().flat_map(|(_, node)| &node.host) {
+            let (address, name) = match part {
+                HostPart::Known(address, name) => (address, name),
+                HostPart::Pageable(noted, told) => {
+                    self.check_pageable(noted, told)?;
+                    continue;
+                }
+            };
             let why = match self.memory.around(*address) {
                 Some((_, holding)) if holding.name == *name => continue,
                 Some((_, now)) => format!("it is in {} now", now.name),
@@ -74,6 +93,24 @@ impl Session {
             };
             let why = format!("the graph copies {name} at {address:#x}, but {why}");
             return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        Ok(())
+    }
+
+    /// An error if the program does not have memory any more that a graph copies. Where it is,
+    /// it may have been freed, too, and then mostly holds something else.
+    fn check_pageable(&self, noted: &Noted, told: &AtomicBool) -> Answer {
+        let (start, bytes) = noted.range();
+        let copies = format!("the graph copies {bytes} bytes of pageable memory at {start:#x}");
+        if !host::is_mapped(start, bytes) {
+            let why = format!("{copies}, which the program does not have any more");
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
+        // SAFETY: the program has it.
+        if unsafe { noted.differs() } && !told.swap(true, Relaxed) {
+            let what = "which has changed since they were captured: was that memory freed, or is \
+                        the change meant?";
+            report(self.call, &format!("{copies}, {what}"));
         }
         Ok(())
     }
@@ -220,6 +257,12 @@ api! {
     /// What was launched keeps what it needs.
     fn cuGraphExecDestroy(session, executable: usize) {
         session.executables.remove(executable).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    }
+
+    fn cuGraphClone(session, clone: Out<usize>, graph: usize) {
+        clone.check()?;
+        let graph = session.graphs.get(graph).ok_or(CUDA_ERROR_INVALID_VALUE)?.clone();
+        clone.set(session.graphs.insert(graph))?;
     }
 
     fn cuGraphDestroy(session, graph: usize) {

@@ -3,6 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUlaunchConfig;
 use cudarc::driver::sys::CUresult::*;
 
 use crate::answer::Answer;
@@ -12,10 +13,53 @@ use crate::gpu;
 use crate::host;
 use crate::work::{KernelLaunch, Work};
 
+/// Words of `extra` at most, and bytes of arguments.
+const MOST_EXTRA: usize = 4;
+const MOST_ARGUMENT_BYTES: usize = 32_764;
+
 struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
+}
+
+/// What is in C's struct of a launch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Configuration {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: usize,
+    attributes: usize,
+    attribute_count: u32,
+}
+const _: () = assert!(size_of::<Configuration>() == size_of::<CUlaunchConfig>());
+
+/// The arguments in one piece, if there are: behind marks, a pointer to them and one to their
+/// size.
+fn arguments_in(extra: &In<usize>) -> Answer<Option<Vec<u8>>> {
+    const BUFFER: usize = 1;
+    const SIZE: usize = 2;
+    if extra.is_null() {
+        return Ok(None);
+    }
+    let (mut start, mut bytes) = (0, 0);
+    for place in (0..MOST_EXTRA).step_by(2) {
+        match extra.at(place)? {
+            0 => break,
+            BUFFER => start = extra.at(place + 1)?,
+            SIZE => bytes = In::<usize>::new(extra.at(place + 1)? as *const c_void).get()?,
+            _ => return Err(CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+    if start == 0 && bytes > 0 || bytes > MOST_ARGUMENT_BYTES {
+        return Err(CUDA_ERROR_INVALID_VALUE);
+    }
+    let mut arguments = vec![0; bytes];
+    // SAFETY: the API asks for a pointer to so many bytes.
+    unsafe { host::read(start, &mut arguments) };
+    Ok(Some(arguments))
 }
 
 impl Session {
@@ -25,17 +69,23 @@ impl Session {
         shape: Shape,
         stream: usize,
         parameters: &In<usize>,
-        extra: *const c_void,
+        extra: &In<usize>,
     ) -> Answer {
         let queue = self.queue(stream)?;
         let gpu = self.gpu_of(queue)?;
         self.check_shape(function, &shape)?;
-        if !extra.is_null() {
-            return self.refuse(CUDA_ERROR_NOT_SUPPORTED, "arguments in one piece");
-        }
+        let in_one_piece = arguments_in(extra)?;
         let (_, module, kernel) = self.function(function)?;
-        let mut arguments = vec![];
+        let mut arguments = in_one_piece.clone().unwrap_or_default();
+        let bytes = kernel.parameters.last().map_or(0, |last| last.offset + last.bytes);
+        if in_one_piece.is_some() && arguments.len() != bytes as usize {
+            let why = format!("{} bytes of arguments, of {bytes} that it takes", arguments.len());
+            return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
+        }
         for (number, parameter) in kernel.parameters.iter().enumerate() {
+            if in_one_piece.is_some() {
+                break;
+            }
             let (offset, bytes) = (parameter.offset as usize, parameter.bytes as usize);
             arguments.resize(offset + bytes, 0);
             let place = parameters.at(number)?;
@@ -114,11 +164,24 @@ api! {
     fn cuLaunchKernel(
         session, function: usize, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
         block_x: c_uint, block_y: c_uint, block_z: c_uint, shared_bytes: c_uint,
-        stream: usize, parameters: In<usize>, extra: *const c_void,
+        stream: usize, parameters: In<usize>, extra: In<usize>,
     ) {
         let grid = [grid_x, grid_y, grid_z];
         let block = [block_x, block_y, block_z];
         let shape = Shape { grid, block, shared_bytes };
-        session.launch(function, shape, stream, &parameters, extra)?;
+        session.launch(function, shape, stream, &parameters, &extra)?;
+    }
+
+    fn cuLaunchKernelEx(
+        session, configuration: In<Configuration>, function: usize, parameters: In<usize>,
+        extra: In<usize>,
+    ) {
+        let Configuration { grid, block, shared_bytes, stream, attribute_count, .. } =
+            configuration.get()?;
+        if attribute_count != 0 {
+            return session.refuse(CUDA_ERROR_NOT_SUPPORTED, "launches with attributes");
+        }
+        let shape = Shape { grid, block, shared_bytes };
+        session.launch(function, shape, stream, &parameters, &extra)?;
     }
 }

@@ -19,6 +19,9 @@ use crate::work::Work;
 /// mapped, and write-combined or in I/O memory.
 const HOST_FLAGS: c_uint = 0b111;
 
+/// Rows of pitched memory start at multiples of it.
+const PITCH: usize = 512;
+
 impl Session {
     /// Memory of the GPU that the current context has.
     fn allocate(&mut self, bytes: usize) -> Answer<u64> {
@@ -65,7 +68,8 @@ impl Session {
     }
 
     /// Frees what `right` says may be freed here, when all work is done, as the real calls
-    /// do. `code` answers for what cannot be freed.
+    /// do; but memory of a pool at once, once it is there: for that they promise no wait.
+    /// `code` answers for what cannot be freed.
     fn free(
         &mut self,
         address: u64,
@@ -77,11 +81,17 @@ impl Session {
         if let Some(holding) = self.memory.starting_at(address)
             && right(holding.kind)
         {
-            if !last.is_empty() {
-                faults::spoil(holding, address);
-                self.finish(&last);
+            let is_of_pool = matches!(holding.kind, Kind::Pool(_));
+            if is_of_pool {
+                let made = self.queues.make_of(address);
+                self.finish(made.as_slice());
+            } else {
+                if !last.is_empty() {
+                    faults::spoil(holding, address);
+                    self.finish(&last);
+                }
+                self.recorder.waited_for_all();
             }
-            self.recorder.waited_for_all();
         }
         let freed = self.free_now(address, right);
         self.accept(code, freed)?;
@@ -161,6 +171,36 @@ api! {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
+    }
+
+    fn cuMemAllocHost_v2(session, address: Out<u64>, bytes: usize) {
+        address.check()?;
+        address.set(session.allocate_host(bytes, Kind::Pinned)?)?;
+    }
+
+    /// Rows that each start at a multiple of what suits textures.
+    fn cuMemAllocPitch_v2(
+        session, address: Out<u64>, pitch: Out<usize>, width: usize, height: usize,
+        element: c_uint,
+    ) {
+        address.check()?;
+        pitch.check()?;
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let row = width.checked_next_multiple_of(PITCH).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let bytes = row.checked_mul(height).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        address.set(session.allocate(bytes)?)?;
+        pitch.set(row)?;
+    }
+
+    fn cuMemGetAddressRange_v2(
+        session, start: Out<u64>, bytes: Out<usize>, address: u64,
+    ) {
+        session.context()?;
+        let (first, holding) = session.memory.around(address).ok_or(CUDA_ERROR_NOT_FOUND)?;
+        start.set_if_wanted(first)?;
+        bytes.set_if_wanted(holding.bytes as usize)?;
     }
 
     fn cuMemFreeHost(session, address: u64) {

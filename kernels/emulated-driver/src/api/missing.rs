@@ -26,24 +26,19 @@ missing! {
     cuCoredumpDeregisterStartCallback cuCoredumpGetAttribute
     cuCoredumpGetAttributeGlobal cuCoredumpRegisterCompleteCallback
     cuCoredumpRegisterStartCallback cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal
-    cuCtxAttach cuCtxCreate_v2 cuCtxCreate_v3 cuCtxDetach cuCtxFromGreenCtx
-    cuCtxGetApiVersion cuCtxGetDevResource cuCtxGetDevice_v2 cuCtxGetExecAffinity
-    cuCtxGetFlags cuCtxGetId cuCtxGetSharedMemConfig cuCtxPopCurrent_v2
-    cuCtxPushCurrent_v2 cuCtxRecordEvent cuCtxResetPersistingL2Cache
-    cuCtxSetSharedMemConfig cuCtxSynchronize_v2 cuCtxWaitEvent cuDestroyExternalMemory
+    cuCtxAttach cuCtxDetach cuCtxFromGreenCtx cuCtxGetDevResource cuCtxGetDevice_v2
+    cuCtxGetExecAffinity cuCtxRecordEvent cuCtxResetPersistingL2Cache
+    cuCtxSynchronize_v2 cuCtxWaitEvent cuDestroyExternalMemory
     cuDestroyExternalSemaphore cuDevResourceGenerateDesc cuDevSmResourceSplit
-    cuDevSmResourceSplitByCount cuDeviceComputeCapability cuDeviceGetByPCIBusId
-    cuDeviceGetCliqueCount cuDeviceGetCliqueInfo cuDeviceGetDevResource
-    cuDeviceGetExecAffinitySupport cuDeviceGetFabricClusterUuid
+    cuDevSmResourceSplitByCount cuDeviceGetCliqueCount cuDeviceGetCliqueInfo
+    cuDeviceGetDevResource cuDeviceGetExecAffinitySupport cuDeviceGetFabricClusterUuid
     cuDeviceGetGraphMemAttribute cuDeviceGetHostAtomicCapabilities cuDeviceGetLuid
     cuDeviceGetP2PAtomicCapabilities cuDeviceGetP2PAttribute cuDeviceGetProperties
-    cuDeviceGetTexture1DLinearMaxWidth cuDeviceGraphMemTrim cuDevicePrimaryCtxGetState
-    cuDevicePrimaryCtxSetFlags_v2 cuDeviceRegisterAsyncNotification
-    cuDeviceSetGraphMemAttribute cuDeviceUnregisterAsyncNotification
-    cuEventRecordWithFlags cuExternalMemoryGetMappedBuffer
-    cuExternalMemoryGetMappedMipmappedArray cuFlushGPUDirectRDMAWrites cuFuncGetModule
-    cuFuncGetName cuFuncGetParamCount cuFuncIsLoaded cuFuncLoad cuFuncSetBlockShape
-    cuFuncSetSharedMemConfig cuFuncSetSharedSize cuGetExportTable cuGetProcAddress
+    cuDeviceGetTexture1DLinearMaxWidth cuDeviceGraphMemTrim
+    cuDeviceRegisterAsyncNotification cuDeviceSetGraphMemAttribute
+    cuDeviceUnregisterAsyncNotification cuExternalMemoryGetMappedBuffer
+    cuExternalMemoryGetMappedMipmappedArray cuFlushGPUDirectRDMAWrites cuFuncGetName
+    cuFuncSetBlockShape cuFuncSetSharedSize cuGetExportTable cuGetProcAddress
     cuGetProcAddress_v2 cuGraphAddBatchMemOpNode cuGraphAddChildGraphNode
     cuGraphAddDependencies cuGraphAddDependencies_v2 cuGraphAddEmptyNode
     cuGraphAddEventRecordNode cuGraphAddEventWaitNode
@@ -52,8 +47,8 @@ missing! {
     cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddMemcpyNode
     cuGraphAddMemsetNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddNode_v3
     cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams
-    cuGraphChildGraphNodeGetGraph cuGraphClone cuGraphConditionalHandleCreate
-    cuGraphCreate cuGraphDebugDotPrint cuGraphDestroyNode cuGraphEventRecordNodeGetEvent
+    cuGraphChildGraphNodeGetGraph cuGraphConditionalHandleCreate cuGraphCreate
+    cuGraphDebugDotPrint cuGraphDestroyNode cuGraphEventRecordNodeGetEvent
     cuGraphEventRecordNodeSetEvent cuGraphEventWaitNodeGetEvent
     cuGraphEventWaitNodeSetEvent cuGraphExecBatchMemOpNodeSetParams
     cuGraphExecChildGraphNodeSetParams cuGraphExecEventRecordNodeSetEvent
@@ -91,8 +86,8 @@ missing! {
     cuKernelGetLibrary cuKernelGetName cuKernelGetParamCount cuKernelGetParamInfo
     cuKernelSetAttribute cuKernelSetCacheConfig cuLaunch cuLaunchCooperativeKernel
     cuLaunchCooperativeKernelMultiDevice cuLaunchGrid cuLaunchGridAsync
-    cuLaunchHostFunc_v2 cuLaunchKernelEx cuLibraryEnumerateKernels cuLibraryGetGlobal
-    cuLibraryGetKernel cuLibraryGetKernelCount cuLibraryGetManaged cuLibraryGetModule
+    cuLaunchHostFunc_v2 cuLibraryEnumerateKernels cuLibraryGetGlobal cuLibraryGetKernel
+    cuLibraryGetKernelCount cuLibraryGetManaged cuLibraryGetModule
     cuLibraryGetUnifiedFunction cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload
     cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkCreate_v2 cuLinkDestroy
     cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr cuLogicalEndpointBindMem
@@ -100,56 +95,50 @@ missing! {
     cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve
     cuLogicalEndpointImport cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent
     cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback
-    cuMemAddressFree cuMemAddressReserve cuMemAdvise cuMemAllocHost_v2
-    cuMemAllocPitch_v2 cuMemBatchDecompressAsync cuMemCreate
-    cuMemDiscardAndPrefetchBatchAsync cuMemDiscardBatchAsync
-    cuMemExportToShareableHandle cuMemGetAccess cuMemGetAddressRange_v2
-    cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle
-    cuMemGetDefaultMemPool cuMemGetHandleForAddressRange cuMemGetLocationInfo
-    cuMemGetMemPool cuMemHostGetFlags cuMemImportFromShareableHandle cuMemMap
-    cuMemMapArrayAsync cuMemPoolExportPointer cuMemPoolExportToShareableHandle
-    cuMemPoolImportFromShareableHandle cuMemPoolImportPointer cuMemPrefetchAsync
-    cuMemPrefetchBatchAsync cuMemRangeGetAttribute cuMemRangeGetAttributes cuMemRelease
-    cuMemRetainAllocationHandle cuMemSetAccess cuMemSetMemPool cuMemUnmap cuMemcpy
-    cuMemcpy2DAsync_v2 cuMemcpy2DUnaligned_v2 cuMemcpy2D_v2 cuMemcpy3DAsync_v2
-    cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_v2 cuMemcpy3DPeer cuMemcpy3DPeerAsync
-    cuMemcpy3DWithAttributesAsync cuMemcpy3D_v2 cuMemcpyAtoA_v2 cuMemcpyAtoD_v2
-    cuMemcpyAtoHAsync_v2 cuMemcpyAtoH_v2 cuMemcpyBatchAsync_v2 cuMemcpyDtoA_v2
-    cuMemcpyHtoAAsync_v2 cuMemcpyHtoA_v2 cuMemcpyPeer cuMemcpyWithAttributesAsync
-    cuMemsetD16Async cuMemsetD16_v2 cuMemsetD2D16Async cuMemsetD2D16_v2
-    cuMemsetD2D32Async cuMemsetD2D32_v2 cuMemsetD2D8Async cuMemsetD2D8_v2 cuMemsetD32_v2
-    cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel
-    cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
-    cuModuleEnumerateFunctions cuModuleGetFunctionCount cuModuleGetLoadingMode
-    cuModuleGetSurfRef cuModuleGetTexRef cuModuleLoadFatBinary cuMulticastAddDevice
-    cuMulticastBindAddr cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2
-    cuMulticastCreate cuMulticastGetGranularity cuMulticastUnbind
-    cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize cuParamSetSize
-    cuParamSetTexRef cuParamSetf cuParamSeti cuParamSetv cuPointerGetAttribute
-    cuPointerGetAttributes cuPointerSetAttribute cuProfilerInitialize
-    cuSignalExternalSemaphoresAsync cuStreamAddCallback cuStreamBatchMemOp
-    cuStreamBatchMemOp_v2 cuStreamBeginCaptureToCig cuStreamBeginCaptureToGraph
-    cuStreamBeginRecaptureToGraph cuStreamCopyAttributes cuStreamEndCaptureToCig
-    cuStreamGetAttribute cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2
-    cuStreamGetCaptureInfo_v3 cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevResource
-    cuStreamGetDevice cuStreamGetFlags cuStreamGetGreenCtx cuStreamGetId
-    cuStreamGetPriority cuStreamSetAttribute
-    cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
-    cuStreamWaitValue32 cuStreamWaitValue32_v2 cuStreamWaitValue64
-    cuStreamWaitValue64_v2 cuStreamWriteValue32 cuStreamWriteValue32_v2
-    cuStreamWriteValue64 cuStreamWriteValue64_v2 cuSurfObjectCreate cuSurfObjectDestroy
-    cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray
-    cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide cuTensorMapEncodeTiled
-    cuTensorMapReplaceAddress cuTexObjectCreate cuTexObjectDestroy
-    cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc cuTexObjectGetTextureDesc
-    cuTexRefCreate cuTexRefDestroy cuTexRefGetAddressMode cuTexRefGetAddress_v2
-    cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags
-    cuTexRefGetFormat cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode
-    cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray
-    cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2
-    cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode cuTexRefSetFlags
-    cuTexRefSetFormat cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode
-    cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp cuTexRefSetMipmappedArray
-    cuThreadExchangeStreamCaptureMode cuUserObjectCreate cuUserObjectRelease
-    cuUserObjectRetain cuWaitExternalSemaphoresAsync
+    cuMemAddressFree cuMemAddressReserve cuMemAdvise cuMemBatchDecompressAsync
+    cuMemCreate cuMemDiscardAndPrefetchBatchAsync cuMemDiscardBatchAsync
+    cuMemExportToShareableHandle cuMemGetAccess cuMemGetAllocationGranularity
+    cuMemGetAllocationPropertiesFromHandle cuMemGetDefaultMemPool
+    cuMemGetHandleForAddressRange cuMemGetLocationInfo cuMemGetMemPool cuMemHostGetFlags
+    cuMemImportFromShareableHandle cuMemMap cuMemMapArrayAsync cuMemPoolExportPointer
+    cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle
+    cuMemPoolImportPointer cuMemPrefetchAsync cuMemPrefetchBatchAsync
+    cuMemRangeGetAttribute cuMemRangeGetAttributes cuMemRelease
+    cuMemRetainAllocationHandle cuMemSetAccess cuMemSetMemPool cuMemUnmap
+    cuMemcpy3DAsync_v2 cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_v2 cuMemcpy3DPeer
+    cuMemcpy3DPeerAsync cuMemcpy3DWithAttributesAsync cuMemcpy3D_v2 cuMemcpyAtoA_v2
+    cuMemcpyAtoD_v2 cuMemcpyAtoHAsync_v2 cuMemcpyAtoH_v2 cuMemcpyBatchAsync_v2
+    cuMemcpyDtoA_v2 cuMemcpyHtoAAsync_v2 cuMemcpyHtoA_v2 cuMemcpyWithAttributesAsync
+    cuMemsetD2D16Async cuMemsetD2D16_v2 cuMemsetD2D32Async cuMemsetD2D32_v2
+    cuMemsetD2D8Async cuMemsetD2D8_v2 cuMipmappedArrayCreate cuMipmappedArrayDestroy
+    cuMipmappedArrayGetLevel cuMipmappedArrayGetMemoryRequirements
+    cuMipmappedArrayGetSparseProperties cuModuleEnumerateFunctions cuModuleGetSurfRef
+    cuModuleGetTexRef cuModuleLoadFatBinary cuMulticastAddDevice cuMulticastBindAddr
+    cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2 cuMulticastCreate
+    cuMulticastGetGranularity cuMulticastUnbind cuOccupancyMaxActiveClusters
+    cuOccupancyMaxPotentialClusterSize cuParamSetSize cuParamSetTexRef cuParamSetf
+    cuParamSeti cuParamSetv cuPointerGetAttributes cuPointerSetAttribute cuProfilerInitialize
+    cuSignalExternalSemaphoresAsync cuStreamBatchMemOp cuStreamBatchMemOp_v2
+    cuStreamBeginCaptureToCig cuStreamBeginCaptureToGraph cuStreamBeginRecaptureToGraph
+    cuStreamCopyAttributes cuStreamEndCaptureToCig cuStreamGetAttribute
+    cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v3
+    cuStreamGetCtx_v2 cuStreamGetDevResource cuStreamGetGreenCtx cuStreamGetPriority
+    cuStreamSetAttribute cuStreamUpdateCaptureDependencies
+    cuStreamUpdateCaptureDependencies_v2 cuStreamWaitValue32 cuStreamWaitValue32_v2
+    cuStreamWaitValue64 cuStreamWaitValue64_v2 cuStreamWriteValue32
+    cuStreamWriteValue32_v2 cuStreamWriteValue64 cuStreamWriteValue64_v2
+    cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuSurfRefGetArray
+    cuSurfRefSetArray cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide
+    cuTensorMapEncodeTiled cuTensorMapReplaceAddress cuTexObjectCreate
+    cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc
+    cuTexObjectGetTextureDesc cuTexRefCreate cuTexRefDestroy cuTexRefGetAddressMode
+    cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode
+    cuTexRefGetFlags cuTexRefGetFormat cuTexRefGetMaxAnisotropy
+    cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp
+    cuTexRefGetMipmappedArray cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode
+    cuTexRefSetAddress_v2 cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode
+    cuTexRefSetFlags cuTexRefSetFormat cuTexRefSetMaxAnisotropy
+    cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp
+    cuTexRefSetMipmappedArray cuThreadExchangeStreamCaptureMode cuUserObjectCreate
+    cuUserObjectRelease cuUserObjectRetain cuWaitExternalSemaphoresAsync
 }

@@ -209,6 +209,41 @@ api! {
         }
     }
 
+    fn cuFuncGetModule(session, module: Out<usize>, function: usize) {
+        module.set(session.functions.get(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?.module)?;
+    }
+
+    fn cuFuncGetParamCount(session, function: usize, count: Out<usize>) {
+        count.set(session.function(function)?.2.parameters.len())?;
+    }
+
+    /// A module is loaded as a whole.
+    fn cuFuncLoad(session, function: usize) {
+        session.function(function)?;
+    }
+
+    fn cuFuncIsLoaded(session, state: Out<c_uint>, function: usize) {
+        session.function(function)?;
+        state.set(1)?;
+    }
+
+    fn cuModuleGetLoadingMode(session, mode: Out<c_uint>) {
+        mode.set(1)?; // at once
+    }
+
+    fn cuModuleGetFunctionCount(session, count: Out<c_uint>, module: usize) {
+        let loaded = session.modules.get(module).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
+        count.set(loaded.module.kernels().len() as c_uint)?;
+    }
+
+    /// A hint that hardware ignores.
+    fn cuFuncSetSharedMemConfig(session, function: usize, config: c_uint) {
+        session.function(function)?;
+        if config > 2 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+
     /// A hint that hardware may ignore.
     fn cuFuncSetCacheConfig(session, function: usize, config: c_uint) {
         session.function(function)?;

@@ -10,6 +10,18 @@ use crate::driver::Session;
 use crate::queue::Kind;
 use crate::work::{HostFunction, Work};
 
+/// What `cuStreamAddCallback` calls: with the stream, what became of its work, and an argument.
+type Callback = unsafe extern "C" fn(usize, c_int, usize);
+
+/// Calls a callback that was boxed with its stream and its argument. (A graph may call it again.)
+unsafe extern "C" fn call_back(called: *mut c_void) {
+    // SAFETY: the box was made for this, with what the program gave.
+    unsafe {
+        let (function, stream, argument) = *called.cast::<(Callback, usize, usize)>();
+        function(stream, 0, argument);
+    }
+}
+
 /// Flag of a stream that the legacy default stream does not wait for.
 const NON_BLOCKING: c_uint = 1;
 
@@ -72,6 +84,39 @@ api! {
             return Err(CUDA_ERROR_INVALID_VALUE);
         }
         session.wait_event(queue, event)?;
+    }
+
+    fn cuStreamGetCtx(session, stream: usize, context: Out<usize>) {
+        let queue = session.queue(stream)?;
+        context.set(session.context_of(queue))?;
+    }
+
+    fn cuStreamGetDevice(session, stream: usize, device: Out<c_int>) {
+        let queue = session.queue(stream)?;
+        device.set(session.gpu_of(queue)? as c_int)?;
+    }
+
+    fn cuStreamGetFlags(session, stream: usize, flags: Out<c_uint>) {
+        let queue = session.queue(stream)?;
+        let kind = session.queues.get(queue).map(|queue| queue.kind);
+        flags.set(if kind == Some(Kind::NonBlocking) { NON_BLOCKING } else { 0 })?;
+    }
+
+    fn cuStreamGetId(session, stream: usize, id: Out<u64>) {
+        id.set(session.queue(stream)?.into())?;
+    }
+
+    fn cuStreamAddCallback(
+        session, stream: usize, callback: Option<Callback>, argument: usize, flags: c_uint,
+    ) {
+        let queue = session.queue(stream)?;
+        let function = callback.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        if flags != 0 {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        let called = Box::into_raw(Box::new((function, stream, argument))) as usize;
+        let call = HostFunction { function: call_back, argument: called };
+        session.enqueue(queue, Work::Call(call))?;
     }
 
     fn cuLaunchHostFunc(
