@@ -73,3 +73,20 @@ pub(crate) fn take(
         .context("the GPU's memory is not to be trusted")?;
     Ok(samples.seconds)
 }
+
+#[cfg(test)]
+mod tests {
+    use test_driver::alone;
+
+    use super::*;
+
+    #[test]
+    fn gathers_are_timed_and_checked_where_there_is_room() {
+        alone(&[], || {
+            let context = CudaContext::new(0).unwrap();
+            let samples = |size| take(&context, size).unwrap().len();
+            assert_eq!(samples(Size::SMALL), SAMPLES as usize);
+            assert_eq!(samples(Size::FULL), 0);
+        });
+    }
+}

@@ -110,3 +110,40 @@ fn samples(
     }
     Ok(seconds)
 }
+
+#[cfg(test)]
+mod tests {
+    use cudarc::driver::CudaContext;
+    use test_driver::alone;
+
+    use super::*;
+
+    #[test]
+    fn bursts_come_first_and_of_what_lasts_the_end_counts() {
+        alone(&[], || {
+            let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+            let mut bytes = stream.alloc_zeros::<u8>(1 << 20).unwrap();
+            let ms = Duration::from_millis;
+            let times = Times { rest: ms(1), burst: ms(10), whole: ms(100), last: ms(50) };
+            let mut counted = 0.0;
+            let found = by_bursts_and_lasting(
+                &stream,
+                Sampling::FULL,
+                times,
+                &mut |_| Ok(stream.memset_zeros(&mut bytes)?),
+                &mut || {
+                    counted += 1.0;
+                    Ok(counted)
+                },
+            );
+            let [(bursts, of_bursts), (lasting, of_lasting)] = found.unwrap();
+            let total = |samples: &Samples| {
+                samples.seconds.iter().sum::<f64>() * f64::from(samples.operations)
+            };
+            assert!(bursts.seconds.len() >= Sampling::FULL.least);
+            assert!(total(&bursts) >= of_bursts * 10e-3, "{of_bursts} bursts: {bursts:?}");
+            assert_eq!(of_lasting, of_bursts + 1.0);
+            assert!((0.045..0.055).contains(&total(&lasting)), "{lasting:?}");
+        });
+    }
+}
