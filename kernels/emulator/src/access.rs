@@ -58,6 +58,44 @@ pub fn store_wavefronts(address_of: impl FnMut(usize) -> Option<u64>, bytes: u64
     wavefronts_of(&addresses, mask, bytes, true)
 }
 
+/// In which wavefront each lane is served, from 0 on: the lanes of a request as
+/// [`load_wavefronts`] and [`store_wavefronts`] count them; `None` for one that takes no part.
+/// The hardware does not say in which order it takes those that meet in a bank; here the lower
+/// addresses come first.
+pub fn served(
+    address_of: impl FnMut(usize) -> Option<u64>,
+    bytes: u64,
+    stores: bool,
+) -> [Option<u64>; WARP] {
+    let (addresses, mask) = lanes(address_of);
+    let words = bytes.div_ceil(WORD_BYTES).max(1);
+    let groups = groups(&addresses, mask, bytes, stores);
+    let (mut served, mut before) = ([None; WARP], 0);
+    for group in 0..groups {
+        let members = || active(mask).filter(|lane| lane * groups / WARP == group);
+        let mut starts: Vec<u64> = members().map(|lane| addresses[lane] / WORD_BYTES).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let mut in_bank = [0; BANKS];
+        for start in starts {
+            let banks = (start..start + words).map(|word| word as usize % BANKS);
+            let turn = banks.clone().map(|bank| in_bank[bank]).max().unwrap_or(0);
+            banks.for_each(|bank| in_bank[bank] += 1);
+            let same = members().filter(|lane| addresses[*lane] / WORD_BYTES == start);
+            same.for_each(|lane| served[lane] = Some(before + turn));
+        }
+        before += in_bank.iter().max().copied().unwrap_or(0);
+    }
+    served
+}
+
+/// How many groups of lanes are served one after the other.
+fn groups(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> usize {
+    let groups = bytes.div_ceil(WORD_BYTES).max(1) as usize;
+    let share = || shared(addresses, mask, 1) || shared(addresses, mask, 2);
+    if groups > 1 && !stores && share() { groups / 2 } else { groups }
+}
+
 fn lanes(mut address_of: impl FnMut(usize) -> Option<u64>) -> ([u64; WARP], u32) {
     let (mut addresses, mut mask) = ([0; WARP], 0);
     for (lane, place) in addresses.iter_mut().enumerate() {
@@ -186,11 +224,7 @@ pub(crate) fn wavefronts_of(
 /// The wavefronts of lanes of which each accesses words of its own or shares them.
 fn passes_of(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> u64 {
     let words_each = bytes.div_ceil(WORD_BYTES);
-    let mut groups = words_each as usize;
-    let may_share = groups > 1 && !stores;
-    if may_share && (shared(addresses, mask, 1) || shared(addresses, mask, 2)) {
-        groups /= 2;
-    }
+    let groups = groups(addresses, mask, bytes, stores);
     // Again what most requests are: rows, and all lanes at one place.
     if mask == u32::MAX
         && addresses[0].is_multiple_of(words_each * WORD_BYTES)

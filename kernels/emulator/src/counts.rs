@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 
+use crate::WARP;
 use crate::fault::Place;
 
 /// What one launch did, line by line.
@@ -22,6 +23,36 @@ pub struct Counts {
     pub printed_before: u64,
     /// What is right, but rarely meant: one of each kind for a line, where it happened first.
     pub notes: Vec<Note>,
+    /// The loads and stores of the warp that [`Options::watch`](crate::Options::watch) names,
+    /// to device and to shared memory, in their order: the first 4096.
+    pub requests: Vec<Request>,
+}
+
+/// What the lanes of a warp accessed with one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The line.
+    pub place: Place,
+    /// Whether it stores.
+    pub stores: bool,
+    /// Bytes that each lane accesses.
+    pub bytes: u64,
+    /// The lanes that take part, one bit for each.
+    pub lanes: u32,
+    /// Where each lane's access starts; of lanes that take no part, anything. In shared memory
+    /// from its start on.
+    pub addresses: [u64; WARP],
+    /// What it cost.
+    pub traffic: Traffic,
+}
+
+/// What a request cost, in the unit of the memory that it went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Sectors of device memory.
+    Global(Sectors),
+    /// Wavefronts of shared memory.
+    Shared(Wavefronts),
 }
 
 /// Something that is no mistake, and that its author should know.

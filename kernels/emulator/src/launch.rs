@@ -67,6 +67,18 @@ pub struct Options {
     pub print_bytes: usize,
     /// Whether to note which bytes are read and written, for [`Memory::take_touched`](crate::Memory::take_touched).
     pub touched: bool,
+    /// The warp whose loads and stores to tell one by one, in
+    /// [`Counts::requests`](crate::Counts::requests).
+    pub watch: Option<Watch>,
+}
+
+/// One warp of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The place of its block in the grid.
+    pub block: [u32; 3],
+    /// Its number in the block.
+    pub warp: usize,
 }
 
 impl Default for Options {
@@ -78,6 +90,7 @@ impl Default for Options {
             backwards: false,
             print_bytes: 1 << 20,
             touched: false,
+            watch: None,
         }
     }
 }

@@ -105,10 +105,10 @@ mod space;
 mod syntax;
 mod table;
 
-pub use counts::{Counts, Line, Note, NoteKind, Sectors, Tally, Wavefronts};
+pub use counts::{Counts, Line, Note, NoteKind, Request, Sectors, Tally, Traffic, Wavefronts};
 pub use error::ParseError;
 pub use fault::{Fault, FaultKind, Place};
-pub use launch::{Arguments, Checks, Launch, Options};
+pub use launch::{Arguments, Checks, Launch, Options, Watch};
 pub use memory::{Addresses, Buffer, Freed, HostMemory, Memory, MemoryError, Touched};
 pub use module::{Kernel, Module, Parameter, Variable};
 pub use run::run;

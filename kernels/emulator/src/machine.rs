@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::access::active;
-use crate::counts::{Counts, Line, Note, NoteKind, Tally};
+use crate::counts::{Counts, Line, Note, NoteKind, Request, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
 use crate::machine::global::Global;
@@ -85,6 +85,9 @@ struct Machine<'a> {
     buffers: Vec<usize>,
     printed: Printed,
     notes: Vec<Note>,
+    /// What is told of the watched warp, and which one of this block that is.
+    requests: Vec<Request>,
+    watched: Option<usize>,
     block: [u32; 3],
     shared: Shared,
     /// Whether the kernel copies asynchronously.
@@ -183,6 +186,8 @@ impl<'a> Machine<'a> {
             buffers: vec![0; program.code.len()],
             printed: Printed::new(options.print_bytes),
             notes: Vec::new(),
+            requests: Vec::new(),
+            watched: None,
             block: [0; 3],
             shared: Shared::new(shared_bytes as usize, threads, traced.then_some(program.granule)),
             has_copies: program.code.iter().any(copies),
@@ -219,7 +224,7 @@ impl<'a> Machine<'a> {
 
     fn counts(self) -> Counts {
         let mut lines = Vec::<Line>::new();
-        let Self { kernel, program, notes, .. } = self;
+        let Self { kernel, program, notes, requests, .. } = self;
         for (instruction, tally) in program.code.iter().zip(self.tallies) {
             let place = &program.places[instruction.place as usize];
             match lines.last_mut() {
@@ -239,7 +244,7 @@ impl<'a> Machine<'a> {
         let (printed, printed_before) = self.printed.last();
         let kernel = kernel.name.clone();
         let longest_warp = self.longest;
-        Counts { kernel, lines, printed, printed_before, notes, longest_warp }
+        Counts { kernel, lines, printed, printed_before, notes, requests, longest_warp }
     }
 
     /// Nothing of the block before is there any more, but in device memory.
@@ -248,6 +253,8 @@ impl<'a> Machine<'a> {
             self.global.clear();
         }
         self.global.begin_block(self.shared.order.now, number);
+        let watched = self.options.watch.filter(|watch| watch.block == self.block);
+        self.watched = watched.map(|watch| watch.warp);
         self.arrivals = [0; 16];
         (self.before, self.stalled) = (self.executed, 0);
         (self.polls, self.waiting_from) = (0, self.executed);
@@ -506,7 +513,8 @@ impl<'a> Machine<'a> {
         let mut divergent = false;
         for lane in active(lanes) {
             let chosen = warp.registers.get(index, lane);
-            let Some(target) = targets.get(chosen as usize) else {
+            let target = usize::try_from(chosen).ok().and_then(|chosen| targets.get(chosen));
+            let Some(target) = target else {
                 let what = format!("jumps to target {chosen} of {}", targets.len());
                 return Err(self.fault(warp, FaultKind::Unsupported, lane, what));
             };

@@ -137,7 +137,8 @@ impl fmt::Display for MemoryError {
 impl std::error::Error for MemoryError {}
 
 impl Memory {
-    /// Memory that holds `capacity` bytes at most.
+    /// Memory that holds `capacity` bytes at most. No size is cut where the program that
+    /// emulates has 32 bits: more than it can address is out of memory.
     pub fn new(capacity: u64) -> Self {
         Self::with_first_address(capacity, Addresses::FIRST)
     }
@@ -146,7 +147,7 @@ impl Memory {
     /// address in common.
     pub fn with_first_address(capacity: u64, first_address: u64) -> Self {
         Self {
-            capacity,
+            capacity: capacity.min(isize::MAX as u64),
             used: 0,
             addresses: Addresses::from(first_address),
             stores: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use emulator::access::{load_wavefronts, sectors, store_wavefronts};
+use emulator::access::{load_wavefronts, sectors, served, store_wavefronts};
 use proptest::prelude::*;
 
 type Pattern = [Option<u64>; 32];
@@ -86,6 +86,16 @@ proptest! {
                 (counted.wavefronts, counted.ideal),
                 brute_force_wavefronts(&pattern, bytes, stores)
             );
+            // Each wavefront serves a lane, and gives each bank's word once.
+            let served = served(|lane| pattern[lane], bytes, stores);
+            let turns = served.iter().flatten().collect::<BTreeSet<_>>();
+            prop_assert!(turns.iter().copied().eq(&(0..counted.wavefronts).collect::<Vec<_>>()));
+            let words = |start: u64| start / 4..start / 4 + bytes.div_ceil(4);
+            let given = (0..32).filter_map(|lane| Some((served[lane]?, pattern[lane]?)));
+            let given = given.flat_map(|(turn, start)| words(start).map(move |word| (turn, word)));
+            let given = given.collect::<BTreeSet<_>>();
+            let banks = given.iter().map(|(turn, word)| (turn, word % 32));
+            prop_assert_eq!(banks.collect::<BTreeSet<_>>().len(), given.len());
         }
     }
 }

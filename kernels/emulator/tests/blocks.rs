@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Device, Host, word};
-use emulator::{Arguments, Checks, Options};
+use emulator::{Arguments, Checks, Options, Traffic, Watch};
 
 const BLOCKS: u32 = 20;
 
@@ -200,4 +200,30 @@ fn what_was_read_and_written_is_told_in_ranges() {
     assert_eq!(ends(second.read), [(0, 4)]);
     assert_eq!(ends(second.written), [(0, 4), (1200, 2560)]);
     assert!(touched(false).is_empty(), "nobody asks");
+}
+
+#[test]
+fn a_watched_warp_tells_its_requests() {
+    let mut device = Device::workbook("transpose");
+    device.options.watch = Some(Watch { block: [1, 0, 0], warp: 3 });
+    let input = device.words("in", (0..64 * 32).map(word));
+    let output = device.fresh("out", 64 * 32);
+    let arguments = arguments![u64 input, u64 output, u32 64, u32 32];
+    let counts = device.run("tile", [2, 1, 1], [32, 32, 1], &arguments).unwrap();
+    let costs = counts.requests.iter().map(|request| match request.traffic {
+        Traffic::Global(sectors) => (request.stores, "sectors", sectors.sectors),
+        Traffic::Shared(wavefronts) => (request.stores, "wavefronts", wavefronts.wavefronts),
+    });
+    let expected = [
+        (false, "sectors", 4),
+        (true, "wavefronts", 1),
+        (false, "wavefronts", 32),
+        (true, "sectors", 4),
+    ];
+    assert_eq!(costs.collect::<Vec<_>>(), expected);
+    // Lane 5 reads row 3 of the tile and writes row 32 + 3 of the output.
+    let addresses: Vec<u64> = counts.requests.iter().map(|request| request.addresses[5]).collect();
+    let [row, column] = [4 * (3 * 32 + 5), 4 * (5 * 32 + 3)];
+    let [read, written] = [input + 4 * (3 * 64 + 32 + 5), output + 4 * ((32 + 3) * 32 + 5)];
+    assert_eq!(addresses, [read, row, column, written]);
 }

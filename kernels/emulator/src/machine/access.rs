@@ -3,12 +3,16 @@
 
 use crate::WARP;
 use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_of};
+use crate::counts::{Request, Traffic};
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, extended};
 use crate::program::{Access, Address, Scope};
 use crate::registers::Class;
 use crate::space::Space;
+
+/// Requests of the watched warp that are told.
+const MOST_REQUESTS: usize = 4096;
 
 impl Machine<'_> {
     pub(super) fn address(&self, warp: &Warp, address: &Address, lane: usize) -> u64 {
@@ -163,6 +167,7 @@ impl Machine<'_> {
                     false => tally.global_loads += sectors,
                     true => tally.global_stores += sectors,
                 }
+                self.tell(warp, part, bytes, direction, Traffic::Global(sectors));
                 self.move_global(warp, part, bytes, direction, is_row)?;
                 self.synchronise(warp, part, direction);
                 return Ok(());
@@ -178,11 +183,29 @@ impl Machine<'_> {
                     false => tally.shared_loads += wavefronts,
                     true => tally.shared_stores += wavefronts,
                 }
+                self.tell(warp, part, bytes, direction, Traffic::Shared(wavefronts));
             }
             Space::Local => self.tallies[pc].local_accesses += 1,
             _ => {}
         }
         self.move_counted(warp, part, bytes, direction)
+    }
+
+    /// Notes a request of the watched warp.
+    fn tell(
+        &mut self,
+        warp: &Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+        traffic: Traffic,
+    ) {
+        if self.watched != Some(warp.index) || self.requests.len() == MOST_REQUESTS {
+            return;
+        }
+        let (place, stores, bytes) = (self.place(warp.pc), direction.writes(), bytes as u64);
+        let (lanes, addresses) = (part.lanes, *part.addresses);
+        self.requests.push(Request { place, stores, bytes, lanes, addresses, traffic });
     }
 
     /// Moves bytes between the stage and memory other than that of the device.
