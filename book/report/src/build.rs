@@ -268,7 +268,8 @@ fn replace(
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
         let (findings, pages, account) = (&findings, &pages, account.as_ref());
-        let context = Context { records, findings, pages, account, tasks: &tasks, downloads };
+        let (tasks, src) = (&tasks, src.as_path());
+        let context = Context { records, findings, pages, account, tasks, src, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use engine::explorer::{self, Explorer};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::block::{Definitions, KINDS, Name};
@@ -44,12 +45,14 @@ pub enum Directive {
     /// `{{errata}}`: every erratum.
     Errata,
     Drawing(&'static Drawing),
+    /// `{{explorer NAME}}`: knobs, and the picture of what they do.
+    Explorer(&'static Explorer),
     /// `{{chart NAME}}` and the like: what the file beside the page defines under this name.
     Block(Name),
 }
 
 /// The words that directives begin with, but for [`KINDS`].
-pub const WORDS: [&str; 14] = [
+pub const WORDS: [&str; 15] = [
     "budget",
     "claim",
     "drawing",
@@ -57,6 +60,7 @@ pub const WORDS: [&str; 14] = [
     "errata",
     "exercise",
     "exercises",
+    "explorer",
     "if",
     "minutes",
     "predictions",
@@ -112,6 +116,7 @@ impl Directive {
                 [&[first], others].concat().into_iter().map(str::to_owned).collect(),
             ),
             ["exercise", name] => Directive::Exercise(name.to_owned()),
+            ["explorer", name] => Directive::Explorer(explorer::find(name)?),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
             [word, ref rest @ ..] => match (Definitions::kind(word), rest) {

@@ -17,7 +17,9 @@ use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Recorded, Records};
 use crate::this_machine::{self, Account};
-use crate::{condition, html, includes, minutes, model, prediction, provenance, scorecard};
+use crate::{
+    condition, explorer, html, includes, minutes, model, prediction, provenance, scorecard,
+};
 
 /// The text of a page, and where in it the directives are.
 #[derive(Debug)]
@@ -63,6 +65,8 @@ pub struct Context<'a> {
     pub account: Option<&'a Account>,
     /// What exercises ask for.
     pub tasks: &'a Tasks,
+    /// The folder of the book's sources.
+    pub src: &'a Path,
     /// Whether the finished book has the files of [`crate::export`].
     pub downloads: bool,
 }
@@ -233,7 +237,7 @@ impl Text {
         open: &mut Option<Sentence>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, findings, pages, account, tasks, downloads } = context;
+        let Context { records, findings, pages, account, tasks, src, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantity(name) if !page.quantities.defines(name) => {
@@ -287,6 +291,7 @@ impl Text {
             Directive::Budget => model::calculator()?,
             Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
+            Directive::Explorer(explorer) => explorer::expand(explorer, src, &root)?,
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
                 Block::Chart(block) => {

@@ -36,6 +36,7 @@
 //! | [`plot`] | each form of chart: what its block says, and which point lies where |
 //! | [`chart`] | a chart; knows nothing of records |
 //! | [`drawing`] | drawings that explain |
+//! | [`explorer`] | explorers: what the reader moves |
 //! | [`mod@svg`] | SVG, of charts and of drawings |
 //! | [`prediction`] | predictions, and the list of all |
 //! | [`goals`] | goals, and whether they are met |
@@ -67,6 +68,7 @@ pub mod drawing;
 pub mod estimate;
 pub mod exercise;
 pub mod expand;
+pub mod explorer;
 pub mod export;
 pub mod figure;
 pub mod fit;

@@ -12,6 +12,7 @@
 //! | [`exercise`] | `exercise`: checks what a learner wrote |
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
+//! | [`engine`] | `engine`: the module that pages load |
 //! | [`sass`] | `sass`: where machine code differs from the PTX |
 //! | [`import`], [`archive`] | `import`: records that another machine made |
 //! | [`temporary`] | folders that go again |
@@ -30,6 +31,7 @@ mod archive;
 mod book;
 mod compare;
 mod doctor;
+mod engine;
 mod exercise;
 mod import;
 mod list;
@@ -71,6 +73,8 @@ enum Command {
     Ptx(ptx::Arguments),
     /// List where machine code accesses memory otherwise than the PTX (needs ptxas, no GPU)
     Sass(sass::Arguments),
+    /// Compile what pages run in the browser to WebAssembly (needs no GPU)
+    Engine(engine::Arguments),
     /// Take over records that a GPU machine made
     Import(import::Arguments),
     /// Compare two machines, or two runs: what is faster, and which verdicts are others
@@ -112,6 +116,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Print(arguments) => print::run(&root, &arguments)?,
         Command::New(arguments) => new::run(&root, &arguments)?,
         Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
+        Command::Engine(arguments) => engine::run(&root, &arguments)?,
         Command::Sass(arguments) => sass::run(&root, &arguments)?,
         Command::Preprocess(arguments) => {
             return book::preprocess(&root, &arguments);

@@ -1,5 +1,5 @@
 //! The built book in a real browser: every page in all themes and at phone width; the prediction
-//! box in the hands of a reader; without JavaScript, without storage and on paper.
+//! box and the explorers in the hands of a reader; without JavaScript, without storage and on paper.
 //!
 //! Without a Chromium, or one of them without axe-core, the tests are skipped. `CHROMIUM` chooses
 //! the executable. `WORKBOOK_SCREENSHOTS=DIR` saves a picture of every page in every view.
@@ -16,6 +16,8 @@ mod book;
 mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/explorer.rs"]
+mod explorer;
 #[path = "browser/page.rs"]
 mod page;
 #[path = "browser/prediction.rs"]

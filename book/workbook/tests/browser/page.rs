@@ -277,6 +277,17 @@ impl Page {
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     }
 
+    /// Clicks on the same.
+    pub(crate) fn click(&self, selector: &str) {
+        let [x, y] = self.middle(selector);
+        for kind in ["mousePressed", "mouseReleased"] {
+            self.call(
+                "Input.dispatchMouseEvent",
+                json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 }),
+            );
+        }
+    }
+
     /// Taps on the same with a finger.
     pub(crate) fn tap(&self, selector: &str) {
         let [x, y] = self.middle(selector);

@@ -1,0 +1,171 @@
+//! Explorers: the reader moves knobs, a kernel runs, a picture shows what it did. All of it is
+//! computed here, on the emulated GPU; a page's script only carries knobs in and pictures out.
+//!
+//! | module | explorer |
+//! |---|---|
+//! | `coalescing` | an index of the lane, and the sectors that it costs |
+//! | `banks` | a tile in shared memory, and the wavefronts that a read of it takes |
+//! | `transpose` | kernels that transpose, warp by warp |
+
+mod banks;
+mod coalescing;
+mod expression;
+mod picture;
+mod transpose;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::launch::{self, Ran};
+
+/// Something to move on a page.
+#[derive(Debug)]
+pub struct Explorer {
+    /// What a page and an address call it.
+    pub name: &'static str,
+    /// What it is, for people who do not see it.
+    pub title: &'static str,
+    /// What the reader is asked to find. Between backquotes is code.
+    pub task: &'static str,
+    /// What there is to find: the task's answer.
+    pub finding: &'static str,
+    /// What can be moved.
+    pub knobs: &'static [Knob],
+    show: fn(&State<'_>) -> Result<Drawn, String>,
+}
+
+/// One thing that can be moved.
+#[derive(Debug)]
+pub struct Knob {
+    /// What an address calls it.
+    pub name: &'static str,
+    /// What the page calls it.
+    pub label: &'static str,
+    /// What it is at first.
+    pub first: &'static str,
+    /// What it can be.
+    pub values: Values,
+}
+
+/// What a knob can be.
+#[derive(Debug)]
+pub enum Values {
+    /// Whole numbers from the first to the second.
+    Range(u32, u32),
+    /// One of several words, each with what the page calls it.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Text that the explorer understands.
+    Text {
+        /// Texts to begin with.
+        examples: &'static [&'static str],
+        /// Texts for a slider: its label, what stands after its number, and its ends.
+        slider: (&'static str, &'static str, u32, u32),
+    },
+}
+
+/// All explorers.
+pub static ALL: [Explorer; 3] = [coalescing::EXPLORER, banks::EXPLORER, transpose::EXPLORER];
+
+/// What a page wants to see.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The explorer's name.
+    pub name: String,
+    /// The value of each knob that is not as at first.
+    #[serde(default)]
+    pub state: BTreeMap<String, String>,
+}
+
+/// What a page shows.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    /// What is to be seen, in a sentence or two.
+    pub said: String,
+    /// The picture for a page, 640 pixels wide, as SVG.
+    pub wide: String,
+    /// The picture for a phone, 360 pixels wide.
+    pub narrow: String,
+}
+
+/// An explorer's picture in both widths, and the sentence.
+struct Drawn {
+    said: String,
+    draw: Box<dyn Fn(&mut picture::Picture)>,
+}
+
+/// The explorer with this name.
+pub fn find(name: &str) -> Result<&'static Explorer, String> {
+    ALL.iter().find(|explorer| explorer.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|explorer| explorer.name).collect();
+        format!("there is no explorer `{name}`: there are {}", names.join(", "))
+    })
+}
+
+/// Shows an explorer in a state, or says what is wrong with the state.
+pub fn show(request: &Request) -> Result<Shown, String> {
+    let explorer = find(&request.name)?;
+    let state = State { explorer, given: &request.state };
+    for (name, value) in &request.state {
+        state.knob(name)?.check(value)?;
+    }
+    let Drawn { said, draw } = (explorer.show)(&state)?;
+    let [wide, narrow] = [false, true].map(|is_narrow| picture::svg(&said, is_narrow, &draw));
+    Ok(Shown { said, wide, narrow })
+}
+
+/// What the knobs of an explorer are at.
+struct State<'s> {
+    explorer: &'static Explorer,
+    given: &'s BTreeMap<String, String>,
+}
+
+impl State<'_> {
+    fn knob(&self, name: &str) -> Result<&'static Knob, String> {
+        let Explorer { name: whose, knobs, .. } = self.explorer;
+        let knob = knobs.iter().find(|knob| knob.name == name);
+        knob.ok_or_else(|| format!("the explorer `{whose}` has no knob `{name}`"))
+    }
+
+    fn text(&self, name: &str) -> Result<&str, String> {
+        Ok(self.given.get(name).map_or(self.knob(name)?.first, String::as_str))
+    }
+
+    fn number(&self, name: &str) -> Result<u32, String> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| format!("`{name}` is {text:?}; expected a number"))
+    }
+}
+
+impl Knob {
+    fn check(&self, value: &str) -> Result<(), String> {
+        let expected = match &self.values {
+            Values::Text { .. } => return Ok(()),
+            Values::Range(least, most) => match value.parse::<u32>() {
+                Ok(number) if (*least..=*most).contains(&number) => return Ok(()),
+                _ => format!("a number from {least} to {most}"),
+            },
+            Values::Choice(words) => match words.iter().any(|(word, _)| *word == value) {
+                true => return Ok(()),
+                false => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
+            },
+        };
+        Err(format!("`{}` is {value:?}; expected {expected}", self.name))
+    }
+}
+
+/// Runs what an explorer wants to see.
+fn run(request: &launch::Request) -> Result<Ran, String> {
+    launch::run(request).map_err(|stopped| stopped.error)
+}
+
+/// "1 sector", "5 sectors".
+fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The lanes of a mask.
+fn active(lanes: u32) -> impl Iterator<Item = usize> {
+    (0..emulator::WARP).filter(move |lane| lanes >> lane & 1 == 1)
+}

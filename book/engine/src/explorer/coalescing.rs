@@ -1,0 +1,307 @@
+//! An index of the lane, and the sectors that a load or a store there costs.
+
+use std::collections::BTreeMap;
+
+use emulator::access::SECTOR_BYTES;
+use emulator::{Request as Access, Sectors, Traffic, WARP};
+
+use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
+use super::{Drawn, Explorer, Knob, State, Values, active, count, expression};
+use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
+
+pub(super) const EXPLORER: Explorer = Explorer {
+    name: "coalescing",
+    title: "Which sectors a warp touches",
+    task: "Move the stride up from 1. From which stride on does it get no worse, and why? Then \
+        compare `t+1` with `31-t`: which of the two costs a sector more?",
+    finding: "Up to a stride of 8 each step costs 4 sectors more. From there on every lane has a \
+        sector of its own, and 32 lanes cannot touch more than 32. A warp that is shifted by one \
+        element touches 5 sectors instead of 4; one that goes backwards touches the same 4. \
+        A store at stride 2 fills none of its 8 sectors.",
+    knobs: &[
+        Knob {
+            name: "index",
+            label: "index",
+            first: "1*t",
+            values: Values::Text {
+                examples: &["t+1", "31-t", "(t/8)*64+t%8", "t^1", "0"],
+                slider: ("stride", "*t", 1, 40),
+            },
+        },
+        Knob {
+            name: "bytes",
+            label: "bytes of each lane",
+            first: "4",
+            values: Values::Choice(&[("1", "1"), ("2", "2"), ("4", "4"), ("8", "8"), ("16", "16")]),
+        },
+        Knob {
+            name: "access",
+            label: "the warp",
+            first: "load",
+            values: Values::Choice(&[("load", "loads"), ("store", "stores")]),
+        },
+    ],
+    show,
+};
+
+/// Bytes of the array.
+const BYTES: u64 = 1 << 20;
+
+fn show(state: &State<'_>) -> Result<Drawn, String> {
+    let (index, bytes) = (state.text("index")?, state.number("bytes")?);
+    let stores = state.text("access")? == "store";
+    let ran = launch::run(&Request {
+        ptx: kernel(index, bytes, stores)?,
+        kernel: "explore".to_owned(),
+        grid: [1; 3],
+        block: [WARP as u32, 1, 1],
+        shared_bytes: 0,
+        arguments: vec![Argument::Buffer(Buffer {
+            name: "the array".to_owned(),
+            bytes: BYTES,
+            content: Content::Ramp,
+            reply: false,
+        })],
+        watch: Some(([0; 3], 0)),
+        instructions: 1 << 12,
+    })
+    .map_err(explain)?;
+    let (_, start, _) = ran.buffers[0];
+    let [access] = &ran.counts.requests[..] else {
+        return Err("the kernel made no request".to_owned());
+    };
+    let Traffic::Global(cost) = access.traffic else {
+        return Err("the kernel did not access device memory".to_owned());
+    };
+    let touched = Touched::of(access, start);
+    let said = said(index, &touched, cost, access);
+    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &touched, cost)) })
+}
+
+/// What of a fault in this kernel is for the reader, who has not seen it.
+fn explain(Stopped { error, thread, .. }: Stopped) -> String {
+    let what = error.strip_prefix("explore: ").unwrap_or(&error);
+    let what = what.split(", at line ").next().unwrap_or(what);
+    match thread {
+        Some([lane, ..]) => format!("Lane {lane} {what}."),
+        None => what.to_owned(),
+    }
+}
+
+/// A kernel whose thread `t` loads or stores one element at this index.
+fn kernel(index: &str, bytes: u32, stores: bool) -> Result<String, String> {
+    let expression::Compiled { ptx, result, registers } = expression::compile(index)?;
+    let (kind, values) = match bytes {
+        1 => ("u8", "%r0"),
+        2 => ("u16", "%r0"),
+        4 => ("u32", "%r0"),
+        8 => ("v2.u32", "{%r0, %r0}"),
+        _ => ("v4.u32", "{%r0, %r0, %r0, %r0}"),
+    };
+    let access = match stores {
+        true => format!("st.global.{kind} [%rd3], {values};"),
+        false => format!("ld.global.{kind} {}, [%rd3];", values.replace("%r0", "%v")),
+    };
+    // A vector is loaded into registers of its own.
+    let access = (0..4).fold(access, |text, n| text.replacen("%v", &format!("%w{n}"), 1));
+    Ok(format!(
+        ".version 7.8\n.target sm_75\n.address_size 64\n\
+         .visible .entry explore(.param .u64 array) {{\n\
+         .reg .b32 %r<{registers}>;\n.reg .b32 %w<4>;\n.reg .b64 %rd<4>;\n\
+         mov.u32 %r0, %tid.x;\n{ptx}\
+         ld.param.u64 %rd1, [array];\nmul.wide.s32 %rd2, {result}, {bytes};\n\
+         add.s64 %rd3, %rd1, %rd2;\n{access}\nret;\n}}\n"
+    ))
+}
+
+/// What the lanes touch.
+struct Touched {
+    /// Of each lane the byte of the array that it starts at.
+    starts: Vec<u64>,
+    bytes: u64,
+    /// The wanted bytes of each sector, one bit for each, by the sector's number in the array.
+    sectors: BTreeMap<u64, u32>,
+}
+
+impl Touched {
+    fn of(access: &Access, start: u64) -> Self {
+        let starts: Vec<u64> =
+            active(access.lanes).map(|lane| access.addresses[lane] - start).collect();
+        let mut sectors = BTreeMap::new();
+        for byte in starts.iter().flat_map(|start| *start..start + access.bytes) {
+            *sectors.entry(byte / SECTOR_BYTES).or_default() |= 1 << (byte % SECTOR_BYTES);
+        }
+        Self { starts, bytes: access.bytes, sectors }
+    }
+
+    fn wanted(&self) -> u32 {
+        self.sectors.values().map(|bytes| bytes.count_ones()).sum()
+    }
+}
+
+fn said(index: &str, touched: &Touched, cost: Sectors, access: &Access) -> String {
+    let moved = cost.sectors * SECTOR_BYTES;
+    let (verb, bytes, wanted) =
+        (if access.stores { "stores" } else { "loads" }, access.bytes, touched.wanted());
+    let sectors = count(cost.sectors, "sector");
+    let bytes = count(bytes, "byte");
+    let each = format!("Each lane {verb} {bytes} at index {index}: {sectors}");
+    if !access.stores {
+        return format!("{each}, {moved} bytes move, and {wanted} of them are wanted.");
+    }
+    let partial = touched.sectors.values().filter(|bytes| **bytes != u32::MAX).count();
+    let filled = match partial as u64 {
+        0 => "all of them filled".to_owned(),
+        some if some == cost.sectors => "none of them filled".to_owned(),
+        some => format!("{some} of them filled only in part"),
+    };
+    format!("{each} for {wanted} bytes, {filled}.")
+}
+
+/// Lanes above, and below each the sector that it touches; as many sectors fit as lanes.
+fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors) {
+    let right = picture.width - 1.0;
+    let step = (right - 1.0) / WARP as f64;
+    let (lanes, memory, height) = (24.0, 116.0, 30.0);
+    picture.text((1.0, 8.0), Anchor::Start, MUTED, "32 lanes of a warp");
+    let (first, last) = (touched.sectors.keys().next(), touched.sectors.keys().last());
+    let (first, last) = (first.copied().unwrap_or(0), last.copied().unwrap_or(0));
+    // Where all fit, sectors between those that are touched are shown as well.
+    let fits = last - first < WARP as u64;
+    let number = |sector: u64| match fits {
+        true => sector - first,
+        false => touched.sectors.range(..sector).count() as u64,
+    };
+    let left = |sector: u64| 1.0 + number(sector) as f64 * step;
+    let byte = step / SECTOR_BYTES as f64;
+    let middle = |start: u64| {
+        let within = (start % SECTOR_BYTES) as f64 + touched.bytes as f64 / 2.0;
+        left(start / SECTOR_BYTES) + within * byte
+    };
+    let mut fan = vec![];
+    for (lane, start) in touched.starts.iter().enumerate() {
+        let x = 1.0 + lane as f64 * step;
+        picture.cell([x, lanes, step, 24.0], COMPUTE, 0.3, true);
+        if picture.pick(true, false) {
+            let at = (x + step / 2.0, lanes + 12.0);
+            picture.text(at, Anchor::Middle, INK, &lane.to_string());
+        }
+        fan.push([x + step / 2.0, lanes + 24.0, middle(*start), memory]);
+    }
+    picture.lines(&fan, COMPUTE, 0.55);
+    if fits {
+        let slots = (0..WARP as u64).map(|n| [1.0 + n as f64 * step, memory, step, height]);
+        slots.for_each(|slot| picture.cell(slot, MUTED, 0.04, false));
+    }
+    for (sector, bytes) in &touched.sectors {
+        let x = left(*sector);
+        picture.cell([x, memory, step, height], MEMORY, 0.16, true);
+        // Neighbouring wanted bytes are one rectangle.
+        let mut at = 0;
+        while at < SECTOR_BYTES as u32 {
+            let run = (bytes >> at).trailing_ones();
+            if run > 0 {
+                let area = [x + f64::from(at) * byte, memory, f64::from(run) * byte, height];
+                picture.cell(area, MEMORY, 0.75, false);
+            }
+            at += run.max(1);
+        }
+    }
+    let below = memory + height + 14.0;
+    let what = match fits {
+        true => "memory, in sectors of 32 bytes",
+        false => "the touched sectors of 32 bytes; between them lie others",
+    };
+    picture.text((1.0, below), Anchor::Start, MUTED, what);
+    let moved = cost.sectors * SECTOR_BYTES;
+    let use_of = format!("{} of {moved} bytes wanted", touched.wanted());
+    picture.heading((1.0, below + 22.0), Anchor::Start, &count(cost.sectors, "sector"));
+    picture.text((right, below + 22.0), Anchor::End, INK, &use_of);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Request, show};
+
+    fn said(state: &[(&str, &str)]) -> String {
+        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        match show(&Request { name: "coalescing".to_owned(), state }) {
+            Ok(shown) => shown.said,
+            Err(error) => error,
+        }
+    }
+
+    /// What the sentence that the reader is to find says.
+    #[test]
+    fn what_there_is_to_find_is_there() {
+        let sectors = |index: &str| {
+            let said = said(&[("index", index)]);
+            let (_, rest) = said.split_once(": ").unwrap_or_default();
+            rest.split(' ').next().and_then(|number| number.parse::<u32>().ok())
+        };
+        for stride in 1..=40 {
+            let expected = (4 * stride).min(32);
+            assert_eq!(sectors(&format!("{stride}*t")), Some(expected), "stride {stride}");
+        }
+        assert_eq!([sectors("t+1"), sectors("31-t")], [Some(5), Some(4)]);
+        assert_eq!([sectors("(t/8)*64+t%8"), sectors("0")], [Some(4), Some(1)]);
+        let store = said(&[("index", "2*t"), ("access", "store")]);
+        assert!(store.ends_with("8 sectors for 128 bytes, none of them filled."), "{store}");
+    }
+
+    #[test]
+    fn each_width_is_one_access() {
+        for (bytes, sectors) in [("1", 1), ("2", 2), ("4", 4), ("8", 8), ("16", 16)] {
+            for access in ["load", "store"] {
+                let said = said(&[("bytes", bytes), ("access", access)]);
+                let count = super::count(sectors, "sector");
+                assert!(said.contains(&format!(": {count}")), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (index, told) in [
+            ("t-1", "Lane 0 reads 4 bytes at "),
+            ("t*t*t*t*t", "the array"),
+            ("t+", "the index ends where a number, `t` or `(` should follow"),
+            ("2t", "`2t` is no whole number below 2147483648; `*` is not left out"),
+            ("x", "`x` in the index"),
+            ("(t", "a `(` of the index has no `)`"),
+            ("t)", "`)` after the end of the index `t)`"),
+            ("t é", "`é` after the end"),
+            (&"(".repeat(60), "too many parentheses"),
+            (&"t+".repeat(60), "longer than 80 characters"),
+        ] {
+            let said = said(&[("index", index)]);
+            assert!(said.contains(told), "{index}: {said}");
+        }
+        assert!(said(&[("bytes", "3")]).contains("`bytes` is \"3\"; expected 1, 2, 4, 8, 16"));
+        assert!(said(&[("widht", "3")]).contains("no knob `widht`"));
+    }
+
+    /// As C has it: what binds more, and from left to right.
+    #[test]
+    fn an_index_means_what_it_means_in_c() {
+        for (index, same) in [
+            ("1+2*t", "(2*t)+1"),
+            ("64-t-t", "64-2*t"),
+            ("t<<1+1", "4*t"),
+            ("t&3|8", "(t%4)+8"),
+            ("-t+31", "31-t"),
+            ("~t+33", "32-t"),
+            ("t^1", "t+1-2*(t%2)"),
+            ("64/2/2*t", "16*t"),
+        ] {
+            let shape = |index: &str| {
+                let state = [("index".to_owned(), index.to_owned())].into();
+                show(&Request { name: "coalescing".to_owned(), state }).map(|shown| {
+                    let (_, body) = shown.wide.split_once('\n').unwrap_or_default();
+                    body.to_owned()
+                })
+            };
+            assert_eq!(shape(index), shape(same), "{index}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+// Explorers: knobs that change what a kernel does, and the picture of it. The kernel runs in the
+// engine, WebAssembly in a worker (book/engine), which also draws; here, knobs go in and pictures
+// come out, and the address keeps the knobs. Without this script the first picture stands there.
+"use strict";
+
+(() => {
+    const figures = [...document.querySelectorAll("main figure.explorer")];
+    const isPrint = document.querySelector(".title-page") !== null;
+    const runs = typeof WebAssembly === "object" && typeof DecompressionStream === "function";
+    if (figures.length === 0 || isPrint || !runs) {
+        return;
+    }
+
+    // What the worker runs: it is its text that counts. The first message is the module.
+    function answerAll() {
+        let started;
+        function answer({ memory, room, reply }, text) {
+            const request = new TextEncoder().encode(text);
+            const place = room(request.length) >>> 0; // may make another buffer of the memory
+            new Uint8Array(memory.buffer, place).set(request);
+            const at = reply() >>> 0;
+            const [count] = new Uint32Array(memory.buffer, at, 1);
+            const places = new Uint32Array(memory.buffer, at + 4, 2 * count);
+            const part = n => new Uint8Array(memory.buffer, places[2 * n], places[2 * n + 1]);
+            const told = JSON.parse(new TextDecoder().decode(part(0)));
+            const arrays = (told.arrays ?? []).map(({ name, of }, n) => {
+                const bytes = part(n + 1).slice();
+                return [name, of === "u32" ? new Uint32Array(bytes.buffer) : bytes];
+            });
+            return { ...told, arrays: Object.fromEntries(arrays) };
+        }
+        self.onmessage = async ({ data }) => {
+            if (data instanceof ArrayBuffer) {
+                started = WebAssembly.instantiate(data);
+                return;
+            }
+            try {
+                const told = answer((await started).instance.exports, data.request);
+                self.postMessage({ id: data.id, told });
+            } catch (error) {
+                self.postMessage({ failed: `The engine failed: ${error.message}.` });
+            }
+        };
+    }
+
+    // The engine, which lies in a script, so that a book that is opened as a file has it, too. It
+    // is fetched when it is first asked something, and started anew where it had to be stopped.
+    function engineAt(address) {
+        let code = null;
+        let worker = null;
+        let number = 0;
+        const waiting = new Map();
+
+        async function fetched() {
+            await new Promise((loaded, failed) => {
+                const script = document.createElement("script");
+                script.onload = loaded;
+                script.onerror = () => failed(new Error(`${address} cannot be loaded`));
+                script.src = address;
+                document.head.append(script);
+            });
+            const packed = Uint8Array.from(atob(window.workbookEngine), c => c.charCodeAt(0));
+            delete window.workbookEngine;
+            const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+            return new Response(stream).arrayBuffer();
+        }
+
+        function load() {
+            code ??= fetched();
+            return code;
+        }
+
+        async function start() {
+            const bytes = await load();
+            if (worker !== null) {
+                return;
+            }
+            const text = new Blob([`(${answerAll})()`], { type: "text/javascript" });
+            worker = new Worker(URL.createObjectURL(text));
+            worker.onmessage = ({ data: { id, told, failed } }) => {
+                if (failed !== undefined) {
+                    stop(failed);
+                    return;
+                }
+                const asked = waiting.get(id);
+                waiting.delete(id);
+                clearTimeout(asked.timer);
+                asked.done(told);
+            };
+            worker.postMessage(bytes);
+        }
+
+        function stop(why) {
+            worker?.terminate();
+            worker = null;
+            for (const { done, timer } of waiting.values()) {
+                clearTimeout(timer);
+                done({ error: why });
+            }
+            waiting.clear();
+        }
+
+        // The reply to a request, or the error of one that takes longer than this.
+        async function ask(request, seconds = 10) {
+            try {
+                await start();
+            } catch (error) {
+                return { error: `The engine did not start: ${error.message}.` };
+            }
+            const id = (number += 1);
+            return new Promise(done => {
+                const late = `Stopped: the kernel did not end within ${seconds} s.`;
+                const timer = setTimeout(() => stop(late), 1000 * seconds);
+                waiting.set(id, { done, timer });
+                worker.postMessage({ id, request: JSON.stringify(request) });
+            });
+        }
+
+        return { ask, start, stop: () => stop("Stopped.") };
+    }
+
+    function explore(figure, engine) {
+        const name = figure.dataset.explorer;
+        const form = figure.querySelector("form");
+        const said = figure.querySelector(".said");
+        const knobs = [...form.querySelectorAll("[name]")];
+        const first = Object.fromEntries(knobs.map(knob => [knob.name, knob.value]));
+        const key = knob => `${name}.${knob}`;
+
+        const state = () =>
+            Object.fromEntries(
+                knobs
+                    .filter(knob => knob.value !== first[knob.name])
+                    .map(knob => [knob.name, knob.value]),
+            );
+
+        // Sliders say their value, and one that sets a text follows it where it can.
+        function follow() {
+            for (const slider of form.querySelectorAll("input[type=range]")) {
+                const { sets, after } = slider.dataset;
+                if (sets !== undefined) {
+                    const text = form.elements[sets].value.replaceAll(" ", "");
+                    const number = text === "t" ? "1" : text.slice(0, -after.length);
+                    if (`${number}${after}` === text || text === "t") {
+                        slider.value = number;
+                    }
+                }
+                slider.parentElement.querySelector("output").textContent = slider.value;
+            }
+        }
+
+        let timer;
+        function keepInAddress() {
+            clearTimeout(timer);
+            timer = setTimeout(() => {
+                const address = new URL(document.location.href);
+                knobs.forEach(knob => address.searchParams.delete(key(knob.name)));
+                for (const [knob, value] of Object.entries(state())) {
+                    address.searchParams.set(key(knob), value);
+                }
+                try {
+                    history.replaceState(history.state, "", address);
+                } catch {
+                    // Too often, or not allowed here: then this state has no address.
+                }
+            }, 150);
+        }
+
+        let isBusy = false;
+        let isDue = false;
+        async function show() {
+            isDue = true;
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            while (isDue) {
+                isDue = false;
+                const told = await engine.ask({ explore: { name, state: state() } });
+                figure.classList.toggle("refused", told.error !== undefined);
+                said.textContent = told.error ?? told.said;
+                if (told.error === undefined) {
+                    figure.querySelector("svg.wide").outerHTML = told.wide;
+                    figure.querySelector("svg.narrow").outerHTML = told.narrow;
+                }
+            }
+            isBusy = false;
+        }
+
+        function moved() {
+            follow();
+            keepInAddress();
+            show();
+        }
+
+        function set(knob, value) {
+            if (form.elements[knob].value !== value) {
+                form.elements[knob].value = value;
+                moved();
+            }
+        }
+
+        form.addEventListener("submit", event => event.preventDefault());
+        form.addEventListener("input", ({ target }) => {
+            const { sets, after } = target.dataset;
+            if (sets !== undefined) {
+                form.elements[sets].value = target.value + after;
+            }
+            moved();
+        });
+        form.addEventListener("reset", () => setTimeout(moved));
+        // mdBook turns the page on the arrow keys, which move a slider here.
+        form.addEventListener("keydown", event => event.stopPropagation());
+        form.addEventListener("click", ({ target }) => {
+            const { sets, value } = target.closest("button")?.dataset ?? {};
+            if (sets !== undefined) {
+                set(sets, value);
+            }
+        });
+        const point = ({ target }) => {
+            const { sets, value } = target.closest("svg [data-sets]")?.dataset ?? {};
+            if (sets !== undefined) {
+                set(sets, value);
+            }
+        };
+        figure.addEventListener("click", point);
+        figure.addEventListener("pointermove", event => {
+            if (event.pointerType === "mouse" && event.buttons === 1) {
+                point(event);
+            }
+        });
+
+        figure.querySelector(".still").hidden = true;
+        form.hidden = false;
+        const given = new URLSearchParams(document.location.search);
+        const linked = knobs.filter(knob => given.has(key(knob.name)));
+        for (const knob of linked) {
+            knob.value = given.get(key(knob.name));
+        }
+        follow();
+        if (linked.length > 0) {
+            show();
+        }
+    }
+
+    const engine = engineAt(new URL(figures[0].dataset.engine, document.baseURI).href);
+    figures.forEach(figure => explore(figure, engine));
+    // It is there before a knob is moved.
+    const seen = new IntersectionObserver(entries => {
+        if (entries.some(entry => entry.isIntersecting)) {
+            seen.disconnect();
+            engine.start().catch(() => {}); // who asks is told
+        }
+    });
+    figures.forEach(figure => seen.observe(figure));
+    figures[0].engine = engine; // for tests
+})();

@@ -1,0 +1,276 @@
+//! Explorers in the hands of a reader: by mouse, keyboard and touch, with numbers and pictures
+//! that are those of the native emulator; and the engine's bounds.
+
+use engine::explorer::{ALL, Explorer, Request, Shown, Values, show};
+use serde_json::{Value, json};
+
+use crate::axe;
+use crate::book;
+use crate::chromium::Browser;
+use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
+
+/// What the page says, and its pictures.
+const SAID: &str = "document.querySelector('.explorer .said').textContent";
+const PICTURES: &str =
+    "[...document.querySelectorAll('.explorer > svg')].map(svg => svg.outerHTML)";
+/// What the address keeps of the knobs.
+const KEPT: &str = "Object.fromEntries(new URLSearchParams(location.search))";
+
+/// The page of an explorer, with the explorer in view.
+fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
+    let mut page = Page::new(browser, view);
+    let figure = format!("data-explorer=\"{}\"", explorer.name);
+    page.open(&book::chapters_with(&figure)[0]);
+    page.evaluate("document.querySelector('.explorer').scrollIntoView()");
+    page
+}
+
+/// What the native emulator shows.
+fn native(explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
+    let state = state.iter().map(|(knob, value)| ((*knob).into(), (*value).into())).collect();
+    let request = Request { name: explorer.name.to_owned(), state };
+    show(&request).expect("the state is one")
+}
+
+/// The page comes to show what the native emulator shows.
+fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
+    let Shown { said, wide, narrow } = native(explorer, state);
+    page.wait_until(&format!("{SAID} === {}", json!(said)));
+    let same = format!(
+        "(wanted => {PICTURES}.every((svg, n) => {{
+             const template = document.createElement('template');
+             template.innerHTML = wanted[n];
+             return template.innerHTML.trim() === svg;
+         }}))({})",
+        json!([wide, narrow])
+    );
+    page.wait_until(&same);
+    let kept = state.iter().map(|(knob, value)| {
+        (format!("{}.{knob}", explorer.name), Value::String((*value).to_owned()))
+    });
+    page.wait_until(&format!(
+        "JSON.stringify({KEPT}) === JSON.stringify({})",
+        Value::Object(kept.collect())
+    ));
+}
+
+#[test]
+fn every_knob_of_an_explorer_moves_by_keyboard() {
+    let Some(browser) = Browser::get() else { return };
+    for explorer in &ALL {
+        for knob in explorer.knobs {
+            let mut page = open(browser, LIGHT, explorer);
+            page.tab_to(&format!(".explorer [name={}]", knob.name));
+            let moved = match knob.values {
+                Values::Range(..) => {
+                    page.press(Key::ArrowRight);
+                    (knob.first.parse::<u32>().expect("a number") + 1).to_string()
+                }
+                Values::Choice(words) => {
+                    page.press(Key::ArrowDown);
+                    let first = words.iter().position(|(word, _)| *word == knob.first);
+                    words[first.expect("one of them") + 1].0.to_owned()
+                }
+                Values::Text { examples, .. } => {
+                    // Tab selects what the field holds.
+                    page.type_text(examples[0]);
+                    examples[0].to_owned()
+                }
+            };
+            shows(&page, explorer, &[(knob.name, &moved)]);
+            page.reload();
+            shows(&page, explorer, &[(knob.name, &moved)]);
+            assert_eq!(page.problems(), [""; 0], "{} {}", explorer.name, knob.name);
+        }
+    }
+}
+
+#[test]
+fn an_explorer_moves_by_mouse_and_touch() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, DARK, PHONE] {
+        let press = |page: &Page, selector: &str| {
+            page.evaluate(&format!(
+                "document.querySelector({selector:?}).scrollIntoView({{ block: 'center' }})"
+            ));
+            match view.phone {
+                true => page.tap(selector),
+                false => page.click(selector),
+            }
+        };
+        let seen = |explorer: &Explorer, selector: &str, state: &[(&str, &str)]| {
+            let mut page = open(browser, view, explorer);
+            press(&page, selector);
+            shows(&page, explorer, state);
+            let shot = format!("explorer-{}-{}-{}", explorer.name, state.len(), view.name);
+            page.screenshot(&shot);
+            assert_eq!(page.texts(crate::LAYOUT), [""; 0], "{shot}");
+            if axe::script().is_some() {
+                page.evaluate(&axe::script().expect("it is there"));
+                assert_eq!(axe::findings(&page, true), [""; 0], "{shot}");
+            }
+            press(&page, ".explorer [type=reset]");
+            shows(&page, explorer, &[]);
+            assert_eq!(page.problems(), [""; 0], "{shot}");
+        };
+        let [coalescing, banks, transpose] = &ALL;
+        // The middle of the sliders, an example, and places of a picture.
+        seen(coalescing, ".explorer [data-after]", &[("index", "21*t")]);
+        seen(coalescing, ".explorer [data-value='31-t']", &[("index", "31-t")]);
+        seen(banks, ".explorer [name=padding]", &[("padding", "16")]);
+        let [wide, narrow] = ["svg.wide", "svg.narrow"];
+        let svg = if view.phone { narrow } else { wide };
+        let wavefront = format!(".explorer {svg} [data-value='9']");
+        seen(banks, &wavefront, &[("wavefront", "9")]);
+        let row = format!(".explorer {svg} [data-sets=warp][data-value='40']");
+        seen(transpose, &row, &[("warp", "40")]);
+    }
+}
+
+#[test]
+fn a_picture_follows_its_knob_at_once() {
+    let Some(browser) = Browser::get() else { return };
+    for explorer in &ALL {
+        let page = open(browser, LIGHT, explorer);
+        let knob = explorer.knobs.last().expect("it has one").name;
+        // From the knob to the picture, in milliseconds: the best of some, on a busy machine.
+        let taken = page.evaluate(&format!(
+            "(async () => {{
+                 const figure = document.querySelector('.explorer');
+                 const knob = figure.querySelector('[name={knob}]');
+                 const values = knob.options === undefined
+                     ? ['1', '2'] : [...knob.options].map(option => option.value);
+                 const taken = [];
+                 for (let n = 0; n < 12; n += 1) {{
+                     const before = figure.querySelector('svg.wide');
+                     const start = performance.now();
+                     knob.value = values[(n + 1) % values.length];
+                     knob.dispatchEvent(new Event('input', {{ bubbles: true }}));
+                     while (figure.querySelector('svg.wide') === before) {{
+                         await new Promise(done => setTimeout(done));
+                     }}
+                     taken.push(performance.now() - start);
+                 }}
+                 return taken.sort((a, b) => a - b);
+             }})()"
+        ));
+        println!("{}: {taken}", explorer.name);
+        assert!(taken[0].as_f64().is_some_and(|best| best < 100.0), "{}: {taken}", explorer.name);
+    }
+}
+
+#[test]
+fn without_javascript_an_explorer_is_a_picture() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, PHONE);
+    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
+    let said = native(&ALL[1], &[]).said;
+    assert_eq!(page.text(SAID), said);
+    assert!(page.holds(
+        "document.querySelector('.explorer form').checkVisibility() === false &&
+         document.querySelector('.explorer .still').checkVisibility() &&
+         document.querySelector('.explorer svg.narrow').checkVisibility()"
+    ));
+}
+
+/// A reply of the engine to a launch of this body, as JSON.
+fn launched(page: &Page, body: &str, more: &str) -> Value {
+    let ptx = format!(
+        ".version 7.8 .target sm_75 .address_size 64
+         .visible .entry kernel(.param .u64 out) {{
+         .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;
+         ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+         add.s64 %rd3, %rd1, %rd2; {body} ret; }}"
+    );
+    page.evaluate(&format!(
+        "(async () => {{
+             const told = await document.querySelector('.explorer').engine.ask({{ launch: {{
+                 ptx: {}, kernel: 'kernel', grid: [1, 1, 1], block: [32, 1, 1],
+                 arguments: [{{ buffer: {{ name: 'out', bytes: 128, reply: true }} }}],
+                 watch: [[0, 0, 0], 0], {more}
+             }} }});
+             const arrays = Object.entries(told.arrays ?? {{}});
+             const lists = arrays.map(([name, all]) => [name, [all.constructor.name, ...all]]);
+             return {{ ...told, arrays: Object.fromEntries(lists) }};
+         }})()",
+        json!(ptx)
+    ))
+}
+
+#[test]
+fn the_engine_runs_kernels_within_bounds() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = open(browser, LIGHT, &ALL[0]);
+    let told = launched(&page, "st.global.u32 [%rd3], %r1;", "");
+    assert_eq!(told["total"]["global_store_sectors"], 4, "{told}");
+    assert_eq!(told["requests"][0]["cost"], 4, "{told}");
+    assert_eq!(told["arrays"]["addresses"][32], 124, "{told}");
+    assert_eq!(told["arrays"]["parts"][32], 3, "{told}");
+    let out = told["arrays"]["out"].as_array().expect("its bytes");
+    assert_eq!((&out[0], &out[1 + 4 * 31]), (&json!("Uint8Array"), &json!(31)));
+
+    for (body, more, kind, part) in [
+        ("loop: add.u32 %r1, %r1, 1; bra loop;", "", "NoProgress", "no thread gets anywhere"),
+        ("loop: st.global.u32 [%rd3], %r1; bra loop;", "instructions: 9999,", "OverBudget", "9999"),
+        ("st.global.u32 [%rd3+4], %r1;", "", "OutOfBounds", "writes 4 bytes"),
+        ("wgmma.fence.sync.aligned;", "", "Unsupported", "wgmma"),
+    ] {
+        let told = launched(&page, body, more);
+        assert_eq!(told["kind"], kind, "{told}");
+        assert!(told["error"].as_str().is_some_and(|error| error.contains(part)), "{told}");
+    }
+    // More than 32 bits can address is out of memory, and not a few bytes.
+    let large = "arguments: [{ buffer: { name: 'large', bytes: 2 ** 32 + 128 } }],";
+    let told = launched(&page, "", large);
+    let error = told["error"].as_str().unwrap_or_default();
+    assert!(error.starts_with("out of memory: 4294967424 bytes wanted"), "{error}");
+    let told = launched(&page, "", "grid: [65537, 1, 1],");
+    assert_eq!(told["error"], "65537 blocks; a page runs 65536 at most");
+    let told = launched(&page, "", "typo: 1,");
+    assert!(told["error"].as_str().is_some_and(|e| e.contains("typo")), "{told}");
+
+    // Many blocks that take their time are stopped, by the clock or by hand; then it goes on.
+    let stopped = |how: &str| {
+        page.text(&format!(
+            "(async () => {{
+                 const engine = document.querySelector('.explorer').engine;
+                 const ptx = '.version 7.8 .target sm_75 .address_size 64 .visible .entry kernel() \
+                     {{ .reg .b32 %r<2>; .reg .pred %p<2>; mov.u32 %r1, 0; \
+                     loop: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 1000000; @%p1 bra loop; \
+                     ret; }}';
+                 const launch = {{ ptx, kernel: 'kernel', grid: [65536, 1, 1], block: [32, 1, 1],
+                     arguments: [] }};
+                 {how}
+             }})()"
+        ))
+    };
+    assert_eq!(
+        stopped("return (await engine.ask({ launch }, 0.5)).error;"),
+        "Stopped: the kernel did not end within 0.5 s."
+    );
+    let by_hand = "const asked = engine.ask({ launch });
+        setTimeout(engine.stop, 300); return (await asked).error;";
+    assert_eq!(stopped(by_hand), "Stopped.");
+    let told = launched(&page, "st.global.u32 [%rd3], %r1;", "");
+    assert_eq!(told["total"]["global_store_sectors"], 4, "{told}");
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+#[test]
+fn an_explorer_says_what_is_wrong_with_an_address() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = open(browser, LIGHT, &ALL[0]);
+    let address = page.text("location.pathname");
+    for (index, part) in [
+        ("t-1", "Lane 0 reads 4 bytes at "),
+        ("2t", "`*` is not left out"),
+        ("t*(", "the index ends"),
+    ] {
+        let index = index.replace('*', "%2A");
+        page.visit(&format!("file://{address}?coalescing.index={index}"));
+        page.wait_until(&format!("{SAID}.includes({})", json!(part)));
+        assert!(page.holds("document.querySelector('.explorer.refused') !== null"));
+    }
+    assert_eq!(page.problems(), [""; 0]);
+}
