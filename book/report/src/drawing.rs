@@ -43,6 +43,7 @@ mod tests;
 use std::fmt;
 
 use crate::html::{escape, prose};
+use crate::names::did_you_mean;
 use crate::records::Records;
 use crate::svg::{self, Width};
 use canvas::Canvas;
@@ -89,14 +90,11 @@ pub static ALL: [Drawing; 24] = [
     cuts::CUTS,
 ];
 
-/// The drawing called `name`; the error names the one that is called most like it.
+/// The drawing called `name`; the error names the one that was probably meant.
 pub fn find(name: &str) -> Result<&'static Drawing, String> {
     ALL.iter().find(|drawing| drawing.name == name).ok_or_else(|| {
-        let likeness = |near: &&str| strsim::jaro_winkler(name, near);
-        let names = ALL.iter().map(|drawing| drawing.name);
-        let near = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let near = near.unwrap_or_default();
-        format!("there is no such drawing; did you mean `{near}`?")
+        let near = did_you_mean(name, ALL.iter().map(|drawing| drawing.name));
+        format!("there is no such drawing{near}")
     })
 }
 

@@ -17,7 +17,7 @@ use crate::estimate::{Estimate, Runs};
 use crate::query::{self, Query};
 use crate::records::{self, Machine, Records};
 use crate::unit::Unit;
-use crate::{html, names};
+use crate::{directive, html, names};
 
 /// The quantities of one page.
 #[derive(Clone, Debug, Default)]
@@ -66,19 +66,6 @@ struct Side<'a> {
     beside: Option<&'a [&'a Machine]>,
 }
 
-/// Names that mean something else between double braces.
-const TAKEN: [&str; 9] = [
-    "budget",
-    "end",
-    "errata",
-    "exercises",
-    "if",
-    "minutes",
-    "predictions",
-    "provenance",
-    "scorecard",
-];
-
 impl Formula {
     fn parse(text: &str) -> Result<Formula, String> {
         let (what, unit) = match text.rsplit_once('|') {
@@ -102,7 +89,7 @@ impl Quantities {
     /// Adds a quantity or a family.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
         names::check(name)?;
-        if TAKEN.contains(&name) || query::KINDS.contains(&name) {
+        if directive::WORDS.contains(&name) || query::KINDS.contains(&name) {
             return Err("means something else already".to_owned());
         }
         let formula = Formula::parse(text)?;
