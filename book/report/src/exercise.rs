@@ -38,8 +38,9 @@ impl Tasks {
     /// Those in `<root>/experiments/<section>/<lesson>/exercises/<name>/`.
     pub fn read(root: &Path) -> Result<Tasks> {
         let mut tasks = BTreeMap::new();
-        let folders = WalkDir::new(root.join("experiments"));
-        for entry in folders.min_depth(4).max_depth(4).into_iter().flatten() {
+        let folders = WalkDir::new(root.join("experiments")).min_depth(4).max_depth(4);
+        for entry in folders {
+            let entry = entry?;
             let parent = entry.path().parent().and_then(Path::file_name);
             if parent.is_none_or(|parent| parent != "exercises") {
                 continue;

@@ -3,11 +3,12 @@
 
 use std::fmt::Display;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, bail};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceRepr, result};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Compares every element of `got` with `expected(index)`, on all cores; `what` is named in
 /// the error, which tells the first wrong element and how many there are. Returns the
@@ -54,8 +55,19 @@ pub(crate) fn on_device<T: PartialEq + Display + Copy + Default + Sync + DeviceR
 /// for all types of elements.
 fn sum_of_pieces(len: usize, count: &(dyn Fn(Range<usize>) -> usize + Sync)) -> usize {
     const PIECE: usize = 1 << 14;
-    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
-    pieces.map(|i| count(i * PIECE..len.min((i + 1) * PIECE))).sum()
+    let pieces = 0..len.div_ceil(PIECE);
+    let of_piece = |i| count(i * PIECE..len.min((i + 1) * PIECE));
+    match pool() {
+        Some(pool) => pool.install(|| pieces.into_par_iter().map(of_piece).sum()),
+        None => pieces.map(of_piece).sum(),
+    }
+}
+
+/// A thread for each core, or none where they cannot be made, as where memory is short. (rayon's
+/// own would panic there.)
+pub(crate) fn pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    POOL.get_or_init(|| ThreadPoolBuilder::new().build().ok()).as_ref()
 }
 
 /// Elements that are not what they should be: how many, and the first with what it is and

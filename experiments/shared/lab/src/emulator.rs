@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 
@@ -16,6 +17,20 @@ use crate::{loader, workspace};
 
 /// The option that asks for it.
 pub const OPTION: &str = "--emulate";
+
+/// Why the emulated driver could not be loaded.
+static FAILED: OnceLock<String> = OnceLock::new();
+
+/// Why no emulated GPU stands in.
+pub fn why_not() -> String {
+    let found = || "the emulated driver does not lie beside the program".to_owned();
+    FAILED.get().cloned().unwrap_or_else(found)
+}
+
+/// Whether there is an emulated driver that cannot be loaded.
+pub(crate) fn has_failed() -> bool {
+    FAILED.get().is_some()
+}
 
 /// The emulated driver's library: where cargo puts what a program depends on, or beside
 /// this program, where it may be an old one.
@@ -40,8 +55,10 @@ pub fn load_if_needed() {
     if (is_asked_for() || !crate::gpu::has_driver())
         && let Some(driver) = find()
     {
-        // Without it there is no driver, and whoever needs one says so.
-        let _ = loader::lend_name(&driver, &format!("{DLL_PREFIX}cuda{DLL_SUFFIX}"));
+        // Whoever needs a driver says so.
+        if let Err(e) = loader::lend_name(&driver, &format!("{DLL_PREFIX}cuda{DLL_SUFFIX}")) {
+            FAILED.get_or_init(|| format!("the emulated driver cannot be loaded: {e}"));
+        }
     }
 }
 

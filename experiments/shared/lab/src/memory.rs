@@ -7,6 +7,8 @@ use anyhow::Result;
 use cudarc::driver::{CudaContext, DeviceRepr, PinnedHostSlice, ValidAsZeroBits, sys};
 use rayon::prelude::*;
 
+use crate::check;
+
 /// The largest power of two up to `limit`: of what fits, a size that divides evenly.
 pub fn power_of_two_within(limit: usize) -> usize {
     1 << limit.max(1).ilog2()
@@ -31,8 +33,14 @@ pub fn pinned_with_flags<T: DeviceRepr + ValidAsZeroBits + Send>(
 ) -> Result<PinnedHostSlice<T>> {
     // SAFETY: every element is written below, before anything reads one.
     let mut memory = unsafe { context.alloc_pinned_with_flags(count, flags) }?;
-    let elements = memory.as_mut_slice()?.par_iter_mut().with_min_len(1 << 14);
-    elements.enumerate().for_each(|(i, element)| *element = value(i));
+    let elements = memory.as_mut_slice()?;
+    let fill = |(i, element): (usize, &mut T)| *element = value(i);
+    match check::pool() {
+        Some(pool) => pool.install(|| {
+            elements.par_iter_mut().with_min_len(1 << 14).enumerate().for_each(fill);
+        }),
+        None => elements.iter_mut().enumerate().for_each(fill),
+    }
     Ok(memory)
 }
 

@@ -77,14 +77,19 @@ pub fn results() -> PathBuf {
 
 /// When and how this program was started.
 pub(crate) fn run(options: &Options) -> Result<Run> {
-    let now = SystemTime::now();
-    if now < SystemTime::UNIX_EPOCH {
-        bail!("this machine's clock is before 1970, and records are dated: set it");
-    }
-    let started = humantime::format_rfc3339_seconds(now).to_string();
+    let started = date(SystemTime::now())?;
     let (revision, dirty) = revision();
     let Options { quick, label, .. } = options.clone();
     Ok(Run { started, command: command(arguments()), revision, dirty, quick, label })
+}
+
+/// The date of a record, which has a year of four digits.
+fn date(now: SystemTime) -> Result<String> {
+    const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
+    if now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|since| since < YEAR_10000) {
+        return Ok(humantime::format_rfc3339_seconds(now).to_string());
+    }
+    bail!("this machine's clock is before 1970 or after 9999, and records are dated: set it")
 }
 
 /// The program's name and arguments, whatever bytes are in them.
@@ -159,7 +164,16 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::command;
+    use super::*;
+
+    #[test]
+    fn a_clock_that_no_record_can_tell_is_refused() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(date(at(253_402_300_799)).unwrap(), "9999-12-31T23:59:59Z");
+        for clock in [at(253_402_300_800), SystemTime::UNIX_EPOCH - Duration::from_secs(1)] {
+            assert!(date(clock).unwrap_err().to_string().contains("clock is before 1970 or"));
+        }
+    }
 
     #[test]
     fn commands_are_recorded_without_paths() {

@@ -42,6 +42,17 @@ fn without_a_driver_an_experiment_counts_and_checks() {
 }
 
 #[test]
+fn where_there_is_no_room_for_threads_or_files_a_program_goes_on_or_says_why() {
+    let desk = Desk::new();
+    let program = || desk.program("vector-add", "").without_driver();
+    // A thread would need more than the whole program may have.
+    let threads = program().set("RUST_MIN_STACK", "8000000000").limited("-v 4000000");
+    assert_eq!(threads.run().with_code(0).stderr, "");
+    let files = program().limited("-n 4").run().with_code(77);
+    assert!(files.stderr.contains("the emulated driver cannot be loaded: "), "{files}");
+}
+
+#[test]
 fn counters_are_told_for_each_line_of_the_source() {
     let desk = Desk::new();
     let (ended, _) = emulated(&desk, "coalescing", "");

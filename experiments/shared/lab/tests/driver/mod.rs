@@ -235,6 +235,20 @@ impl Program {
         self
     }
 
+    /// With less of something, as the shell's `ulimit` calls it. Call it last.
+    pub(crate) fn limited(self, limit: &str) -> Program {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("ulimit {limit}; exec \"$0\" \"$@\"")])
+            .arg(self.command.get_program())
+            .args(self.command.get_args())
+            .current_dir(self.command.get_current_dir().unwrap())
+            .env_clear()
+            .envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .stdin(Stdio::null());
+        Program { command, ..self }
+    }
+
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Program {
         self.command.stdout(stdout);
         self
