@@ -26,7 +26,10 @@ pub struct Experiment {
 pub struct Case {
     /// The case and its parameters.
     pub name: String,
-    /// Its bandwidth; its rate of arithmetic, if it moves no bytes; or else its time.
+    /// The same without those parameters that all the experiment's cases of that kind share.
+    #[serde(skip)]
+    pub short: String,
+    /// Its rate of arithmetic, its bandwidth if it does none, or else its time.
     pub values: (Estimate, Estimate),
     /// What the values are of.
     #[serde(serialize_with = "symbol")]
@@ -69,10 +72,14 @@ fn symbol<S: serde::Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
 impl Case {
     /// The same case on both sides; none if it was not timed, or if one side may have done
     /// less: a quick run does less work, and how much there was may follow from the machine.
-    fn of(a: (&Recorded, &Measurement), b: (&Recorded, &Measurement)) -> Option<Case> {
+    fn of(
+        a: (&Recorded, &Measurement),
+        b: (&Recorded, &Measurement),
+        short: String,
+    ) -> Option<Case> {
         let metric = match (a.1.work(), b.1.work()) {
-            ((1.., _), (1.., _)) => Metric::Bandwidth,
             ((_, 1..), (_, 1..)) => Metric::Arithmetic,
+            ((1.., _), (1.., _)) => Metric::Bandwidth,
             _ if a.0.run.quick == b.0.run.quick => Metric::Time,
             _ => return None,
         };
@@ -81,6 +88,7 @@ impl Case {
         let shares = both(&Metric::ShareOfPeak);
         Some(Case {
             name: name_of(a.1),
+            short,
             values,
             unit: metric.unit(),
             shares_of_peak: shares.map(|(a, b)| (a.value, b.value)),
@@ -109,7 +117,13 @@ impl Case {
 
 /// What a case is called: its name and its parameters.
 pub(crate) fn name_of(m: &Measurement) -> String {
-    let words = m.parameters.iter().map(|(key, value)| match value.integer() {
+    name_with(m, |_| true)
+}
+
+/// The same with those parameters only that are `shown`.
+fn name_with(m: &Measurement, shown: impl Fn(&str) -> bool) -> String {
+    let parameters = m.parameters.iter().filter(|(key, _)| shown(key));
+    let words = parameters.map(|(key, value)| match value.integer() {
         Some(n) => format!(" {key}={}", Unit::of_name(key).print(n as f64)),
         None => format!(" {value}"),
     });
@@ -149,7 +163,13 @@ impl Experiment {
         let matched = a.measurements.iter().filter_map(|m| Some((m, of_b(m)?)));
         let matched: Vec<_> = matched.collect();
         let all = a.measurements.len() + b.measurements.len();
-        let cases = matched.iter().filter_map(|(m, other)| Case::of((a, m), (b, other)));
+        let differs = |m: &Measurement, key: &str| {
+            let mut of_its_kind = matched.iter().filter(|(other, _)| other.case == m.case);
+            of_its_kind.any(|(other, _)| other.parameters.get(key) != m.parameters.get(key))
+        };
+        let cases = matched.iter().filter_map(|(m, other)| {
+            Case::of((a, m), (b, other), name_with(m, |key| differs(m, key)))
+        });
         let cases: Vec<_> = cases.collect();
         Experiment {
             name: name.to_owned(),
@@ -182,6 +202,7 @@ mod tests {
         ] {
             let case = Case {
                 name: String::new(),
+                short: String::new(),
                 values: (estimate(1.0, 1.0, 1.0), estimate(1.0, 1.0, 1.0)),
                 unit: Unit::Time,
                 shares_of_peak: None,

@@ -1,26 +1,14 @@
 //! Two machines against each other, or two runs of one: which cases are faster on one of them,
 //! and which verdicts are others there.
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail};
-use record::{EMULATED, Results};
+use anyhow::Result;
+use record::Results;
 use serde::Serialize;
 
 use crate::build::{self, Options};
 use crate::cases::Experiment;
 use crate::claims::Verdict;
 use crate::records::{Machine, Records};
-
-/// A machine, or one of its runs.
-#[derive(Clone, Debug)]
-pub struct Side {
-    pub results: PathBuf,
-    /// The machine's folder in it.
-    pub machine: String,
-    /// Only its run with this label.
-    pub label: Option<String>,
-}
 
 /// What differs between two sides.
 #[derive(Clone, Debug, Serialize)]
@@ -42,35 +30,9 @@ pub struct Flip {
     pub verdicts: (&'static str, &'static str),
 }
 
-impl Side {
-    /// What it is called: `h200`, or `h200/host-b`.
-    pub fn name(&self) -> String {
-        let label = self.label.iter().map(|label| format!("/{label}"));
-        self.machine.clone() + &label.collect::<String>()
-    }
-
-    /// All that it recorded; an error if that is nothing.
-    pub fn load(&self) -> Result<Machine> {
-        let results = Results::new(&self.results);
-        let machine = Machine::load_run(&results, &self.machine, self.label.as_deref())?;
-        if machine.experiments().next().is_none() {
-            let mut known = results.machines()?;
-            known.retain(|name| name != EMULATED);
-            if known.contains(&self.machine) {
-                let labels = results.runs(&self.machine)?;
-                let labels = labels.iter().filter_map(Results::label);
-                known = labels.map(|label| format!("{}/{label}", self.machine)).collect();
-            }
-            let known = known.join(", ");
-            bail!("there are no measured records of `{}`; there are {known}", self.name());
-        }
-        Ok(machine)
-    }
-}
-
-/// Compares two sides; `options` say where the pages and the claims are.
-pub fn compare(options: &Options, a: &Side, b: &Side) -> Result<Comparison> {
-    let (first, second) = (a.load()?, b.load()?);
+/// Compares what two machines, or two runs, recorded; `options` say where the pages and the claims
+/// are.
+pub fn compare(options: &Options, first: Machine, second: Machine) -> Result<Comparison> {
     let names = |machine: &Machine, other: &Machine| {
         let lacks = |name: &&str| other.record(name).is_err();
         machine.experiments().filter(lacks).map(str::to_owned).collect::<Vec<_>>()

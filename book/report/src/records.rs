@@ -96,8 +96,8 @@ pub struct Unused {
 }
 
 impl Machine {
-    /// What it recorded, of all its runs or of those with this label alone, as if it were the
-    /// only reference machine.
+    /// What it recorded, of all its runs or of those with this label alone (`""` for none), as if it
+    /// were the only reference machine.
     pub fn load_run(results: &Results, name: &str, label: Option<&str>) -> Result<Machine> {
         let (machine, mut broken) = Machine::load(results, name, Some(0), label)?;
         match broken.pop() {
@@ -116,7 +116,7 @@ impl Machine {
     ) -> Result<(Machine, Vec<record::Error>)> {
         let (mut runs, mut broken) = (BTreeMap::<String, Vec<Record>>::new(), vec![]);
         let mut files = results.all(name)?;
-        files.retain(|(run, _)| only.is_none() || run.label() == only);
+        files.retain(|(run, _)| only.is_none_or(|only| run.label().unwrap_or_default() == only));
         for (run, experiment) in files {
             match run.read(name, &experiment) {
                 // What an emulator counted is never shown as if it had been measured.
@@ -244,6 +244,11 @@ impl Records {
         let mut records = Records { references, here, broken, results };
         records.tell_apart();
         Ok(records)
+    }
+
+    /// The folder of records.
+    pub fn results(&self) -> &Results {
+        &self.results
     }
 
     /// Those of one machine, as if there were no other.

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
-use lab::layout::cut;
-use record::Results;
+use anyhow::{Context, Result};
+use lab::layout::{beside, width, wrap};
+use record::{EMULATED, Results};
 use report::Options;
 use report::cases::{Case, Experiment, Outcome};
-use report::compare::{Comparison, Side, compare};
+use report::compare::{Comparison, compare};
+use report::records::Machine;
 use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::temporary;
-use crate::terminal::say;
+use crate::terminal::{WrongUsage, misused, say};
 
 /// Something became slower, and the threshold was given.
 const SLOWER: u8 = 3;
@@ -27,14 +28,15 @@ const MOST_LISTED: usize = 5;
 /// Options of `cargo workbook compare`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Each side is MACHINE, MACHINE/LABEL for one of its runs, or REVISION:MACHINE \
-for what a git revision has of it.\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 with \
+    after_help = "Each side is MACHINE, MACHINE/LABEL for one of its runs (MACHINE/ for the one \
+without a label), or REVISION:MACHINE for what a git revision has of it.\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 with \
 --threshold: something is slower."
 )]
 pub(crate) struct Arguments {
-    /// The side that the other one is compared with
+    /// The side that the other one is compared with [default: this machine's last run but one, with
+    /// its last]
     #[arg(value_name = "A")]
-    first: String,
+    first: Option<String>,
     /// The other side [default: this machine, the one that recorded here last]
     #[arg(value_name = "B")]
     second: Option<String>,
@@ -51,6 +53,9 @@ pub(crate) struct Arguments {
     /// Print a line of comma-separated values for each case
     #[arg(long)]
     csv: bool,
+    /// Print tables in Markdown
+    #[arg(long, conflicts_with_all = ["csv", "json"])]
+    markdown: bool,
 }
 
 /// `5%`, `5` or `0.5 %` as a share.
@@ -64,26 +69,18 @@ fn share(text: &str) -> Result<f64, String> {
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let options = Options::of(&root.join("book"))?;
     let mut folders = vec![]; // of revisions, until all is read
-    let a = side(root, &arguments.first, &mut folders)?;
-    let second = match (&arguments.second, &options.this_machine) {
-        (Some(second), _) => second.clone(),
-        (None, Some(machine)) => machine.clone(),
-        (None, None) => {
-            a.load()?;
-            bail!(
-                "nothing was measured in this checkout yet: name what {} is compared with",
-                arguments.first
-            )
-        }
-    };
-    let b = side(root, &second, &mut folders)?;
-    let found = compare(&options, &a, &b)?;
+    let [a, b] = names(root, arguments, options.this_machine.as_deref())?;
+    let first = side(root, &a, &mut folders)?;
+    let second = side(root, &b, &mut folders)?;
+    let found = compare(&options, first, second)?;
     let threshold = arguments.threshold.unwrap_or(THRESHOLD);
-    let names = [&arguments.first, &second];
+    let names = [&a, &b];
     if arguments.json {
         json(&found, names, threshold)?;
     } else if arguments.csv {
         csv(&found, threshold)?;
+    } else if arguments.markdown {
+        markdown(&found, names, threshold, arguments.all);
     } else {
         let sections = lessons::all(root)?.into_iter();
         let sections = sections.map(|lesson| (lesson.name, lesson.section)).collect();
@@ -97,17 +94,51 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// What `[REVISION:]MACHINE[/LABEL]` names.
-fn side(root: &Path, text: &str, folders: &mut Vec<TempDir>) -> Result<Side> {
+/// The two sides that are asked for.
+fn names(root: &Path, arguments: &Arguments, this_machine: Option<&str>) -> Result<[String; 2]> {
+    match (&arguments.first, &arguments.second, this_machine) {
+        (Some(first), Some(second), _) => Ok([first.clone(), second.clone()]),
+        (Some(first), None, Some(machine)) => Ok([first.clone(), machine.to_owned()]),
+        (Some(first), None, None) => misused!(
+            "nothing was measured in this checkout yet: name what {first} is compared with"
+        ),
+        (None, _, Some(machine)) => last_runs(&Results::new(root.join("results")), machine),
+        (None, _, None) => {
+            misused!("nothing was measured in this checkout yet: name two sides, A and B")
+        }
+    }
+}
+
+/// The last run of `machine` but one, and the last.
+fn last_runs(results: &Results, machine: &str) -> Result<[String; 2]> {
+    let mut runs = vec![];
+    for run in results.runs(machine)? {
+        let records = run.experiments(machine)?.into_iter();
+        let records = records.filter_map(|name| run.read(machine, &name).ok()?);
+        let last = records.map(|record| record.run.started).max();
+        runs.extend(last.map(|started| (started, run.label().unwrap_or_default().to_owned())));
+    }
+    runs.sort();
+    match &runs[..] {
+        [.., (_, a), (_, b)] => Ok([a, b].map(|label| format!("{machine}/{label}"))),
+        _ => misused!(
+            "{machine} has one run: `cargo workbook run --label again` adds one, or name what to \
+             compare it with"
+        ),
+    }
+}
+
+/// What `[REVISION:]MACHINE[/LABEL]` names has recorded.
+fn side(root: &Path, text: &str, folders: &mut Vec<TempDir>) -> Result<Machine> {
     let (revision, rest) = match text.rsplit_once(':') {
         Some((revision, rest)) => (Some(revision), rest),
         None => (None, text),
     };
     let (machine, label) = match rest.split_once('/') {
-        Some((machine, label)) => (machine, Some(label.to_owned())),
+        Some((machine, label)) => (machine, Some(label)),
         None => (rest, None),
     };
-    record::file::check_name("machine", machine)?;
+    record::file::check_name("machine", machine).map_err(|e| WrongUsage(e.to_string()))?;
     let results = match revision {
         None => root.join("results"),
         Some(revision) => {
@@ -118,13 +149,25 @@ fn side(root: &Path, text: &str, folders: &mut Vec<TempDir>) -> Result<Side> {
             results
         }
     };
-    Ok(Side { results, machine: machine.to_owned(), label })
+    let results = Results::new(results);
+    let recorded = Machine::load_run(&results, machine, label)?;
+    if recorded.experiments().next().is_none() {
+        let mut known = results.machines()?;
+        known.retain(|name| name != EMULATED);
+        if known.iter().any(|name| name == machine) {
+            let labels = results.runs(machine)?;
+            let labels = labels.iter().filter_map(Results::label);
+            known = labels.map(|label| format!("{machine}/{label}")).collect();
+        }
+        misused!("there are no measured records of `{rest}`; there are {}", known.join(", "));
+    }
+    Ok(recorded)
 }
 
 /// Writes what `revision` has of `machine` into a folder of results.
 fn check_out(root: &Path, revision: &str, machine: &str, into: &Path) -> Result<()> {
     if revision.starts_with('-') {
-        bail!("`{revision}` is no revision");
+        misused!("`{revision}` is no revision");
     }
     let git = |arguments: &[&str]| -> Result<Vec<u8>> {
         let mut command = Command::new("git");
@@ -132,7 +175,7 @@ fn check_out(root: &Path, revision: &str, machine: &str, into: &Path) -> Result<
         let output = output.context("a revision's records need git")?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            bail!("git has no {revision}: {why}");
+            misused!("git has no {revision}: {why}");
         }
         Ok(output.stdout)
     };
@@ -234,7 +277,7 @@ fn tell(
     for flip in &found.flips {
         let (from, to) = flip.verdicts;
         say!("  {:<5} {from} → {to}", flip.id);
-        say!("        {}", cut(&flip.says, 90));
+        say!("        {}", beside(&flip.says, 8));
     }
     let mut by_section: BTreeMap<&str, Vec<&Experiment>> = BTreeMap::new();
     for experiment in &found.experiments {
@@ -253,7 +296,8 @@ fn tell(
     for (name, alone) in [(a, &found.alone.0), (b, &found.alone.1)] {
         if !alone.is_empty() {
             say!();
-            say!("Only {name} has: {}", alone.join(", "));
+            let only = format!("Only {name} has: {}", alone.join(", "));
+            say!("{}", wrap(&only, width(), 2));
         }
     }
     if found.experiments.iter().any(|experiment| experiment.runs == (1, 1)) {
@@ -275,45 +319,97 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone, threshold: f64) -> 
     format!("{mean:.3}× in the geometric mean: {}", counts.collect::<Vec<_>>().join(", "))
 }
 
-/// The cases of an experiment that differ most, or all.
-fn list(experiment: &Experiment, threshold: f64, all: bool) {
-    let Experiment { name, runs, cases, unmatched } = experiment;
+/// The cases of an experiment that differ most, or all; and how many more differ.
+fn chosen(experiment: &Experiment, threshold: f64, all: bool) -> (Vec<&Case>, usize) {
     let differs =
         |case: &&Case| matches!(case.outcome(threshold), Outcome::Faster | Outcome::Slower);
-    let mut listed: Vec<&Case> = cases.iter().filter(|case| all || differs(case)).collect();
-    let differing = listed.len();
+    let mut chosen: Vec<&Case> =
+        experiment.cases.iter().filter(|case| all || differs(case)).collect();
+    let differing = chosen.len();
     if !all {
         let distance = |case: &&Case| case.speedup.value.ln().abs();
-        listed.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
-        listed.truncate(MOST_LISTED);
+        chosen.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
+        chosen.truncate(MOST_LISTED);
     }
+    let more = differing - chosen.len();
+    (chosen, more)
+}
+
+/// What stands beside a case's name: its two values, their ratio, what became of it, and the share
+/// of the theoretical peak that the second side reaches, if there is one.
+fn columns(case: &Case, threshold: f64) -> [String; 5] {
+    let (a, b) = &case.values;
+    let share = case.shares_of_peak.map(|(_, share)| format!("{:.0} % of peak", share * 100.0));
+    [
+        case.unit.print(a.value),
+        case.unit.print(b.value),
+        format!("{:.3}×", case.speedup.value),
+        case.outcome(threshold).word().to_owned(),
+        share.unwrap_or_default(),
+    ]
+}
+
+/// The cases of an experiment that differ most, or all.
+fn list(experiment: &Experiment, threshold: f64, all: bool) {
+    /// Around a name: what indents it, and the columns beside it.
+    const AROUND: usize = 65;
+    let (listed, more) = chosen(experiment, threshold, all);
     if listed.is_empty() {
         return;
     }
+    let Experiment { name, runs, unmatched, .. } = experiment;
     let runs = match runs {
         (1, 1) => String::new(),
         (a, b) => format!(" ({a} runs against {b})"),
     };
     say!("  {name}{runs}");
-    for case in &listed {
-        let (a, b) = &case.values;
-        let (a, b) = (case.unit.print(a.value), case.unit.print(b.value));
-        let peak = case
-            .shares_of_peak
-            .map_or(String::new(), |(_, share)| format!("{:.0} % of peak", share * 100.0));
-        say!(
-            "    {:<40} {a:>11} → {b:<11} {:>7} {:<9} {peak}",
-            cut(&case.name, 40),
-            format!("{:.3}×", case.speedup.value),
-            case.outcome(threshold).word(),
-        );
+    let room = width().saturating_sub(AROUND).max(20);
+    for case in listed {
+        let [a, b, speed, word, share] = columns(case, threshold);
+        let name = wrap(&case.short, room, 2).replace('\n', "\n    ");
+        let last = name.lines().last().unwrap_or_default().trim_start_matches("    ");
+        let gap = room.saturating_sub(last.chars().count());
+        let row = format!("    {name}{:gap$} {a:>12} → {b:<12} {speed:>7} {word:<9} {share}", "");
+        say!("{}", row.trim_end());
     }
-    match differing - listed.len() {
-        0 => {}
-        more => say!("    and {more} more; --all lists them"),
+    if more > 0 {
+        say!("    and {more} more; --all lists them");
     }
     if *unmatched > 0 && all {
         say!("    {unmatched} cases are not on both sides, or not with as much work");
+    }
+}
+
+/// The same as [`tell`] says, to be pasted.
+fn markdown(found: &Comparison, [a, b]: [&String; 2], threshold: f64, all: bool) {
+    let row = |cells: &[&str]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        say!("| {} |", cells.join(" | "));
+    };
+    say!("## {b} against {a}\n\nA ratio above 1 means that {b} is faster.");
+    if !found.flips.is_empty() {
+        say!("\n### Verdicts that differ\n");
+        row(&["claim", "says", a, b]);
+        say!("|---|---|---|---|");
+    }
+    for flip in &found.flips {
+        row(&[&flip.id, &flip.says, flip.verdicts.0, flip.verdicts.1]);
+    }
+    for experiment in &found.experiments {
+        let (listed, more) = chosen(experiment, threshold, all);
+        if listed.is_empty() {
+            continue;
+        }
+        say!("\n### {}\n", experiment.name);
+        row(&["case", a, b, "ratio", "", "share of peak"]);
+        say!("|---|---:|---:|---:|---|---|");
+        for case in listed {
+            let [a, b, speed, word, share] = columns(case, threshold);
+            row(&[&case.short, &a, &b, &speed, &word, &share]);
+        }
+        if more > 0 {
+            say!("\nAnd {more} more.");
+        }
     }
 }
 

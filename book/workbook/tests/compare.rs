@@ -55,6 +55,50 @@ fn what_differs_comes_first_and_the_exit_code_tells() {
     checkout.run("compare h200/after h200/before --threshold 5%").succeeds();
 }
 
+/// Of two hosts, every case is listed under a name that no other has.
+#[test]
+fn names_are_whole_and_tell_cases_apart() {
+    let checkout = Checkout::new();
+    let ended = checkout.run("compare h200/host-a h200/host-c --all");
+    let told = ended.succeeds();
+    assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+    let markdown = checkout.run("compare h200/host-a h200/host-c --all --markdown");
+    let (mut names, mut count) = (std::collections::BTreeSet::new(), 0);
+    let experiments = markdown.succeeds().split("\n### ").skip(1);
+    for experiment in experiments.filter(|text| text.contains("| case |")) {
+        let name = experiment.lines().next().unwrap();
+        for row in experiment.lines().filter(|row| row.starts_with("| ")).skip(1) {
+            names.insert((name, row.split(" | ").next().unwrap()));
+            count += 1;
+        }
+    }
+    assert!(count > 1000 && names.len() == count, "{count} rows, {} names", names.len());
+    // A parameter that all cases share tells nothing.
+    let row = "| host_read registered | ";
+    assert!(markdown.stdout.contains(row) && !markdown.stdout.contains('…'), "no {row}");
+
+    let products = checkout.run("compare h200/host-n h200/host-o --all");
+    assert!(products.succeeds().contains(" TFLOP/s"), "{products}");
+}
+
+#[test]
+fn without_arguments_the_last_two_runs_are_compared() {
+    let checkout = Checkout::new();
+    let machine = |name: &str| checkout.write("results/this-machine", name);
+    machine("h200");
+    let ended = checkout.run("compare");
+    let first = ended.succeeds().lines().next().unwrap();
+    assert!(first.starts_with("h200/host-r against h200/host-q:"), "{first}");
+    let json = checkout.read("results/h200/host-r/host-memory.json");
+    checkout.write(
+        "results/mine/host-memory.json",
+        &json.replace("\"h200\"", "\"mine\"").replace("\"label\": \"host-r\"", "\"label\": null"),
+    );
+    machine("mine");
+    checkout.run("compare").misuses(&["mine has one run", "--label again"]);
+    checkout.run("compare h200 mine/").succeeds();
+}
+
 #[test]
 fn programs_can_read_it() {
     let checkout = Checkout::new();
@@ -80,12 +124,11 @@ fn a_side_that_is_not_there_is_refused() {
         ("compare h200 ../h200", "is not a usable machine name"),
         ("compare h200 emulated", "there are no measured records of `emulated`"),
         ("compare h200", "nothing was measured in this checkout yet"),
+        ("compare", "nothing was measured in this checkout yet: name two sides"),
         ("compare nosuch:h200 h200", "git has no nosuch"),
         ("compare h200 --output=x:h200", "unexpected argument"),
     ] {
-        let ended = checkout.run(arguments);
-        assert!(ended.stderr.contains(why), "{arguments}: {ended}");
-        assert_ne!(ended.code, Some(0), "{arguments}");
+        checkout.run(arguments).misuses(&[why]);
     }
 }
 
