@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use record::Results;
 use report::{Built, Unused};
 
-use crate::terminal::{complain, say};
+use crate::terminal::{complain, misused, say};
 
 /// Options of `cargo workbook build`.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -48,7 +48,7 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<Built> {
     if let Some(machine) = &arguments.machine {
         let known = Results::new(&options.results).machines()?;
         if !known.contains(machine) {
-            bail!("there are no records of `{machine}`; there are {}", known.join(", "));
+            misused!("there are no records of `{machine}`; there are {}", known.join(", "));
         }
         options.this_machine = Some(machine.clone());
     }
@@ -59,12 +59,8 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<Built> {
     for broken in &built.broken {
         complain!("warning: {broken}\n  The book leaves this record out.");
     }
-    for path in &built.stored {
-        say!("drawn: {}", shown(root, path));
-    }
-    for path in &built.removed {
-        say!("removed: {}", shown(root, path));
-    }
+    list(root, "drawn", &built.stored);
+    list(root, "removed", &built.removed);
     for Unused { experiment, measured, cases } in &built.unused {
         if arguments.unused {
             say!("{experiment}: {} of {measured} cases", cases.len());
@@ -94,6 +90,15 @@ pub(crate) fn preprocess(root: &Path, arguments: &Preprocess) -> Result<ExitCode
     }
 }
 
-fn shown(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).display().to_string()
+/// Says what was done to figures: a line for each of a few, or how many they are of each machine.
+fn list(root: &Path, what: &str, figures: &[PathBuf]) {
+    const FEW: usize = 5;
+    let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    if figures.len() <= FEW {
+        return figures.iter().for_each(|path| say!("{what}: {}", shown(path)));
+    }
+    for of_machine in figures.chunk_by(|a, b| a.parent() == b.parent()) {
+        let folder = of_machine[0].parent().map(shown).unwrap_or_default();
+        say!("{what}: {} figures in {folder}", of_machine.len());
+    }
 }

@@ -15,9 +15,9 @@ use anyhow::{Context, Result, bail};
 use exercise::check::HINTS;
 use exercise::{Exercise, Judge, Progress, catalogue};
 use record::file::visible_lines;
+use report::names::did_you_mean;
 
-use crate::run::nearest;
-use crate::terminal::{complain, say};
+use crate::terminal::{complain, misused, say};
 
 mod list;
 mod measure;
@@ -87,7 +87,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         Some(name) => name,
     };
     if arguments.json {
-        bail!("--json is for `list`, not for the exercise {name}");
+        misused!("--json is for `list`, not for the exercise {name}");
     }
     let exercise = find(&all, name)?;
     let mut learner = Learner { root, all: &all, exercise, progress };
@@ -181,15 +181,12 @@ fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
     let of_page = all.iter().filter(|exercise| exercise.page.ends_with(&page));
     let of_page: Vec<_> = of_page.map(|exercise| exercise.name.as_str()).collect();
     if !of_page.is_empty() {
-        bail!("`{name}` is a page; its exercises are: {}", of_page.join(", "));
+        misused!("`{name}` is a page; its exercises are: {}", of_page.join(", "));
     }
     let names = all.iter().map(|exercise| exercise.name.as_str());
-    let meant = nearest(name, names);
-    let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-    bail!(
-        "there is no exercise `{name}`{} All: cargo workbook exercise list",
-        meant.as_deref().unwrap_or(".")
-    )
+    let meant = did_you_mean(name, names);
+    let end = if meant.is_empty() { "." } else { &meant };
+    misused!("there is no exercise `{name}`{end} All: cargo workbook exercise list")
 }
 
 /// One learner at one exercise.

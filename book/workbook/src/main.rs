@@ -24,8 +24,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use lab::layout;
 use record::file::visible_lines;
+
+use terminal::WrongUsage;
 
 mod archive;
 mod book;
@@ -53,20 +56,42 @@ mod terminal;
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."
 )]
 enum Command {
-    /// Run every experiment this machine can run, then build the book
-    Run(run::Arguments),
-    /// List the experiments: section, needs, whether recorded here
-    List(list::Arguments),
-    /// Tell what this machine has, and what can run here and why
-    Doctor,
-    /// Build the book from the records
-    Build(book::Arguments),
+    #[command(flatten)]
+    Learn(Learn),
+    #[command(flatten)]
+    Measure(Measure),
+    #[command(flatten)]
+    Contribute(Contribute),
+}
+
+#[derive(Subcommand, Debug)]
+enum Learn {
     /// Build the book, show it on this machine, and rebuild on every change
     Serve(serve::Arguments),
-    /// Print the book: a PDF with a title page and contents (needs Chromium)
-    Print(print::Arguments),
     /// Check your solution of an exercise, on the emulated GPU; or show how far you are
     Exercise(exercise::Arguments),
+    /// Build the book from the records
+    Build(book::Arguments),
+    /// Print the book: a PDF with a title page and contents (needs Chromium)
+    Print(print::Arguments),
+}
+
+#[derive(Subcommand, Debug)]
+enum Measure {
+    /// Tell what this machine has, and what can run here and why
+    Doctor,
+    /// List the experiments: section, needs, whether recorded here
+    List(list::Arguments),
+    /// Run every experiment this machine can run, then build the book
+    Run(run::Arguments),
+    /// Compare two machines, or two runs: what is faster, and which verdicts are others
+    Compare(compare::Arguments),
+    /// Take over records that a GPU machine made
+    Import(import::Arguments),
+}
+
+#[derive(Subcommand, Debug)]
+enum Contribute {
     /// Make the files of a new experiment
     New(new::Arguments),
     /// Compile the kernels to the committed PTX (needs NVRTC, no GPU)
@@ -75,22 +100,39 @@ enum Command {
     Sass(sass::Arguments),
     /// Compile what pages run in the browser to WebAssembly (needs no GPU)
     Engine(engine::Arguments),
-    /// Take over records that a GPU machine made
-    Import(import::Arguments),
-    /// Compare two machines, or two runs: what is faster, and which verdicts are others
-    Compare(compare::Arguments),
     /// Be mdBook's preprocessor: `mdbook serve book` calls this
     #[command(hide = true)]
     Preprocess(book::Preprocess),
 }
 
+/// The program's options, and its commands by what they are for.
+fn options() -> clap::Command {
+    let bold = anstyle::Style::new().bold();
+    let groups = [
+        ("Learn", Learn::augment_subcommands(clap::Command::new(""))),
+        ("Measure", Measure::augment_subcommands(clap::Command::new(""))),
+        ("Contribute", Contribute::augment_subcommands(clap::Command::new(""))),
+    ];
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, group) in groups {
+        template += &format!("\n{bold}{heading}:{bold:#}\n");
+        for command in group.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            template += &format!("  {bold}{:<9}{bold:#} {about}\n", command.get_name());
+        }
+    }
+    template += &format!("\n{bold}Options:{bold:#}\n{{options}}{{after-help}}");
+    layout::wrap_help(Command::command().help_template(template))
+}
+
 fn main() -> ExitCode {
-    let done = dispatch(Command::parse());
+    let command = Command::from_arg_matches(&options().get_matches());
+    let done = dispatch(command.unwrap_or_else(|e| e.exit()));
     match done.and_then(|code| terminal::check().map(|()| code)) {
         Ok(code) => code,
         Err(e) => {
             terminal::complain!("error: {}", visible_lines(&format!("{e:#}")));
-            ExitCode::FAILURE
+            ExitCode::from(if e.is::<WrongUsage>() { WrongUsage::CODE } else { 1 })
         }
     }
 }
@@ -99,26 +141,26 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     let root = root()?;
     lab::environment::check()?;
     match command {
-        Command::Run(arguments) => return run::run(&root, &arguments),
-        Command::Compare(arguments) => return compare::run(&root, &arguments),
-        Command::Exercise(arguments) => return exercise::run(&root, &arguments),
-        Command::Import(arguments) => return import::run(&root, &arguments),
-        Command::List(arguments) => list::run(&root, &arguments)?,
-        Command::Doctor => doctor::run(&root)?,
-        Command::Build(arguments) => {
+        Command::Learn(Learn::Serve(arguments)) => serve::run(&root, &arguments)?,
+        Command::Learn(Learn::Exercise(arguments)) => return exercise::run(&root, &arguments),
+        Command::Learn(Learn::Build(arguments)) => {
             ctrlc::set_handler(|| {
                 report::output::abandon();
                 std::process::exit(lab::options::INTERRUPTED.into())
             })?;
             book::build(&root, &arguments)?;
         }
-        Command::Serve(arguments) => serve::run(&root, &arguments)?,
-        Command::Print(arguments) => print::run(&root, &arguments)?,
-        Command::New(arguments) => new::run(&root, &arguments)?,
-        Command::Ptx(arguments) => ptx::run(&root, &arguments)?,
-        Command::Engine(arguments) => engine::run(&root, &arguments)?,
-        Command::Sass(arguments) => sass::run(&root, &arguments)?,
-        Command::Preprocess(arguments) => {
+        Command::Learn(Learn::Print(arguments)) => print::run(&root, &arguments)?,
+        Command::Measure(Measure::Doctor) => doctor::run(&root)?,
+        Command::Measure(Measure::List(arguments)) => list::run(&root, &arguments)?,
+        Command::Measure(Measure::Run(arguments)) => return run::run(&root, &arguments),
+        Command::Measure(Measure::Compare(arguments)) => return compare::run(&root, &arguments),
+        Command::Measure(Measure::Import(arguments)) => return import::run(&root, &arguments),
+        Command::Contribute(Contribute::New(arguments)) => new::run(&root, &arguments)?,
+        Command::Contribute(Contribute::Ptx(arguments)) => ptx::run(&root, &arguments)?,
+        Command::Contribute(Contribute::Sass(arguments)) => sass::run(&root, &arguments)?,
+        Command::Contribute(Contribute::Engine(arguments)) => engine::run(&root, &arguments)?,
+        Command::Contribute(Contribute::Preprocess(arguments)) => {
             return book::preprocess(&root, &arguments);
         }
     }

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use lab::counters::SUFFIX;
 use record::Results;
 
-use crate::terminal::say;
+use crate::terminal::{WrongUsage, misused, say};
 
 /// Options of `cargo workbook new`.
 #[derive(clap::Args, Debug)]
@@ -22,8 +22,9 @@ pub(crate) struct Arguments {
     section: String,
 }
 
-/// Names that cargo and the compiler keep for themselves, and file names that Windows does.
-const RESERVED: [&str; 15] = [
+/// Names that cargo and the compiler keep for themselves, file names that Windows does, and those
+/// of pages that mdBook makes.
+const RESERVED: [&str; 20] = [
     "alloc",
     "aux",
     "build",
@@ -33,12 +34,17 @@ const RESERVED: [&str; 15] = [
     "deps",
     "examples",
     "incremental",
+    "index",
     "lpt1",
     "nul",
+    "print",
     "prn",
     "proc-macro",
+    "readme",
+    "searchindex",
     "std",
     "test",
+    "toc",
 ];
 const SUMMARY: &str = "book/src/SUMMARY.md";
 
@@ -63,7 +69,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     ];
     let mut paths = [&lesson].into_iter().chain(files.iter().map(|(path, _)| path));
     if let Some(taken) = paths.find(|path| root.join(path).exists()) {
-        bail!("{taken} is there already; choose another name");
+        misused!("{taken} is there already; choose another name");
     }
     let summary = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
     let summary = with_line(&summary, section, &format!("- [{name}]({page}.md)"))?;
@@ -99,30 +105,30 @@ fn folder(root: &Path, section: &str) -> Result<String> {
     let sections = lessons.iter().map(|l| format!("{} ({})", l.section, l.folder));
     let sections: BTreeSet<_> = sections.collect();
     let sections = sections.into_iter().collect::<Vec<_>>().join(", ");
-    bail!("there is no section `{section}`; there are {sections}")
+    misused!("there is no section `{section}`; there are {sections}")
 }
 
 /// Refuses a name that something has which would be mistaken for the experiment.
 fn check_name(root: &Path, name: &str) -> Result<()> {
-    record::file::check_name("experiment", name)?;
+    record::file::check_name("experiment", name).map_err(|e| WrongUsage(e.to_string()))?;
     let lower = |c: char| c.is_ascii_lowercase();
     let taken = RESERVED.contains(&name) || report::query::KINDS.contains(&name);
     if !name.starts_with(lower) || name.ends_with(SUFFIX) || taken {
-        bail!("`{name}` is kept for something else; choose another name");
+        misused!("`{name}` is kept for something else; choose another name");
     }
     if let Some((folder, _)) = lessons::crates(root)?.into_iter().find(|(_, taken)| taken == name) {
-        bail!("experiments/{folder}/{name} is there already; choose another name");
+        misused!("experiments/{folder}/{name} is there already; choose another name");
     }
     let lock = std::fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock")?;
     // The compiler calls both `a-b` and `a_b` the crate `a_b`.
     let package = format!("name = \"{name}\"");
     if lock.lines().any(|line| line.replace('_', "-") == package) {
-        bail!("`{name}` is a package that the workspace uses; choose another name");
+        misused!("`{name}` is a package that the workspace uses; choose another name");
     }
     let pages = std::fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?;
     for end in [format!("({name}.md)"), format!("/{name}.md)")] {
         if pages.contains(&end) {
-            bail!("the book has a page {name}.md already: delete it, or choose another name");
+            misused!("the book has a page {name}.md already: delete it, or choose another name");
         }
     }
     let results = Results::new(root.join("results"));
@@ -131,7 +137,7 @@ fn check_name(root: &Path, name: &str) -> Result<()> {
             let path = run.path(&machine, name)?;
             if path.exists() {
                 let path = path.strip_prefix(root).unwrap_or(&path).display();
-                bail!("{path} is there already; choose another name");
+                misused!("{path} is there already; choose another name");
             }
         }
     }

@@ -4,11 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use record::file::visible_lines;
 
 use crate::book;
-use crate::terminal::say;
+use crate::terminal::{misused, say};
 
 /// Options of `cargo workbook print`.
 #[derive(clap::Args, Debug)]
@@ -39,6 +39,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     )?;
     let default = root.join("book/gpu-memory-workbook.pdf");
     let pdf = arguments.pdf.as_deref().map_or(Ok(default), std::path::absolute)?;
+    // What is in the way is told now, not after the minutes that printing takes.
+    let folder = pdf.parent().filter(|_| !pdf.is_dir());
+    let Some(folder) = folder else { misused!("{} is a folder", pdf.display()) };
+    tempfile::tempfile_in(folder)
+        .map_err(|e| anyhow!("{} cannot be written: {}", pdf.display(), e.kind()))?;
+    let cannot = || format!("cannot start {}", browser.display());
+    Command::new(&browser).arg("--version").output().with_context(cannot)?;
     let html = book::build(root, &arguments.book)?.html;
     // It prints into a folder of its own: what lay at the place stays if it fails.
     let folder = tempfile::tempdir()?;
@@ -56,7 +63,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         command.arg("--no-sandbox");
     }
     say!("printing, which takes a minute");
-    let output = command.output().with_context(|| format!("cannot start {}", browser.display()))?;
+    let output = command.output().with_context(cannot)?;
     if !made.exists() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!(

@@ -1,7 +1,7 @@
 //! What commands print, whoever reads it. Where nobody reads any more (`| head`), the rest is
 //! not printed, and the command goes on; where it cannot be written, the command fails.
 
-use std::fmt::Arguments;
+use std::fmt::{self, Arguments, Display, Formatter};
 use std::io::{ErrorKind, Write};
 use std::sync::Mutex;
 
@@ -9,6 +9,23 @@ use anyhow::{Result, bail};
 
 /// Why the first line that could not be written was not.
 static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
+
+/// A command that cannot be carried out as it was given, whatever the machine.
+#[derive(Debug)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl WrongUsage {
+    /// The exit code, which clap uses, too.
+    pub(crate) const CODE: u8 = 2;
+}
+
+impl Display for WrongUsage {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
 
 /// Prints a line on standard output.
 pub(crate) fn line(text: Arguments) {
@@ -45,4 +62,9 @@ macro_rules! say {
 macro_rules! complain {
     ($($text:tt)*) => { $crate::terminal::complaint(format_args!($($text)*)) };
 }
-pub(crate) use {complain, say};
+
+/// Returns [`WrongUsage`], as `bail!` returns another error.
+macro_rules! misused {
+    ($($text:tt)*) => { return Err($crate::terminal::WrongUsage(format!($($text)*)).into()) };
+}
+pub(crate) use {complain, misused, say};

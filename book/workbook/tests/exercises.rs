@@ -124,7 +124,7 @@ fn a_learner_goes_from_the_start_to_the_solution() {
     let checkout = Checkout::with_compilers();
     checkout.run("exercise").succeeds();
     let unknown = checkout.run("exercise transposes");
-    assert!(unknown.fails(1).contains("did you mean `transpose`?"), "{unknown}");
+    assert!(unknown.fails(2).contains("did you mean `transpose`?"), "{unknown}");
 
     let first = checkout.run("exercise transpose");
     assert_eq!(first.code, Some(1), "{first}");

@@ -161,17 +161,26 @@ impl Ended {
     #[track_caller]
     #[allow(dead_code)] // not of all tests
     pub(crate) fn warns(&self, texts: &[&str]) {
-        let warning = self.fails(0);
-        for text in texts {
-            assert!(warning.contains(text), "no {text:?} in {self}");
-        }
+        self.says(0, texts);
     }
 
     /// A run that failed with exit code 1, and said all of this on standard error.
     #[allow(dead_code)] // not of all tests
     #[track_caller]
     pub(crate) fn refuses(&self, texts: &[&str]) {
-        let error = self.fails(1);
+        self.says(1, texts);
+    }
+
+    /// A run of wrong usage, which said all of this on standard error.
+    #[allow(dead_code)] // not of all tests
+    #[track_caller]
+    pub(crate) fn misuses(&self, texts: &[&str]) {
+        self.says(2, texts);
+    }
+
+    #[track_caller]
+    fn says(&self, code: i32, texts: &[&str]) {
+        let error = self.fails(code);
         for text in texts {
             assert!(error.contains(text), "no {text:?} in {self}");
         }

@@ -56,6 +56,39 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     lines.join("\n")
 }
 
+/// A program's options with their help, and that of its commands, on lines of at most 100
+/// characters: clap leaves a text on one.
+pub fn wrap_help(command: clap::Command) -> clap::Command {
+    /// Around the option: what indents it, room for a short one, and a gap.
+    const AROUND: usize = 8;
+    // `--name <VALUE>`, or `[VALUE]...`
+    let of_option = |option: &clap::Arg| {
+        let value = option.get_value_names().and_then(|names| names.first());
+        let value = value.map_or(option.get_id().as_str(), |value| value.as_str());
+        let value = if option.get_action().takes_values() { value.len() + 5 } else { 0 };
+        option.get_long().map_or(0, |name| name.len() + 2) + value
+    };
+    let room = WIDEST - command.get_arguments().map(of_option).max().unwrap_or(0) - AROUND;
+    let after = command.get_after_help().map(|text| wrap_lines(&text.to_string(), WIDEST));
+    let command = command.mut_args(|option| match option.get_help() {
+        Some(text) => {
+            let text = wrap_lines(&text.to_string(), room);
+            option.help(text)
+        }
+        None => option,
+    });
+    let command = command.mut_subcommands(wrap_help);
+    match after {
+        Some(after) => command.after_help(after),
+        None => command,
+    }
+}
+
+/// Each line of `text` on lines of at most `width` characters.
+fn wrap_lines(text: &str, width: usize) -> String {
+    text.lines().map(|line| wrap(line, width, 0)).collect::<Vec<_>>().join("\n")
+}
+
 /// The words of `text`, to be printed after `before` other characters: the further lines are
 /// under the first.
 pub fn beside(text: &str, before: usize) -> String {
@@ -207,9 +240,20 @@ impl Layout {
 
     fn line(&self, cells: &[Cell]) -> String {
         let shown = self.columns.iter().filter(|column| column.width > 0);
+        let mut before = 0;
         let texts = shown.map(|column| {
             let cell = cells.iter().find(|cell| cell.name == column.name);
-            let text = pad(column, cell.map_or(NOTHING, |cell| &cell.text));
+            let text = cell.map_or(NOTHING, |cell| &cell.text);
+            let text = match column.place {
+                // Nothing follows: it may go on below.
+                Place::Beside => {
+                    let lines = wrap(text, column.width, 0);
+                    let lines = lines.lines().map(|line| cut(line, column.width));
+                    lines.collect::<Vec<_>>().join(&format!("\n{:before$}", ""))
+                }
+                _ => pad(column, text),
+            };
+            before += column.width + GAP;
             let style = column.style;
             format!("{style}{text}{style:#}")
         });
@@ -219,7 +263,7 @@ impl Layout {
 }
 
 /// Adds the cell's column, or makes room for the cell in it. Text beside the figures never widens
-/// the table: it is cut.
+/// the table: it takes more lines.
 fn widen(columns: &mut Vec<Column>, cell: &Cell) {
     let text = if cell.place == Place::Beside { "" } else { &cell.text };
     if let Some(column) = columns.iter_mut().find(|column| column.name == cell.name) {
@@ -291,7 +335,7 @@ fn pad(column: &Column, text: &str) -> String {
         Place::Number | Place::Figure(_) | Place::Extra(_) => {
             format!("{text:>width$}")
         }
-        Place::Beside => text, // nothing follows
+        Place::Beside => text,
     }
 }
 
@@ -396,14 +440,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beside_the_figures_is_cut_before_it_goes() {
+    fn what_is_beside_the_figures_takes_more_lines_before_it_goes() {
         let row = |width, text| {
             let mut cells = cells("kind=pinned;size=4 KiB;median=1 µs");
             cells.push(Cell { room: 12, ..cell("H200", text, Place::Beside) });
             Layout::new(width).row(&cells).1
         };
         assert!(row(80, "9 GB/s at 1 GiB").ends_with("  9 GB/s at 1 GiB"));
-        assert!(row(44, "9 GB/s at 1 GiB").ends_with("  9 GB/s at 1…"));
+        let two = row(44, "9 GB/s at 1 GiB");
+        let (first, second) = two.split_once('\n').expect("it has two lines");
+        assert!(first.ends_with("  9 GB/s at 1"), "{two}");
+        assert_eq!(first.find("9 GB/s"), second.find("GiB"), "{two}");
         assert!(row(40, "9 GB/s at 1 GiB").ends_with("  1 µs"));
     }
 

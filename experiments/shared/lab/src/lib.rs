@@ -26,6 +26,7 @@
 //! | [`gpu`] | whether there is a GPU, and if not, why |
 //! | [`machine`] | describing the hardware and its state |
 //! | [`libraries`] | finding CUDA's libraries in odd places |
+//! | [`place`] | where a record goes, and what may stand there already |
 //! | [`workspace`] | where the results lie, and which revision this is |
 
 pub mod case;
@@ -47,7 +48,7 @@ pub mod measure;
 pub mod memory;
 pub mod nccl;
 pub mod options;
-mod place;
+pub mod place;
 pub mod program;
 pub mod ptx;
 mod reference;

@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME", value_parser = label_name)]
     pub label: Option<String>,
     /// Take exactly N samples of each case [default: as many as the spread asks for]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = samples())]
     pub samples: Option<u32>,
     /// Folder of the records [default: `results` of the workbook]
     #[arg(long, value_name = "DIR")]
@@ -56,6 +56,11 @@ pub struct Options {
     /// Print the name and the revision of the sources
     #[arg(long, short = 'V')]
     pub version: bool,
+}
+
+/// How many samples there may be.
+pub fn samples() -> impl clap::builder::TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=100_000)
 }
 
 /// A name that a machine's folder may have.

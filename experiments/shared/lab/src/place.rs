@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use record::file::{Conflict, conflict};
 use record::{EMULATED, KernelOrigin, Machine, Record, Results, Source, same_hardware};
 
+use crate::machine::Monitor;
 use crate::options::{NOT_RECORDED, Options};
 use crate::terminal::Table;
 use crate::workspace;
@@ -63,6 +64,34 @@ pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Re
         Conflict::OtherSource => "replace it with --replace",
     };
     bail!("{} {conflict}: {advice}", path.display())
+}
+
+/// What each experiment of a run would find out: that its records cannot come into the folder of
+/// `name`, whose records are of other hardware, or measured while these are `emulated`.
+pub fn check_machine(
+    results: &Results,
+    name: &str,
+    device: usize,
+    emulated: bool,
+    replace: bool,
+) -> Result<()> {
+    let all = results.all(name)?;
+    let all = all.iter().filter_map(|(run, of)| run.read(name, of).ok()?);
+    let all: Vec<Record> = all.collect();
+    if emulated && all.iter().any(|old| old.source != Source::Emulated) {
+        bail!("{name} holds what was measured: leave out --machine");
+    }
+    if emulated || replace || all.is_empty() {
+        return Ok(());
+    }
+    let machine = Monitor::new().describe(name, device)?;
+    if !all.iter().any(|old| same_hardware(&old.machine, &machine)) {
+        bail!(
+            "{name} was recorded on other hardware: name this machine with another --machine \
+             NAME, or replace its records with --replace"
+        );
+    }
+    Ok(())
 }
 
 /// What was counted does not come beside what was measured.

@@ -11,6 +11,7 @@ use crate::emulator::{self, Emulator};
 use crate::environment;
 use crate::gpu::{self, Gpus};
 use crate::kernel::Kernel;
+use crate::layout;
 use crate::options::{CANNOT_RUN, CannotRun, FAILED, Options, RECORDED};
 use crate::place;
 use crate::session::Lab;
@@ -61,7 +62,8 @@ pub fn run_with(
     experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,
 ) -> ExitCode {
     emulator::load_if_needed();
-    let matches = Options::command().name(name).about(about).try_get_matches_from(arguments);
+    let command = layout::wrap_help(Options::command().name(name).about(about));
+    let matches = command.try_get_matches_from(arguments);
     let options = matches.and_then(|matches| Options::from_arg_matches(&matches));
     let options = options.unwrap_or_else(|e| e.exit());
     if options.version {
@@ -99,9 +101,8 @@ fn conduct(
 ) -> Result<()> {
     environment::check()?;
     let emulator = Emulator::loaded();
-    if options.emulate && emulator.is_none() {
-        let why = "the emulated driver does not lie beside the program";
-        bail!(CannotRun(why.to_owned()));
+    if emulator.is_none() && (options.emulate || emulator::has_failed()) {
+        bail!(CannotRun(emulator::why_not()));
     }
     // Without a time, large sizes tell no more than small ones.
     options.quick |= emulator.is_some();
