@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Record;
+use record::{EMULATED, Record, Results, units};
 
 use crate::both::Here;
 use crate::cases::{self, Case, Experiment, Outcome};
@@ -116,6 +116,25 @@ pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped
         }
     }
     all
+}
+
+/// What was run on an emulated GPU in a checkout with these `results`, if anything was.
+pub fn checked(results: &Results) -> Option<String> {
+    let names = results.experiments(EMULATED).ok()?;
+    let records = names.iter().filter_map(|name| results.read(EMULATED, name).ok()?);
+    let records: Vec<Record> = records.collect();
+    let cases = || records.iter().flat_map(|record| &record.measurements);
+    let elements: u64 = cases().map(|m| m.elements_checked).sum();
+    (!records.is_empty()).then(|| {
+        format!(
+            "An emulated GPU has run {} experiments, with {} cases: all {} elements of their \
+             results are right. It counts memory traffic and has no time, so no number of the \
+             book changes.",
+            records.len(),
+            units::count(cases().count() as u64),
+            units::count(elements)
+        )
+    })
 }
 
 impl Account {
@@ -325,9 +344,12 @@ pub fn html(
     root: &str,
 ) -> Result<String, String> {
     let Some(account) = account else {
-        let html = "<p>Nothing was measured here yet. <code>cargo workbook run</code> \
-                    measures what this machine can measure and builds the book again.</p>\n";
-        return Ok(html.to_owned());
+        let checked = checked(records.results()).unwrap_or_default();
+        return Ok(format!(
+            "<p>Nothing was measured here yet, which needs an NVIDIA GPU: with one, \
+             <code>cargo workbook run</code> measures and builds the book again.</p>\n\
+             <p>{checked}</p>\n"
+        ));
     };
     let Account { label, whose, recorded, lacking, .. } = account;
     let mut html = format!(

@@ -29,6 +29,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
             if emulator::stands_in() {
                 let text = "experiments run on it here: checked and counted, not timed";
                 line(true, "emulated GPU", text);
+            } else if !gpu::has_driver() {
+                line(false, "emulated GPU", &emulator::why_not());
             }
         }
         Gpus::Count(_) => describe(&machine::Monitor::new())?,

@@ -43,7 +43,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         bail!("there is no {shown}");
     }
     let (from, into) = (Results::new(folder), Results::new(root.join("results")));
-    let machines = from.machines()?;
+    let mut machines = from.machines()?;
+    // Other folders are no machines; what cannot be read is told below.
+    machines.retain(|machine| from.all(machine).map_or(true, |records| !records.is_empty()));
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
         bail!("{shown} holds several machines, so --as cannot name one");
     }

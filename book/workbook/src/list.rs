@@ -31,7 +31,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let mut broken = vec![];
     let mut rows =
         vec![["experiment", "section", "needs", "title", "recorded on"].map(str::to_owned)];
-    for experiment in lessons::all(root)? {
+    let all = lessons::all(root)?;
+    let count = all.len();
+    for experiment in all {
         let mut recorded = vec![];
         for machine in &machines {
             let (mut runs, mut unreadable) = (0, false);
@@ -61,12 +63,16 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         }
         let recorded = match (recorded.is_empty(), experiment.draft) {
             (true, true) => "no machine yet (draft)".to_owned(),
-            (true, false) if experiment.primer => "needs none".to_owned(),
+            (true, false) if experiment.primer => "no record needed".to_owned(),
             (true, false) => "no machine yet".to_owned(),
             (false, true) => recorded.join(", ") + " (draft)",
             (false, false) => recorded.join(", "),
         };
-        let (needs, title) = (experiment.needs(), experiment.title(root));
+        let needs = experiment.needs();
+        let title = match experiment.shown_by == experiment.name {
+            true => experiment.title(root),
+            false => format!("page of {}", experiment.shown_by),
+        };
         let Lesson { name, section, .. } = experiment;
         rows.push([name, section, needs, title, recorded]);
     }
@@ -74,7 +80,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     for e in broken {
         complain!("warning: {e}");
     }
-    say!("\nOne of them: cargo run -p NAME -- --help. All: cargo workbook run");
+    say!("\n{count} experiments. One: cargo run -p NAME -- --help. All: cargo workbook run");
     Ok(())
 }
 

@@ -25,9 +25,9 @@ use walkdir::WalkDir;
 /// that they need.
 fn commands() -> Vec<String> {
     let help = Ended::of(Command::new(env!("CARGO_BIN_EXE_workbook")).arg("--help"));
-    let lines = help.succeeds().lines().skip_while(|line| *line != "Commands:");
-    let names = lines.skip(1).map_while(|line| line.split_whitespace().next());
-    let listed = names.filter(|name| *name != "help").map(|name| match name {
+    let lines = help.succeeds().lines().take_while(|line| *line != "Options:");
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let listed = names.map(|name| match name {
         "new" => "new some-name --section 8.3",
         "import" => "import folder",
         "compare" => "compare h200",
@@ -110,6 +110,7 @@ fn wrong_usage_ends_with_exit_code_2_and_how_to_use_it() {
         "nosuch",
         "list extra",
         "run --samples many",
+        "run --samples 0",
         "run --device first",
         "build --output",
         "serve --port 65536",
@@ -135,13 +136,19 @@ fn help_is_given_outside_of_a_checkout_and_documents_the_exit_codes() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
         Ended::of(command.args(arguments.split_whitespace()).current_dir(&folder))
     };
-    let ended = run("--help");
-    assert!(ended.succeeds().contains("Exit codes: 0 "), "{ended}");
+    let help = run("--help");
+    let page = fs::read_to_string(checkout::root().join("book/src/running.md")).unwrap();
+    for part in ["Exit codes: 0 ", "Learn:\n", "Measure:\n", "Contribute:\n"] {
+        assert!(help.succeeds().contains(part), "no {part:?} in {help}");
+    }
     for command in commands() {
         let name = command.split(' ').next().unwrap();
         let ended = run(&format!("{name} --help"));
         let usage = format!("Usage: cargo workbook {name}");
         assert!(ended.succeeds().contains(&usage), "{ended}");
+        let wide = ended.stdout.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "{name}");
+        assert!(name == "preprocess" || page.contains(&format!("\n| `{name}")), "{name}");
     }
 }
 
@@ -235,10 +242,15 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
         ["not-yet", "8.2", "1 GPU", "not-yet", "no machine yet (draft)"],
         ["coalescing", "8.3", "1 GPU", "Coalescing", "h200, other (here)"],
         ["transpose", "8.3", "1 GPU", "Transpose", "h200"],
+        ["warps", "0", "1 GPU", "Warps", "no record needed"],
     ];
     for row in expected {
         assert!(rows.contains(&row.to_vec()), "no {row:?} in {ended}");
     }
+    let products = rows.iter().find(|row| row[0] == "concurrent-products").unwrap();
+    assert_eq!(products[3], "page of concurrent-kernels");
+    let count = format!("\n{} experiments. One: ", rows.len() - 1);
+    assert!(ended.stdout.contains(&count), "no {count:?} in {ended}");
     for columns in ["80", "100"] {
         let ended = Ended::of(checkout.command("list").env("COLUMNS", columns));
         fits(ended.succeeds(), columns);
@@ -284,6 +296,7 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
         let mut lines = report.lines();
         lines.find(|l| l.starts_with(start)).unwrap_or_else(|| panic!("no {start}: {ended}"))
     };
+    line("-- emulated GPU    the emulated driver does not lie beside the program");
     let why = line("-- GPU").split_once("none can be measured: ").unwrap().1;
     assert!(why.contains("driver"), "no reason in {ended}");
     // A toolkit's NVRTC cannot be hidden from the program; then it is found.
@@ -337,10 +350,12 @@ fn run_without_a_gpu_says_why_and_builds_the_book() {
         let mut command = command_without_an_emulator(&checkout, arguments);
         let ended = Ended::of(&mut command);
         let said = ended.succeeds();
-        let first = said.lines().next().unwrap();
+        let first = said.split("\n\n").next().unwrap().replace('\n', " ");
         let reason = first.strip_prefix("No GPU can be measured here: ");
         assert!(reason.is_some_and(|reason| reason.contains("driver")), "{ended}");
-        assert!(first.contains("reference machine"), "{ended}");
+        for part in ["the emulated driver does not lie beside the program", "reference machine"] {
+            assert!(first.contains(part), "no {part} in {ended}");
+        }
         let index = checkout.path("book/html/index.html");
         let last = said.lines().last().unwrap();
         assert_eq!(last, format!("the book: {}", index.display()));
@@ -404,6 +419,47 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
     fits(&ended.stdout, "100");
 }
 
+/// Where all run, each has a line, and only what failed says more.
+#[cfg(unix)]
+#[test]
+fn a_run_of_all_says_how_each_ended_and_what_is_next() {
+    let checkout = Checkout::new();
+    let programs = checkout.path("elsewhere");
+    fs::create_dir_all(&programs).unwrap();
+    let list = checkout.run("list --names");
+    let names: Vec<&str> = list.succeeds().lines().collect();
+    names.iter().for_each(|name| stand_in(&programs, name, "echo a table; echo a note >&2"));
+    stand_in(&programs, "transpose", "echo 'error: wrong result' >&2; exit 1");
+    let run = |arguments: &str| {
+        let mut command = command_without_an_emulator(&checkout, arguments);
+        Ended::of(command.env("CARGO", "true"))
+    };
+    let ended = run("run --emulate");
+    assert_eq!(ended.fails(1), "error: wrong result\n");
+    let count = names.len();
+    for part in [
+        &format!("\n{count} experiments, about "),
+        "transpose: failed, wrong result, 0 seconds",
+        "] coalescing: recorded, 0 seconds",
+        &format!("\n[{count}/{count}] "),
+        &format!("\nRecorded {} of {count} experiments", count - 1),
+        "\nAn emulated GPU has run ",
+        "\nNext\n  cargo workbook serve: the book",
+        "\n  cargo workbook exercise: your first exercise",
+    ] {
+        assert!(ended.stdout.contains(part), "no {part:?} in {ended}");
+    }
+    assert!(!ended.stdout.contains("a table"), "{ended}");
+    fits(&ended.stdout, "100");
+    let page = &pages(&checkout.path("book/html"))["this-machine.html"];
+    for part in ["Nothing was measured here yet, which needs", "An emulated GPU has run "] {
+        assert!(page.contains(part), "no {part:?} in {page}");
+    }
+    let ended = run("run --emulate --tables");
+    assert_eq!(ended.stdout.matches("a table").count(), count - 1, "{ended}");
+    assert!(ended.fails(1).contains("a note"), "{ended}");
+}
+
 /// Cases that a record leaves out are told by their reasons.
 #[cfg(unix)]
 #[test]
@@ -432,11 +488,16 @@ fn run_says_of_this_machine_what_its_page_says() {
     let programs = checkout.path("elsewhere");
     fs::create_dir_all(&programs).unwrap();
     stand_in(&programs, "coalescing", "");
+    let on_test_driver = |arguments: &str| {
+        let mut command = command_without_an_emulator(&checkout, arguments);
+        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
+        Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"))
+    };
+    let other = on_test_driver("run coalescing --machine h200");
+    other.misuses(&["h200 was recorded on other hardware", "--machine NAME"]);
     let run = |machine: &str| {
         checkout.write("results/this-machine", machine);
-        let mut command = command_without_an_emulator(&checkout, "run coalescing");
-        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
-        let ended = Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"));
+        let ended = on_test_driver("run coalescing");
         fits(ended.succeeds(), "100");
         // As one line of words, whatever the terminal's width.
         let words: Vec<&str> = ended.stdout.split_whitespace().collect();
@@ -503,20 +564,22 @@ fn what_is_refused_at_once_builds_no_book() {
     };
     let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
     let meant = "did you mean `coalescing`?";
-    let rows: [(&str, &[&str]); 8] = [
+    let rows: [(&str, &[&str]); 9] = [
         ("run coalescing nosuch", &names),
         ("run transpose coalesing", &["coalesing", meant]),
         ("run transpose coalescng", &["coalescng", meant]),
         ("run transpose Coalescing", &["Coalescing", meant]),
         ("run coalescing --emulate --device 7", &["there is no GPU 7, only 2"]),
+        ("run --emulate --machine h200", &["h200 holds what was measured"]),
         ("build --machine nosuch", &["`nosuch`", "h200"]),
         ("build --machine ../h200", &["`../h200`", "h200"]),
-        ("print", &["no Chromium was found", "set CHROMIUM"]),
+        ("exercise add --json", &["--json is for `list`"]),
     ];
     for (arguments, said) in rows {
-        run(arguments).refuses(said);
+        run(arguments).misuses(said);
     }
-    fits(run("run coalescing nosuch").fails(1), "100");
+    fits(run("run coalescing nosuch").fails(2), "100");
+    run("print").refuses(&["no Chromium was found", "set CHROMIUM"]);
     assert!(!checkout.path("book/html").exists(), "the book was built");
 }
 
@@ -529,12 +592,19 @@ fn print_puts_the_pdf_in_its_place() {
     use std::os::unix::fs::PermissionsExt;
     let checkout = Checkout::new();
     let browser = checkout.path("browser");
-    let print = |script: &str| {
+    let print_to = |pdf: &str, script: &str| {
         fs::write(&browser, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut command = checkout.command("print --pdf mine.pdf");
-        Ended::of(command.env("CHROMIUM", &browser))
+        let mut command = checkout.command("print --pdf");
+        Ended::of(command.arg(pdf).env("CHROMIUM", &browser))
     };
+    // Before anything is built.
+    print_to("nowhere/mine.pdf", "").refuses(&["nowhere/mine.pdf cannot be written: "]);
+    print_to("book", "").misuses(&["book is a folder"]);
+    let mut command = checkout.command("print");
+    Ended::of(command.env("CHROMIUM", "/nonexistent")).refuses(&["cannot start /nonexistent"]);
+    assert!(!checkout.path("book/html").exists(), "the book was built");
+    let print = |script: &str| print_to("mine.pdf", script);
     print(
         "for each; do case $each in --print-to-pdf=*) pdf=${each#*=};; *print.html) \
          page=$each;; esac; done; grep -o 'class=\"title-page\"' \"$page\" > \"$pdf\"",
@@ -881,7 +951,7 @@ fn this_machine_is_the_one_that_recorded_last_or_is_named() {
         checkout.write("results/this-machine", &format!("{recorded_last}\n"));
         let _ = fs::remove_dir_all(checkout.path("book/src/figures/other"));
         let ended = checkout.run(arguments);
-        let drawn = ended.succeeds().contains("drawn: book/src/figures/other/");
+        let drawn = ended.succeeds().contains(" figures in book/src/figures/other\n");
         assert_eq!(drawn, is_shown, "{recorded_last}: {ended}");
         let html = &pages(&checkout.path("book/html"))[HTML];
         let first = html.split_once("data-machine=\"").unwrap().1;
@@ -1108,7 +1178,7 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
     let before = contents(&checkout.path(""));
     let refused = |name: &str, section: &str, why: &str| {
         let mut command = checkout.command("new");
-        Ended::of(command.args([name, "--section", section])).refuses(&[why]);
+        Ended::of(command.args([name, "--section", section])).misuses(&[why]);
     };
     for (name, taken) in [
         ("shared-atomics", "experiments/access-patterns/shared-atomics"),
@@ -1145,6 +1215,11 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
         "gather-counters",
         "nul",
         "proc-macro",
+        // mdBook's own pages
+        "index",
+        "print",
+        "searchindex",
+        "toc",
     ] {
         refused(name, "8.3", &format!("`{name}`"));
     }
@@ -1531,6 +1606,9 @@ fn import_takes_records_out_of_an_archive_and_nothing_else() {
 fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
     let checkout = Checkout::new();
     fs::create_dir(checkout.path("empty")).unwrap();
+    for n in 0..20 {
+        fs::create_dir_all(checkout.path(&format!("many/folder-{n}"))).unwrap();
+    }
     brought(&checkout, "near", "coalescing", |_| {});
     let record = checkout.read("brought/near/coalescing.json");
     checkout.write("taken/this-machine/coalescing.json", &record);
@@ -1551,6 +1629,7 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
         ("results/h200-x4", "results/h200-x4 lies where this checkout keeps its own"),
         // Other things have these names.
         ("taken", "taken holds no records"),
+        ("many", "many holds no records"),
     ] {
         checkout.run(&format!("import {folder}")).refuses(&[problem]);
     }

@@ -10,7 +10,7 @@ use record::file::visible;
 use report::goals::GoalHere;
 use report::this_machine::{Account, Difference, OtherVerdict, Skipped};
 
-use super::Ended;
+use super::measure::Ended;
 use crate::terminal::say;
 
 /// Pages are listed if they are so few.
@@ -34,7 +34,7 @@ pub(super) fn of_run(ended: &[(&Lesson, Ended)], elapsed: Duration, html: &Path)
     let s = if ended.len() == 1 { "" } else { "s" };
     let took = duration(elapsed);
     say!("\nRecorded {count} of {} experiment{s}, in {took}", ended.len());
-    if count > 0 {
+    if (1..ended.len().max(2)).contains(&count) {
         item(&recorded.join(", "));
     }
     list("Skipped", unable);
@@ -46,7 +46,19 @@ pub(super) fn of_run(ended: &[(&Lesson, Ended)], elapsed: Duration, html: &Path)
             say!("  {}", html.join(lesson.page()).with_extension("html").display());
         }
     }
-    say!("To read them: cargo workbook serve");
+}
+
+/// What to do after a run: what its machine's page names, the book, an exercise.
+pub(super) fn next(of_machine: &[(String, &str)]) {
+    let always = [
+        ("cargo workbook serve", "the book; its course says what to read in which order"),
+        ("cargo workbook exercise", "your first exercise, or how far you are"),
+    ];
+    say!("Next");
+    let of_machine = of_machine.iter().map(|(command, what)| (command.as_str(), *what));
+    for (command, what) in always.into_iter().chain(of_machine) {
+        item(&format!("{command}: {what}"));
+    }
 }
 
 /// The cases that records leave out, by the reasons.
@@ -90,12 +102,6 @@ pub(super) fn of_machine(account: &Account) {
         let word = outcome.word();
         item(&format!("{word}: {what}: {achieved}, required {required}"));
     }
-    if !account.next.is_empty() {
-        say!("Next");
-    }
-    for (command, what) in &account.next {
-        item(&format!("{command}: {what}"));
-    }
 }
 
 /// Verdicts and cases that are others than the references'.
@@ -123,7 +129,7 @@ fn beside_references(account: &Account) {
 }
 
 /// A text of a record or of a page, on as many lines as it takes.
-fn paragraph(text: &str) {
+pub(super) fn paragraph(text: &str) {
     say!("{}", wrap(&visible(text).replace('`', ""), width(), 0));
 }
 
