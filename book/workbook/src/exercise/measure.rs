@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use cudarc::driver::{CudaContext, CudaStream};
 use exercise::Exercise;
-use exercise::measure::OnGpu;
+use exercise::measure::{Around, OnGpu};
 use lab::gpu::{self, Gpus};
 use lab::timing::{self, Sampling};
 use record::units;
@@ -33,7 +33,7 @@ pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()
     for (file, path) in rows {
         let source = std::fs::read_to_string(path).with_context(|| file.to_owned())?;
         let shape = &exercise.check.measure;
-        let on_gpu = OnGpu::prepare(exercise, file, &source, shape, &stream)?;
+        let on_gpu = OnGpu::prepare(exercise, file, &source, shape, &stream, Around::Guards)?;
         bytes = on_gpu.moved_bytes().iter().sum::<u64>() as usize;
         row(file, &stream, || on_gpu.launch())?;
     }

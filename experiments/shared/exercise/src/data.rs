@@ -100,14 +100,13 @@ impl<'c> Buffers<'c> {
         wanted: &impl Device,
     ) -> Result<Option<String>> {
         for (name, placed) in &self.all {
-            let found = placed.read(memory)?;
             let said = match (placed.buffer.result, &placed.filled) {
                 _ if placed.buffer.scratch => None,
                 (false, None) => None,
-                (false, Some(filled)) => placed.changed(name, filled, &found),
+                (false, Some(filled)) => placed.changed(name, filled, &placed.read(memory)?),
                 (true, _) => {
                     let other = expected.get(name).context("made of the same")?;
-                    placed.wrong(name, &found, &other.read(wanted)?, memory)?
+                    placed.wrong(name, &placed.read(memory)?, &other.read(wanted)?, memory)?
                 }
             };
             if said.is_some() {

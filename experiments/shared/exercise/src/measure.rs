@@ -14,9 +14,27 @@ use crate::check::{Check, Launch};
 use crate::data::{Buffers, Device, Shape};
 use crate::kernel::{Form, of_elements};
 
-/// Bytes before and behind each buffer, which have to stay as they are.
-const GUARD_BYTES: usize = 1024;
-/// What is in them, and in what nothing has been written to: no number, as a float.
+/// What surrounds a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// Bytes that have to stay as they are.
+    Guards,
+    /// Nothing, and nothing is in what is not filled: a tool that watches memory is to see its
+    /// ends, and what nobody wrote.
+    Nothing,
+}
+
+impl Around {
+    /// Bytes before each buffer, and as many behind it.
+    fn bytes(self) -> usize {
+        match self {
+            Around::Guards => 1024,
+            Around::Nothing => 0,
+        }
+    }
+}
+
+/// What is in guards, and in what nothing has been written to: no number, as a float.
 const GUARD: u8 = 0xFF;
 
 /// What a record calls a source: the beginning of its hash, which tells whether it is the one that
@@ -37,6 +55,7 @@ pub struct OnGpu<'e> {
 /// Memory of a GPU, with guards around each buffer.
 struct Memory {
     stream: Arc<CudaStream>,
+    around: Around,
     /// Buffers, each with the address behind its first guard.
     slices: Vec<(u64, CudaSlice<u8>)>,
 }
@@ -50,10 +69,12 @@ impl<'e> OnGpu<'e> {
         source: &str,
         shape: &Shape,
         stream: &Arc<CudaStream>,
+        around: Around,
     ) -> Result<OnGpu<'e>> {
         let check = &exercise.check;
         kernel::nvrtc_version()?;
-        let own = OnGpu::of(check, &check.launches, file, source, shape, stream)?;
+        let memory = || Memory { stream: stream.clone(), around, slices: vec![] };
+        let own = OnGpu::of(check, &check.launches, file, source, shape, memory())?;
         let expected = exercise.file("expected");
         let file = expected.display().to_string();
         let text = std::fs::read_to_string(&expected).context(file.clone())?;
@@ -62,7 +83,7 @@ impl<'e> OnGpu<'e> {
             of_elements(&e.kernel, elements, &e.arguments)
         });
         let launches: Vec<_> = launches.collect();
-        let wanted = OnGpu::of(check, &launches, &file, &text, shape, stream)?;
+        let wanted = OnGpu::of(check, &launches, &file, &text, shape, memory())?;
         own.launch()?;
         wanted.launch()?;
         stream.synchronize()?;
@@ -79,12 +100,12 @@ impl<'e> OnGpu<'e> {
         file: &str,
         source: &str,
         shape: &Shape,
-        stream: &Arc<CudaStream>,
+        mut memory: Memory,
     ) -> Result<OnGpu<'e>> {
         let ptx = kernel::compile_file(file, source, &check.compute)?;
         let layout = Module::parse(&ptx).context(file.to_owned())?;
+        let stream = memory.stream.clone();
         let module = stream.context().load_module(Ptx::from_src(ptx))?;
-        let mut memory = Memory { stream: stream.clone(), slices: vec![] };
         let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
         let launches = launches.iter().map(|launch| {
             let form = Form::of(&layout, launch, shape, &buffers)?;
@@ -92,7 +113,7 @@ impl<'e> OnGpu<'e> {
             Ok((module.load_function(&form.kernel)?, form))
         });
         let launches = launches.collect::<Result<Vec<_>>>()?;
-        Ok(OnGpu { stream: stream.clone(), memory, buffers, launches })
+        Ok(OnGpu { stream, memory, buffers, launches })
     }
 
     pub fn launch(&self) -> Result<()> {
@@ -137,9 +158,13 @@ impl<'e> OnGpu<'e> {
 
 impl Memory {
     fn check_guards(&self) -> Result<()> {
+        let guard = self.around.bytes();
+        if guard == 0 {
+            return Ok(());
+        }
         for (_, slice) in &self.slices {
-            let end = slice.len() - GUARD_BYTES;
-            for guard in [slice.slice(..GUARD_BYTES), slice.slice(end..)] {
+            let end = slice.len() - guard;
+            for guard in [slice.slice(..guard), slice.slice(end..)] {
                 let bytes = self.stream.clone_dtoh(&guard)?;
                 self.stream.synchronize()?;
                 ensure!(
@@ -160,22 +185,28 @@ impl Memory {
 
 impl Device for Memory {
     fn allocate(&mut self, bytes: u64, _name: &str) -> Result<u64> {
-        let pattern = vec![GUARD; bytes as usize + 2 * GUARD_BYTES];
-        let slice = self.stream.clone_htod(&pattern)?;
-        let address = slice.device_ptr(&self.stream).0 + GUARD_BYTES as u64;
+        let (bytes, guard) = (bytes as usize, self.around.bytes());
+        let slice = match self.around {
+            Around::Guards => self.stream.clone_htod(&vec![GUARD; bytes + 2 * guard])?,
+            // SAFETY: bytes have no invalid value.
+            Around::Nothing => unsafe { self.stream.alloc(bytes)? },
+        };
+        let address = slice.device_ptr(&self.stream).0 + guard as u64;
         self.slices.push((address, slice));
         Ok(address)
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<()> {
         let slice = self.find(address)?;
-        let mut target = self.slices[slice].1.slice_mut(GUARD_BYTES..GUARD_BYTES + from.len());
+        let guard = self.around.bytes();
+        let mut target = self.slices[slice].1.slice_mut(guard..guard + from.len());
         Ok(self.stream.memcpy_htod(from, &mut target)?)
     }
 
     fn read(&self, address: u64, into: &mut [u8]) -> Result<()> {
         let (_, slice) = &self.slices[self.find(address)?];
-        let source = slice.slice(GUARD_BYTES..GUARD_BYTES + into.len());
+        let guard = self.around.bytes();
+        let source = slice.slice(guard..guard + into.len());
         self.stream.memcpy_dtoh(&source, into)?;
         Ok(self.stream.synchronize()?)
     }

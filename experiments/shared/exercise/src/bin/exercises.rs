@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use exercise::measure::OnGpu;
+use exercise::measure::{Around, OnGpu};
 use exercise::{Exercise, catalogue};
 use lab::{Case, Lab, Result};
 
@@ -40,7 +40,7 @@ fn measure(lab: &mut Lab, exercise: &Exercise, variant: &str) -> Result<()> {
         _ => &exercise.check.measure,
     };
     let file = path.display().to_string();
-    let on_gpu = OnGpu::prepare(exercise, &file, &source, shape, &stream);
+    let on_gpu = OnGpu::prepare(exercise, &file, &source, shape, &stream, Around::Guards);
     let on_gpu = on_gpu.map_err(|e| e.context(format!("{} {variant}", exercise.name)))?;
     let [read, written] = on_gpu.moved_bytes();
     Case::new(variant)
