@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use emulator::{Counts, Sectors, Tally, Wavefronts};
+use emulator::{Counts, Pieces, Sectors, Tally, Wavefronts};
 
 /// Counts since the last question.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Counted {
     launches: u64,
     kernels: BTreeSet<String>,
     total: Tally,
-    lines: BTreeMap<(String, u32), Tally>,
+    lines: BTreeMap<(String, u32), (Tally, Pieces)>,
 }
 
 impl Counted {
@@ -22,21 +22,35 @@ impl Counted {
         }
         self.total += counts.total();
         for (line, tally) in counts.by_source_line() {
-            *self.lines.entry(line).or_default() += tally;
+            self.lines.entry(line).or_default().0 += tally;
+        }
+        for (line, pieces) in counts.pieces_by_source_line() {
+            self.lines.entry(line).or_default().1 += pieces;
         }
     }
 
     /// One `name number` a line: the totals; then `kernel NAME` for each; then, for each line
-    /// of a source that did something, `line NUMBER FILE` and its own.
+    /// of a source that did something, `line NUMBER FILE` and its own, with further ones.
     pub(crate) fn tell(&self) -> String {
         let mut text = format!("launches {}\n", self.launches);
         write_tally(&mut text, &self.total);
         for kernel in &self.kernels {
             let _ = writeln!(text, "kernel {kernel}");
         }
-        for ((file, line), tally) in &self.lines {
+        for ((file, line), (tally, pieces)) in &self.lines {
             let _ = writeln!(text, "line {line} {file}");
             write_tally(&mut text, tally);
+            write_some(
+                &mut text,
+                &[
+                    ("global_load_lines", pieces.load_lines),
+                    ("global_load_fetches", pieces.load_fetches),
+                    ("global_load_block_sectors", pieces.block_load_sectors),
+                    ("global_store_lines", pieces.store_lines),
+                    ("global_store_partial_sectors", pieces.partial_store_sectors),
+                    ("local_requests", tally.local_accesses),
+                ],
+            );
         }
         text
     }
@@ -70,13 +84,19 @@ fn write_tally(text: &mut String, tally: &Tally) {
     }
     // What few kernels have.
     let global = tally.global_atomics.requests + tally.global_reductions.requests;
-    for (name, number) in [
-        ("global_atomic_requests", global),
-        ("shared_atomic_requests", tally.shared_atomics.requests),
-        ("matrix_operations", tally.matrix_operations),
-    ] {
-        if number > 0 {
-            let _ = writeln!(text, "{name} {number}");
-        }
+    write_some(
+        text,
+        &[
+            ("global_atomic_requests", global),
+            ("shared_atomic_requests", tally.shared_atomics.requests),
+            ("matrix_operations", tally.matrix_operations),
+        ],
+    );
+}
+
+/// Those that are not 0.
+fn write_some(text: &mut String, counts: &[(&str, u64)]) {
+    for (name, number) in counts.iter().filter(|(_, number)| *number > 0) {
+        let _ = writeln!(text, "{name} {number}");
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Driver {
     pub(crate) host_writes: u64,
     /// Whoever asks for an elapsed time gets not-a-number instead of an error.
     pub(crate) elapsed_is_nan: bool,
+    /// Whether kernels count pieces of memory, for the lines of their sources.
+    pub(crate) counts_pieces: bool,
     schedule: Schedule,
 }
 
@@ -158,6 +160,7 @@ impl Driver {
             recorder: Recorder::default(),
             host_writes: 0,
             elapsed_is_nan: false,
+            counts_pieces: false,
             schedule: Schedule::of_environment(),
         }
     }

@@ -94,7 +94,8 @@ impl Driver {
         let touched = self.recorder.is_kept();
         let content = &mut self.memory.content;
         let print_bytes = launch.print_bytes;
-        let options = Options { print_bytes, touched, ..Options::default() };
+        let pieces = self.counts_pieces;
+        let options = Options { print_bytes, touched, pieces, ..Options::default() };
         let ran = emulator::run(&launch.module, &launch.kernel, &shape, content, &options);
         self.recorder.touched(ticket, content);
         match ran {

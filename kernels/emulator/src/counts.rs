@@ -92,6 +92,26 @@ pub struct Line {
     pub place: Place,
     /// What it did.
     pub tally: Tally,
+    /// The pieces of global memory that it touched, if
+    /// [`Options::pieces`](crate::Options::pieces) asks.
+    pub pieces: Pieces,
+}
+
+/// Pieces of global memory that loads and stores touch, by other sizes than a sector's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// Aligned pieces of 128 bytes, lines of the first-level cache, that loads touch: counted
+    /// anew for each request.
+    pub load_lines: u64,
+    /// Those of stores.
+    pub store_lines: u64,
+    /// Aligned pieces of 64 bytes that loads touch: memory is fetched in these.
+    pub load_fetches: u64,
+    /// Sectors that a request stores a part of only.
+    pub partial_store_sectors: u64,
+    /// Sectors that loads touch, each counted once for a block and a line of the source: what a
+    /// first-level cache would leave at best.
+    pub block_load_sectors: u64,
 }
 
 /// Events, summed over all warps.
@@ -166,10 +186,19 @@ impl Counts {
 
     /// The lines of the source, where the PTX names them, with the sums of their PTX.
     pub fn by_source_line(&self) -> BTreeMap<(String, u32), Tally> {
-        let mut lines = BTreeMap::<_, Tally>::new();
+        self.sums(|line| line.tally)
+    }
+
+    /// The same of pieces.
+    pub fn pieces_by_source_line(&self) -> BTreeMap<(String, u32), Pieces> {
+        self.sums(|line| line.pieces)
+    }
+
+    fn sums<T: AddAssign + Default>(&self, of: impl Fn(&Line) -> T) -> BTreeMap<(String, u32), T> {
+        let mut lines = BTreeMap::<_, T>::new();
         for line in &self.lines {
             if let Some(source) = &line.place.source {
-                *lines.entry(source.clone()).or_default() += line.tally;
+                *lines.entry(source.clone()).or_default() += of(line);
             }
         }
         lines
@@ -198,6 +227,9 @@ add_assign!(
     Tally: instructions, thread_instructions, global_loads, global_stores, async_copies,
     shared_loads, shared_stores, global_atomics, global_reductions, shared_atomics,
     matrix_operations, local_accesses, barriers, divergent_branches
+);
+add_assign!(
+    Pieces: load_lines, store_lines, load_fetches, partial_store_sectors, block_load_sectors
 );
 add_assign!(Sectors: requests, sectors, ideal);
 add_assign!(Wavefronts: requests, wavefronts, ideal);

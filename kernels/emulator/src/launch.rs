@@ -67,6 +67,8 @@ pub struct Options {
     pub print_bytes: usize,
     /// Whether to note which bytes are read and written, for [`Memory::take_touched`](crate::Memory::take_touched).
     pub touched: bool,
+    /// Whether to count [pieces](crate::Pieces) of global memory, too, which takes long.
+    pub pieces: bool,
     /// The warp whose loads and stores to tell one by one, in
     /// [`Counts::requests`](crate::Counts::requests).
     pub watch: Option<Watch>,
@@ -91,6 +93,7 @@ impl Default for Options {
             print_bytes: 1 << 20,
             touched: false,
             watch: None,
+            pieces: false,
         }
     }
 }

@@ -52,7 +52,7 @@
 //! | `machine` | executes instructions (`Machine::run_warp`, `execute`), warp after warp, block after block |
 //! | `machine::warp`, `collective`, `barrier` | lanes that diverge and meet; shuffles and votes; barriers |
 //! | `machine::access`, `lane`, `atomic`, `copies` | loads and stores; that of one lane, and what can be wrong with it; atomics; asynchronous copies |
-//! | [`access`] | what a request costs: sectors and wavefronts are counted here |
+//! | [`access`], `machine::pieces` | what a request costs: sectors and wavefronts are counted here; other pieces |
 //! | `counts` | what is counted, and where it is added up |
 //! | `machine::shared`, `global`, `conflict` | races are found here, in shared and in device memory, and told in `lane` and `conflict` |
 //! | `machine::order`, `flags`, `trace` | what orders two accesses (vector clocks); what blocks tell each other; who accessed a word |
@@ -105,7 +105,9 @@ mod space;
 mod syntax;
 mod table;
 
-pub use counts::{Counts, Line, Note, NoteKind, Request, Sectors, Tally, Traffic, Wavefronts};
+pub use counts::{
+    Counts, Line, Note, NoteKind, Pieces, Request, Sectors, Tally, Traffic, Wavefronts,
+};
 pub use error::ParseError;
 pub use fault::{Fault, FaultKind, Place};
 pub use launch::{Arguments, Checks, Launch, Options, Watch};

@@ -7,6 +7,7 @@ use crate::counts::{Counts, Line, Note, NoteKind, Request, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
 use crate::machine::global::Global;
+use crate::machine::pieces::Counting;
 use crate::machine::print::Printed;
 use crate::machine::shared::Shared;
 use crate::machine::taint::Unwritten;
@@ -28,6 +29,7 @@ mod lane;
 mod marks;
 mod matrix;
 mod order;
+mod pieces;
 mod print;
 mod shared;
 mod taint;
@@ -83,6 +85,8 @@ struct Machine<'a> {
     /// For each instruction what it did, and the buffer that it accessed last.
     tallies: Vec<Tally>,
     buffers: Vec<usize>,
+    /// Pieces of global memory, if somebody asks.
+    counting: Option<Box<Counting>>,
     printed: Printed,
     notes: Vec<Note>,
     /// What is told of the watched warp, and which one of this block that is.
@@ -184,6 +188,7 @@ impl<'a> Machine<'a> {
             of_blocks,
             tallies: vec![Tally::default(); program.code.len()],
             buffers: vec![0; program.code.len()],
+            counting: options.pieces.then(|| Box::new(Counting::new(program))),
             printed: Printed::new(options.print_bytes),
             notes: Vec::new(),
             requests: Vec::new(),
@@ -225,11 +230,16 @@ impl<'a> Machine<'a> {
     fn counts(self) -> Counts {
         let mut lines = Vec::<Line>::new();
         let Self { kernel, program, notes, requests, .. } = self;
-        for (instruction, tally) in program.code.iter().zip(self.tallies) {
+        for (pc, (instruction, tally)) in program.code.iter().zip(self.tallies).enumerate() {
             let place = &program.places[instruction.place as usize];
+            let pieces =
+                self.counting.as_ref().map(|counting| counting.pieces[pc]).unwrap_or_default();
             match lines.last_mut() {
-                Some(line) if line.place == *place => line.tally += tally,
-                _ => lines.push(Line { place: place.clone(), tally }),
+                Some(line) if line.place == *place => {
+                    line.tally += tally;
+                    line.pieces += pieces;
+                }
+                _ => lines.push(Line { place: place.clone(), tally, pieces }),
             }
         }
         // A function that is called from several places has its lines several times.
@@ -238,6 +248,7 @@ impl<'a> Machine<'a> {
             let same = next.place == line.place;
             if same {
                 line.tally += next.tally;
+                line.pieces += next.pieces;
             }
             same
         });
@@ -256,6 +267,7 @@ impl<'a> Machine<'a> {
         let watched = self.options.watch.filter(|watch| watch.block == self.block);
         self.watched = watched.map(|watch| watch.warp);
         self.arrivals = [0; 16];
+        self.counting.iter_mut().for_each(|counting| counting.begin_block());
         (self.before, self.stalled) = (self.executed, 0);
         (self.polls, self.waiting_from) = (0, self.executed);
     }

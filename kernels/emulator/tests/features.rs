@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Device, word};
-use emulator::{Launch, run};
+use emulator::{Launch, Pieces, run};
 
 const WARP: [u32; 3] = [32, 1, 1];
 const ONE: [u32; 3] = [1, 1, 1];
@@ -281,4 +281,38 @@ fn rare_instructions() {
     let out = device.fresh("out", 32);
     device.run("grid_workspace", ONE, WARP, &arguments![u64 out]).unwrap();
     assert!(device.read(out, 32).into_iter().all(|word| word == 0));
+}
+
+#[test]
+fn pieces_of_memory() {
+    // Four bytes of a lane go to every second word, from the fourth on; all of it twice.
+    let ptx = "
+        .version 8.4
+        .target sm_75
+        .address_size 64
+        .visible .entry kernel(.param .u64 in) {
+            .reg .b32 %r<4>;
+            .reg .b64 %d<4>;
+            ld.param.u64 %d1, [in];
+            mov.u32 %r1, %tid.x;
+            mul.wide.u32 %d2, %r1, 8;
+            add.u64 %d1, %d1, %d2;
+            ld.global.u32 %r2, [%d1+16];
+            ld.global.v2.u32 {%r2, %r3}, [%d1];
+            st.global.u32 [%d1+16], %r2;
+            ret;
+        }";
+    let mut device = Device::of(ptx);
+    let input = device.words("in", 0..256);
+    (device.options.pieces, device.options.checks.races) = (true, false);
+    let counts = device.run("kernel", [2, 1, 1], [64, 1, 1], &arguments![u64 input]).unwrap();
+    let touched = counts.lines.iter().map(|line| line.pieces);
+    let touched = touched.filter(|pieces| *pieces != Pieces::default()).collect::<Vec<_>>();
+    // A row of 256 bytes that starts 16 bytes behind a line's start touches three lines.
+    let [apart, together, stored] = touched[..] else { panic!("{touched:?}") };
+    assert_eq!((apart.load_lines, apart.load_fetches), (4 * 3, 4 * 5));
+    assert_eq!((together.load_lines, together.load_fetches), (4 * 2, 4 * 4));
+    // Two warps of a block share the sector where the one's row ends and the other's begins.
+    assert_eq!((apart.block_load_sectors, together.block_load_sectors), (2 * 17, 2 * 16));
+    assert_eq!((stored.store_lines, stored.partial_store_sectors), (4 * 3, 4 * 9));
 }

@@ -71,6 +71,7 @@ fn is_asked_for() -> bool {
 #[derive(Clone, Copy)]
 pub struct Emulator {
     tell_counts: Tell,
+    count_pieces: unsafe extern "C" fn(),
     tell_explanations: Tell,
     start_ledger: unsafe extern "C" fn(),
     tell_ledger: Tell,
@@ -98,6 +99,7 @@ impl Emulator {
             no_time();
             let emulator = Emulator {
                 tell_counts: *driver.get(b"workbookEmulatorCounts").ok()?,
+                count_pieces: *driver.get(b"workbookEmulatorCountPieces").ok()?,
                 tell_explanations: *driver.get(b"workbookEmulatorExplanations").ok()?,
                 start_ledger: *driver.get(b"workbookEmulatorLedgerStart").ok()?,
                 tell_ledger: *driver.get(b"workbookEmulatorLedger").ok()?,
@@ -106,6 +108,12 @@ impl Emulator {
             (emulator.tell_explanations)(std::ptr::null_mut(), 0);
             Some(emulator)
         }
+    }
+
+    /// From now on kernels count pieces of memory, too, for the lines of their sources.
+    pub fn count_pieces(&self) {
+        // SAFETY: it sets something in that driver.
+        unsafe { (self.count_pieces)() }
     }
 
     /// What kernels did since the last call.

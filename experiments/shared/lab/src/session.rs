@@ -52,8 +52,10 @@ impl Lab {
         let context = open(options.device)?;
         let sources = kernel.into_iter().collect();
         let (module, loaded) = kernel.map(|k| load(&context, k)).transpose()?.unzip();
-        if emulator.is_none() {
-            gpu::wake(&context)?;
+        match emulator {
+            Some(emulator) if options.counters => emulator.count_pieces(),
+            Some(_) => {}
+            None => gpu::wake(&context)?,
         }
         let monitor = Monitor::new();
         let mut machine = monitor.describe("unnamed", options.device)?;

@@ -171,12 +171,17 @@ impl Table {
                 .into_iter()
                 .map(|(_, access, each)| format!("{} {each}", access.replace('_', " ")))
                 .collect();
-            if each.is_empty() {
+            let also = pieces(&line.counts);
+            if each.is_empty() && also.is_empty() {
                 continue;
             }
             let text = text(&line.file, line.number).unwrap_or_default().trim();
-            let text = format!("    line {}: {}: {text}", line.number, each.join(", "));
-            self.line(&format!("{DIM}{}{DIM:#}", cut(&text, self.width)));
+            let each = each.join(", ") + if each.is_empty() { "" } else { ": " };
+            let text = format!("    line {}: {each}{text}", line.number);
+            let also = also.into_iter().map(|also| format!("        {also}"));
+            for text in [text].into_iter().chain(also) {
+                self.line(&format!("{DIM}{}{DIM:#}", cut(&text, self.width)));
+            }
         }
     }
 
@@ -311,6 +316,28 @@ fn per_request(counts: &Counts) -> Vec<(Figure, &'static str, String)> {
         (requests > 0).then_some((what, operation, each))
     });
     each.into_iter().flatten().collect()
+}
+
+/// What else was counted of a line, in words.
+fn pieces(counts: &Counts) -> Vec<String> {
+    let count = |name: &str| counts.get(name).copied().filter(|count| *count > 0);
+    let loads = [
+        ("lines", "lines of 128 bytes"),
+        ("fetches", "pieces of 64"),
+        ("block_sectors", "sectors, each once a block"),
+    ];
+    let stores = [("lines", "lines of 128 bytes"), ("partial_sectors", "sectors in part")];
+    let of = |access: &str, pieces: &[(&str, &str)]| {
+        let requests = count(&format!("global_{access}_requests"))? as f64;
+        let each = pieces.iter().filter_map(|(name, words)| {
+            let pieces = count(&format!("global_{access}_{name}"))?;
+            Some(format!("{:.2} {words}", pieces as f64 / requests))
+        });
+        let each = each.collect::<Vec<_>>();
+        (!each.is_empty()).then(|| format!("a {access}: {}", each.join(", ")))
+    };
+    let local = count("local_requests").map(|requests| format!("{requests} to local memory"));
+    [of("load", &loads), of("store", &stores), local].into_iter().flatten().collect()
 }
 
 /// The case and its parameters, each in a column of its own.

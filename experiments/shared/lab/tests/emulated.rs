@@ -62,6 +62,8 @@ fn counters_are_told_for_each_line_of_the_source() {
     assert!(!ended.stdout.contains(line), "{ended}");
     let (ended, _) = emulated(&desk, "coalescing", "--counters");
     assert!(ended.stdout.contains(line), "{ended}");
+    assert!(ended.stdout.contains(" lines of 128 bytes, "), "{ended}");
+    assert!(ended.stdout.contains(" sectors, each once a block"), "{ended}");
 }
 
 #[test]

@@ -17,6 +17,12 @@ extern "C" fn workbookEmulatorNoTime() {
     Driver::lock().elapsed_is_nan = true;
 }
 
+/// Counts pieces of memory from now on, for the lines of kernels' sources.
+#[unsafe(no_mangle)]
+extern "C" fn workbookEmulatorCountPieces() {
+    Driver::lock().counts_pieces = true;
+}
+
 /// Tells what was counted since it last told.
 #[unsafe(no_mangle)]
 extern "C" fn workbookEmulatorCounts(text: Room, room: usize) -> usize {

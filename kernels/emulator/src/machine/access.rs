@@ -168,6 +168,9 @@ impl Machine<'_> {
                     true => tally.global_stores += sectors,
                 }
                 self.tell(warp, part, bytes, direction, Traffic::Global(sectors));
+                if let Some(counting) = &mut self.counting {
+                    counting.count(pc, part, bytes as u64, direction.writes());
+                }
                 self.move_global(warp, part, bytes, direction, is_row)?;
                 self.synchronise(warp, part, direction);
                 return Ok(());
