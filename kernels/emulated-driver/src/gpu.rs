@@ -21,6 +21,56 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// `none` the GPUs say that they cannot; without it, to all.
 const PEERS: &str = "WORKBOOK_EMULATED_PEERS";
 
+/// Environment variable: the compute capability whose limits it has.
+const GPU: &str = "WORKBOOK_EMULATED_GPU";
+
+/// What depends on the compute capability.
+pub(crate) struct Model {
+    pub(crate) compute: (u32, u32),
+    /// Threads and blocks that a multiprocessor holds, and its shared memory.
+    pub(crate) threads: u32,
+    pub(crate) blocks: u32,
+    pub(crate) shared_bytes: u32,
+    /// Shared memory of a block whose function asked for more.
+    pub(crate) block_shared_bytes: u32,
+    /// Shared memory of each block that the system takes.
+    pub(crate) reserved_bytes: u32,
+}
+
+/// Small, and of the newest compute capability without clusters and the copies of tensors, which
+/// are not emulated.
+const SMALL: Model = model((8, 9), 1024, 16, 64, 64, 0);
+/// Those with the limits of real GPUs.
+const MODELS: [Model; 4] = [
+    model((7, 5), 1024, 16, 64, 64, 0),
+    model((8, 6), 1536, 16, 100, 99, 1),
+    model((8, 9), 1536, 24, 100, 99, 1),
+    model((9, 0), 2048, 32, 228, 227, 1),
+];
+
+const fn model(
+    compute: (u32, u32),
+    threads: u32,
+    blocks: u32,
+    shared_kib: u32,
+    block_kib: u32,
+    reserved_kib: u32,
+) -> Model {
+    let [shared_bytes, block_shared_bytes, reserved_bytes] =
+        [shared_kib << 10, block_kib << 10, reserved_kib << 10];
+    Model { compute, threads, blocks, shared_bytes, block_shared_bytes, reserved_bytes }
+}
+
+/// The model that the environment asks for.
+pub(crate) fn current() -> &'static Model {
+    static CHOSEN: LazyLock<Option<&Model>> = LazyLock::new(|| {
+        let asked = std::env::var(GPU).ok()?;
+        let is_asked = |model: &&Model| format!("{}.{}", model.compute.0, model.compute.1) == asked;
+        MODELS.iter().find(is_asked)
+    });
+    CHOSEN.unwrap_or(&SMALL)
+}
+
 /// Environment variable: memory of each, in MiB.
 const MEMORY: &str = "WORKBOOK_EMULATED_MEMORY";
 
@@ -33,21 +83,13 @@ const MOST_MIB: usize = 1 << 20;
 pub(crate) const MEMORY_BYTES: usize = if cfg!(for_tests) { 32 << 20 } else { 64 << 20 };
 /// Multiprocessors, and what one of them holds.
 pub(crate) const MULTIPROCESSORS: u32 = 8;
-pub(crate) const THREADS: u32 = 1024;
-pub(crate) const BLOCKS: u32 = 16;
 pub(crate) const REGISTERS: u32 = 65_536;
-pub(crate) const SHARED_BYTES: u32 = 64 << 10;
 /// What one block may have.
 pub(crate) const BLOCK_THREADS: u32 = 1024;
 pub(crate) const BLOCK_SHARED_BYTES: u32 = 48 << 10;
-/// Shared memory of a block whose function asked for more.
-pub(crate) const BLOCK_SHARED_BYTES_OPT_IN: u32 = 64 << 10;
 /// Largest block and grid in each dimension.
 pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];
 pub(crate) const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Compute capability: the newest without clusters and the copies of tensors, which are not
-/// emulated.
-pub(crate) const COMPUTE: (u32, u32) = (8, 9);
 /// Priorities of streams: from the least to the greatest.
 pub(crate) const PRIORITIES: (i32, i32) = (0, -5);
 const L2_BYTES: u32 = 64 << 10;
@@ -57,7 +99,7 @@ const BUS_BITS: u32 = if cfg!(for_tests) { 512 } else { 0 };
 /// A PCI domain in which Linux has no device, so that nothing real is described.
 const PCI_DOMAIN: u32 = 0xffff;
 
-const ATTRIBUTES: [(A, u32); 46] = [
+const ATTRIBUTES: [(A, u32); 39] = [
     (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, BLOCK_THREADS),
     (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, BLOCK[0]),
     (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, BLOCK[1]),
@@ -66,20 +108,13 @@ const ATTRIBUTES: [(A, u32); 46] = [
     (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, GRID[1]),
     (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, GRID[2]),
     (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, BLOCK_SHARED_BYTES),
-    (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, BLOCK_SHARED_BYTES_OPT_IN),
-    (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, SHARED_BYTES),
-    (CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 0),
     (CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, CONSTANT_BYTES),
     (CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32),
     (CU_DEVICE_ATTRIBUTE_MAX_PITCH, i32::MAX as u32),
     (CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
     (CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, REGISTERS),
     (CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, REGISTERS),
-    (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, THREADS),
-    (CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, BLOCKS),
     (CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, MULTIPROCESSORS),
-    (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, COMPUTE.0),
-    (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, COMPUTE.1),
     (CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, L2_BYTES),
     (CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0),
     (CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, BUS_BITS),
@@ -158,7 +193,17 @@ pub(crate) fn attribute(gpu: usize, number: i32) -> Option<i32> {
     if number == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE as i32 {
         return Some(settings::peaks()[0] as i32);
     }
-    let listed = ATTRIBUTES.iter().find(|(name, _)| *name as i32 == number);
+    let model = current();
+    let of_model = [
+        (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, model.compute.0),
+        (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, model.compute.1),
+        (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, model.threads),
+        (CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, model.blocks),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, model.shared_bytes),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, model.block_shared_bytes),
+        (CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, model.reserved_bytes),
+    ];
+    let listed = ATTRIBUTES.iter().chain(&of_model).find(|(name, _)| *name as i32 == number);
     let known = (1..CU_DEVICE_ATTRIBUTE_MAX as i32).contains(&number);
     listed.map(|(_, value)| *value as i32).or(known.then_some(0))
 }

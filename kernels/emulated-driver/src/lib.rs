@@ -23,7 +23,8 @@
 //! | `nvml`, `process` | the same: its NVML, and how tests load it |
 //!
 //! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2),
-//! `WORKBOOK_EMULATED_MEMORY` the memory of each in MiB (64), and
+//! `WORKBOOK_EMULATED_MEMORY` the memory of each in MiB (64), `WORKBOOK_EMULATED_GPU` the compute
+//! capability whose limits it has (7.5, 8.6, 8.9 or 9.0; without it, smaller ones), and
 //! `WORKBOOK_EMULATED_SCHEDULE` a seed for schedules in which streams overtake each other.
 
 #![cfg_attr(for_tests, allow(dead_code))] // the functions that tell it is emulated

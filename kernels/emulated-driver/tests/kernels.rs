@@ -6,7 +6,7 @@ mod common;
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use common::{PTX, add, code, context, module};
+use common::{PTX, add, alone, code, context, module};
 use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
 use sys::CUresult::*;
@@ -136,4 +136,37 @@ fn who_tells_the_shared_memory_of_a_block_may_call_the_driver() {
     let add = module(&context).load_function("add").unwrap();
     let best = add.occupancy_max_potential_block_size(asks_the_driver, 0, 0, None);
     assert_eq!(best.unwrap(), (8, 1024));
+}
+
+/// Tells what a multiprocessor holds.
+#[test]
+#[ignore = "run by the next test, in processes of their own"]
+fn limits() {
+    let context = context(0);
+    let attribute = |which| context.attribute(which).unwrap();
+    let function = module(&context).load_function("add").unwrap();
+    let blocks = function.occupancy_max_active_blocks_per_multiprocessor(64, 3072, None);
+    println!(
+        "limits: {} {} {} {} {}",
+        attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+        attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+        attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        blocks.unwrap(),
+    );
+}
+
+#[test]
+fn a_gpu_with_the_limits_of_a_real_one() {
+    for (gpu, expected) in [
+        ("", "limits: 8 1024 16 65536 16"),
+        ("7.5", "limits: 7 1024 16 65536 16"),
+        ("8.6", "limits: 8 1536 16 101376 16"),
+        ("8.9", "limits: 8 1536 24 101376 24"),
+        ("9.0", "limits: 9 2048 32 232448 32"),
+    ] {
+        let ended = alone("limits", &[("WORKBOOK_EMULATED_GPU", gpu)]);
+        let said = String::from_utf8(ended.stdout).unwrap();
+        assert!(said.contains(expected), "{gpu}: {said}");
+    }
 }

@@ -25,6 +25,9 @@ pub const VARIABLES: &[Variable] = &[
     variable("WORKBOOK_EMULATED_GPUS", "a number from 0 to 8", |v| {
         number(v).is_some_and(|n| n <= 8)
     }),
+    variable("WORKBOOK_EMULATED_GPU", "`7.5`, `8.6`, `8.9` or `9.0`", |v| {
+        ["7.5", "8.6", "8.9", "9.0"].iter().any(|known| v == *known)
+    }),
     variable("WORKBOOK_EMULATED_MEMORY", "1 to 1048576 MiB", |v| {
         number(v).is_some_and(|n| (1..=1 << 20).contains(&n))
     }),
@@ -78,6 +81,7 @@ mod tests {
             ("UNGATED", "1", "0"),
             ("OVERSUBSCRIBE", "yes", "no"),
             ("EMULATED_GPUS", "8", "9"),
+            ("EMULATED_GPU", "8.6", "8"),
             ("EMULATED_MEMORY", "256", "0"),
             ("EMULATED_PEERS", "none", "-1"),
             ("EMULATED_SCHEDULE", "18446744073709551615", "one"),
@@ -89,7 +93,7 @@ mod tests {
             assert!((variable.is_right)(right.as_ref()), "{name}={right}");
             assert!(!(variable.is_right)(wrong.as_ref()), "{name}={wrong}");
         }
-        assert_eq!(VARIABLES.len(), 10, "the others have no test");
+        assert_eq!(VARIABLES.len(), 11, "the others have no test");
     }
 
     #[test]

@@ -69,8 +69,8 @@ api! {
         session, major: Out<c_int>, minor: Out<c_int>, device: c_int,
     ) {
         session.device(device)?;
-        major.set(gpu::COMPUTE.0 as c_int)?;
-        minor.set(gpu::COMPUTE.1 as c_int)?;
+        major.set(gpu::current().compute.0 as c_int)?;
+        minor.set(gpu::current().compute.1 as c_int)?;
     }
 
     fn cuDeviceGetByPCIBusId(session, device: Out<c_int>, address: Text) {

@@ -26,7 +26,7 @@ impl Session {
         if ptx.starts_with("\x7fELF") {
             return self.refuse(CUDA_ERROR_INVALID_IMAGE, "machine code; only PTX runs here");
         }
-        if let Some(target) = target(ptx).filter(|target| *target > gpu::COMPUTE) {
+        if let Some(target) = target(ptx).filter(|target| *target > gpu::current().compute) {
             let why = format!("PTX for compute capability {}.{}", target.0, target.1);
             return self.refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, &why);
         }
@@ -89,7 +89,7 @@ impl Session {
         } else if is(CU_FUNC_ATTRIBUTE_NUM_REGS) {
             THREAD_REGISTERS as c_int
         } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION) || is(CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
-            (gpu::COMPUTE.0 * 10 + gpu::COMPUTE.1) as c_int
+            (gpu::current().compute.0 * 10 + gpu::current().compute.1) as c_int
         } else if is(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
             function.most_dynamic_bytes as c_int
         } else if is(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
@@ -195,7 +195,7 @@ api! {
         let function = session.functions.get_mut(function).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
         if attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_uint {
             let bytes = u32::try_from(value).map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
-            if bytes > gpu::BLOCK_SHARED_BYTES_OPT_IN.saturating_sub(shared) {
+            if bytes > gpu::current().block_shared_bytes.saturating_sub(shared) {
                 return Err(CUDA_ERROR_INVALID_VALUE);
             }
             function.most_dynamic_bytes = bytes;

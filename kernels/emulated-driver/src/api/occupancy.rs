@@ -17,13 +17,15 @@ impl Session {
         let threads = threads.ok_or(CUDA_ERROR_INVALID_VALUE)?;
         let most = kernel.max_threads.unwrap_or(gpu::BLOCK_THREADS);
         let shared = u64::from(kernel.shared_bytes) + dynamic as u64;
-        if threads > most || shared > u64::from(gpu::BLOCK_SHARED_BYTES_OPT_IN) {
+        let model = gpu::current();
+        if threads > most || shared > u64::from(model.block_shared_bytes) {
             return Ok(0);
         }
-        let by_threads = gpu::THREADS / threads.next_multiple_of(32);
-        let by_shared = u64::from(gpu::SHARED_BYTES).checked_div(shared);
-        let by_shared = by_shared.map_or(gpu::BLOCKS, |blocks| blocks as u32);
-        Ok(by_threads.min(by_shared).min(gpu::BLOCKS) as c_int)
+        let by_threads = model.threads / threads.next_multiple_of(32);
+        let each = shared + u64::from(model.reserved_bytes);
+        let by_shared = u64::from(model.shared_bytes).checked_div(each);
+        let by_shared = by_shared.map_or(model.blocks, |blocks| blocks as u32);
+        Ok(by_threads.min(by_shared).min(model.blocks) as c_int)
     }
 
     fn best_block(
@@ -87,8 +89,9 @@ api! {
     ) {
         let (_, _, kernel) = session.function(function)?;
         let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0);
-        let each = gpu::SHARED_BYTES / blocks.ok_or(CUDA_ERROR_INVALID_VALUE)?;
-        let each = each.min(gpu::BLOCK_SHARED_BYTES);
+        let model = gpu::current();
+        let each = model.shared_bytes / blocks.ok_or(CUDA_ERROR_INVALID_VALUE)?;
+        let each = each.saturating_sub(model.reserved_bytes).min(gpu::BLOCK_SHARED_BYTES);
         bytes.set(each.saturating_sub(kernel.shared_bytes) as usize)?;
     }
 }
