@@ -30,9 +30,9 @@ impl Session {
             Out::new(place).set(holding.context)?;
         } else if is(A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
             Out::new(place).set(if on_host && !is_managed { HOST } else { DEVICE })?;
-        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
-            Out::new(place).set(address)?;
-        } else if is(A::CU_POINTER_ATTRIBUTE_HOST_POINTER) && on_host {
+        } else if is(A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
+            || is(A::CU_POINTER_ATTRIBUTE_HOST_POINTER) && on_host
+        {
             Out::new(place).set(address)?;
         } else if is(A::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
             Out::new(place).set(c_uint::from(is_managed))?;
