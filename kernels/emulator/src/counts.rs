@@ -74,6 +74,9 @@ pub enum NoteKind {
     SameValue,
     /// A compare-and-swap expects what a plain read found, which is another value by now.
     PlainRead,
+    /// A thread reads what another block has written and told of after a fence, with no fence of
+    /// its own between being told and the read. By PTX's memory model, nothing orders the two.
+    Unfenced,
     /// Threads have returned before a barrier that others wait at. With
     /// [`Checks::barriers`](crate::Checks::barriers) this is a fault instead.
     Barrier,

@@ -7,7 +7,7 @@ use crate::decode::memory::scope_of;
 use crate::decode::origins::Origins;
 use crate::error::ParseError;
 use crate::fault::Place;
-use crate::program::{Instruction, Op, Preset, Program};
+use crate::program::{Instruction, Op, Preset, Program, SharedArray};
 use crate::registers::{Class, Operation, Slot};
 use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
@@ -308,12 +308,15 @@ impl<'a> Decoder<'a> {
         }
         let place = self.program.shared_bytes.next_multiple_of(variable.align as u32);
         self.program.shared_bytes = self.end_of(place, variable)?;
-        let largest = &mut self.program.largest_shared;
-        if largest.as_ref().is_none_or(|(_, bytes)| *bytes < variable.bytes) {
-            *largest = Some((name_in_source(&variable.name), variable.bytes));
-        }
+        self.name_shared(variable, Some(place));
         self.shared.insert(key, place);
         Ok(place)
+    }
+
+    fn name_shared(&mut self, variable: &Declaration, start: Option<u32>) {
+        let Declaration { bytes, align, .. } = *variable;
+        let name = name_in_source(&variable.name);
+        self.program.shared.push(SharedArray { name, start, bytes, align });
     }
 
     fn end_of(&self, place: u32, variable: &Declaration) -> Result<u32> {
@@ -538,6 +541,7 @@ impl<'a> Decoder<'a> {
         let origins = Origins::new(&mut program);
         atomics::recognise(&mut program, &origins);
         compared::mark(&mut program, &origins);
+        program.partial = warp::is_partial(&program);
         reuse::reuse(&mut program);
         program.unset = entry::unset(&mut program);
         let operands_of = |instruction: &mut Instruction| {

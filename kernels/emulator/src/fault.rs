@@ -75,7 +75,9 @@ impl fmt::Display for Place {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kernel, self.what)?;
-        if let Some(place) = &self.place {
+        if let Some(place) = &self.place
+            && !self.what.contains(&format!(" at {place}"))
+        {
             write!(f, ", at {place}")?;
         }
         if let Some([x, y, z]) = self.block {

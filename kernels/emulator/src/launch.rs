@@ -110,9 +110,10 @@ pub struct Checks {
     /// writing, that nothing orders: no barrier of the block, of some of its threads or of a
     /// warp, and no flag, lock or counter that is set after a fence; between two blocks, after
     /// one for the whole GPU. Two writes of the same value are none. In device memory, only
-    /// the accesses of one launch are compared.
+    /// the accesses of one launch are compared. Also reads by `ld.global.nc` of what the launch
+    /// writes, whatever orders the two.
     pub races: bool,
-    /// Barriers that some threads of the block do not reach.
+    /// Barriers that some threads of the block do not reach, and `bar.sync` at different lines.
     pub barriers: bool,
     /// Uses of what a shuffle gets from a lane that takes no part, and masks that differ
     /// among lanes that name each other.

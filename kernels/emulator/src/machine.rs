@@ -14,7 +14,7 @@ use crate::machine::taint::Unwritten;
 use crate::machine::warp::{Reason, Warp};
 use crate::memory::{Memory, Notes};
 use crate::module::{Kernel, Module};
-use crate::program::{Instruction, Op, Preset, Program, Special, Strength};
+use crate::program::{Op, Preset, Program, Special, Strength};
 use crate::registers::{Class, Registers, Slot};
 
 mod access;
@@ -31,6 +31,7 @@ mod matrix;
 mod order;
 mod pieces;
 mod print;
+mod readers;
 mod shared;
 mod taint;
 mod trace;
@@ -39,6 +40,8 @@ mod warp;
 /// Instructions after which another warp of the block gets its turn, if this one has not
 /// come to a barrier before.
 const SLICE: u32 = 1 << 16;
+/// Instructions of a block after a race, before it is told even if no barrier has come.
+const RACED: u64 = 1 << 22;
 /// Instructions for which a group runs that is not the lowest of its warp.
 const TURN: u32 = 1 << 12;
 /// Instructions of a loop that waits for a flag or a lock, at most.
@@ -98,8 +101,12 @@ struct Machine<'a> {
     has_copies: bool,
     /// What may be a part of a greater mistake: a read of shared memory that nobody has
     /// written, or a race within a warp. Until the next barrier it may show as a race
-    /// between warps.
+    /// between warps, and that as a barrier that not all come to.
     pending: Option<Box<Fault>>,
+    /// Instructions executed when two warps of the block raced, if that is pending.
+    raced_at: Option<u64>,
+    /// Whether there are barriers for all of the block, and several warps to come to them.
+    has_barriers: bool,
     /// Lanes that arrived at a barrier without waiting there.
     arrivals: [u32; 16],
     /// What the last access of lanes has read of what nobody has written.
@@ -167,10 +174,12 @@ impl<'a> Machine<'a> {
             };
             constants.push((*slot, value));
         }
-        let copies = |code: &Instruction| matches!(code.operation, Op::CopyAsync(_));
         let threads = launch.block.iter().product::<u32>() as usize;
         let blocks = launch.grid.iter().any(|blocks| *blocks > 1);
-        let traced = options.checks.races && (threads > 1 || blocks);
+        let is = |is_one: fn(&Op) -> bool| program.code.iter().any(|one| is_one(&one.operation));
+        let read_only = is(|op| matches!(op, Op::Load(access) if access.read_only));
+        let traced = options.checks.races && (threads > 1 || blocks || read_only);
+        let granule = traced.then_some(program.granule);
         let of_warps = (0..threads.div_ceil(WARP)).map(|warp| {
             let row =
                 |(slot, special): &(Slot, Special)| (*slot, row(*special, warp, launch.block));
@@ -194,9 +203,12 @@ impl<'a> Machine<'a> {
             requests: Vec::new(),
             watched: None,
             block: [0; 3],
-            shared: Shared::new(shared_bytes as usize, threads, traced.then_some(program.granule)),
-            has_copies: program.code.iter().any(copies),
+            shared: Shared::new(shared_bytes as usize, threads, granule, program.partial),
+            has_copies: is(|op| matches!(op, Op::CopyAsync(_))),
             pending: None,
+            raced_at: None,
+            has_barriers: threads > WARP
+                && is(|op| matches!(op, Op::Barrier(barrier) if barrier.threads.is_none())),
             arrivals: [0; 16],
             unwritten: Vec::new(),
             stage: vec![0; STAGE_BYTES],
@@ -219,8 +231,14 @@ impl<'a> Machine<'a> {
             self.block = self.block_at(number);
             self.begin_block(number);
             let ran = self.run_block(&mut idle);
+            let is_greater = |fault: &Fault| {
+                fault.kind == FaultKind::Barrier
+                    || fault.kind == FaultKind::Race && self.raced_at.is_none()
+            };
             match self.pending.take() {
-                Some(pending) if !is_race(&ran) => return Err(pending),
+                Some(pending) if !ran.as_ref().is_err_and(|fault| is_greater(fault)) => {
+                    return Err(pending);
+                }
                 _ => ran?,
             }
         }
@@ -561,7 +579,11 @@ impl<'a> Machine<'a> {
     }
 
     /// Ends a block that would go on for ever.
-    fn check_end(&self, warps: &[Warp]) -> Result<()> {
+    fn check_end(&mut self, warps: &[Warp]) -> Result<()> {
+        // No barrier comes that would explain it.
+        if self.raced_at.is_some_and(|at| self.executed > at + RACED) {
+            return self.pending.take().map_or(Ok(()), Err);
+        }
         let waited = self.executed - self.waiting_from;
         if self.is_stuck() || self.is_endless() && self.waits() && waited > self.options.budget / 2
         {
@@ -659,10 +681,6 @@ impl<'a> Machine<'a> {
             thread: None,
         })
     }
-}
-
-fn is_race(ran: &Result<()>) -> bool {
-    ran.as_ref().is_err_and(|fault| fault.kind == FaultKind::Race)
 }
 
 /// The place in its block of the thread with this number.

@@ -21,8 +21,7 @@ pub(crate) struct Program {
     /// How many registers there are of each [class](crate::registers::Class).
     pub(crate) registers: [usize; 3],
     pub(crate) shared_bytes: u32,
-    /// The largest array in shared memory: its name and bytes.
-    pub(crate) largest_shared: Option<(String, u64)>,
+    pub(crate) shared: Vec<SharedArray>,
     /// How dynamic shared memory, which follows, is aligned.
     pub(crate) dynamic_align: u32,
     pub(crate) local_bytes: u32,
@@ -31,6 +30,18 @@ pub(crate) struct Program {
     /// The same for device memory.
     pub(crate) global_granule: u32,
     pub(crate) uses_variables: bool,
+    /// Whether threads may meet, or tell each other something, that are not all of a block.
+    pub(crate) partial: bool,
+}
+
+/// An array in shared memory, or another variable.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedArray {
+    pub(crate) name: String,
+    /// Where it is; None if it is dynamic, and behind all others.
+    pub(crate) start: Option<u32>,
+    pub(crate) bytes: u64,
+    pub(crate) align: u64,
 }
 
 /// What a register holds from the start.
@@ -255,7 +266,7 @@ impl Op {
 }
 
 /// Where an access starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) space: Space,
     pub(crate) base: Slot,
@@ -270,6 +281,10 @@ pub(crate) struct Access {
     pub(crate) signed: bool,
     pub(crate) strength: Strength,
     pub(crate) scope: Scope,
+    /// `ld.global.nc`: of what nobody writes in this launch.
+    pub(crate) read_only: bool,
+    /// `acquire` and stronger, for all blocks: needs no fence behind it.
+    pub(crate) acquires: bool,
     /// `release` and stronger: who reads what is written sees what was done before.
     pub(crate) releases: bool,
     /// One for each element of a vector. None for `_`.
@@ -281,8 +296,8 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strength {
     Weak,
-    /// `volatile`. If the value decides where a thread goes, as that of a flag does, the
-    /// access counts as atomic.
+    /// `volatile`, which orders nothing. A load that a thread polls, as that of a flag, counts as
+    /// atomic.
     Volatile,
     /// `relaxed` and stronger.
     Atomic,
@@ -328,7 +343,8 @@ pub(crate) struct Atomic {
     pub(crate) number: Number,
     pub(crate) bytes: usize,
     pub(crate) scope: Scope,
-    /// As of an [access](Access::releases).
+    /// As of an [access](Access::acquires).
+    pub(crate) acquires: bool,
     pub(crate) releases: bool,
     /// `red`: nobody can ask for the old value.
     pub(crate) is_reduction: bool,
@@ -365,6 +381,8 @@ pub(crate) struct Barrier {
     pub(crate) threads: Option<Slot>,
     /// `bar.arrive`: does not wait.
     pub(crate) only_arrive: bool,
+    /// Whether all threads have to come to this one, and to no other, as with `bar.sync 0`.
+    pub(crate) aligned: bool,
     /// `bar.red`: how, of which predicate, where to.
     pub(crate) reduction: Option<(Consensus, Slot, Slot)>,
 }

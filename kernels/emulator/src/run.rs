@@ -51,7 +51,8 @@ impl Kernel {
     /// No driver loads a module with such a kernel.
     pub fn too_much_shared(&self) -> Option<String> {
         let bytes = self.shared_bytes;
-        let (array, _) = self.program.largest_shared.as_ref()?;
+        let arrays = self.program.shared.iter().rev().filter(|array| array.start.is_some());
+        let array = &arrays.max_by_key(|array| array.bytes)?.name;
         (bytes > MOST_STATIC_BYTES).then(|| {
             format!(
                 "it declares {bytes} bytes of shared memory (its largest array is `{array}`) \

@@ -8,7 +8,7 @@ pub(crate) const PARAMETER_WINDOW: u64 = 0x0300_0000;
 const WINDOW_BYTES: u64 = 0x0100_0000;
 
 /// A memory space, as an instruction names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     Generic,
     Global,

@@ -45,7 +45,7 @@ fn wrong_kernels() {
         ("exchanged_and_used", fresh, 51, 0),
         ("through_a_shuffle", input, 56, 16),
         ("a_vote", input, 62, 4),
-        ("shared_edge", "memory, where the block has written nothing", 70, 31),
+        ("shared_edge", "memory, tile[32], where the block has written nothing", 70, 31),
         ("a_local_array", local, 78, 2),
         ("a_local_sum", local, 85, 0),
         ("from_the_other_half", half, 94, 8),

@@ -259,6 +259,8 @@ impl Decoder<'_> {
             signed: false,
             strength: Strength::Weak,
             scope: Scope::Grid,
+            read_only: false,
+            acquires: false,
             releases: false,
             registers: [Some(register)].into(),
         });

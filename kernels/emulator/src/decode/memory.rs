@@ -45,6 +45,7 @@ struct Named {
     space: Space,
     strength: Strength,
     scope: Scope,
+    acquires: bool,
     releases: bool,
     elements: usize,
     /// What is left of the modifiers.
@@ -57,9 +58,10 @@ impl Decoder<'_> {
     fn access(&self, name: &str) -> Result<Named> {
         let mut form = Form::new(name);
         while form.take_one_of(&HINTS).is_some() {}
-        let (mut strength, mut releases) = (Strength::Weak, false);
+        let (mut strength, mut acquires, mut releases) = (Strength::Weak, false, false);
         while let Some(how) = form.take_one_of(&ATOMIC) {
             strength = Strength::Atomic;
+            acquires |= matches!(how, "acquire" | "acq_rel");
             releases |= matches!(how, "release" | "acq_rel");
         }
         if form.take("volatile") {
@@ -97,7 +99,8 @@ impl Decoder<'_> {
         let rest = form.modifiers.iter().map(|rest| (*rest).to_owned()).collect();
         let kind = kind.to_owned();
         let scope = scope_of(name);
-        Ok(Named { space, strength, scope, releases, elements, rest, kind, bytes })
+        acquires &= scope == Scope::Grid;
+        Ok(Named { space, strength, scope, acquires, releases, elements, rest, kind, bytes })
     }
 
     /// An access to this space of this width may be to shared or device memory.
@@ -177,6 +180,8 @@ impl Decoder<'_> {
             signed,
             strength: named.strength,
             scope: named.scope,
+            read_only: name.starts_with("ldu") || name.split('.').any(|part| part == "nc"),
+            acquires: named.acquires,
             releases: named.releases,
             registers: registers.into(),
         };
@@ -246,6 +251,8 @@ impl Decoder<'_> {
             signed: false,
             strength: named.strength,
             scope: named.scope,
+            read_only: false,
+            acquires: false,
             releases: named.releases,
             registers: registers.into(),
         };
@@ -299,6 +306,7 @@ impl Decoder<'_> {
             number,
             bytes: named.bytes,
             scope: named.scope,
+            acquires: named.acquires,
             releases: named.releases,
             is_reduction: name.starts_with("red"),
             counts: false,

@@ -106,6 +106,9 @@ impl Decoder<'_> {
                     if variable.external {
                         let align = &mut self.program.dynamic_align;
                         *align = variable.align.max(u64::from(*align)) as u32;
+                        if self.program.shared.iter().all(|array| array.start.is_some()) {
+                            self.name_shared(variable, None);
+                        }
                         Preset::Dynamic { offset }
                     } else {
                         bits(self.place_shared("", variable)?)

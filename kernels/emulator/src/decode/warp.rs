@@ -3,9 +3,10 @@
 use crate::decode::memory::{atomic_kind, number};
 use crate::decode::{Decoder, Result};
 use crate::program::{
-    AtomicKind, Barrier, Consensus, Match, Op, Preset, Reduce, Shuffle, ShuffleKind, Vote, VoteKind,
+    AtomicKind, Barrier, Consensus, Match, Op, Preset, Program, Reduce, Shuffle, ShuffleKind, Vote,
+    VoteKind,
 };
-use crate::registers::{Class, Slot};
+use crate::registers::{Class, Role, Slot};
 use crate::syntax::Operand;
 use crate::table::Form;
 
@@ -16,7 +17,7 @@ impl Decoder<'_> {
 
     pub(super) fn barrier(&mut self, name: &str, operands: &[Operand]) -> Result<()> {
         let mut form = Form::new(name);
-        form.take("aligned");
+        let aligned = form.take("aligned") || name.starts_with("bar.");
         form.take("cta");
         if form.take("warp") {
             let [members] = self.exactly(name, operands)?;
@@ -32,6 +33,7 @@ impl Decoder<'_> {
             number: self.constant(Class::Narrow, Preset::Bits(0))?,
             threads: None,
             only_arrive: what == "arrive",
+            aligned,
             reduction: None,
         };
         let mut operands = operands;
@@ -55,6 +57,7 @@ impl Decoder<'_> {
             [number, threads] => {
                 barrier.number = self.narrow(number)?;
                 barrier.threads = Some(self.narrow(threads)?);
+                barrier.aligned = false;
             }
             _ => return Err(self.wrong_operands(name)),
         }
@@ -173,4 +176,39 @@ impl Decoder<'_> {
         };
         self.emit(Op::Reduce(Box::new(reduce)))
     }
+}
+
+/// May threads meet, or tell each other something, that are not all of a block or of a warp?
+pub(super) fn is_partial(program: &Program) -> bool {
+    program.code.iter().any(|instruction| match &instruction.operation {
+        Op::Fence(_) => true,
+        Op::Load(access) | Op::Store(access) => access.releases,
+        Op::Atomic(atomic) => atomic.releases,
+        Op::Barrier(barrier) => barrier.threads.is_some(),
+        Op::WarpBarrier(members) => !is_whole(program, *members),
+        _ => false,
+    })
+}
+
+/// Is this mask that of all lanes, whatever the kernel does?
+fn is_whole(program: &Program, mask: Slot) -> bool {
+    let is_set = |mask: Slot| {
+        let mut presets = program.presets.iter();
+        let found = presets.find(|(slot, _)| *slot == mask).map(|(_, preset)| *preset);
+        matches!(found, Some(Preset::Bits(bits)) if bits as u32 == u32::MAX)
+    };
+    let writes = program.code.iter().filter_map(|instruction| match &instruction.operation {
+        Op::Compute(operation, operands) => {
+            let result = Slot { class: operation.result, index: operands.result };
+            (result == mask).then_some((operation, operands))
+        }
+        _ => None,
+    });
+    let mut written = false;
+    let mut copies = writes.map(|(operation, operands)| {
+        written = true;
+        operation.role == Role::Moves
+            && is_set(Slot { class: operation.sources[0], index: operands.sources[0] })
+    });
+    is_set(mask) || copies.all(|copy| copy) && written
 }

@@ -43,11 +43,16 @@ impl Machine<'_> {
 
     pub(super) fn load(&mut self, warp: &mut Warp, access: &Access, lanes: u32) -> Result<()> {
         let bytes = access.bytes * access.registers.len();
-        let direction = Direction::of(false, access.strength, access.scope);
+        let mut direction = Direction::of(false, access.strength, access.scope);
+        if access.read_only {
+            direction = direction.read_only();
+        }
         let mut addresses = self.addresses(warp, &access.address);
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
-            machine.move_lanes(warp, &part, bytes, direction)
+            machine.move_lanes(warp, &part, bytes, direction)?;
+            machine.synchronise(warp, &part, access, direction);
+            Ok(())
         })?;
         self.mark_loaded(warp, access, lanes);
         for (number, slot) in access.registers.iter().enumerate() {
@@ -111,6 +116,7 @@ impl Machine<'_> {
         let space = access.address.space;
         self.each_space(space, &mut addresses, lanes, |machine, part| {
             machine.move_lanes(warp, &part, bytes, direction)?;
+            machine.synchronise(warp, &part, access, direction);
             machine.forget_copied(warp, access, &part);
             Ok(())
         })
@@ -171,9 +177,7 @@ impl Machine<'_> {
                 if let Some(counting) = &mut self.counting {
                     counting.count(pc, part, bytes as u64, direction.writes());
                 }
-                self.move_global(warp, part, bytes, direction, is_row)?;
-                self.synchronise(warp, part, direction);
-                return Ok(());
+                return self.move_global(warp, part, bytes, direction, is_row);
             }
             Space::Constant => {
                 return self.move_global(warp, part, bytes, direction, false);
@@ -222,8 +226,9 @@ impl Machine<'_> {
         let Part { space, addresses, lanes } = part;
         let check = self.options.checks.initialised && direction.reads();
         if *space == Space::Shared && self.shared.is_fine(addresses, *lanes, bytes, check) {
-            self.move_shared(warp, part, bytes, direction)?;
-            self.synchronise(warp, part, direction);
+            return self.move_shared(warp, part, bytes, direction);
+        }
+        if *space == Space::Local && self.move_local(warp, part, bytes, direction) {
             return Ok(());
         }
         let mut stage = std::mem::take(&mut self.stage);
@@ -240,13 +245,45 @@ impl Machine<'_> {
             }
         }
         self.stage = stage;
-        self.synchronise(warp, part, direction);
         result
+    }
+
+    /// Moves bytes between local memory and the stage. False, if something is wrong with that.
+    fn move_local(
+        &mut self,
+        warp: &mut Warp,
+        part: &Part<'_>,
+        bytes: usize,
+        direction: Direction,
+    ) -> bool {
+        let size = u64::from(self.program.local_bytes);
+        let check = self.options.checks.initialised;
+        let start = |lane: usize| lane as u64 * size + part.addresses[lane];
+        let is_fine = |lane: usize| {
+            let inside =
+                part.addresses[lane] <= size && size - part.addresses[lane] >= bytes as u64;
+            let written = || warp.local_written.first_unset(start(lane), bytes as u64).is_none();
+            inside && (direction.writes() || !check || written())
+        };
+        if !active(part.lanes).all(is_fine) {
+            return false;
+        }
+        for lane in active(part.lanes) {
+            let stage = &mut self.stage[lane * bytes..][..bytes];
+            let local = &mut warp.local[start(lane) as usize..][..bytes];
+            if direction.writes() {
+                local.copy_from_slice(stage);
+                warp.local_written.set(start(lane), bytes as u64);
+            } else {
+                stage.copy_from_slice(local);
+            }
+        }
+        true
     }
 
     /// A flag that one thread writes and another reads orders what they did before and do
     /// then.
-    fn synchronise(&mut self, warp: &Warp, part: &Part<'_>, direction: Direction) {
+    fn synchronise(&mut self, warp: &Warp, part: &Part<'_>, access: &Access, direction: Direction) {
         if !direction.is_strong() {
             return;
         }
@@ -255,7 +292,7 @@ impl Machine<'_> {
             let scope = direction.scope_in(part.space);
             match direction.writes() {
                 true => self.shared.order.release(thread, address, false, scope),
-                false => self.shared.order.acquire(thread, address),
+                false => self.shared.order.acquire(thread, address, access.acquires),
             }
         }
     }
@@ -292,7 +329,7 @@ impl Machine<'_> {
             let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
             self.note_same_value(warp, |machine| {
-                machine.parties(access, race, "writes the same value")
+                machine.parties(warp, access, race, "writes the same value")
             });
         }
         let stage = &mut self.stage;

@@ -79,15 +79,21 @@ impl Machine<'_> {
                 (self.stalled, changed) = (0, true);
             }
             bytes.copy_from_slice(&new.to_le_bytes()[..atomic.bytes]);
-            if space == Space::Global {
-                let bytes = bytes.len();
-                let access = LaneAccess { lane, address, bytes, direction };
-                self.touch_global_lane(warp, access, None)?;
+            let access = LaneAccess { lane, address, bytes: atomic.bytes, direction };
+            match space {
+                // The read has looked for races, also those of the write.
+                Space::Shared => self.shared.write(address, bytes),
+                Space::Global => {
+                    self.touch_global_lane(warp, access, None)?;
+                    let at = self.locate(warp, access)?;
+                    let offset = address - self.memory.store(at).address;
+                    self.memory.write_at(at, offset, bytes);
+                }
+                _ => self.write_lane(warp, space, lane, address, bytes, direction)?,
             }
-            self.write_lane(warp, space, lane, address, bytes, direction)?;
             let thread = warp.index * WARP + lane;
             let scope = direction.scope_in(space);
-            self.shared.order.acquire(thread, address);
+            self.shared.order.acquire(thread, address, atomic.acquires);
             if atomic.swap.is_none() || swapped {
                 self.shared.order.release(thread, address, true, scope);
             }

@@ -3,7 +3,7 @@
 use crate::WARP;
 use crate::access::active;
 use crate::counts::NoteKind;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Place};
 use crate::machine::warp::{Reason, Warp};
 use crate::machine::{Machine, Result, list};
 use crate::program::{Barrier, Consensus, Op};
@@ -57,13 +57,16 @@ impl Machine<'_> {
             if complete {
                 self.check_barrier(warps, number, threads.is_none())?;
                 self.reduce_at_barrier(warps, number);
-                self.pass_barrier(warps, number)?;
+                self.pass_barrier(warps, number, threads.is_none())?;
                 opened = true;
             }
         }
         if opened {
             self.stalled = 0;
             return Ok(());
+        }
+        if self.raced_at.is_some() {
+            return self.pending.take().map_or(Ok(()), Err);
         }
         let mut fault = self.no_progress(warps);
         let at_barrier =
@@ -74,10 +77,12 @@ impl Machine<'_> {
         Err(fault)
     }
 
-    fn pass_barrier(&mut self, warps: &mut [Warp], number: u32) -> Result<()> {
+    /// `everyone`: all that have not ended have come.
+    fn pass_barrier(&mut self, warps: &mut [Warp], number: u32, everyone: bool) -> Result<()> {
         let lanes_of =
             |warp: &Warp| warp.at_barrier(number).fold(0, |lanes, w| lanes | w.group.lanes);
-        if warps.iter().all(|warp| lanes_of(warp) == warp.live) {
+        let came = warps.iter().map(|warp| lanes_of(warp).count_ones()).sum::<u32>();
+        if everyone || came == self.launch.block.iter().product() {
             if self.shared.pass_barrier() {
                 self.global.clear();
             }
@@ -183,6 +188,22 @@ impl Machine<'_> {
                 ));
             }
         }
+        if what.is_none() {
+            let elsewhere = warps.iter().find_map(|warp| {
+                let pc = warp.at_barrier(number).next()?.group.pc;
+                (pc != group.pc && self.own_line(pc)? != self.own_line(group.pc)?)
+                    .then_some((warp.index, pc))
+            });
+            if let Some((other, pc)) = elsewhere {
+                what = Some(format!(
+                    "a barrier that not all threads reach: warp {} waits there, and warp \
+                     {other} at another one, at {}; all threads of a block must come to the \
+                     same __syncthreads(), in the same order (a GPU only counts them)",
+                    waiting_warp.index,
+                    self.place(pc)
+                ));
+            }
+        }
         let Some(what) = what else { return Ok(()) };
         let lane = group.lanes.trailing_zeros() as usize;
         Err(Box::new(Fault {
@@ -193,6 +214,18 @@ impl Machine<'_> {
             block: Some(self.block),
             thread: Some(self.thread(waiting_warp.index, lane)),
         }))
+    }
+
+    /// Where a barrier is that all threads of a block have to come to.
+    fn own_line(&self, pc: usize) -> Option<Place> {
+        match &self.program.code[pc].operation {
+            Op::Barrier(barrier) if barrier.aligned => {
+                let place = self.place(pc);
+                let ptx_line = if place.source.is_some() { 0 } else { place.ptx_line };
+                Some(Place { ptx_line, ..place })
+            }
+            _ => None,
+        }
     }
 
     /// `bar.warp.sync`: lanes may come to different ones.

@@ -6,7 +6,7 @@ use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::global::Spot;
-use crate::machine::lane::{Direction, LaneAccess, asks_if_meant, is_of};
+use crate::machine::lane::{Direction, LaneAccess, is_of};
 use crate::machine::trace::Race;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST};
@@ -69,6 +69,7 @@ impl Machine<'_> {
         };
         // If there is none, the access itself tells so.
         let Some(store) = store else { return Ok(()) };
+        self.buffers[warp.pc] = store;
         let line = self.program.code[warp.pc].place;
         let touch = direction.touch(warp.index * WARP + lane, line);
         let spot = Spot { store, offset: address - self.memory.store(store).address };
@@ -83,8 +84,18 @@ impl Machine<'_> {
             found = self.global.touch(order, spot, bytes, touch, true);
             self.note_same_value(warp, |machine| {
                 let does = "writes the same value";
-                machine.parties_in_global(access, race, time, does)
+                machine.parties_in_global(warp, access, race, time, does)
             });
+        }
+        if let Some((race, time)) = self.global.take_unfenced() {
+            let parties = self.parties_in_global(warp, access, race, time, "writes");
+            let what = format!(
+                "{parties}, and no fence stands between this read and the atomic operation, flag \
+                 or lock that told of it: by PTX's memory model a fence on the writer's side \
+                 alone orders nothing, though hardware is usually right; call __threadfence() \
+                 before the read"
+            );
+            self.note(NoteKind::Unfenced, warp.pc, what);
         }
         match found {
             Some((race, time)) => self.global_race(warp, access, race, time),
@@ -127,13 +138,19 @@ impl Machine<'_> {
         race: Race,
         time: u32,
     ) -> Result<()> {
-        let fault = self.describe_global(warp, access, race, time);
-        let of_block = time >= self.shared.order.block;
-        if of_block && is_of(&race, warp) && self.of_warps.len() > 1 {
-            self.pending.get_or_insert(fault);
+        if self.raced_at.is_some() {
             return Ok(());
         }
-        Err(fault)
+        let fault = self.describe_global(warp, access, race, time);
+        let of_block = time >= self.shared.order.block;
+        match self.of_warps.len() {
+            2.. if of_block && !race.read_only && is_of(&race, warp) => {
+                self.pending.get_or_insert(fault);
+                Ok(())
+            }
+            2.. if of_block && !race.read_only => self.hold(warp, race, fault),
+            _ => Err(fault),
+        }
     }
 
     fn describe_global(
@@ -144,10 +161,12 @@ impl Machine<'_> {
         time: u32,
     ) -> Box<Fault> {
         let does = if race.wrote { "writes" } else { "reads" };
-        let parties = self.parties_in_global(access, race, time, does);
+        let parties = self.parties_in_global(warp, access, race, time, does);
         let own_elements = self.is_same_line(warp, race) && !self.has_flags();
-        let asks = asks_if_meant(access, race, own_elements);
-        let what = if time >= self.shared.order.block {
+        let asks = self.asks_if_meant(warp, access, race, own_elements);
+        let what = if race.read_only {
+            self.read_only(warp, access, race, time)
+        } else if time >= self.shared.order.block {
             let remedy = self.remedy(warp, access, race);
             format!("{parties}, with no barrier between ({asks}{remedy})")
         } else {
@@ -158,21 +177,56 @@ impl Machine<'_> {
     }
 
     /// "writes 4 bytes at …, which thread (1, 2, 3) of block (4, 5, 6) reads at line 7".
-    fn parties_in_global(&self, access: LaneAccess, race: Race, time: u32, does: &str) -> String {
+    fn parties_in_global(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+        time: u32,
+        does: &str,
+    ) -> String {
+        let line = self.line_of(warp, race);
+        format!("{}, which {} {does}{line}", self.in_global(access), self.other(race, time))
+    }
+
+    fn in_global(&self, access: LaneAccess) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
-        let verb = direction.verb();
-        let place = self.place_in_buffer(address);
-        let bytes = in_bytes(bytes as u64);
-        let line = self.line_of(race);
+        let (verb, place) = (direction.verb(), self.place_in_buffer(address));
+        format!("{verb} {} at {address:#x}{place}", in_bytes(bytes as u64))
+    }
+
+    /// "thread (1, 2, 3) of block (4, 5, 6)"
+    fn other(&self, race: Race, time: u32) -> String {
         let [x, y, z] = self.thread_at(race.thread.into());
         let mut block = String::new();
         if time < self.shared.order.block {
             let [x, y, z] = self.block_at(self.global.block_at(time));
             block = format!(" of block ({x}, {y}, {z})");
         }
+        format!("thread ({x}, {y}, {z}){block}")
+    }
+
+    /// What is written in this launch is read as what nobody writes.
+    fn read_only(&self, warp: &Warp, access: LaneAccess, race: Race, time: u32) -> String {
+        let is_one = |pc: &usize| matches!(&self.program.code[*pc].operation, Op::Load(access) if access.read_only);
+        let is_there = |pc: &usize| self.program.code[*pc].place == u32::from(race.line);
+        let loads = (0..self.program.code.len()).filter(is_one);
+        let store = self.buffers[warp.pc];
+        let (who, line) = if race.wrote || loads.clone().any(|pc| is_there(&pc)) {
+            (self.other(race, time), self.line_of(warp, race))
+        } else {
+            // Another read came after it, and only that one is remembered.
+            let pc = loads.clone().find(|pc| self.buffers[*pc] == store).unwrap_or(warp.pc);
+            ("the kernel".to_owned(), format!(" at {}", self.place(pc)))
+        };
+        let path = "by the read-only path";
+        let both = match race.wrote {
+            true => format!("{} {path}, and {who} writes there{line}", self.in_global(access)),
+            false => format!("{}, which {who} reads {path}{line}", self.in_global(access)),
+        };
         format!(
-            "{verb} {bytes} at {address:#x}{place}, \
-             which thread ({x}, {y}, {z}){block} {does}{line}"
+            "{both}: __ldg(), and pointers that are `const` and `__restrict__`, are for memory \
+             that nobody writes while the kernel runs; leave that out, or write to another buffer"
         )
     }
 
@@ -190,7 +244,12 @@ impl Machine<'_> {
     }
 
     /// What would order two accesses of different blocks.
-    fn remedy_between_blocks(&self, warp: &Warp, access: LaneAccess, race: Race) -> &'static str {
+    fn remedy_between_blocks(&self, warp: &Warp, access: LaneAccess, race: Race) -> String {
+        let remedy = self.remedy_after_write(warp, access, race);
+        if race.wrote { remedy.to_owned() } else { remedy.replace("the write", "the read") }
+    }
+
+    fn remedy_after_write(&self, warp: &Warp, access: LaneAccess, race: Race) -> &'static str {
         let code = &self.program.code;
         let direction = access.direction;
         let same_line = self.is_same_line(warp, race);
@@ -206,6 +265,10 @@ impl Machine<'_> {
         let has_lock = code.iter().any(|instruction| {
             matches!(&instruction.operation, Op::Atomic(atomic) if atomic.swap.is_some())
         });
+        if self.is_plain_beside_lock(warp, access, race) {
+            return "a lock is given back with atomicExch(), after __threadfence(); what sets it \
+                    up belongs in a launch of its own";
+        }
         let changes = direction.reads() && direction.writes();
         let is_plain = !race.strong && !direction.is_strong();
         match (is_plain, same_line) {

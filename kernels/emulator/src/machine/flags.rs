@@ -10,10 +10,18 @@ use std::collections::HashMap;
 use crate::machine::order::{VectorClock, later, merge};
 
 /// A look at a list: how many entries it had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Glance {
     pub(crate) list: usize,
     pub(crate) length: usize,
+    /// How many of them were seen before a fence, or by a load that is as good as one.
+    pub(crate) fenced: usize,
+}
+
+impl Glance {
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fenced == self.length
+    }
 }
 
 /// An entry of a list: what a block told.
@@ -62,13 +70,13 @@ impl Flags {
     /// What there is to see at a place.
     pub(crate) fn glance(&self, address: u64) -> Option<Glance> {
         let list = *self.lists.get(&address)?;
-        Some(Glance { list, length: self.entries[list].len() })
+        Some(Glance { list, length: self.entries[list].len(), fenced: 0 })
     }
 
     /// Is what a thread did at this time known to who has seen so much?
     pub(crate) fn have_told(&self, seen: &[Glance], thread: u16, time: u32) -> bool {
         let (mut left, mut looked) = (seen.to_vec(), HashMap::new());
-        while let Some(Glance { list, length }) = left.pop() {
+        while let Some(Glance { list, length, .. }) = left.pop() {
             let looked = looked.entry(list).or_insert(0);
             if *looked >= length {
                 continue;

@@ -7,6 +7,7 @@
 
 use crate::WARP;
 use crate::machine::order::Order;
+use crate::machine::readers::Readers;
 use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, Trace, UNTOUCHED};
 use crate::program::Strength;
 
@@ -33,15 +34,23 @@ struct Line {
     /// Of all granules: each time as if its thread had accessed the first one.
     cell: Cell,
     pattern: Pattern,
-    /// Which granules were written, and which were read.
+    /// Which granules were written, and which were read; and which of these by loads that say
+    /// that nobody writes them.
     written: u16,
     read: u16,
+    read_only: u16,
     /// Where the granules' own cells are, from 1 on, if they have some.
     own: u32,
 }
 
-const BLANK: Line =
-    Line { cell: NOBODY, pattern: Pattern { shift: 0, step: 0 }, written: 0, read: 0, own: 0 };
+const BLANK: Line = Line {
+    cell: NOBODY,
+    pattern: Pattern { shift: 0, step: 0 },
+    written: 0,
+    read: 0,
+    read_only: 0,
+    own: 0,
+};
 
 /// A thread has 2 to the power of `shift` granules, and the next ones has the thread that is
 /// `step` further on.
@@ -65,6 +74,12 @@ pub(crate) struct Global {
     places: Vec<Vec<u32>>,
     pages: Vec<Page>,
     own: Vec<[Cell; LINE]>,
+    /// Readers that cells have no room for.
+    readers: Readers,
+    /// The first write of another block that a thread has seen without a fence since, and
+    /// whether it was told.
+    unfenced: Option<(Race, u32)>,
+    has_told: bool,
     /// Bytes of a granule: 2 to the power of this. None, if nothing is looked for.
     granule_bits: Option<u32>,
     /// When a block began, and its number: of each that did not begin as much later than the
@@ -88,6 +103,9 @@ impl Global {
             places: Vec::new(),
             pages: Vec::new(),
             own: Vec::new(),
+            readers: Readers::default(),
+            unfenced: None,
+            has_told: false,
             granule_bits: granule.map(u32::trailing_zeros),
             blocks: Vec::new(),
             last: 0,
@@ -101,7 +119,14 @@ impl Global {
         }
         self.pages.clear();
         self.own.clear();
+        self.readers.clear();
         self.blocks.clear();
+    }
+
+    /// Takes the first write of another block that a thread has seen without a fence since.
+    pub(crate) fn take_unfenced(&mut self) -> Option<(Race, u32)> {
+        self.has_told |= self.unfenced.is_some();
+        self.unfenced.take()
     }
 
     pub(crate) fn is_traced(&self) -> bool {
@@ -201,20 +226,40 @@ impl Global {
     ) -> Option<(Race, u32)> {
         let place = first % LINE;
         let granules = mask(place, count);
+        let number = (store, first / LINE);
         let page = self.page(store, first / LINE / PAGE);
         let line = &mut self.pages[page].lines[first / LINE % PAGE];
         if touch.strength == Strength::Weak && line.touch_one(order, place, granules, touch) {
             return None;
         }
         let cells = divide(line, &mut self.own);
-        match touch.writes {
-            true => line.written |= granules,
-            false => line.read |= granules,
-        }
+        let broken = match touch.writes {
+            true => line.read_only,
+            false if touch.read_only => line.written,
+            false => 0,
+        };
+        line.note(granules, touch);
         let mut found = None;
-        for cell in &mut cells[place..place + count] {
-            let race = cell.race(order, touch, same);
-            cell.note(order, touch);
+        for (place, cell) in (place..).zip(&mut cells[place..place + count]) {
+            let mut race = cell.race(order, touch, same);
+            if broken >> place & 1 == 1 {
+                race = Some(cell.broken(touch));
+            } else if !touch.writes
+                && touch.strength == Strength::Weak
+                && !self.has_told
+                && cell.trace.write.is_unfenced(order, touch)
+            {
+                let write = cell.trace.write;
+                self.unfenced = Some((write.race(true), write.time));
+            }
+            let gives_way = |read: &Event| read.gives_way_in_grid(order, touch);
+            if let Some(read) = cell.note(order, touch, gives_way) {
+                self.readers.add(number, 1 << place, read, order.barrier);
+            } else if touch.writes && order.partial {
+                let races = |read: &Event| read.races_in_grid(order, touch);
+                let read = self.readers.write(number, 1 << place, races);
+                race = race.or(read.map(|read| (read.race(false), read.time)));
+            }
             found = found.or(race);
         }
         found
@@ -253,7 +298,8 @@ impl Line {
     /// for sure. The touch is that of the first granule, or would be.
     #[inline(always)]
     fn touch(&mut self, order: &Order, pattern: Pattern, granules: u16, touch: Touch) -> bool {
-        if self.own != 0 {
+        let broken = if touch.writes { self.read_only } else { self.written };
+        if self.own != 0 || (touch.writes || touch.read_only) && broken & granules != 0 {
             return false;
         }
         if self.pattern != pattern && !self.take(pattern) {
@@ -273,16 +319,29 @@ impl Line {
                 return false;
             }
             *write = event;
-            self.written |= granules;
+            self.note(granules, touch);
             return true;
         }
         if self.read == granules || self.read == 0 {
-            self.cell.note(order, touch);
+            if self.cell.note(order, touch, is_before).is_some() {
+                return false;
+            }
         } else if reads[0] != event || reads[1] != NEVER || *earlier != NEVER {
             return false;
         }
-        self.read |= granules;
+        self.note(granules, touch);
         true
+    }
+
+    #[inline(always)]
+    fn note(&mut self, granules: u16, touch: Touch) {
+        match touch.writes {
+            true => self.written |= granules,
+            false => self.read |= granules,
+        }
+        if touch.read_only {
+            self.read_only |= granules;
+        }
     }
 
     /// Takes another pattern, if only one place was accessed yet.
@@ -349,7 +408,11 @@ impl Line {
 #[inline]
 fn divide<'a>(line: &mut Line, own: &'a mut Vec<[Cell; LINE]>) -> &'a mut [Cell; LINE] {
     if line.own == 0 {
-        let cells = std::array::from_fn(|granule| line.cell(granule));
+        let touched = line.written | line.read;
+        let cells = std::array::from_fn(|granule| match touched >> granule & 1 {
+            0 => NOBODY,
+            _ => line.cell(granule),
+        });
         own.push(cells);
         line.own = own.len() as u32;
     }
@@ -386,10 +449,25 @@ impl Cell {
         })
     }
 
+    /// The access that means that a granule is written in this launch, or not, if the other
+    /// means the opposite.
+    fn broken(&self, touch: Touch) -> (Race, u32) {
+        let Self { trace: Trace { write, reads }, earlier, .. } = self;
+        let read = [reads[1], reads[0], *earlier].into_iter().find(|read| *read != NEVER);
+        let other = if touch.writes { read.unwrap_or(NEVER) } else { *write };
+        (Race { read_only: true, ..other.race(!touch.writes) }, other.time)
+    }
+
+    /// Notes an access, as [`Trace::note`] does.
     #[inline(always)]
-    fn note(&mut self, order: &Order, touch: Touch) {
+    fn note(
+        &mut self,
+        order: &Order,
+        touch: Touch,
+        gives_way: impl Fn(&Event) -> bool,
+    ) -> Option<Event> {
         let first = self.trace.reads[0];
-        if !touch.writes && first.time < order.block && first.time != NEVER.time {
+        if !touch.writes && !order.partial && first.time < order.block && first.time != NEVER.time {
             self.earlier = first;
         }
         if touch.writes {
@@ -400,7 +478,7 @@ impl Cell {
                 _ => {}
             }
         }
-        self.trace.note(order, touch);
+        self.trace.note(order, touch, gives_way)
     }
 }
 
@@ -450,6 +528,7 @@ mod tests {
             strength: Strength::Weak,
             scope: Scope::Grid,
             in_flight: false,
+            read_only: false,
         };
         let spot = |offset: usize| Spot { store: 0, offset: offset as u64 };
         match step {
@@ -477,13 +556,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn patterns_are_as_good_as_cells(steps in steps()) {
+        fn patterns_are_as_good_as_cells(steps in steps(), partial in any::<bool>()) {
             let (mut some, mut all) = (Global::new(Some(4)), Global::new(Some(4)));
             for line in 0..LINES {
                 let page = all.page(0, line / PAGE);
                 divide(&mut all.pages[page].lines[line % PAGE], &mut all.own);
             }
-            let mut order = Order::new(96);
+            let mut order = Order::new(96, partial);
             order.begin_block();
             for step in steps {
                 match step {

@@ -1,12 +1,15 @@
 //! The access of one lane, to any space, and what can be wrong with it.
 
+use std::collections::HashSet;
+
 use crate::WARP;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::trace::{Race, Touch};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result};
 use crate::memory::{MemoryError, in_bytes, past_end};
-use crate::program::{Op, Scope, Strength};
+use crate::program::{AtomicKind, Op, Program, Scope, SharedArray, Strength};
+use crate::registers::{Class, Slot};
 use crate::space::Space;
 
 /// What is done to memory.
@@ -17,6 +20,7 @@ pub(crate) struct Direction {
     strength: Strength,
     scope: Scope,
     in_flight: bool,
+    read_only: bool,
 }
 
 impl Direction {
@@ -26,7 +30,12 @@ impl Direction {
     pub(super) const START: Self = Self { in_flight: true, ..Self::WRITE };
 
     pub(super) const fn of(writes: bool, strength: Strength, scope: Scope) -> Self {
-        Self { reads: !writes, writes, strength, scope, in_flight: false }
+        Self { reads: !writes, writes, strength, scope, in_flight: false, read_only: false }
+    }
+
+    /// A load of what, as it says, nobody writes in this launch.
+    pub(super) const fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
     }
 
     /// An atomic operation.
@@ -53,9 +62,9 @@ impl Direction {
     }
 
     pub(super) fn touch(self, thread: usize, line: u32) -> Touch {
-        let Self { writes, strength, scope, in_flight, .. } = self;
+        let Self { writes, strength, scope, in_flight, read_only, .. } = self;
         let (thread, line) = (thread as u16, line.try_into().unwrap_or(u16::MAX));
-        Touch { thread, line, writes, strength, scope, in_flight }
+        Touch { thread, line, writes, strength, scope, in_flight, read_only }
     }
 
     pub(super) fn verb(self) -> &'static str {
@@ -148,9 +157,7 @@ impl Machine<'_> {
         match space {
             Space::Shared => {
                 self.touch_shared(warp, access, Some(from))?;
-                let start = address as usize;
-                self.shared.written.set(address, bytes as u64);
-                self.shared.bytes[start..start + bytes].copy_from_slice(from);
+                self.shared.write(address, from);
             }
             Space::Local => {
                 let start = self.local(warp, access)?;
@@ -212,13 +219,13 @@ impl Machine<'_> {
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
         }
         let touch = direction.touch(warp.index * WARP + lane, self.program.code[warp.pc].place);
-        let mut race = self.shared.touch(address, bytes, touch);
+        let mut race = self.shared.touch(address, bytes, touch, false);
         if let Some(found) = &race
             && found.wrote
             && !found.in_flight
             && from == Some(&self.shared.bytes[address as usize..][..bytes])
         {
-            race = self.shared.touch_again(address, bytes, touch);
+            race = self.shared.touch(address, bytes, touch, true);
         }
         if let Some(race) = race {
             self.race(warp, access, race)?;
@@ -236,15 +243,19 @@ impl Machine<'_> {
     /// error is not yet told.
     pub(super) fn race(&mut self, warp: &Warp, access: LaneAccess, race: Race) -> Result<()> {
         let LaneAccess { lane, address, bytes, direction } = access;
-        if !is_of(&race, warp) || race.in_flight || self.of_warps.len() == 1 {
-            return Err(self.describe(warp, access, race));
+        if self.raced_at.is_some() {
+            return Ok(());
+        }
+        let warps = self.of_warps.len();
+        if !is_of(&race, warp) || race.in_flight || warps == 1 {
+            return self.hold(warp, race, self.describe(warp, access, race));
         }
         if direction.writes() {
             let line = self.program.code[warp.pc].place;
             let touch = direction.touch(warp.index * WARP + lane, line);
-            let more = self.shared.touch_again(address, bytes, touch);
+            let more = self.shared.touch(address, bytes, touch, true);
             if let Some(race) = more.filter(|race| !is_of(race, warp)) {
-                return Err(self.describe(warp, access, race));
+                return self.hold(warp, race, self.describe(warp, access, race));
             }
         }
         let pending = self.pending.as_ref().map(|pending| pending.kind);
@@ -254,42 +265,113 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Two threads of a block race. If warps meet at barriers, it is not yet told: one of them
+    /// may have come to a barrier that others do not come to, and that is worse, unless it is
+    /// what was read that sent them there.
+    pub(super) fn hold(&mut self, warp: &Warp, race: Race, fault: Box<Fault>) -> Result<()> {
+        let places = [self.program.code[warp.pc].place, race.line.into()];
+        if !self.has_barriers || race.in_flight || places.into_iter().any(|p| self.decides(p)) {
+            return Err(fault);
+        }
+        self.raced_at = Some(self.executed);
+        self.pending = Some(fault);
+        Ok(())
+    }
+
+    /// Does what is loaded at a place decide where threads go, as far as the order of the code
+    /// tells?
+    fn decides(&self, place: u32) -> bool {
+        let Program { code, operands, .. } = self.program;
+        let mut values = HashSet::new();
+        let twice = code.iter().zip(operands).chain(code.iter().zip(operands));
+        for (instruction, operands) in twice {
+            let guard = instruction.guard.map(|(index, _)| (Class::Predicate, index));
+            let mut read = operands.iter().filter(|(_, how)| !how.writes());
+            let depends = guard
+                .is_some_and(|(class, index)| values.contains(&Slot { class, index }))
+                || read.any(|(slot, _)| values.contains(slot));
+            let depends = match &instruction.operation {
+                Op::Branch(_) | Op::BranchTable(..) | Op::Exit if depends => return true,
+                Op::Load(_) => instruction.place == place,
+                _ => depends,
+            };
+            for (slot, _) in operands.iter().filter(|(_, how)| how.writes()) {
+                if depends {
+                    values.insert(*slot);
+                } else if guard.is_none() {
+                    values.remove(slot);
+                }
+            }
+        }
+        false
+    }
+
     /// Two accesses, and what would order them.
     fn describe(&self, warp: &Warp, access: LaneAccess, race: Race) -> Box<Fault> {
-        let LaneAccess { lane, address, bytes, direction } = access;
         let what = if race.in_flight {
-            let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
             let [x, y, z] = self.thread_at(race.thread.into());
-            let line = self.line_of(race);
             format!(
-                "{verb} {bytes} at {address:#x} of shared memory, which an \
-                 asynchronous copy of thread ({x}, {y}, {z}){line} has yet to write: \
-                 that thread must wait for its copies, and then all at a barrier"
+                "{}, which an asynchronous copy of thread ({x}, {y}, {z}){} has yet to write: \
+                 that thread must wait for its copies, and then all at a barrier",
+                self.in_shared(access),
+                self.line_of(warp, race)
             )
         } else {
             let does = if race.wrote { "writes" } else { "reads" };
-            let parties = self.parties(access, race, does);
-            let asks = asks_if_meant(access, race, false);
+            let parties = self.parties(warp, access, race, does);
+            let asks = self.asks_if_meant(warp, access, race, false);
             let remedy = self.remedy(warp, access, race);
             format!("{parties}, with no barrier between ({asks}{remedy})")
         };
-        self.fault(warp, FaultKind::Race, lane, what)
+        self.fault(warp, FaultKind::Race, access.lane, what)
+    }
+
+    /// "writes 4 bytes at … of shared memory, tile[33]"
+    fn in_shared(&self, access: LaneAccess) -> String {
+        let LaneAccess { address, bytes, direction, .. } = access;
+        let array = self.place_in_array(address, bytes as u64);
+        let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
+        format!("{verb} {bytes} at {address:#x} of shared memory{array}")
     }
 
     /// "writes 4 bytes at … of shared memory, which thread (1, 2, 3) reads at line 7".
-    pub(super) fn parties(&self, access: LaneAccess, race: Race, does: &str) -> String {
-        let LaneAccess { address, bytes, direction, .. } = access;
-        let (verb, bytes) = (direction.verb(), in_bytes(bytes as u64));
+    pub(super) fn parties(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+        does: &str,
+    ) -> String {
         let [x, y, z] = self.thread_at(race.thread.into());
-        let line = self.line_of(race);
-        format!(
-            "{verb} {bytes} at {address:#x} of shared memory, \
-             which thread ({x}, {y}, {z}) {does}{line}"
-        )
+        let line = self.line_of(warp, race);
+        format!("{}, which thread ({x}, {y}, {z}) {does}{line}", self.in_shared(access))
+    }
+
+    /// ", tile[33]": an array in shared memory, and the place in it. Nothing, if it is in none.
+    fn place_in_array(&self, address: u64, bytes: u64) -> String {
+        let dynamic = u64::from(self.program.shared_bytes);
+        let dynamic = dynamic.next_multiple_of(self.program.dynamic_align.into());
+        let place = |array: &SharedArray| {
+            let offset = address.checked_sub(array.start.map_or(dynamic, u64::from))?;
+            let name = &array.name;
+            (array.start.is_none() || offset < array.bytes).then(|| {
+                if array.bytes == bytes {
+                    format!(", {name}")
+                } else if bytes <= array.align.min(8) && offset.is_multiple_of(bytes) {
+                    format!(", {name}[{}]", offset / bytes)
+                } else {
+                    format!(", {} into {name}", in_bytes(offset))
+                }
+            })
+        };
+        self.program.shared.iter().find_map(place).unwrap_or_default()
     }
 
     /// " at line 7": where the other thread was.
-    pub(super) fn line_of(&self, race: Race) -> String {
+    pub(super) fn line_of(&self, warp: &Warp, race: Race) -> String {
+        if self.is_same_line(warp, race) {
+            return " at the same line".to_owned();
+        }
         let line = self.program.places.get(usize::from(race.line));
         line.map_or(String::new(), |line| format!(" at {line}"))
     }
@@ -299,6 +381,11 @@ impl Machine<'_> {
         let same_line = self.is_same_line(warp, race);
         if race.wrote && !access.direction.reads() && same_line {
             return "one thread should write, or all of them the same".to_owned();
+        }
+        if self.is_plain_beside_lock(warp, access, race) {
+            return "a lock is given back with atomicExch(), after __threadfence_block(); \
+                    __syncthreads() orders what sets it up"
+                .to_owned();
         }
         let barrier = match (is_of(&race, warp), self.of_warps.len()) {
             (true, 1) => {
@@ -319,6 +406,20 @@ impl Machine<'_> {
         format!("{barrier}{other}")
     }
 
+    /// Is one of the two a compare-and-swap, or an exchange, and the other a plain write?
+    pub(super) fn is_plain_beside_lock(&self, warp: &Warp, access: LaneAccess, race: Race) -> bool {
+        let is_lock = |op: &Op| match op {
+            Op::Atomic(atomic) => atomic.swap.is_some() || atomic.kind == AtomicKind::Exchange,
+            _ => false,
+        };
+        let code = &self.program.code;
+        let own = is_lock(&code[warp.pc].operation);
+        let line = u32::from(race.line);
+        let other = code.iter().any(|one| one.place == line && is_lock(&one.operation));
+        let writes = access.direction.writes() && !access.direction.is_strong();
+        race.wrote && (own && !race.strong || writes && race.strong && other)
+    }
+
     /// Does the program have flags or locks, and so elements that threads are meant to share?
     pub(super) fn has_flags(&self) -> bool {
         let is_one = |op: &Op| match op {
@@ -327,6 +428,29 @@ impl Machine<'_> {
             _ => false,
         };
         self.program.code.iter().any(|instruction| is_one(&instruction.operation))
+    }
+
+    /// What to ask or say first. Of two that write, or whose one line should give each an element
+    /// of its own, often an index is wrong, and nothing has to be ordered.
+    pub(super) fn asks_if_meant(
+        &self,
+        warp: &Warp,
+        access: LaneAccess,
+        race: Race,
+        own_elements: bool,
+    ) -> &'static str {
+        let direction = access.direction;
+        if direction.strength == Strength::Volatile && race.strong {
+            "`volatile` orders no threads; "
+        } else if self.is_plain_beside_lock(warp, access, race) {
+            ""
+        } else if race.wrote && direction.writes() && !direction.reads() {
+            "did you mean both to write it? If not, the index is wrong. If so, "
+        } else if own_elements && !race.strong && !direction.is_strong() {
+            "did you mean both to use this element? If not, the index is wrong. If so, "
+        } else {
+            ""
+        }
     }
 
     /// Are both accesses on the same line?
@@ -355,6 +479,10 @@ impl Machine<'_> {
 
     pub(super) fn locate(&self, warp: &Warp, access: LaneAccess) -> Result<usize> {
         let LaneAccess { lane, address, bytes, direction } = access;
+        let hint = self.buffers[warp.pc];
+        if self.memory.holds(hint, address, bytes) {
+            return Ok(hint);
+        }
         if let Some(found) = self.memory.find(address, bytes as u64) {
             return Ok(found);
         }
@@ -376,8 +504,7 @@ impl Machine<'_> {
         let reads = format!("reads {} at {address:#x}", in_bytes(bytes as u64));
         match space {
             Space::Shared => {
-                let nothing = "of shared memory, where the block has written nothing";
-                return format!("{reads} {nothing}");
+                return format!("{}, where the block has written nothing", self.in_shared(access));
             }
             Space::Local => {
                 return format!(
@@ -397,19 +524,6 @@ impl Machine<'_> {
             0 => format!(", the start of {}", buffer.name),
             offset => format!(", {} into {}", in_bytes(offset), buffer.name),
         }
-    }
-}
-
-/// What to ask first, of two that write, or whose one line should give each an element of its
-/// own: often an index is wrong, and nothing has to be ordered.
-pub(super) fn asks_if_meant(access: LaneAccess, race: Race, own_elements: bool) -> &'static str {
-    let direction = access.direction;
-    if race.wrote && direction.writes() && !direction.reads() {
-        "did you mean both to write it? If not, the index is wrong. If so, "
-    } else if own_elements && !race.strong && !direction.is_strong() {
-        "did you mean both to use this element? If not, the index is wrong. If so, "
-    } else {
-        ""
     }
 }
 

@@ -49,6 +49,8 @@ struct ShortClock {
 #[derive(Debug)]
 pub(crate) struct Order {
     threads: usize,
+    /// Whether threads may meet, or tell each other something, that are not all of the block.
+    pub(crate) partial: bool,
     pub(crate) now: u32,
     /// The time of the last barrier for all: what was before it happens before all else.
     pub(crate) barrier: u32,
@@ -73,9 +75,10 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize, partial: bool) -> Self {
         Self {
             threads,
+            partial,
             now: 1,
             barrier: 1,
             block: 1,
@@ -100,9 +103,9 @@ impl Order {
     /// Forgets what threads of the block have seen of each other.
     fn reset(&mut self) {
         if self.busy {
-            let Self { now, barrier, block, threads, .. } = *self;
+            let Self { now, barrier, block, threads, partial, .. } = *self;
             let (warps, flags) = (std::mem::take(&mut self.warps), std::mem::take(&mut self.flags));
-            *self = Self { now, barrier, block, warps, flags, ..Self::new(threads) };
+            *self = Self { now, barrier, block, warps, flags, ..Self::new(threads, partial) };
         }
     }
 
@@ -165,6 +168,18 @@ impl Order {
     pub(crate) fn has_seen_of_block(&self, thread: u16, other: u16, time: u32) -> bool {
         let known = self.seen[usize::from(thread)].as_ref();
         known.is_some_and(|known| self.flags.have_told(&known.blocks, other, time))
+    }
+
+    /// Has it, but without a fence since it was told?
+    pub(crate) fn is_unfenced(&self, thread: u16, other: u16, time: u32) -> bool {
+        let Some(known) = &self.seen[usize::from(thread)] else { return false };
+        if known.blocks.iter().all(Glance::is_fenced) {
+            return false;
+        }
+        let fenced = known.blocks.iter().map(|glance| Glance { length: glance.fenced, ..*glance });
+        let fenced = fenced.collect::<Vec<_>>();
+        self.flags.have_told(&known.blocks, other, time)
+            && !self.flags.have_told(&fenced, other, time)
     }
 
     /// `bar.warp.sync` of these lanes, of all that the warp has.
@@ -273,8 +288,24 @@ impl Order {
 
     /// What lanes have seen until now, those see who see what they write next.
     pub(crate) fn fence(&mut self, warp: usize, lanes: u32, scope: Scope) {
+        let mut last = None::<[SharedClock; 2]>;
         for lane in active(lanes) {
             let thread = warp * WARP + lane;
+            // What it was told by other blocks is before what it does now.
+            if scope == Scope::Grid
+                && let Some(seen) = &mut self.seen[thread]
+                && !seen.blocks.iter().all(Glance::is_fenced)
+            {
+                match &last {
+                    Some([before, fenced]) if Rc::ptr_eq(before, seen) => *seen = fenced.clone(),
+                    _ => {
+                        let mut known = VectorClock::clone(seen);
+                        known.blocks.iter_mut().for_each(|glance| glance.fenced = glance.length);
+                        let before = std::mem::replace(seen, known.into());
+                        last = Some([before, seen.clone()]);
+                    }
+                }
+            }
             let seen = self.seen_by(thread);
             let [of_block, of_grid] = &mut self.fences;
             if scope == Scope::Grid {
@@ -315,10 +346,11 @@ impl Order {
         self.released.insert(address, known);
     }
 
-    /// A thread reads a flag or a lock.
-    pub(crate) fn acquire(&mut self, thread: usize, address: u64) {
+    /// A thread reads a flag or a lock. `fenced`: in a way that needs no fence behind it.
+    pub(crate) fn acquire(&mut self, thread: usize, address: u64, fenced: bool) {
         if let Some(glance) = self.flags.glance(address) {
-            self.look(thread, glance);
+            let fenced = if fenced { glance.length } else { 0 };
+            self.look(thread, Glance { fenced, ..glance });
         }
         let Some(known) = self.released.get(&address) else { return };
         let last = &mut self.acquired[thread];
@@ -340,7 +372,12 @@ impl Order {
     /// A thread reads what earlier blocks have told.
     fn look(&mut self, thread: usize, glance: Glance) {
         let seen = &mut self.seen[thread];
-        if seen.as_ref().is_some_and(|seen| seen.blocks.contains(&glance)) {
+        let is_known = |known: &Glance| {
+            known.list == glance.list
+                && known.length >= glance.length
+                && known.fenced >= glance.fenced
+        };
+        if seen.as_ref().is_some_and(|seen| seen.blocks.iter().any(is_known)) {
             return;
         }
         let none = || VectorClock { times: vec![0; self.threads], blocks: Vec::new() };
@@ -373,7 +410,10 @@ pub(crate) fn later(all: &mut VectorClock, other: &VectorClock) {
 pub(crate) fn merge(all: &mut Vec<Glance>, others: &[Glance]) {
     for other in others {
         match all.iter_mut().find(|glance| glance.list == other.list) {
-            Some(glance) => glance.length = glance.length.max(other.length),
+            Some(glance) => {
+                glance.length = glance.length.max(other.length);
+                glance.fenced = glance.fenced.max(other.fenced);
+            }
             None => all.push(*other),
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::WARP;
 use crate::access::{active, contiguous};
 use crate::machine::order::{IN_FLIGHT, Order};
+use crate::machine::readers::Readers;
 use crate::machine::trace::{Event, NEVER, Race, Touch, Trace, UNTOUCHED};
 use crate::memory::{Bits, copy};
 use crate::program::Strength;
@@ -15,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) written: Bits,
     pub(crate) order: Order,
     traces: Vec<Trace>,
+    /// Readers that traces have no room for.
+    readers: Readers,
     is_traced: bool,
     /// Of lanes that wrote what was there already the last, and who wrote that.
     pub(crate) same_value: Option<(usize, Race)>,
@@ -23,14 +26,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `granule`: the bytes that are traced together, if races are looked for.
-    pub(crate) fn new(bytes: usize, threads: usize, granule: Option<u32>) -> Self {
+    /// `granule`: the bytes that are traced together, if races are looked for. `partial`: threads
+    /// may meet that are not all of the block.
+    pub(crate) fn new(bytes: usize, threads: usize, granule: Option<u32>, partial: bool) -> Self {
         let traced = granule.map_or(0, |granule| bytes.div_ceil(granule as usize));
         Self {
             bytes: vec![0; bytes],
             written: Bits::new(bytes as u64),
-            order: Order::new(threads),
+            order: Order::new(threads, partial),
             traces: vec![UNTOUCHED; traced],
+            readers: Readers::default(),
             is_traced: granule.is_some(),
             same_value: None,
             granule_bits: granule.map_or(2, u32::trailing_zeros),
@@ -43,6 +48,7 @@ impl Shared {
         self.bytes.fill(0);
         self.written.clear_all(self.bytes.len() as u64);
         self.order.begin_block();
+        self.readers.clear();
         if had_copies {
             self.traces.fill(UNTOUCHED);
         }
@@ -52,13 +58,14 @@ impl Shared {
     /// What came before has happened for all that comes now. True, if time begins anew.
     pub(crate) fn pass_barrier(&mut self) -> bool {
         self.order.meet_all();
+        self.readers.clear();
         self.begin_anew_if_late()
     }
 
     fn begin_anew_if_late(&mut self) -> bool {
         let is_late = self.order.is_late();
         if is_late {
-            self.order = Order::new(self.order.threads());
+            self.order = Order::new(self.order.threads(), self.order.partial);
             for trace in &mut self.traces {
                 let in_flight = trace.write.time == IN_FLIGHT;
                 let write = if in_flight { trace.write } else { NEVER };
@@ -125,9 +132,9 @@ impl Shared {
                 if lane > 0 && next < WARP && same(lane - 1) && same(next) {
                     return None;
                 }
-                return Some((lane, self.touch(address, bytes, touch)?));
+                return Some((lane, self.touch(address, bytes, touch, false)?));
             }
-            let race = self.touch(address, bytes, touch)?;
+            let race = self.touch(address, bytes, touch, false)?;
             // Of lanes of one instruction that write to the same place, one wins.
             let other = usize::from(race.thread).wrapping_sub(first.thread.into());
             let is_here = other < lane && lanes >> other & 1 == 1 && addresses[other] == address;
@@ -140,8 +147,8 @@ impl Shared {
             if is_write && is_same {
                 self.same_value = Some((lane, race));
             }
-            match is_write && (is_here || is_same) {
-                true => Some((lane, self.touch_again(address, bytes, touch)?)),
+            match is_write && is_same {
+                true => Some((lane, self.touch(address, bytes, touch, true)?)),
                 false => Some((lane, race)),
             }
         })
@@ -175,6 +182,7 @@ impl Shared {
     ) -> u32 {
         let (time, barrier) = (self.order.now, self.order.barrier);
         let (bits, line) = (self.granule_bits, first.line);
+        let partial = self.order.partial;
         let mut rest = 0;
         for lane in active(lanes) {
             let start = (addresses[lane] >> bits) as usize;
@@ -184,7 +192,7 @@ impl Shared {
                 let read = !writes
                     && (a.thread == thread
                         // Two warps have read, so one more does not matter.
-                        || b.time >= barrier && a.thread ^ b.thread >= WARP as u16);
+                        || !partial && b.time >= barrier && a.thread ^ b.thread >= WARP as u16);
                 write.time < barrier && (a.time < barrier || read)
             };
             if !traces.iter().all(is_fine) {
@@ -254,6 +262,12 @@ impl Shared {
         }
     }
 
+    /// Copies what one lane writes.
+    pub(crate) fn write(&mut self, address: u64, from: &[u8]) {
+        self.written.set(address, from.len() as u64);
+        self.bytes[address as usize..][..from.len()].copy_from_slice(from);
+    }
+
     /// Copies what lanes write. They must be [fine](Self::is_fine).
     pub(crate) fn write_lanes(
         &mut self,
@@ -293,25 +307,45 @@ impl Shared {
         first..first + (bytes >> self.granule_bits).max(1)
     }
 
-    /// Notes an access. If it races with another, tells with which.
+    /// Notes an access. If it races with another, tells with which. `same`: it writes what is
+    /// there already, so it races with no other write.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, address: u64, bytes: usize, touch: Touch) -> Option<Race> {
+    pub(crate) fn touch(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        touch: Touch,
+        same: bool,
+    ) -> Option<Race> {
         if self.traces.is_empty() {
             return None;
         }
         let touched = self.touched(address, bytes);
-        let (order, traces) = (&self.order, &mut self.traces[touched]);
-        traces.iter_mut().find_map(|trace| {
-            let race = trace.write_before(order, touch);
-            race.or_else(|| trace.touch(order, touch))
-        })
-    }
-
-    /// The same for a write of what is there already, which races with no other write.
-    pub(crate) fn touch_again(&mut self, address: u64, bytes: usize, touch: Touch) -> Option<Race> {
-        let touched = self.touched(address, bytes);
-        let (order, traces) = (&self.order, &mut self.traces[touched]);
-        traces.iter_mut().find_map(|trace| trace.touch(order, touch))
+        let (order, first) = (&self.order, touched.start);
+        let traces = self.traces[touched].iter_mut().enumerate();
+        for (number, trace) in traces {
+            let race = if same { None } else { trace.write_before(order, touch) };
+            if race.is_some() {
+                return race;
+            }
+            let mut race = trace.read_before(order, touch);
+            let left = trace.note(order, touch, |read| read.gives_way(order, touch));
+            if order.partial {
+                let (line, granules) = ((0, (first + number) / 16), 1 << ((first + number) % 16));
+                let races = |read: &Event| read.races(order, touch);
+                if let Some(read) = left {
+                    self.readers.add(line, granules, read, order.barrier);
+                } else if touch.writes
+                    && let Some(read) = self.readers.write(line, granules, races)
+                {
+                    race = race.or(Some(read.race(false)));
+                }
+            }
+            if race.is_some() {
+                return race;
+            }
+        }
+        None
     }
 }
 
@@ -321,12 +355,12 @@ mod tests {
     use crate::program::Scope;
 
     fn shared() -> Shared {
-        Shared::new(64, 96, Some(4))
+        Shared::new(64, 96, Some(4), false)
     }
 
     fn touch(thread: u16, writes: bool, strength: Strength) -> Touch {
         let scope = Scope::Block;
-        Touch { thread, line: 7, writes, strength, scope, in_flight: false }
+        Touch { thread, line: 7, writes, strength, scope, in_flight: false, read_only: false }
     }
 
     fn write(thread: u16) -> Touch {
@@ -338,67 +372,67 @@ mod tests {
     }
 
     fn race(thread: u16, wrote: bool) -> Option<Race> {
-        Some(Race { thread, line: 7, wrote, strong: false, in_flight: false })
+        Some(Race { thread, line: 7, wrote, strong: false, in_flight: false, read_only: false })
     }
 
     #[test]
     fn a_write_and_a_read_of_different_threads_race() {
         let mut shared = shared();
-        assert_eq!(shared.touch(8, 4, write(0)), None);
-        assert_eq!(shared.touch(8, 4, read(0)), None);
-        assert_eq!(shared.touch(8, 4, read(31)), race(0, true));
+        assert_eq!(shared.touch(8, 4, write(0), false), None);
+        assert_eq!(shared.touch(8, 4, read(0), false), None);
+        assert_eq!(shared.touch(8, 4, read(31), false), race(0, true));
         shared.order.meet_lanes(0, u32::MAX, u32::MAX);
-        assert_eq!(shared.touch(8, 4, read(31)), None);
-        assert_eq!(shared.touch(8, 4, read(32)), race(0, true));
+        assert_eq!(shared.touch(8, 4, read(31), false), None);
+        assert_eq!(shared.touch(8, 4, read(32), false), race(0, true));
         shared.pass_barrier();
-        assert_eq!(shared.touch(8, 4, read(32)), None);
-        assert_eq!(shared.touch(8, 4, write(64)), race(32, false));
+        assert_eq!(shared.touch(8, 4, read(32), false), None);
+        assert_eq!(shared.touch(8, 4, write(64), false), race(32, false));
     }
 
     #[test]
     fn the_second_reader_is_not_forgotten() {
         let mut shared = shared();
         for thread in [0, 1, 31, 40] {
-            assert_eq!(shared.touch(0, 16, read(thread)), None);
+            assert_eq!(shared.touch(0, 16, read(thread), false), None);
         }
-        assert_eq!(shared.touch(12, 4, write(0)), race(40, false));
+        assert_eq!(shared.touch(12, 4, write(0), false), race(40, false));
     }
 
     #[test]
     fn atomics_race_with_others_only() {
         let mut shared = shared();
         let atomic = |thread| touch(thread, true, Strength::Atomic);
-        assert_eq!(shared.touch(0, 4, atomic(0)), None);
-        assert_eq!(shared.touch(0, 4, atomic(32)), None);
-        assert!(shared.touch(0, 4, read(64)).is_some());
+        assert_eq!(shared.touch(0, 4, atomic(0), false), None);
+        assert_eq!(shared.touch(0, 4, atomic(32), false), None);
+        assert!(shared.touch(0, 4, read(64), false).is_some());
     }
 
     #[test]
     fn a_fence_and_a_flag_order() {
         let mut shared = shared();
         let flag = 32;
-        assert_eq!(shared.touch(0, 4, write(0)), None);
+        assert_eq!(shared.touch(0, 4, write(0), false), None);
         shared.order.meet_lanes(0, u32::MAX, u32::MAX);
         shared.order.fence(0, 1 << 5, Scope::Block);
-        assert_eq!(shared.touch(4, 4, write(5)), None);
+        assert_eq!(shared.touch(4, 4, write(5), false), None);
         shared.order.release(5, flag, false, Scope::Block);
-        shared.order.acquire(40, flag);
-        assert_eq!(shared.touch(0, 4, read(40)), None);
+        shared.order.acquire(40, flag, true);
+        assert_eq!(shared.touch(0, 4, read(40), false), None);
         // After the fence, and by another thread.
-        assert_eq!(shared.touch(4, 4, read(40)), race(5, true));
-        assert_eq!(shared.touch(0, 4, read(41)), race(0, true));
+        assert_eq!(shared.touch(4, 4, read(40), false), race(5, true));
+        assert_eq!(shared.touch(0, 4, read(41), false), race(0, true));
         // A barrier of these two.
         shared.order.meet_some(1, [40, 41].into_iter());
-        assert_eq!(shared.touch(0, 4, read(41)), None);
+        assert_eq!(shared.touch(0, 4, read(41), false), None);
     }
 
     #[test]
     fn a_copy_writes_until_somebody_waits() {
         let mut shared = shared();
         let copy = Touch { in_flight: true, ..write(3) };
-        assert_eq!(shared.touch(0, 4, copy), None);
+        assert_eq!(shared.touch(0, 4, copy, false), None);
         shared.pass_barrier();
-        let race = shared.touch(0, 4, read(3)).filter(|race| race.in_flight);
+        let race = shared.touch(0, 4, read(3), false).filter(|race| race.in_flight);
         assert!(race.is_some());
     }
 }

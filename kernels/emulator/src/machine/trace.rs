@@ -8,7 +8,7 @@ use crate::program::{Scope, Strength};
 pub(crate) const THREAD: u16 = 0x0fff;
 /// Beside a thread: the access was atomic for the threads of its block only.
 const OF_BLOCK: u16 = 0x1000;
-/// Beside a writer: the word is a flag, which threads read to know where to go.
+/// Beside a writer: the word is a flag, which threads read until another one has written it.
 const FLAG: u16 = 0x2000;
 /// Beside a thread: the access was volatile.
 const VOLATILE: u16 = 0x4000;
@@ -27,7 +27,8 @@ pub(crate) struct Event {
 pub(crate) const NEVER: Event = Event { time: 0, thread: THREAD, line: 0 };
 
 /// Who has accessed a word: the last that wrote, and two that have read since. Where there
-/// are more than two, these are of different warps.
+/// are more than two, these are of different warps; or the others are [kept
+/// elsewhere](crate::machine::readers), if threads may meet that are not all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trace {
     pub(crate) write: Event,
@@ -49,6 +50,8 @@ pub(crate) struct Race {
     pub(crate) strong: bool,
     /// Whether it copies, and nobody has waited for that.
     pub(crate) in_flight: bool,
+    /// Whether one of the two says that nobody writes the word in this launch.
+    pub(crate) read_only: bool,
 }
 
 /// How a thread accesses a word.
@@ -62,6 +65,8 @@ pub(crate) struct Touch {
     pub(crate) scope: Scope,
     /// An asynchronous copy, which goes on.
     pub(crate) in_flight: bool,
+    /// A read of what nobody writes in this launch, as it says: `ld.global.nc`.
+    pub(crate) read_only: bool,
 }
 
 impl Event {
@@ -97,6 +102,33 @@ impl Event {
             && !order.has_seen_of_block(touch.thread, other, self.time)
     }
 
+    /// Need this read not be remembered once there is another, because what comes after that
+    /// comes after this one?
+    pub(crate) fn gives_way(&self, order: &Order, touch: Touch) -> bool {
+        let weaker = self.is_plain() && touch.strength != Strength::Weak;
+        self.time < order.barrier
+            || !weaker && order.has_seen(touch.thread, self.thread & THREAD, self.time)
+    }
+
+    /// The same in device memory.
+    pub(crate) fn gives_way_in_grid(&self, order: &Order, touch: Touch) -> bool {
+        if self.time >= order.block {
+            return self.gives_way(order, touch);
+        }
+        let weaker = self.is_plain() && touch.strength != Strength::Weak;
+        let other = self.thread & THREAD;
+        self.time == NEVER.time
+            || !weaker && order.has_seen_of_block(touch.thread, other, self.time)
+    }
+
+    /// Has a thread seen this write of an earlier block without a fence since?
+    pub(crate) fn is_unfenced(&self, order: &Order, touch: Touch) -> bool {
+        self.time < order.block
+            && self.time != NEVER.time
+            && !self.is_as_strong(touch)
+            && order.is_unfenced(touch.thread, self.thread & THREAD, self.time)
+    }
+
     fn is_unseen(&self, order: &Order, touch: Touch) -> bool {
         let other = self.thread & THREAD;
         !(self.is_as_strong(touch) || order.has_seen(touch.thread, other, self.time))
@@ -113,7 +145,7 @@ impl Event {
         let Self { time, thread, line } = *self;
         let in_flight = time == IN_FLIGHT;
         let strong = !self.is_plain();
-        Race { thread: thread & THREAD, line, wrote, strong, in_flight }
+        Race { thread: thread & THREAD, line, wrote, strong, in_flight, read_only: false }
     }
 }
 
@@ -124,20 +156,24 @@ impl Trace {
         self.write.races(order, touch).then(|| self.write.race(true))
     }
 
-    /// Notes an access. If it is a write and races with a read, tells with which.
+    /// If a write races with a read, tells so.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, order: &Order, touch: Touch) -> Option<Race> {
+    pub(crate) fn read_before(&self, order: &Order, touch: Touch) -> Option<Race> {
         let races = |read: &&Event| read.races(order, touch);
         let read = if touch.writes { self.reads.iter().find(races) } else { None };
-        let race = read.map(|read| read.race(false));
-        self.note(order, touch);
-        race
+        read.map(|read| read.race(false))
     }
 
-    /// Notes an access.
+    /// Notes an access. If it is a read that there is no room for, and must not be forgotten,
+    /// gives it back. `gives_way`: tells which reads need not be remembered any more.
     #[inline(always)]
-    pub(crate) fn note(&mut self, order: &Order, touch: Touch) {
-        let Touch { thread, line, writes, strength, scope, in_flight } = touch;
+    pub(crate) fn note(
+        &mut self,
+        order: &Order,
+        touch: Touch,
+        gives_way: impl Fn(&Event) -> bool,
+    ) -> Option<Event> {
+        let Touch { thread, line, writes, strength, scope, in_flight, .. } = touch;
         let is_flag = strength == Strength::Atomic
             || strength == Strength::Volatile && self.write.thread & FLAG != 0;
         let mut mark = match strength {
@@ -150,6 +186,13 @@ impl Trace {
         }
         let time = if in_flight { IN_FLIGHT } else { order.now };
         let event = Event { time, thread: thread | mark, line };
+        if !writes && !is_flag && order.partial {
+            let Some(read) = self.reads.iter_mut().find(|read| gives_way(read)) else {
+                return Some(event);
+            };
+            *read = event;
+            return None;
+        }
         let [first, second] = &mut self.reads;
         if writes {
             self.write = event;
@@ -166,5 +209,6 @@ impl Trace {
                 *second = event;
             }
         }
+        None
     }
 }

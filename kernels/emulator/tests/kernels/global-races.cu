@@ -438,3 +438,128 @@ KERNEL two_lines_write(const word *in, word *out, word *flag)
     out[i] = in[i];
     out[i + blockDim.x] = in[i] + 1;
 }
+
+// Wrong.
+
+// All threads have read, but the one that counts has not waited for them.
+KERNEL overwritten_by_the_last(const word *in, word *out, word *flag)
+{
+    word t = threadIdx.x;
+    out[blockIdx.x * blockDim.x + t] = out[512];
+    if (t == 0) {
+        __threadfence();
+        if (atomicAdd(flag, 1) == gridDim.x - 1) {
+            __threadfence();
+            out[512] = 1;
+        }
+    }
+}
+
+KERNEL a_flag_asked_once(const word *in, volatile word *out, word *flag)
+{
+    if (blockIdx.x == 0)
+        out[threadIdx.x] = 1;
+    else if (out[threadIdx.x] == 1)
+        flag[0] = 1;
+}
+
+KERNEL cached_after_a_write(const word *in, word *out, word *flag)
+{
+    word t = threadIdx.x;
+    out[t] = in[t];
+    __syncthreads();
+    out[512 + t] = __ldg(&out[127 - t]);
+}
+
+KERNEL cached_before_a_write(const word *in, word *out, word *flag)
+{
+    word t = threadIdx.x, old = __ldg(&out[127 - t]);
+    __syncthreads();
+    old += out[t];
+    __syncthreads();
+    out[t] = old;
+}
+
+KERNEL cached_in_place(const word *in, word *out, word *flag)
+{
+    out[threadIdx.x] = __ldg(&out[threadIdx.x]) + 1;
+}
+
+KERNEL a_lock_that_is_cleared(const word *in, word *out, word *flag)
+{
+    if (threadIdx.x != 0)
+        return;
+    while (atomicCAS(flag, 0, 1) != 0)
+        ;
+    __threadfence();
+    *out += in[blockIdx.x];
+    __threadfence();
+    *flag = 0;
+}
+
+// Right.
+
+KERNEL overwritten_after_all(const word *in, word *out, word *flag)
+{
+    word t = threadIdx.x;
+    out[blockIdx.x * blockDim.x + t] = out[512];
+    __syncthreads();
+    if (t == 0) {
+        __threadfence();
+        if (atomicAdd(flag, 1) == gridDim.x - 1) {
+            __threadfence();
+            out[512] = 1;
+        }
+    }
+}
+
+KERNEL cached_beside_a_write(const word *in, word *out, word *flag)
+{
+    word i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[2 * i] = __ldg(&out[2 * i + 1]) + __ldg(&in[511 - i]);
+}
+
+// Each block adds up what those before it have, as far as they tell: a value and whether it is
+// a sum, in one word.
+KERNEL looks_back(const word *in, word *out, volatile word *flag)
+{
+    if (threadIdx.x != 0)
+        return;
+    word b = blockIdx.x, sum = 0;
+    flag[b] = (b + 1) << 2 | (b == 0 ? 2 : 1);
+    for (word i = b; i > 0;) {
+        word seen = flag[i - 1];
+        if ((seen & 3) == 0)
+            continue;
+        sum += seen >> 2;
+        if ((seen & 3) == 2)
+            break;
+        i--;
+    }
+    flag[b] = (sum + b + 1) << 2 | 2;
+    out[b] = sum;
+}
+
+// One thread asks, and the block goes round with it.
+KERNEL a_flag_for_a_block(const word *in, word *out, volatile word *flag)
+{
+    __shared__ word seen;
+    word t = threadIdx.x, set;
+    if (blockIdx.x == 0) {
+        out[t] = in[t];
+        __threadfence();
+        __syncthreads();
+        if (t == 0)
+            *flag = 1;
+        return;
+    }
+    do {
+        if (t == 0)
+            seen = *flag;
+        __syncthreads();
+        set = seen;
+        __syncthreads();
+    } while (set == 0);
+    __threadfence();
+    out[512 + 128 * blockIdx.x % 512 + t] = out[127 - t];
+}

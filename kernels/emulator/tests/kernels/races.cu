@@ -449,3 +449,189 @@ KERNEL neighbours_of_one_warp(const word *in, word *out)
     tile[threadIdx.x] = in[threadIdx.x];
     out[threadIdx.x] = tile[threadIdx.x ^ 1];
 }
+
+// Wrong.
+
+// On one warp.
+KERNEL a_volatile_maximum(const word *in, word *out)
+{
+    volatile __shared__ word tile[64];
+    word t = threadIdx.x;
+    tile[t] = in[t];
+    tile[t + 32] = in[t + 32];
+    for (int d = 32; d > 0; d /= 2)
+        if (tile[t] < tile[t + d])
+            tile[t] = tile[t + d];
+    out[t] = tile[0];
+}
+
+// On one warp: it goes on until nothing changes, and waits for nobody.
+KERNEL a_volatile_wave(const word *in, word *out)
+{
+    volatile __shared__ word tile[33];
+    word t = threadIdx.x, grows;
+    tile[t + 1] = in[t];
+    tile[0] = 0;
+    do {
+        grows = tile[t] > tile[t + 1];
+        if (grows)
+            tile[t + 1] = tile[t];
+    } while (__any_sync(0xffffffff, grows));
+    out[t] = tile[t];
+}
+
+// The write comes after what three of the four warps have read.
+KERNEL a_barrier_for_three_readers(const word *in, word *out)
+{
+    __shared__ word one;
+    if (threadIdx.x == 0)
+        one = in[0];
+    __syncthreads();
+    out[threadIdx.x] = one;
+    if (threadIdx.x < 96)
+        asm volatile("bar.sync 1, 96;" ::: "memory");
+    if (threadIdx.x == 0)
+        one = 5;
+}
+
+// On one warp.
+KERNEL a_barrier_for_eight_readers(const word *in, word *out)
+{
+    __shared__ word one;
+    word t = threadIdx.x;
+    if (t == 0)
+        one = in[0];
+    __syncwarp();
+    out[t] = one;
+    if (t < 8)
+        __syncwarp(0xff);
+    if (t == 3)
+        one = 5;
+}
+
+KERNEL two_lanes_for_each_bin(const word *in, word *out)
+{
+    __shared__ word bins[16];
+    bins[threadIdx.x % 16] = threadIdx.x;
+    __syncwarp();
+    out[threadIdx.x] = bins[threadIdx.x % 16];
+}
+
+KERNEL a_barrier_in_each_branch(const word *in, word *out)
+{
+    __shared__ word tile[128];
+    word t = threadIdx.x;
+    if (t < 64) {
+        tile[t] = in[t];
+        __syncthreads();
+        out[t] = tile[127 - t];
+    } else {
+        tile[t] = in[t] + 1;
+        __syncthreads();
+        out[t] = tile[127 - t] + 1;
+    }
+}
+
+KERNEL one_barrier_more(const word *in, word *out)
+{
+    __shared__ word tile[128];
+    word t = threadIdx.x;
+    tile[t] = in[t];
+    if (t < 32)
+        __syncthreads();
+    __syncthreads();
+    out[t] = tile[127 - t];
+    __syncthreads();
+    tile[t] = out[t];
+    __syncthreads();
+    out[t] += tile[127 - t];
+}
+
+// Of ten rounds, two warps have three and two have two; these come to what is behind the loop.
+KERNEL rounds_of_warps(const word *in, word *out)
+{
+    __shared__ word tile[128];
+    word t = threadIdx.x;
+    for (word round = t / 32; round < 10; round += 4) {
+        tile[t] = in[t] + round;
+        __syncthreads();
+        out[t] = tile[127 - t];
+        __syncthreads();
+    }
+    out[t] = tile[t ^ 64];
+}
+
+// Right.
+
+KERNEL a_ring(const word *in, word *out)
+{
+    __shared__ word ring[4];
+    volatile __shared__ word written, read;
+    word t = threadIdx.x;
+    if (t == 0)
+        written = read = 0;
+    __syncthreads();
+    if (t == 0)
+        for (word i = 0; i < 12; i++) {
+            while (i - read == 4)
+                ;
+            __threadfence_block();
+            ring[i % 4] = in[i];
+            __threadfence_block();
+            written = i + 1;
+        }
+    if (t == 32)
+        for (word i = 0; i < 12;)
+            if (written > i) { // leaves the loop only in the end
+                __threadfence_block();
+                out[i] = ring[i % 4];
+                __threadfence_block();
+                read = ++i;
+            }
+}
+
+KERNEL a_look_before_the_lock(const word *in, word *out)
+{
+    __shared__ word lock, count;
+    if (threadIdx.x == 0)
+        lock = count = 0;
+    __syncthreads();
+    while (*(volatile word *)&lock != 0 || atomicCAS(&lock, 0, 1) != 0)
+        ;
+    __threadfence_block();
+    count += in[threadIdx.x];
+    __threadfence_block();
+    atomicExch(&lock, 0);
+    __syncthreads();
+    out[threadIdx.x] = count;
+}
+
+KERNEL two_roles(const word *in, word *out)
+{
+    __shared__ word tile[64];
+    word t = threadIdx.x;
+    if (t < 64) {
+        tile[t] = in[t];
+        asm volatile("barrier.sync 0;" ::: "memory");
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+    } else {
+        asm volatile("barrier.sync 0;" ::: "memory");
+        out[t - 64] = tile[127 - t];
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+    }
+}
+
+KERNEL a_barrier_for_three_who_read(const word *in, word *out)
+{
+    __shared__ word one;
+    word t = threadIdx.x;
+    if (t == 0)
+        one = in[0];
+    __syncthreads();
+    if (t < 96) {
+        out[t] = one;
+        asm volatile("bar.sync 1, 96;" ::: "memory");
+    }
+    if (t == 0)
+        one = 5;
+}
