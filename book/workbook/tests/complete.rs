@@ -586,6 +586,39 @@ fn no_page_and_no_drawing_is_left_over() {
     none(problems, "List pages in book/src/SUMMARY.md, show drawings, remove the rest.");
 }
 
+/// On the forge's website a page of the book is its source, which is text only without directives.
+#[test]
+fn what_is_read_on_the_forge_leads_to_text() {
+    let mut problems = vec![];
+    for file in ["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", "results/README.md"]
+    {
+        let folder = root().join(file).parent().unwrap().to_owned();
+        let text = text(file);
+        let links = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        for link in links {
+            let target = link.split('#').next().unwrap_or_default();
+            // Elsewhere, or a page that the forge makes.
+            if target.is_empty() || target.contains("://") || target.starts_with("../../") {
+                continue;
+            }
+            let path = match target.strip_prefix('/') {
+                Some(path) => root().join(path),
+                None => folder.join(target),
+            };
+            let source = fs::read_to_string(&path).unwrap_or_default();
+            let shows_source = target.ends_with(".md")
+                && (!report::directive::find(&source).is_empty()
+                    || source.contains("\n{{#include"));
+            if !path.exists() {
+                problems.push(format!("{file}: {link} is not there"));
+            } else if shows_source {
+                problems.push(format!("{file}: {link} is full of directives"));
+            }
+        }
+    }
+    none(problems, "Name the page, or link what it shows: README.md links the published book.");
+}
+
 /// So a change of the text shows what it changes, sentence by sentence.
 #[test]
 fn a_sentence_of_a_page_begins_on_a_line_of_its_own() {
