@@ -37,10 +37,10 @@
 
     // Numbers as people type them.
 
-    // The number in `text`, or null. `1,234` groups thousands; `1,5` is a decimal comma;
+    // The number in `text`, or null; none is below 0. `1,234` groups thousands; `1,5` is a decimal comma;
     // a trailing unit is allowed if it is the one asked for.
     function parseGuess(text, unit) {
-        let number = text.trim().replace(/^\u2212/u, "-");
+        let number = text.trim();
         for (const suffix of unit === "×" ? ["×", "x"] : [unit]) {
             if (suffix && number.toLowerCase().endsWith(suffix.toLowerCase())) {
                 number = number.slice(0, -suffix.length).trim();
@@ -49,15 +49,15 @@
         }
         const exponent = "(?:[eE][+-]?\\d+)?";
         const grouped = new RegExp(
-            `^[+-]?[1-9]\\d{0,2}(?:([,\\s])\\d{3})(?:\\1\\d{3})*(?:\\.\\d+)?${exponent}$`,
+            `^\\+?[1-9]\\d{0,2}(?:([,\\s])\\d{3})(?:\\1\\d{3})*(?:\\.\\d+)?${exponent}$`,
             "u",
         );
         if (grouped.test(number)) {
             number = number.replace(/[,\s]/gu, "");
         } else {
-            number = number.replace(/^([+-]?\d*),(\d+)/u, "$1.$2");
+            number = number.replace(/^(\+?\d*),(\d+)/u, "$1.$2");
         }
-        const plain = new RegExp(`^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)${exponent}$`, "u");
+        const plain = new RegExp(`^\\+?(?:\\d+\\.?\\d*|\\.\\d+)${exponent}$`, "u");
         const value = plain.test(number) ? Number(number) : NaN;
         return Number.isFinite(value) ? value : null;
     }
@@ -83,7 +83,7 @@
         const score =
             off <= 0.1 ? "Spot on."
             : factor <= 1.5 ? "Close."
-            : factor <= 3 ? "Right order."
+            : factor <= 3 ? "Right order of magnitude."
             : "Surprised: read on.";
         const side = guess > truth ? "too high" : "too low";
         let distance = "";
@@ -153,14 +153,16 @@
     function veil(figure, prediction) {
         if (waiting.has(figure)) {
             waiting.get(figure).add(prediction);
+            sayWhatIsLeft(figure);
             return;
         }
         waiting.set(figure, new Set([prediction]));
         const cover = document.createElement("div");
         cover.className = "veil";
         cover.append(
-            button("Make a prediction first", () => prediction.input.focus()),
+            button("", () => waiting.get(figure).values().next().value.input.focus()),
             button("or show the figure", () => {
+                waiting.get(figure).forEach(each => each.lookUp());
                 for (const each of prediction.figures) {
                     remember(`shown ${each.id}`, "yes");
                     unveil(each);
@@ -172,6 +174,20 @@
         figure.append(cover);
         figure.classList.add("veiled");
         hideFromReaders(figure, true);
+        sayWhatIsLeft(figure);
+    }
+
+    // The veil's button, by which of the figure's questions are left.
+    function sayWhatIsLeft(figure) {
+        const left = waiting.get(figure);
+        const [{ section }] = left;
+        const same = `section.prediction[data-figure="${section.dataset.figure}"]`;
+        const all = [...document.querySelectorAll(same)];
+        const which = ["first", "second", "third"][all.indexOf(section)];
+        figure.querySelector(".veil button").textContent =
+            all.length === 1 ? "Make a prediction first"
+            : left.size === all.length ? `Answer the ${all.length} questions first`
+            : `Answer the ${which} question first`;
     }
 
     function unveil(figure) {
@@ -188,9 +204,13 @@
         prediction.wayOut?.remove();
         for (const figure of prediction.figures) {
             const others = waiting.get(figure);
-            others?.delete(prediction);
-            if (others?.size === 0) {
+            if (!others?.delete(prediction)) {
+                continue;
+            }
+            if (others.size === 0) {
                 unveil(figure);
+            } else {
+                sayWhatIsLeft(figure);
             }
         }
     }
@@ -210,7 +230,6 @@
         const along = valueScale === "linear" ? Number : Math.log10;
         const low = along(Number(valueMin));
         const share = (along(value) - low) / (along(Number(valueMax)) - low);
-        // The logarithm of a negative guess is no number and compares false.
         const beyond = share > 1 ? 1 : share >= 0 ? 0 : -1;
         const clamped = beyond > 0 ? 1 : beyond < 0 ? 0 : share;
         const start = Number(valueStart);
@@ -330,8 +349,18 @@
         const outcome = section.querySelector(".outcome");
         const details = section.querySelector("details");
         const submit = section.querySelector("button");
+        // The first guess counts, unless the answer was shown before it.
+        let kept = recall(section.id);
+        let seen = recall(`seen ${section.id}`) !== null;
         const prediction = {
+            section,
             input,
+            lookUp() {
+                if (kept === null) {
+                    seen = true;
+                    remember(`seen ${section.id}`, "yes");
+                }
+            },
             // This machine's figure, and the reference machine's below it.
             figures: (figure ? [figure, `${figure}-reference`] : [])
                 .map(id => document.getElementById(id))
@@ -349,16 +378,21 @@
             input.setAttribute("aria-invalid", "true");
             outcome.classList.add("refused");
             const example = withUnit("12.5", unit);
-            outcome.textContent = `Please give one number, for example ${example}.`;
+            outcome.textContent = `Please give one number, not below 0, for example ${example}.`;
         }
 
         function accept(guess) {
             const { outcome: said, comparison } = judge(guess, section.dataset);
-            const headline = element("strong", said);
+            const first = parseGuess(kept, unit);
+            const counts =
+                seen ? "It does not count: the answer was shown before."
+                : guess !== first ? `Your first guess counts, ${withUnit(String(first), unit)}.`
+                : undefined;
+            const rest = [comparison, counts].filter(text => text !== undefined);
             input.removeAttribute("aria-invalid");
             outcome.classList.remove("refused");
-            outcome.replaceChildren(headline, comparison === undefined ? "" : ` ${comparison}`);
-            submit.textContent = "Change guess";
+            outcome.replaceChildren(element("strong", said), ...rest.map(text => ` ${text}`));
+            submit.textContent = "Guess again";
             details.open = true;
             settle(prediction);
             for (const each of drawn === undefined ? [] : prediction.figures) {
@@ -374,7 +408,10 @@
             if (guess === null) {
                 refuse();
             } else {
-                remember(section.id, input.value);
+                if (kept === null) {
+                    kept = input.value;
+                    remember(section.id, kept);
+                }
                 accept(guess);
             }
         });
@@ -382,12 +419,15 @@
         // Whoever looks the answer up has no more use for the veil.
         details.addEventListener("toggle", () => {
             if (details.open) {
+                prediction.lookUp();
                 settle(prediction);
             }
         });
 
-        const kept = recall(section.id);
         const guess = kept === null ? null : parseGuess(kept, unit);
+        if (guess === null) {
+            kept = null; // not ours
+        }
         if (guess !== null) {
             input.value = kept;
             accept(guess);
@@ -595,7 +635,8 @@
         const kept = recall(id);
         const guess = kept === null ? null : parseGuess(kept, unit);
         const judged = guess !== null && judge(guess, item.dataset);
-        return { id, link, part, page, unit, answerText, guess, ...judged };
+        const seen = recall(`seen ${id}`) !== null;
+        return { id, link, part, page, unit, answerText, guess, seen, ...judged };
     }
 
     // Half of the guesses are at most so far off.
@@ -606,22 +647,23 @@
 
     const withinHalf = guesses => {
         const factor = median(guesses);
-        return Number.isFinite(factor)
-            ? `half of your guesses are within ${rounded(factor, 2)}×`
-            : "more than half of your guesses are on the other side of zero";
+        return guesses.length > 1 && Number.isFinite(factor)
+            ? `, half of your guesses are within ${rounded(factor, 2)}×`
+            : "";
     };
+
+    const isCounted = ({ guess, seen }) => guess !== null && !seen;
 
     const times = factor =>
         Number.isFinite(factor) ? `${rounded(factor, 2)}×` : "not comparable";
 
     function tableOf(part, questions) {
-        const guesses = questions.filter(({ guess }) => guess !== null);
+        const guesses = questions.filter(isCounted);
         const table = element("table");
         table.append(
             element(
                 "caption",
-                `${part}: ${guesses.length} of ${questions.length} answered, ` +
-                    `${withinHalf(guesses)}.`,
+                `${part}: ${guesses.length} of ${questions.length} answered${withinHalf(guesses)}.`,
             ),
         );
         const head = table.createTHead().insertRow();
@@ -649,17 +691,16 @@
             ["Not quite.", "not quite"],
             ["Spot on.", "spot on"],
             ["Close.", "close"],
-            ["Right order.", "in the right order"],
+            ["Right order of magnitude.", "of the right order of magnitude"],
             ["Surprised: read on.", "surprising"],
         ];
         const counts = kinds
             .map(([wanted, name]) => [guesses.filter(({ score }) => score === wanted).length, name])
             .filter(([number]) => number > 0)
             .map(([number, name]) => `${number} ${name}`);
-        const text = withinHalf(guesses);
         return (
-            `You have answered ${guesses.length} of ${count} questions: ${counts.join(", ")}. ` +
-            `${text[0].toUpperCase()}${text.slice(1)}.`
+            `You have answered ${guesses.length} of ${count} questions: ` +
+            `${counts.join(", ")}${withinHalf(guesses).replace(", ", "; ")}.`
         );
     }
 
@@ -687,26 +728,31 @@
             return;
         }
         const questions = [...section.querySelectorAll("li")].map(asked);
-        const guesses = questions.filter(({ guess }) => guess !== null);
-        const next = questions.find(({ guess }) => guess === null);
+        const guesses = questions.filter(isCounted);
+        const seen = questions.filter(({ seen }) => seen).length;
+        const next = questions.find(({ guess, seen }) => guess === null && !seen);
         const parts = [];
         if (guesses.length === 0) {
             parts.push(element("p", `You have answered none of ${questions.length} questions yet.`));
         } else {
             parts.push(element("p", scoreOf(guesses, questions.length), { class: "score" }));
         }
+        if (seen > 0) {
+            const answers = seen === 1 ? "1 answer was" : `${seen} answers were`;
+            parts.push(element("p", `${answers} shown before you guessed, which does not count.`));
+        }
         if (next) {
             const paragraph = element("p", `The next question, on ${next.page}: `);
             paragraph.append(next.link.cloneNode(true));
             parts.push(paragraph);
         }
-        const ofPart = Map.groupBy(questions, ({ part }) => part || "The rest");
+        const ofPart = Map.groupBy(questions, ({ part }) => part);
         for (const [part, questions] of ofPart) {
-            if (questions.some(({ guess }) => guess !== null)) {
+            if (questions.some(isCounted)) {
                 parts.push(tableOf(part, questions));
             }
         }
-        if (guesses.length > 0) {
+        if (guesses.length + seen > 0) {
             const controls = element("div", "", { class: "controls" });
             const forget = button("Forget them all", () => {
                 if (forget.dataset.sure) {
@@ -714,7 +760,7 @@
                     location.reload();
                 }
                 forget.dataset.sure = "yes";
-                forget.textContent = `Really forget ${guesses.length}?`;
+                forget.textContent = `Really forget ${guesses.length + seen}?`;
             });
             controls.append(button("Save as JSON", () => exported(guesses)), forget);
             parts.push(controls);
@@ -769,11 +815,12 @@
         });
     }
 
-    // Which exercises are solved is known where `cargo workbook serve` shows the book.
+    // Which exercises are solved is known where `cargo workbook serve` shows the book: it adds
+    // the place for its errors to the end of every page.
 
     async function markExercises() {
         const exercises = document.querySelectorAll("main .exercise");
-        if (exercises.length === 0 || !location.protocol.startsWith("http")) return;
+        if (exercises.length === 0 || !document.getElementById("build-error")) return;
         const answer = await fetch(new URL("exercises.json", new URL(path_to_root, document.baseURI)));
         if (!answer.ok) return;
         const all = (await answer.json()).exercises;
@@ -785,8 +832,24 @@
         }
     }
 
+    // Without a font for Japanese, all its characters are the same box.
+    function hasJapanese(element) {
+        const pen = document.createElement("canvas").getContext("2d");
+        pen.font = `20px ${getComputedStyle(element).fontFamily}`;
+        const [first, second] = ["日", "語"].map(character => {
+            pen.clearRect(0, 0, 30, 30);
+            pen.fillText(character, 0, 24);
+            return pen.getImageData(0, 0, 30, 30).data.join();
+        });
+        return first !== second;
+    }
+
     offerToSkip();
-    markExercises().catch(() => {}); // a book on a web server has no such file
+    addEventListener("DOMContentLoaded", () => markExercises().catch(() => {}));
+    const japanese = document.querySelector("main :lang(ja)");
+    if (japanese !== null && !hasJapanese(japanese)) {
+        document.documentElement.classList.add("lacks-japanese");
+    }
     makeButton(document.getElementById("mdbook-sidebar-toggle"));
     document.documentElement.classList.add("js-prediction");
     document.querySelectorAll("main figure.chart").forEach(showValues);

@@ -57,6 +57,10 @@
     }
     probe.remove();
 
+    // The book's title is outside of the page, and small on a phone.
+    const title = document.querySelector(".menu-title");
+    require(4.5, "the book's title", getComputedStyle(title).color, title);
+
     // All text but code, whose colours are mdBook's and its highlighter's.
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
