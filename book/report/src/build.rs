@@ -153,7 +153,8 @@ impl Made {
             if path.ends_with("print.html") {
                 html = self.contents.edition(&html, title, about).with_context(named)?;
             }
-            std::fs::write(&path, self.pictures.put_back(&html)).with_context(named)?;
+            let html = without_empty_heads(&self.pictures.put_back(&html));
+            std::fs::write(&path, html).with_context(named)?;
         }
         store_values(&self.figures, folder)?;
         for (name, text) in &self.files {
@@ -161,6 +162,14 @@ impl Made {
         }
         Ok(())
     }
+}
+
+/// A head without text heads nothing: it is a cell as others are.
+fn without_empty_heads(html: &str) -> String {
+    let styles = ["left", "center", "right"].map(|side| format!(" style=\"text-align: {side}\""));
+    styles.iter().fold(html.replace("<th></th>", "<td></td>"), |html, style| {
+        html.replace(&format!("<th{style}></th>"), "<td></td>")
+    })
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back

@@ -1,21 +1,21 @@
-//! Pictures on their way around mdBook: they are taken out of the pages before it reads
-//! them, so that its search does not index every number of every chart, and put back when
-//! the book is finished.
+//! Pictures and answers on their way around mdBook: they are taken out of the pages before it
+//! reads them, so that its search neither indexes every number of every chart nor prints what a
+//! prediction veils, and put back when the book is finished.
 
 use std::ops::Range;
 
 use mdbook_preprocessor::book::Book;
 
-/// Where a picture was.
+/// Where one was.
 const MARK: &str = "<!--picture ";
 const MARK_END: &str = "-->";
 
-/// The pictures of a book, in the order of their marks.
+/// The pictures and answers of a book, in the order of their marks.
 #[derive(Clone, Debug, Default)]
 pub struct Pictures(Vec<String>);
 
 impl Pictures {
-    /// Takes the pictures out of all pages, and leaves marks.
+    /// Takes them out of all pages, and leaves marks.
     pub fn take_out(book: &mut Book) -> Pictures {
         let mut pictures = Pictures::default();
         book.for_each_chapter_mut(|chapter| {
@@ -35,7 +35,7 @@ impl Pictures {
         out + &text[end..]
     }
 
-    /// A finished page with its pictures.
+    /// A finished page with what is its own.
     pub fn put_back(&self, html: &str) -> String {
         let mut parts = html.split(MARK);
         let mut out = parts.next().unwrap_or_default().to_owned();
@@ -55,15 +55,30 @@ impl Pictures {
     }
 }
 
-/// Where the pictures are: at the beginning of a line, each with the class of its width.
+/// Where they are, each at the beginning of a line: the pictures, with the class of their width;
+/// the answers to predictions; and the captions of the charts that these veil.
 fn find(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = vec![];
-    for (start, _) in text.match_indices("<svg class=\"") {
+    let mut take = |start: usize, end: &str| {
         let begins_a_line = start == 0 || text[..start].ends_with('\n');
-        if let (true, Some(length)) = (begins_a_line, text[start..].find("</svg>\n")) {
-            found.push(start..start + length + "</svg>\n".len());
+        if let (true, Some(length)) = (begins_a_line, text[start..].find(end)) {
+            found.push(start..start + length + end.len());
+        }
+    };
+    let answer = ("<details class=\"answer\">", "</details>\n");
+    for (begin, end) in [("<svg class=\"", "</svg>\n"), answer] {
+        text.match_indices(begin).for_each(|(start, _)| take(start, end));
+    }
+    let first = |rest: &str| rest.split('"').next().unwrap_or_default().to_owned();
+    let veiled: Vec<String> = text.split(" data-figure=\"").skip(1).map(first).collect();
+    for (start, _) in text.match_indices("<figcaption>") {
+        let figure = text[..start].rsplit("<figure ").next().unwrap_or_default();
+        let id = figure.split("id=\"").nth(1).map(first).unwrap_or_default();
+        if veiled.iter().any(|veiled| veiled == id.trim_end_matches("-reference")) {
+            take(start, "</figcaption>\n");
         }
     }
+    found.sort_by_key(|range| range.start);
     found
 }
 
@@ -74,11 +89,26 @@ mod tests {
     #[test]
     fn a_page_gets_its_own_pictures_back() {
         let svg = "<svg class=\"wide\">\n<circle r=\"1\"/>\n</svg>\n";
-        let page = format!("# P\n\n<figure>\n{svg}</figure>\n\n`<svg class=\"` </svg>\n");
+        let chart = |id: &str| {
+            let caption = format!("<figcaption>Twice as fast as {id}.</figcaption>");
+            format!("<figure class=\"chart\" id=\"figure-{id}\">\n{caption}\n{svg}</figure>\n")
+        };
+        let asked = "<section data-figure=\"figure-a\">\n<details class=\"answer\"><p>Measured: \
+                     2.00</p></details>\n</section>\n";
+        let charts = ["a", "a-reference", "b"].map(chart).concat();
+        let page = format!("# P\n\n{asked}\n{charts}\n`<svg class=\"` </svg>\n");
         let mut pictures = Pictures::default();
         pictures.take("\n<svg class=\"narrow\">\n</svg>\n");
         let taken = pictures.take(&page);
-        assert!(!taken.contains("<circle"), "{taken}");
+        for (part, there) in [
+            ("<circle", false),
+            ("Measured", false),
+            ("as a.", false),
+            ("as a-reference.", false),
+            ("as b.", true),
+        ] {
+            assert_eq!(taken.contains(part), there, "{part}: {taken}");
+        }
         assert_eq!(pictures.put_back(&taken), page);
         // What nobody took out is left alone.
         let strange = "<!--picture 7--> <!--picture x--> <!--picture 1";

@@ -76,7 +76,7 @@ impl Prediction {
              <span class=\"unit\">{typed}</span> \
              <button type=\"submit\">Predict</button></span></form>\n\
              <p class=\"outcome\" aria-live=\"polite\"></p>\n\
-             <details><summary>{summary}</summary>\
+             <details class=\"answer\"><summary>{summary}</summary>\
              <p>{found}: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
@@ -117,7 +117,7 @@ pub fn all(pages: &[Page], root: &str) -> String {
             items += &format!(
                 "<li data-part=\"{}\" data-page=\"{}\" {answer}>\
                  <a href=\"{root}{}#prediction-{}\">{}</a></li>\n",
-                escape(page.part.as_deref().unwrap_or_default()),
+                escape(page.part.as_deref().unwrap_or(&page.title)),
                 escape(&page.title),
                 page.html(),
                 block.id,

@@ -29,6 +29,8 @@ pub fn line(record: &Recorded, filter: &Filter) -> String {
         },
         match (record.source, record.run.quick) {
             (Source::Emulated, _) => " · smaller sizes",
+            // What a profiler counts is the same in one sample.
+            (Source::Profiled, true) => " · some smaller sizes",
             (_, true) => " · quick run: fewer samples, some smaller sizes",
             (_, false) => "",
         }

@@ -54,6 +54,13 @@
         }
     }
 
+    // A head names what is below or beside it.
+    for (const head of main.querySelectorAll("th")) {
+        if (head.textContent.trim() === "") {
+            problems.push(`a head without text: ${head.outerHTML}`);
+        }
+    }
+
     // Every figure shows one drawing, with its text inside, apart and large enough.
     for (const figure of main.querySelectorAll("figure:is(.chart, .drawing)")) {
         const id = figure.id || "a figure without id";
