@@ -43,6 +43,8 @@ pub struct Options {
     /// Pages, by their paths in `src`, of experiments that no reference machine has to have
     /// recorded.
     pub drafts: BTreeSet<String>,
+    /// The experiments that there are, and how many GPUs each needs.
+    pub lessons: BTreeMap<String, u32>,
     /// The machine to show before the references; none shows them alone.
     pub this_machine: Option<String>,
     /// Where the finished book goes, a place for it alone; none is `html` in its folder, which
@@ -73,20 +75,26 @@ pub struct Built {
 }
 
 impl Options {
-    /// The parts of a book in their usual places, and the machine that last recorded.
+    /// The parts of a book in their usual places, and the machine that last recorded here, or else
+    /// the only one that was imported.
     pub fn of(book: &Path) -> Result<Options> {
         let root = match book.file_name() {
             Some(_) => book.parent().unwrap_or(Path::new("")).to_owned(),
             None => book.join(".."), // `.` and the like
         };
-        let results = root.join("results");
+        let folder = Results::new(root.join("results"));
+        let this_machine = match (folder.this_machine()?, &folder.imported()?[..]) {
+            (None, [only]) => Some(only.clone()),
+            (recorded, _) => recorded,
+        };
         Ok(Options {
             book: book.to_owned(),
             claims: book.join("claims.toml"),
             figures: book.join("src/figures"),
             drafts: BTreeSet::new(),
-            this_machine: Results::new(&results).this_machine()?,
-            results,
+            lessons: BTreeMap::new(),
+            this_machine,
+            results: folder.folder().to_owned(),
             output: None,
             check: false,
         })
@@ -167,9 +175,8 @@ impl Made {
 /// A head without text heads nothing: it is a cell as others are.
 fn without_empty_heads(html: &str) -> String {
     let styles = ["left", "center", "right"].map(|side| format!(" style=\"text-align: {side}\""));
-    styles.iter().fold(html.replace("<th></th>", "<td></td>"), |html, style| {
-        html.replace(&format!("<th{style}></th>"), "<td></td>")
-    })
+    let kinds = styles.into_iter().chain(["", " scope=\"col\""].map(str::to_owned));
+    kinds.fold(html.to_owned(), |html, kind| html.replace(&format!("<th{kind}></th>"), "<td></td>"))
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back
@@ -271,7 +278,7 @@ fn replace(
     let (findings, broken) = claims.judge(&pages);
     problems.extend(broken.into_iter().map(|problem| format!("{claims_name}: {problem}")));
 
-    let account = Account::of(&records, &findings, &pages);
+    let account = Account::of(&records, &findings, &pages, &options.lessons);
     let tasks = Tasks::read(options.book.parent().unwrap_or(Path::new("")))?;
     let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
     for (page, text) in pages.iter().zip(&texts) {

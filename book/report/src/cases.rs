@@ -1,7 +1,7 @@
 //! The cases of two records against each other: how many times as fast one is, and whether that
 //! is more than their runs differ.
 
-use record::Measurement;
+use record::{Ceiling, Measurement};
 use serde::Serialize;
 
 use crate::estimate::Estimate;
@@ -38,6 +38,9 @@ pub struct Case {
     pub shares_of_peak: Option<(f64, f64)>,
     /// How many times as fast the second side is.
     pub speedup: Estimate,
+    /// What carries its bytes.
+    #[serde(skip)]
+    pub ceiling: Ceiling,
 }
 
 /// What an interval says of a case.
@@ -92,6 +95,7 @@ impl Case {
             values,
             unit: metric.unit(),
             shares_of_peak: shares.map(|(a, b)| (a.value, b.value)),
+            ceiling: a.1.ceiling,
             speedup: match metric {
                 Metric::Time => over(&values.0, &values.1),
                 _ => over(&values.1, &values.0),
@@ -207,6 +211,7 @@ mod tests {
                 unit: Unit::Time,
                 shares_of_peak: None,
                 speedup: estimate(low, value, high),
+                ceiling: Ceiling::None,
             };
             assert_eq!(case.outcome(0.05), outcome, "{low} {value} {high}");
         }

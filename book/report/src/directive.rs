@@ -38,6 +38,8 @@ pub enum Directive {
     Exercise(String),
     /// `{{exercises}}`: all of them.
     Exercises,
+    /// `{{goals}}`: how many goals of the book are met.
+    AllGoals,
     /// `{{this-machine}}`: the reader's machine beside the references.
     ThisMachine,
     /// `{{budget}}`: the calculator of models' memory.
@@ -107,6 +109,7 @@ impl Directive {
             ["predictions"] => Directive::Predictions,
             ["exercises"] => Directive::Exercises,
             ["budget"] => Directive::Budget,
+            ["goals"] => Directive::AllGoals,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),

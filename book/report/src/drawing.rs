@@ -105,7 +105,7 @@ impl Drawing {
         let whose = machine.map_or_else(String::new, |machine| match machine.is_reference() {
             true => format!(" Numbers: {}.", escape(&machine.label)),
             false => {
-                format!(" Numbers: {} ({}).", escape(&machine.label), escape(&machine.whose()))
+                format!(" Numbers: {} ({}).", escape(&machine.label), escape(machine.whose()))
             }
         });
         format!(

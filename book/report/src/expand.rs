@@ -18,7 +18,7 @@ use crate::quantity::Quantities;
 use crate::records::{Recorded, Records};
 use crate::this_machine::{self, Account};
 use crate::{
-    condition, explorer, html, includes, minutes, model, prediction, provenance, scorecard,
+    condition, explorer, goals, html, includes, minutes, model, prediction, provenance, scorecard,
 };
 
 /// The text of a page, and where in it the directives are.
@@ -288,6 +288,7 @@ impl Text {
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises => tasks.list(pages, &root)?,
             Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
+            Directive::AllGoals => goals::all(pages, records)?,
             Directive::Budget => model::calculator()?,
             Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),

@@ -123,7 +123,8 @@ impl ChartBlock {
             machine.is_reference()
                 || held.as_ref().is_some_and(|held| machine.own(held) == Some(&true))
         };
-        let subject = |machine: &Machine| format!("{} on {}", self.form.subject(), machine.whose());
+        let subject =
+            |machine: &Machine| format!("{} on {}", self.form.subject(), machine.called());
         let figures = records.both(experiment, machine.as_deref(), |machine, record| {
             let (common, quantities) = (&self.common, &page.quantities);
             let machines = records.with(machine);
@@ -152,7 +153,7 @@ impl ChartBlock {
             let (machine, record, figure) = side;
             let mut title = prose(&figure.title);
             if !machine.is_reference() && is_so(machine) {
-                title += &format!(" ({})", escape(&machine.whose()));
+                title += &format!(" ({})", escape(machine.whose()));
             }
             let line = provenance::line(record, &self.common.filter);
             let caption = format!("<strong>{title}</strong>{note} {line}");
@@ -162,22 +163,22 @@ impl ChartBlock {
             Here::SameAsReference | Here::NotMeasured => one(&figures.reference, "", None, false),
             Here::Measured(side) => {
                 let (machine, here, own) = side;
-                let whose = (&*machine.whose(), &*reference.label);
-                match own.beside(theirs, whose) {
+                let called = (&*machine.called(), &*reference.label);
+                match own.beside(theirs, called) {
                     Some(both) => {
                         let title = prose(&own.title);
                         let title = match is_so(machine) {
-                            true => format!("{title} ({})", escape(whose.0)),
+                            true => format!("{title} ({})", escape(machine.whose())),
                             false => format!(
                                 "{title}. On the {}: {}",
-                                escape(whose.1),
+                                escape(called.1),
                                 prose(&theirs.title)
                             ),
                         };
                         let lines =
                             [here, record].map(|of| provenance::line(of, &self.common.filter));
                         let shares = own.of_peak().zip(theirs.of_peak());
-                        let shares = shares.and_then(|(a, b)| a.beside(&b, whose));
+                        let shares = shares.and_then(|(a, b)| a.beside(&b, called));
                         let fold = shares
                             .map(|s| ("Each as a share of the most that its machine can do", s));
                         let caption = format!("<strong>{title}</strong> {}", lines.join(" "));
@@ -185,13 +186,13 @@ impl ChartBlock {
                     }
                     None => {
                         let note = own.is_of_other_work(theirs).then(|| {
-                            let label = escape(whose.1);
+                            let label = escape(called.1);
                             format!(
                                 " The {label}'s arrays are of another size: its times stand apart."
                             )
                         });
                         let rates = own.as_rates().zip(theirs.as_rates());
-                        let rates = rates.and_then(|(a, b)| a.beside(&b, whose));
+                        let rates = rates.and_then(|(a, b)| a.beside(&b, called));
                         let fold = rates.map(|rates| ("Both machines' as rates", rates));
                         let own = one(side, &note.unwrap_or_default(), fold, false);
                         own + &one(&figures.reference, "", None, true)

@@ -13,7 +13,8 @@
 //! limit = "the copy itself: both move every byte once"
 //! ```
 //!
-//! A time is to be `at_most` something.
+//! A time is to be `at_most` something. On another machine it is a goal if it compares numbers of
+//! one machine, and where the condition in `holds` is so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,37 +64,57 @@ impl Goals {
         pages: &[Page],
         root: &str,
     ) -> Result<String, String> {
-        let (mut rows, mut counts) = (String::new(), BTreeMap::new());
-        let mut verdicts = vec![];
-        let mut from = BTreeSet::new();
+        let (mut rows, mut verdicts) = (String::new(), vec![]);
         for goal in &self.goals {
             let (html, verdict) = goal
                 .expand(records, page, pages, root)
                 .map_err(|e| format!("goal \"{}\": {e}", goal.what))?;
             rows += &html;
-            *counts.entry(*verdict.first()).or_insert(0) += 1;
-            from.extend(verdict.from.clone());
             verdicts.push(verdict);
         }
-        let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
         Ok(format!(
-            "<p class=\"counts\">{} goals, set for the {}: {}{}.</p>\n\
-             <div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
+            "{}<div class=\"table\">\n<table class=\"goals\">\n<thead><tr>\
              <th scope=\"col\">Goal</th><th scope=\"col\" class=\"number\">Achieved</th>\
              <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
              </tr></thead>\n{rows}</table>\n</div>\n",
-            self.goals.len(),
-            escape(&records.label(&from)),
-            counts.collect::<Vec<_>>().join(", "),
-            borrowed(verdicts.iter()),
+            counts(&verdicts, records),
         ))
     }
 
-    /// Those of its goals for which the reader's machine has a number, and how many there are.
-    pub fn here(&self, page: &Page, pages: &[Page]) -> (Vec<GoalHere>, usize) {
-        let here = self.goals.iter().filter_map(|goal| goal.here(page, pages));
-        (here.collect(), self.goals.len())
+    /// Those of its goals that the reader's machine has a number for, and how many are goals on
+    /// it.
+    pub fn here(&self, page: &Page, pages: &[Page], records: &Records) -> (Vec<GoalHere>, usize) {
+        let is_one = |goal: &&Goal| goal.is_one_here(page, records) == Ok(true);
+        let goals: Vec<_> = self.goals.iter().filter(is_one).collect();
+        (goals.iter().filter_map(|goal| goal.here(page, pages)).collect(), goals.len())
     }
+}
+
+/// What became of all goals of the book.
+pub fn all(pages: &[Page], records: &Records) -> Result<String, String> {
+    let of_page = |page: &Page| {
+        let goals = page.goals.iter().flat_map(|block| &block.goals);
+        goals.map(|goal| Ok(goal.judge(page)?.outcome)).collect::<Vec<_>>()
+    };
+    let verdicts: Result<Vec<_>, String> = pages.iter().flat_map(of_page).collect();
+    Ok(counts(&verdicts?, records))
+}
+
+/// How many goals there are, for which machines they were set, and what became of them.
+fn counts(verdicts: &[Both<Outcome>], records: &Records) -> String {
+    let (mut counts, mut from) = (BTreeMap::new(), BTreeSet::new());
+    for verdict in verdicts {
+        *counts.entry(*verdict.first()).or_insert(0) += 1;
+        from.extend(verdict.from.clone());
+    }
+    let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
+    format!(
+        "<p class=\"counts\">{} goals, set for the {}: {}{}.</p>\n",
+        verdicts.len(),
+        escape(&records.label(&from)),
+        counts.collect::<Vec<_>>().join(", "),
+        borrowed(verdicts.iter()),
+    )
 }
 
 impl Goal {
@@ -109,6 +130,19 @@ impl Goal {
             outcome: quantity.value.clone().map(outcome),
             quantity,
         })
+    }
+
+    /// Whether it is one on the reader's machine, too: it compares numbers of one machine, and
+    /// asks for what can be had there.
+    fn is_one_here(&self, page: &Page, records: &Records) -> Result<bool, String> {
+        let holds = match &self.holds {
+            Some(condition) => {
+                let condition = page.conditions.read(condition)?;
+                *condition.holds(&page.quantities, records)?.first()
+            }
+            None => true,
+        };
+        Ok(holds && ["%", "×"].contains(&&*self.unit))
     }
 
     /// The page that explains it.
@@ -127,6 +161,7 @@ impl Goal {
         root: &str,
     ) -> Result<(String, Both<Outcome>), String> {
         let Judged { required, outcome, .. } = self.judge(page)?;
+        self.is_one_here(page, records)?;
         let ceiling = page.quantities.prose(&self.ceiling, records)?;
         let limit = page.quantities.prose(&self.limit, records)?;
         let html = format!(

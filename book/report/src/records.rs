@@ -152,12 +152,17 @@ impl Machine {
         Ok((Machine { name, label, place, imported, records }, broken))
     }
 
-    /// What the reader's own machine is called beside its label or its picture: one that
-    /// somebody else has measured is called by its name.
-    pub fn whose(&self) -> String {
+    /// Whose the reader's own machine is, beside its label or a title that is about it: one that
+    /// was imported goes by its name.
+    pub fn whose(&self) -> &str {
+        if self.imported { &self.name } else { "this machine" }
+    }
+
+    /// What it is called in a sentence or a legend: `this machine`, or `H100 (mine)`.
+    pub fn called(&self) -> String {
         match self.imported {
-            true => format!("{}, imported", self.name),
-            false => "this machine".to_owned(),
+            true => format!("{} ({})", self.label, self.name),
+            false => self.whose().to_owned(),
         }
     }
 
@@ -198,12 +203,20 @@ impl Machine {
     }
 }
 
-/// The measured GPU's name without its makers' names, and how many GPUs there are.
+/// The measured GPU's name without its makers' names and what it says from its memory's size on,
+/// and how many GPUs there are.
 fn label(record: &Record) -> Option<String> {
     let Gpu { name, .. } = record.machine.measured_gpu()?;
     let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
     let name = name.strip_prefix("GeForce ").unwrap_or(name);
-    Some(counted(name, record.machine.gpus.len()))
+    let ends = |c| matches!(c, ' ' | '-');
+    let is_size = |part: &str| {
+        part.trim_end_matches(ends).strip_suffix("GB").is_some_and(|n| n.parse::<u32>().is_ok())
+    };
+    let parts = name.split_inclusive(ends).enumerate();
+    let before = parts.take_while(|(place, part)| *place == 0 || !is_size(part));
+    let name: String = before.map(|(_, part)| part).collect();
+    Some(counted(name.trim_end_matches(ends), record.machine.gpus.len()))
 }
 
 /// `name`, and how many there are if there are several.
@@ -257,8 +270,8 @@ impl Records {
         Records { references, here: None, broken: vec![], results }
     }
 
-    /// Gives a reference machine without records the label that its name stands for, and
-    /// those that share one with another machine their names.
+    /// Gives a reference machine without records the label that its name stands for; those that
+    /// share one go by their names, and one that shares the reader's says that it is a reference.
     fn tell_apart(&mut self) {
         let known: Vec<(String, String)> = self
             .references
@@ -266,16 +279,20 @@ impl Records {
             .chain(&self.here)
             .map(|machine| (machine.name.clone(), machine.label.clone()))
             .collect();
+        // It may be among the references.
+        let own = self.here.as_ref().map(|own| &own.name);
+        let own = own.filter(|own| self.references.iter().all(|machine| machine.name != **own));
         for Machine { name, label, records, .. } in &mut self.references {
             let of_one = name.rsplit_once("-x").and_then(|(one, count)| {
                 let (_, label) = known.iter().find(|(name, _)| name == one)?;
                 Some(counted(label, count.parse().ok()?))
             });
-            let shared = |(other, its): &(String, String)| other != name && its == label;
-            if records.is_empty() {
-                *label = of_one.unwrap_or_else(|| name.clone());
-            } else if known.iter().any(shared) {
-                *label = name.clone();
+            let shared = |(other, its): &&(String, String)| other != name && its == label;
+            match known.iter().find(shared) {
+                _ if records.is_empty() => *label = of_one.unwrap_or_else(|| name.clone()),
+                Some((other, _)) if own == Some(other) => *label = format!("reference {label}"),
+                Some(_) => *label = name.clone(),
+                None => {}
             }
         }
     }
@@ -364,7 +381,7 @@ impl Records {
         match here {
             Here::SameAsReference => show(reference, false),
             Here::NotMeasured => {
-                format!("<span class=\"beside\">{label}:</span> {}", show(reference, false))
+                format!("{} <span class=\"beside\">({label})</span>", show(reference, false))
             }
             // Numbers may differ only beyond the printed digits.
             Here::Measured(here)

@@ -142,7 +142,7 @@ pub fn section(
         Some(here) => format!(
             "<p class=\"counts\">Some of what was measured on {} was measured quickly, with \
              fewer samples: verdicts to try, not to quote.</p>\n",
-            escape(&here.whose())
+            escape(&here.called())
         ),
         None => String::new(),
     };

@@ -2,25 +2,24 @@
 //! that are others there, the largest differences, the goals. `{{this-machine}}` shows it on a
 //! page; the terminal says the same after a run.
 
+mod differences;
+mod html;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{EMULATED, Record, Results, units};
 
 use crate::both::Here;
-use crate::cases::{self, Case, Experiment, Outcome};
+use crate::cases;
 use crate::claims::{Compared, Entry, Findings, Test, Verdict};
 use crate::goals::GoalHere;
-use crate::html::{escape, prose};
 use crate::metric::Metric;
 use crate::page::Page;
 use crate::records::{self, Machine, Recorded, Records};
-use crate::scorecard;
 use crate::unit::Unit;
 
-/// So many differences are listed.
-const MOST: usize = 10;
-/// Less is none.
-const THRESHOLD: f64 = 0.05;
+pub use differences::{Difference, Differences, Kind};
+pub use html::html;
 
 /// What there is to say of the reader's machine. Its texts are a record's: whoever shows them
 /// makes them safe.
@@ -29,6 +28,8 @@ pub struct Account {
     pub label: String,
     /// Whose it is, such as `this machine`.
     pub whose: String,
+    /// Its GPU and its CPU, and a reference's if they are others.
+    pub hardware: String,
     /// Whether it is one of the references: then what the book says is said of it.
     pub is_reference: bool,
     /// When its first and its last experiment were started, such as `2026-11-21 04:05` (UTC).
@@ -36,26 +37,29 @@ pub struct Account {
     pub recorded: Vec<String>,
     /// How many of these are of quick runs.
     pub quick: usize,
-    /// What only the references recorded.
-    pub lacking: Vec<String>,
+    /// How many of these are of a single run.
+    pub single: usize,
+    /// The experiments that only the references recorded.
+    pub lacking: Vec<Skipped>,
     /// The cases that it could not measure.
     pub skipped: Vec<Skipped>,
     /// What is faster than the hardware can be, with the share of the theoretical peak.
     pub above_peak: Vec<(String, String)>,
+    /// How many claims it could try, and how many there are.
+    pub tried: (usize, usize),
     /// Claims that have another verdict on the references.
     pub verdicts: Vec<OtherVerdict>,
-    /// The cases that differ most from the references', at most ten.
-    pub differences: Vec<Difference>,
-    pub differing: usize,
+    /// The cases that differ from the references'.
+    pub differences: Differences,
     /// The goals that it has a number for.
     pub goals: Vec<GoalHere>,
-    /// How many goals there are.
+    /// How many goals are about it.
     pub all_goals: usize,
     /// What to do next: commands, and what each is for.
     pub next: Vec<(String, &'static str)>,
 }
 
-/// Cases that could not be measured for the same reason.
+/// Cases or experiments that were not measured for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub reason: String,
@@ -77,19 +81,6 @@ pub struct OtherVerdict {
     pub because: Vec<String>,
 }
 
-/// A case that takes another time than on a reference machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    pub experiment: String,
-    /// The case and its parameters.
-    pub case: String,
-    pub label: String,
-    pub reference: String,
-    pub here: String,
-    /// How many times as fast that is.
-    pub speed: String,
-}
-
 impl Skipped {
     /// The reason with its cases: `host-memory (3), peer-copy: it needs two GPUs`.
     pub fn sentence(&self) -> String {
@@ -103,17 +94,22 @@ impl Skipped {
 
 /// What the records leave out, by the reasons.
 pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped> {
+    let cases = records.into_iter().flat_map(|record| {
+        record.skipped.iter().map(|case| (record.experiment.as_str(), case.reason.clone()))
+    });
+    by_reason(cases)
+}
+
+/// Experiments, each with the reason why something of it is left out.
+fn by_reason<'r>(experiments: impl Iterator<Item = (&'r str, String)>) -> Vec<Skipped> {
     let mut all: Vec<Skipped> = vec![];
-    for record in records {
-        for case in &record.skipped {
-            let place = all.iter().position(|known| known.reason == case.reason);
-            let place = place.unwrap_or_else(|| {
-                let reason = case.reason.clone();
-                all.push(Skipped { reason, cases: BTreeMap::new() });
-                all.len() - 1
-            });
-            *all[place].cases.entry(record.experiment.clone()).or_default() += 1;
-        }
+    for (experiment, reason) in experiments {
+        let place = all.iter().position(|known| known.reason == reason);
+        let place = place.unwrap_or_else(|| {
+            all.push(Skipped { reason, cases: BTreeMap::new() });
+            all.len() - 1
+        });
+        *all[place].cases.entry(experiment.to_owned()).or_default() += 1;
     }
     all
 }
@@ -138,8 +134,14 @@ pub fn checked(results: &Results) -> Option<String> {
 }
 
 impl Account {
-    /// That of the reader's machine, if it measured anything.
-    pub fn of(records: &Records, findings: &Findings, pages: &[Page]) -> Option<Account> {
+    /// That of the reader's machine, if it measured anything. `lessons` are the experiments that
+    /// there are, each with the GPUs that it needs.
+    pub fn of(
+        records: &Records,
+        findings: &Findings,
+        pages: &[Page],
+        lessons: &BTreeMap<String, u32>,
+    ) -> Option<Account> {
         let own = records.here.as_ref()?;
         let references = records.references();
         let is_reference = references.iter().any(|machine| machine.name == own.name);
@@ -149,30 +151,29 @@ impl Account {
             .map(|run| run.run.started.chars().take(16).collect::<String>())
             .map(|start| start.replace('T', " "))
             .collect();
-        let lacking: BTreeSet<&str> = references
-            .iter()
-            .flat_map(|machine| machine.experiments())
-            .filter(|name| !name.ends_with("-counters"))
-            .filter(|name| own.record(name).is_err())
-            .collect();
-        let differing = if is_reference { vec![] } else { differences(own, &references) };
         let (goals, counts): (Vec<_>, Vec<_>) = pages
             .iter()
-            .flat_map(|page| page.goals.iter().map(|block| block.here(page, pages)))
+            .flat_map(|page| page.goals.iter().map(|block| block.here(page, pages, records)))
             .unzip();
+        let tried = |entry: &&Entry| matches!(entry.verdict.here, Here::Measured(_));
         Some(Account {
             label: own.label.clone(),
-            whose: own.whose(),
+            whose: own.whose().to_owned(),
+            hardware: hardware(own, &references),
             is_reference,
             started: (starts.first()?.clone(), starts.last()?.clone()),
             recorded: own.experiments().map(str::to_owned).collect(),
             quick: all().filter(|recorded| recorded.is_quick()).count(),
-            lacking: lacking.into_iter().map(str::to_owned).collect(),
+            single: all().filter(|recorded| recorded.runs().count() == 1).count(),
+            lacking: lacking(own, &references, lessons),
             skipped: skipped(all().map(|recorded| &**recorded)),
             above_peak: above_peak(own),
+            tried: (findings.entries.iter().filter(tried).count(), findings.entries.len()),
             verdicts: verdicts(findings, records),
-            differing: differing.len(),
-            differences: differing.into_iter().take(MOST).collect(),
+            differences: match is_reference {
+                true => Differences::default(),
+                false => Differences::of(own, &references, pages),
+            },
             goals: goals.into_iter().flatten().collect(),
             all_goals: counts.into_iter().sum(),
             next: next(own, &references, is_reference),
@@ -194,31 +195,57 @@ impl Account {
         ))
     }
 
-    /// How many goals have each outcome: `3 met, 1 missed`.
-    pub fn goals_in_words(&self) -> String {
+    /// What is to be thought of single runs, if there are any.
+    pub fn of_single_runs(&self) -> Option<String> {
+        let which = match (self.single, self.recorded.len()) {
+            (0, _) => return None,
+            (1, 1) => "It has".to_owned(),
+            (single, all) if single == all => "Each has".to_owned(),
+            (1, _) => "One of them has".to_owned(),
+            (some, _) => format!("{some} of them have"),
+        };
+        Some(format!(
+            "{which} one run. It does not tell how the next would differ, so verdicts are provisional."
+        ))
+    }
+
+    /// How many claims have the reference's verdict, of those that it could try.
+    pub fn of_verdicts(&self) -> String {
+        let (tried, all) = self.tried;
+        match self.verdicts.len() {
+            0 => format!("It could try {tried} of {all} claims: each has the reference's verdict."),
+            1 => format!("It could try {tried} of {all} claims, and one has another verdict here."),
+            n => format!("It could try {tried} of {all} claims, and {n} have other verdicts here."),
+        }
+    }
+
+    /// How many goals have each outcome, and for how many it has no number.
+    pub fn of_goals(&self) -> String {
         let mut counts = BTreeMap::new();
         for goal in &self.goals {
             *counts.entry(goal.outcome).or_insert(0) += 1;
         }
         let counts = counts.iter().map(|(outcome, n)| format!("{n} {}", outcome.word()));
-        counts.collect::<Vec<_>>().join(", ")
-    }
-
-    /// The goals that it has no number for, in words; nothing if there are none.
-    pub fn goals_without_number(&self) -> String {
-        match self.all_goals - self.goals.len() {
+        let rest = match self.all_goals - self.goals.len() {
             0 => String::new(),
             n => format!("; {n} need what was not measured here"),
-        }
+        };
+        format!(
+            "{}{rest}. They were set for the reference machines; what cannot be asked of this one \
+             is left out.",
+            counts.collect::<Vec<_>>().join(", ")
+        )
     }
 
-    /// When it was measured, in words.
-    pub fn when(&self) -> String {
-        let (first, last) = &self.started;
-        match first == last {
-            true => format!("started {first} UTC"),
-            false => format!("started {first} to {last} UTC"),
-        }
+    /// What it is, and how much it recorded when.
+    pub fn of_records(&self) -> String {
+        let Account { label, whose, hardware, started: (first, last), .. } = self;
+        let recorded = match self.recorded.len() {
+            1 => "1 experiment is".to_owned(),
+            n => format!("{n} experiments are"),
+        };
+        let to = if first == last { String::new() } else { format!(" to {last}") };
+        format!("{label} ({whose}): {hardware}. {recorded} recorded, started {first}{to} UTC.")
     }
 }
 
@@ -284,32 +311,42 @@ fn because(test: &Test, compared: &Compared, records: &Records) -> Option<String
     ))
 }
 
-/// The cases that differ from the references', the largest difference first.
-fn differences(own: &Machine, references: &[&Machine]) -> Vec<Difference> {
-    let mut cases: Vec<(&str, &str, Case)> = vec![];
-    for name in own.experiments() {
-        let Ok((machine, reference)) = records::recorded(references, name, None) else {
-            continue;
-        };
-        let Ok(here) = own.record(name) else { continue };
-        let of_both = Experiment::of(name, reference, here);
-        let decided = of_both
-            .cases
-            .into_iter()
-            .filter(|case| matches!(case.outcome(THRESHOLD), Outcome::Faster | Outcome::Slower));
-        cases.extend(decided.map(|case| (name, machine.label.as_str(), case)));
-    }
-    let distance = |case: &Case| case.speedup.value.ln().abs();
-    cases.sort_by(|(_, _, a), (_, _, b)| distance(b).total_cmp(&distance(a)));
-    let difference = |(name, label, case): (&str, &str, Case)| Difference {
-        experiment: name.to_owned(),
-        label: label.to_owned(),
-        reference: case.values.0.print(&case.unit),
-        here: case.values.1.print(&case.unit),
-        speed: Unit::Ratio.print(case.speedup.value),
-        case: case.name,
+/// The GPU and the CPU of a machine, and those of the first reference that recorded the same.
+fn hardware(own: &Machine, references: &[&Machine]) -> String {
+    let of = |recorded: &Recorded| {
+        let gpu = recorded.machine.measured_gpu().map_or("unknown GPU", |gpu| &*gpu.name);
+        format!("{gpu}, {}", recorded.machine.cpu.model)
     };
-    cases.into_iter().map(difference).collect()
+    let known = own.experiments().find_map(|name| {
+        let reference = records::recorded(references, name, None).ok();
+        Some((own.record(name).ok()?, reference?))
+    });
+    let Some((here, (machine, reference))) = known else { return String::new() };
+    match (of(here), of(reference)) {
+        (here, there) if here == there => here,
+        (here, there) => format!("{here} (the {}: {there})", machine.label),
+    }
+}
+
+/// The experiments that it did not record and a reference machine did, by the reasons.
+fn lacking(
+    own: &Machine,
+    references: &[&Machine],
+    lessons: &BTreeMap<String, u32>,
+) -> Vec<Skipped> {
+    let mut recorded = own.experiments().flat_map(|name| own.record(name));
+    let gpus = recorded.next().map_or(0, |of| of.machine.gpus.len());
+    let not_run = if own.is_imported() { "not in what was imported" } else { "not run here" };
+    let lacking = lessons.iter().filter(|(name, _)| {
+        own.record(name).is_err() && references.iter().any(|machine| machine.record(name).is_ok())
+    });
+    by_reason(lacking.map(|(name, needed)| {
+        let reason = match *needed as usize > gpus {
+            true => format!("{needed} GPUs are needed"),
+            false => not_run.to_owned(),
+        };
+        (name.as_str(), reason)
+    }))
 }
 
 /// What to do after this.
@@ -322,147 +359,25 @@ fn next(own: &Machine, references: &[&Machine], is_reference: bool) -> Vec<(Stri
         let command = format!("cargo workbook compare {} {}", reference.name, own.name);
         next.push((command, "every case beside the reference's"));
     }
-    // Of one that was imported, where the records were made.
-    let run = if own.is_imported() { "./run" } else { "cargo workbook run" };
     let runs = || own.experiments().flat_map(|name| own.record(name));
-    if runs().any(Recorded::is_quick) {
-        next.push((run.to_owned(), "all of it in full, with the sizes that the pages name"));
-    } else if runs().map(|recorded| recorded.runs().count()).max() == Some(1) {
-        next.push((
-            format!("{run} --label again"),
+    let run = "cargo workbook run";
+    // Of one that was imported, where the records were made.
+    let (in_full, again) = match own.is_imported() {
+        true => (
+            "there (of a pack: `./run`), and `import` here: all of it in full, with the sizes that \
+             the pages name",
+            "there (of a pack: `./run --label again`), and `import` here: a second run. Numbers \
+             and verdicts are of all runs",
+        ),
+        false => (
+            "all of it in full, with the sizes that the pages name",
             "a second run: numbers and verdicts are of all runs",
-        ));
+        ),
+    };
+    if runs().any(Recorded::is_quick) {
+        next.push((run.to_owned(), in_full));
+    } else if runs().map(|recorded| recorded.runs().count()).max() == Some(1) {
+        next.push((format!("{run} --label again"), again));
     }
     next
-}
-
-/// The account as HTML. `root` leads from the page to the book's root.
-pub fn html(
-    account: Option<&Account>,
-    findings: &Findings,
-    records: &Records,
-    root: &str,
-) -> Result<String, String> {
-    let Some(account) = account else {
-        let checked = checked(records.results()).unwrap_or_default();
-        return Ok(format!(
-            "<p>Nothing was measured here yet, which needs an NVIDIA GPU: with one, \
-             <code>cargo workbook run</code> measures and builds the book again.</p>\n\
-             <p>{checked}</p>\n"
-        ));
-    };
-    let Account { label, whose, recorded, lacking, .. } = account;
-    let mut html = format!(
-        "<p>{} ({}): {} experiments are recorded, {}.</p>\n",
-        escape(label),
-        escape(whose),
-        recorded.len(),
-        escape(&account.when())
-    );
-    if let Some(quick) = account.of_quick_runs() {
-        html += &format!("<p>{quick}</p>\n");
-    }
-    if !lacking.is_empty() {
-        html += &format!("<p>Not recorded: {}.</p>\n", escape(&lacking.join(", ")));
-    }
-    let skipped = account.skipped.iter().map(|skipped| escape(&skipped.sentence()));
-    html += &list("<p>Cases that could not be measured:</p>", skipped);
-    let above = account
-        .above_peak
-        .iter()
-        .map(|(case, share)| format!("{}: {} of the peak", escape(case), escape(share)));
-    html += &list("<p>Above the theoretical peak, so wrong, not fast:</p>", above);
-    html += &match account.is_reference {
-        true => "<p>It is a reference machine: what the book says of it is of all its \
-                 runs.</p>\n"
-            .to_owned(),
-        false => verdicts_html(account, findings, records, root)? + &differences_html(account),
-    };
-    html += &goals_html(account, root);
-    let next = account
-        .next
-        .iter()
-        .map(|(command, what)| format!("<code>{}</code>: {what}", escape(command)));
-    Ok(html + &list("<h2 id=\"next\">Next</h2>", next))
-}
-
-/// A list under its heading; nothing if it is empty.
-fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
-    let items: String = items.map(|item| format!("<li>{item}</li>\n")).collect();
-    match items.is_empty() {
-        true => String::new(),
-        false => format!("{heading}\n<ul>\n{items}</ul>\n"),
-    }
-}
-
-fn verdicts_html(
-    account: &Account,
-    findings: &Findings,
-    records: &Records,
-    root: &str,
-) -> Result<String, String> {
-    let mut items = vec![];
-    for OtherVerdict { id, says, because, .. } in &account.verdicts {
-        let badge = scorecard::badge(findings.entry(id)?, records, root);
-        let because = because.iter().map(|why| prose(why));
-        items.push(format!("{badge} {}{}", prose(says), list("", because)));
-    }
-    Ok(match items.is_empty() {
-        true => "<p>Every claim that it can try has the reference's verdict.</p>\n".to_owned(),
-        false => list("<h2 id=\"verdicts\">Verdicts that are others here</h2>", items.into_iter()),
-    })
-}
-
-fn differences_html(account: &Account) -> String {
-    if account.differing == 0 {
-        return "<p>No case differs from the reference's by more than the runs do.</p>\n"
-            .to_owned();
-    }
-    let mut html = format!(
-        "<h2 id=\"differences\">The largest differences</h2>\n\
-         <p>Of {} cases that are faster or slower here by more than 5 %.</p>\n\
-         <div class=\"table\">\n<table>\n<thead><tr><th scope=\"col\">Experiment</th>\
-         <th scope=\"col\">Case</th><th scope=\"col\" class=\"number\">Reference</th>\
-         <th scope=\"col\" class=\"number\">Here</th>\
-         <th scope=\"col\" class=\"number\">Speed</th></tr></thead>\n<tbody>\n",
-        account.differing
-    );
-    for Difference { experiment, case, reference, here, speed, .. } in &account.differences {
-        html += &format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-            escape(experiment),
-            escape(case),
-            escape(reference),
-            escape(here),
-            escape(speed)
-        );
-    }
-    html + "</tbody>\n</table>\n</div>\n"
-}
-
-fn goals_html(account: &Account, root: &str) -> String {
-    if account.goals.is_empty() {
-        return String::new();
-    }
-    let mut html = format!(
-        "<h2 id=\"goals\">Goals</h2>\n<p class=\"counts\">{}{}.</p>\n\
-         <div class=\"table\">\n<table>\n<thead><tr><th scope=\"col\">Goal</th>\
-         <th scope=\"col\" class=\"number\">Achieved here</th>\
-         <th scope=\"col\" class=\"number\">Required</th><th scope=\"col\">Verdict</th>\
-         </tr></thead>\n<tbody>\n",
-        account.goals_in_words(),
-        account.goals_without_number()
-    );
-    for GoalHere { what, page, achieved, required, outcome } in &account.goals {
-        html += &format!(
-            "<tr><th scope=\"row\"><a href=\"{root}{page}\">{}</a></th>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
-            prose(what),
-            escape(achieved),
-            escape(required),
-            outcome.badge()
-        );
-    }
-    html + "</tbody>\n</table>\n</div>\n"
 }

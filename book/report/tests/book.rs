@@ -245,23 +245,28 @@ fn this_machines_page_says_what_is_otherwise_there() {
         fixture.write("book/src/peers.md", "# This machine\n\n{{this-machine}}\n");
         expanded(fixture, "peers")
     };
-    check_parts(&page(&Fixture::new()), &["Nothing was measured here yet."]);
+    check_parts(
+        &page(&Fixture::new()),
+        &["Nothing was measured here yet, so these are the H200's."],
+    );
     check_parts(
         &page(&here()),
         &[
-            "RTX 4090 ×2 (this machine): 1 experiments are recorded, started 20",
+            "RTX 4090 ×2 (this machine): NVIDIA GeForce RTX 4090, ",
+            ". 1 experiment is recorded, started 20",
+            "<p>It could try 1 of 4 claims, and one has another verdict here.",
             "<li>host-memory: this driver cannot register memory</li>",
             "C1 · not reproduced</a> <span class=\"beside\">(H200: ",
             "<li>pinned over pageable: claimed 4.00×, measured 1.00× here and 3.67× on the H200</li>",
-            "<p class=\"counts\">2 missed.</p>",
-            "<a href=\"copy.html\">Pinned memory is three times as fast</a>",
-            "<td>copy bytes=1 MiB pinned</td><td class=\"number\">28.5 GB/s</td>\
-             <td class=\"number\">3.88 GB/s</td><td class=\"number\">0.136×</td>",
+            "<p class=\"counts\">1 missed. They were set",
+            "<a href=\"copy.html\">Pinned memory is three times as fast</a>: <span class=\"value\">1.00×",
+            "<span class=\"value\">0.136×</span> as fast: <a href=\"copy.html\">host-memory</a>, copy \
+             bytes=1 MiB pinned: 3.88 GB/s <span class=\"beside\">(H200: 28.5 GB/s)</span></li>",
         ],
     );
     let fixture = Fixture::new();
     fixture.here(&record("laptop", "NVIDIA H200", 1.0));
-    let parts = ["has the reference's verdict", "No case differs from the reference's"];
+    let parts = ["has the reference's verdict", "No case differs from the reference&#39;s"];
     check_parts(&page(&fixture), &parts);
     fixture.set_this_machine("h200");
     check_parts(&page(&fixture), &["is a reference machine"]);
@@ -332,7 +337,7 @@ fn the_only_line_beside_a_model_is_called_measured() {
 #[test]
 fn a_quick_run_of_another_size_leaves_sentences_to_the_reference() {
     let page = of_other_work(true);
-    let theirs = "Took <span class=\"value\"><span class=\"beside\">H200:</span> 36.8 µs</span>";
+    let theirs = "Took <span class=\"value\">36.8 µs <span class=\"beside\">(H200)</span></span>";
     check_parts(&page, &["The numbers here are of a quick run", theirs]);
 }
 
@@ -343,8 +348,11 @@ fn one_gpu_does_not_speak_for_several() {
     let alone = expanded(&fixture, "peers");
     fixture.here(&peers("two", "NVIDIA GeForce RTX 4090", 2));
     let two = expanded(&fixture, "peers");
-    let label = "<span class=\"beside\">H200";
-    assert!(alone.matches(label).count() > two.matches(label).count(), "{alone}");
+    let lacking = |page: &str| {
+        let labels = page.split("class=\"beside\">(").skip(1);
+        labels.filter(|rest| !rest.split(')').next().unwrap().contains(':')).count()
+    };
+    assert!(lacking(&alone) > lacking(&two), "{alone}");
 }
 
 #[test]
@@ -474,9 +482,9 @@ fn this_machine_may_be_a_reference_machine() {
     assert_eq!(expanded(&fixture, "copy"), alone);
     let page = expanded(&fixture, "peers");
     let parts = [
-        "GPUs <span class=\"value\"><span class=\"beside\">H200 ×4:</span> 114 GB/s</span>",
+        "GPUs <span class=\"value\">114 GB/s <span class=\"beside\">(H200 ×4)</span></span>",
         "to the\nhost <span class=\"value\">28.5 GB/s</span>",
-        "so <span class=\"value\"><span class=\"beside\">H200 and H200 ×4:</span> 4.00×",
+        "so <span class=\"value\">4.00× <span class=\"beside\">(H200 and H200 ×4)</span>",
     ];
     check_parts(&page, &parts);
     fixture.set_this_machine("h200-x2");
@@ -525,14 +533,77 @@ fn what_this_machine_lacks_is_shown_from_the_reference() {
     fixture.record(&record);
     let page = expanded(&fixture, "copy");
     let parts = [
-        "is <span class=\"value\"><span class=\"beside\">H200:</span> 3.67×</span> as fast",
-        "<span class=\"beside\">H200:</span> <a class=\"verdict verdict-reproduced\" href=\"scorecard.html#C1\">C1 · reproduced</a>",
+        "is <span class=\"value\">3.67× <span class=\"beside\">(H200)</span></span> as fast",
+        "<a class=\"verdict verdict-reproduced\" href=\"scorecard.html#C1\">C1 · reproduced</a> <span class=\"beside\">(H200)</span>",
         "data-answer-text=\"3.67×\"",
         "<figure class=\"chart\" id=\"figure-copies\" data-machine=\"laptop\">",
         // The reference's row has no number here.
         "<tr><th scope=\"row\">1 MiB</th><td class=\"number\">–</td>",
     ];
     check_parts(&page, &parts);
+}
+
+/// Not all that is asked of a reference machine can be asked of another one.
+#[test]
+fn goals_of_another_machine_are_about_it() {
+    for (holds, is_one) in [("speedup > 0", true), ("speedup > 2", false)] {
+        let fixture = here();
+        let toml = format!("at_least = 3.0\nholds = \"{holds}\"");
+        let page = changed(COPY, "at_least = 3.0", &toml) + "\n{{goals}}\n\n{{this-machine}}\n";
+        fixture.write("book/src/copy.md", &page);
+        let page = expanded(&fixture, "copy");
+        assert_eq!(page.matches("2 goals, set for the H200: ").count(), 2, "{page}");
+        let goals = page.split("id=\"goals\"").nth(1).unwrap_or_default();
+        assert_eq!(goals.contains("three times as fast"), is_one, "{goals}");
+        // Gigabytes per second were set for another link.
+        assert!(!goals.contains("at 40 GB/s"), "{goals}");
+    }
+}
+
+/// A case that is as much slower as its path's peak is lower needs no line of its own.
+#[test]
+fn differences_are_told_by_their_kind() {
+    let fixture = Fixture::new();
+    let mut record = record("laptop", "NVIDIA GeForce RTX 4090", 0.5);
+    record.machine.gpus[0].pcie.as_mut().unwrap().generation = 4;
+    let slower = record.measurements.last_mut().unwrap();
+    slower.seconds.iter_mut().for_each(|seconds| *seconds *= 2.0);
+    fixture.here(&record);
+    fixture.write("book/src/copy.md", &(COPY.to_owned() + "\n{{this-machine}}\n"));
+    let page = expanded(&fixture, "copy");
+    check_parts(
+        &page,
+        &[
+            "6 cases are faster or slower here by more than 5 %. 5 of them follow the link to the host, \
+             whose peak is 0.500× the H200&#39;s.",
+            "<span class=\"value\">0.250×</span> as fast: <a href=\"copy.html\">host-memory</a>, copy",
+            "It has one run.",
+        ],
+    );
+    assert_eq!(page.matches(" as fast: <a").count(), 1, "{page}");
+}
+
+#[test]
+fn the_search_does_not_print_what_a_prediction_veils() {
+    let fixture = Fixture::new();
+    let options = fixture.read("book/book.toml").replace("enable = false", "enable = true");
+    fixture.write("book/book.toml", &options);
+    let page = changed(COPY, "explain =", "chart = \"copies\"\nexplain =");
+    fixture.write("book/src/copy.md", &page);
+    fixture.build().unwrap();
+    let files = fixture.files("book/html");
+    let mut index = files.iter().filter(|(path, _)| path.to_string_lossy().contains("searchindex"));
+    let index = String::from_utf8_lossy(index.next().expect("an index").1);
+    let html = fixture.read("book/html/copy.html");
+    for (text, is_found) in [
+        ("How many times as fast as pageable memory", true),
+        ("The driver need not copy", false),
+        ("Pinned memory is faster at every size", false),
+        ("Bandwidth by size", true),
+    ] {
+        assert!(html.contains(text), "{text}");
+        assert_eq!(index.contains(text), is_found, "{text}");
+    }
 }
 
 /// Both machines on one pair of axes: the other's values marked on bars or dashed as curves,
@@ -587,7 +658,7 @@ fn two_machines_with_one_kind_of_gpu_are_told_apart() {
     let fixture = Fixture::new();
     fixture.here(&record("lab", "NVIDIA H200", 2.0));
     let page = expanded(&fixture, "copy");
-    check_parts(&page, &["<span class=\"beside\">(h200: 28.5 GB/s)</span>"]);
+    check_parts(&page, &["<span class=\"beside\">(reference H200: 28.5 GB/s)</span>"]);
 }
 
 /// Every text of a record that a stranger could have written.
@@ -1371,11 +1442,12 @@ fn tables_and_predictions_that_cannot_be_made() {
 #[test]
 fn goals_that_cannot_be_judged() {
     let cases = r#"
-        limit =  => limits =  => unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `ceiling`, `limit`; did you mean `limit`?
+        limit =  => limits =  => unknown field `limits`, expected one of `what`, `page`, `achieved`, `at_least`, `at_most`, `unit`, `holds`, `ceiling`, `limit`; did you mean `limit`?
         at_least = 3.0 => at_least = 0.0 => goal "Pinned memory is three times as fast": `at_least` and `at_most` must be more than 0
         at_least = 3.0 => at_least = 3.0\nat_most = 4.0 => goal "Pinned memory is three times as fast": takes one of `at_least` and `at_most`
         achieved = "speedup" => achieved = "none" => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
         unit = "×" => unit = "%" => goal "Pinned memory is three times as fast": `speedup` is in `×`, not `%`
+        at_least = 3.0 => at_least = 3.0\nholds = "speedup > 9" => goal "Pinned memory is three times as fast": `speedup > 9` is not so on the H200
         page = "copy" => page = "none" => goal "Pinned memory is three times as fast": there is no page `none.md` in the book
         {{peak}} => {{none}} => goal "Pinned memory is three times as fast": there is no quantity `none` on `page.md`
         {{peak}} => {{peak => goal "Pinned memory is three times as fast": `{{` has no `}}`
@@ -1604,7 +1676,7 @@ fn a_claim_for_each_kind_of_machine() {
     check_parts(&expanded(&of(3), "copy"), &["C1 · refuted</a> <span class=\"beside\">(H200:"]);
     check_parts(
         &expanded(&of(6), "scorecard"),
-        &["measured, <span class=\"beside\">H200:</span> 30.0 GB/s claimed"],
+        &["measured, 30.0 GB/s <span class=\"beside\">(H200)</span> claimed"],
     );
 }
 

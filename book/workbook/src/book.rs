@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use lessons::Lesson;
 use record::Results;
 use report::{Built, Unused};
 
@@ -12,7 +13,8 @@ use crate::terminal::{complain, misused, say};
 /// Options of `cargo workbook build`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Arguments {
-    /// Machine whose numbers come first [default: the one that recorded here last]
+    /// Machine whose numbers come first [default: the one that recorded here last, or else the
+    /// only one that was imported]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
     /// Folder of the finished book [default: book/html]
@@ -68,14 +70,35 @@ pub(crate) fn build(root: &Path, arguments: &Arguments) -> Result<Built> {
         }
     }
     say!("the book: {}", built.html.join("index.html").display());
+    say_whose(&Results::new(&options.results), built.this_machine.as_ref())?;
     Ok(built)
 }
 
-/// The parts of the book, and which experiments are drafts.
+/// Says which machine the book is about, and which others there are, where any was imported.
+fn say_whose(results: &Results, shown: Option<&String>) -> Result<()> {
+    let imported = results.imported()?;
+    let others: Vec<&str> = imported.iter().filter(|n| Some(*n) != shown).map(|n| &**n).collect();
+    match (shown, &others[..]) {
+        (None, []) => {}
+        (Some(shown), []) if imported.contains(shown) => {
+            say!("about {shown}, which was imported, beside the reference machines");
+        }
+        (Some(_), []) => {}
+        (shown, others) => say!(
+            "about {}; for another machine that was imported: --machine NAME ({})",
+            shown.map_or("the reference machines", String::as_str),
+            others.join(", ")
+        ),
+    }
+    Ok(())
+}
+
+/// The parts of the book, and its experiments.
 fn options(root: &Path) -> Result<report::Options> {
-    let drafts = lessons::all(root)?.into_iter().filter(|lesson| lesson.draft);
-    let drafts = drafts.map(|lesson| lesson.page()).collect();
-    Ok(report::Options { drafts, ..report::Options::of(&root.join("book"))? })
+    let all = lessons::all(root)?;
+    let drafts = all.iter().filter(|lesson| lesson.draft).map(Lesson::page).collect();
+    let lessons = all.into_iter().map(|lesson| (lesson.name, lesson.gpus)).collect();
+    Ok(report::Options { drafts, lessons, ..report::Options::of(&root.join("book"))? })
 }
 
 /// Answers mdBook on standard output.

@@ -37,7 +37,8 @@ pub(crate) struct Arguments {
     /// its last]
     #[arg(value_name = "A")]
     first: Option<String>,
-    /// The other side [default: this machine, the one that recorded here last]
+    /// The other side [default: this machine, the one that recorded here last, or else the only
+    /// one that was imported]
     #[arg(value_name = "B")]
     second: Option<String>,
     /// Differences of less than this are none; what is slower by more makes the command fail
@@ -96,16 +97,21 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
 
 /// The two sides that are asked for.
 fn names(root: &Path, arguments: &Arguments, this_machine: Option<&str>) -> Result<[String; 2]> {
+    let results = Results::new(root.join("results"));
+    let unknown = || -> Result<String> {
+        Ok(match results.imported()? {
+            none if none.is_empty() => "nothing was measured in this checkout yet".to_owned(),
+            several => format!("{} were imported", several.join(", ")),
+        })
+    };
     match (&arguments.first, &arguments.second, this_machine) {
         (Some(first), Some(second), _) => Ok([first.clone(), second.clone()]),
         (Some(first), None, Some(machine)) => Ok([first.clone(), machine.to_owned()]),
-        (Some(first), None, None) => misused!(
-            "nothing was measured in this checkout yet: name what {first} is compared with"
-        ),
-        (None, _, Some(machine)) => last_runs(&Results::new(root.join("results")), machine),
-        (None, _, None) => {
-            misused!("nothing was measured in this checkout yet: name two sides, A and B")
+        (Some(first), None, None) => {
+            misused!("{}: name what {first} is compared with", unknown()?)
         }
+        (None, _, Some(machine)) => last_runs(&results, machine),
+        (None, _, None) => misused!("{}: name two sides, A and B", unknown()?),
     }
 }
 

@@ -97,8 +97,14 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     match (imported, refused) {
         (0, 0) => bail!("{shown} holds no records"),
         (_, 0) => {
-            for name in others {
-                say!("To read the book for it: cargo workbook build --machine {name}");
+            let shown = report::Options::of(&root.join("book"))?.this_machine;
+            for name in &others {
+                let machine = match shown.as_ref() == Some(name) {
+                    true => String::new(),
+                    false => format!(" --machine {name}"),
+                };
+                say!("To read the book about it: cargo workbook serve{machine}");
+                say!("Beside a reference machine: cargo workbook compare {} {name}", references[0]);
             }
             Ok(ExitCode::SUCCESS)
         }

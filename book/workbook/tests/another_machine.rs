@@ -84,7 +84,7 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
     });
     let mut compared = 0;
     for (name, html) in of_one_gpu {
-        for lacking in ["<span class=\"beside\">H200:</span>", "class=\"elsewhere\">On the H200: "]
+        for lacking in ["<span class=\"beside\">(H200)</span>", "class=\"elsewhere\">On the H200: "]
         {
             let at = html.find(lacking).map(|at| &html[at..(at + 300).min(html.len())]);
             assert_eq!(at, None, "{name} takes a number from the H200");

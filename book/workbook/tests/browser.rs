@@ -652,7 +652,7 @@ fn on_paper_the_answers_are_open_and_nothing_is_veiled() {
     // Nor is there a button on any page with text that waits for a guess.
     let mut page = Page::new(browser, LIGHT);
     page.emulate_media("print", LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-first-steps-bytes\"")[0]);
+    page.open(&book::chapters_with("id=\"prediction-bank-conflicts-two\"")[0]);
     let buttons = "[...document.querySelectorAll('main button')]
         .filter(button => button.checkVisibility()).map(button => button.textContent)";
     assert_eq!(page.texts(buttons), [""; 0]);

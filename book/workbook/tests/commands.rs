@@ -531,22 +531,21 @@ fn run_says_of_this_machine_what_its_page_says() {
         text.split_once(" · ")
     });
     let flips: Vec<_> = flips.collect();
-    let count = format!("Verdicts that are others here: {} ", flips.len());
+    let count = format!(" claims, and {} have other verdicts here.", flips.len());
     assert!(flips.len() > 1 && said.contains(&count), "no {count} in {said}");
     for (id, verdict) in flips {
         assert!(said.contains(&format!(" {id} {verdict}, ")), "{id} {verdict}: {said}");
     }
     let differences = page.split("id=\"differences\"").nth(1).unwrap();
-    let rows = differences.split("</table>").next().unwrap().split("<tr>").skip(2);
-    let speeds = rows.map(|row| row.rsplit("×</td>").nth(1).unwrap());
-    let speeds: Vec<_> = speeds.map(|row| row.rsplit('>').next().unwrap()).collect();
+    let items = differences.split("<h2").next().unwrap().split("<span class=\"value\">").skip(1);
+    let speeds: Vec<_> = items.map(|item| item.split('×').next().unwrap()).collect();
     assert_eq!(speeds.len(), 10, "{page}");
     for speed in speeds {
         assert!(said.contains(&format!(" {speed}× as fast: ")), "{speed}: {said}");
     }
     let goals = page.split("id=\"goals\"").nth(1).unwrap();
     let goals = goals.split("class=\"counts\">").nth(1).unwrap();
-    let goals = goals.split(".</p>").next().unwrap();
+    let goals = goals.split("</p>").next().unwrap();
     assert!(said.contains(&format!("Goals: {goals} ")), "no {goals} in {said}");
 
     let (said, page) = run("h200");
@@ -887,10 +886,22 @@ fn an_imported_machine_is_not_this_machine_and_quick_runs_are_marked() {
         (read("access-patterns/coalescing"), read("scorecard"))
     };
     checkout.run("import brought").succeeds();
-    checkout.run("build --machine other --output theirs").succeeds();
+    // The only one that was imported is what is asked for.
+    let ended = checkout.run("build --output theirs");
+    assert!(ended.succeeds().contains("about other, which was imported, beside the "), "{ended}");
     let (page, scorecard) = shown("theirs");
-    assert!(page.contains("on other, imported<") && !page.contains("on this machine<"));
+    assert!(page.contains("on RTX 4090 (other)<") && !page.contains("on this machine<"));
     assert!(!scorecard.contains("was measured quickly"));
+    checkout.run("compare h200").succeeds();
+    checkout.run("import brought --as another").succeeds();
+    let both = "another, other were imported: name what h200 is compared with";
+    assert!(checkout.run("compare h200").fails(2).contains(both));
+    let ended = checkout.run("build --output theirs");
+    let said = "about the reference machines; for another machine that was imported: --machine \
+                NAME (another, other)";
+    assert!(ended.succeeds().contains(said), "{ended}");
+    assert!(!shown("theirs").0.contains("(other)<"));
+    fs::remove_dir_all(checkout.path("results/another")).unwrap();
 
     fs::remove_file(checkout.path("results/other/imported")).unwrap();
     edit_record(&checkout, "results/other/coalescing.json", |record| {
@@ -967,7 +978,7 @@ fn this_machine_is_the_one_that_recorded_last_or_is_named() {
     checkout.run("build --machine other").succeeds();
     let html = &pages(&checkout.path("book/html"))["access-patterns/transpose.html"];
     assert!(!html.contains("data-machine=\"other\""), "numbers out of nowhere");
-    assert!(html.contains("<span class=\"beside\">H200:</span> "), "not labelled");
+    assert!(html.contains(" <span class=\"beside\">(H200)</span>"), "not labelled");
 }
 
 // ---- preprocess ---------------------------------------------------------------------
@@ -1323,9 +1334,9 @@ fn import_takes_over_records_of_a_new_machine() {
     assert_eq!(after.len(), marked + brought, "not the records came");
     assert!(before.iter().all(|(path, content)| &after[path] == content));
     assert!(checkout.run("list").succeeds().contains(", other\n"));
-    let build = "build --machine other";
-    assert!(ended.succeeds().ends_with(&format!("cargo workbook {build}\n")), "{ended}");
-    checkout.run(build).succeeds();
+    let said = "To read the book about it: cargo workbook serve\n\
+                Beside a reference machine: cargo workbook compare h200 other\n";
+    assert!(ended.succeeds().ends_with(said), "{ended}");
 }
 
 /// A record of the reference's that `change` makes another's, in `brought` under `name`.

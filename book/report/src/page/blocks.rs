@@ -25,6 +25,8 @@ pub(crate) struct Goal {
     pub(crate) at_most: Option<f64>,
     /// The quantity's unit.
     pub(crate) unit: String,
+    /// What has to be so for it to be a goal on another machine.
+    pub(crate) holds: Option<String>,
     /// What it can at most be.
     pub(crate) ceiling: String,
     /// What keeps it from the ceiling, and how that is known.

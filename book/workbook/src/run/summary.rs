@@ -71,15 +71,13 @@ pub(super) fn of_cases(skipped: &[Skipped]) {
 
 /// What the page on this machine says, too.
 pub(super) fn of_machine(account: &Account) {
-    let Account { label, whose, recorded, .. } = account;
-    let when = account.when();
     say!();
-    paragraph(&format!("{label} ({whose}): {} experiments are recorded, {when}", recorded.len()));
-    if let Some(quick) = account.of_quick_runs() {
-        paragraph(&quick);
+    paragraph(&account.of_records());
+    for said in [account.of_single_runs(), account.of_quick_runs()].into_iter().flatten() {
+        paragraph(&said);
     }
-    if !account.lacking.is_empty() {
-        item(&format!("not recorded: {}", account.lacking.join(", ")));
+    for lacking in &account.lacking {
+        item(&format!("not recorded: {}", lacking.sentence()));
     }
     of_cases(&account.skipped);
     if !account.above_peak.is_empty() {
@@ -95,8 +93,7 @@ pub(super) fn of_machine(account: &Account) {
         false => beside_references(account),
     }
     if !account.goals.is_empty() {
-        let rest = account.goals_without_number();
-        paragraph(&format!("Goals: {}{rest}", account.goals_in_words()));
+        paragraph(&format!("Goals: {}", account.of_goals()));
     }
     for GoalHere { what, achieved, required, outcome, .. } in &account.goals {
         let word = outcome.word();
@@ -106,24 +103,16 @@ pub(super) fn of_machine(account: &Account) {
 
 /// Verdicts and cases that are others than the references'.
 fn beside_references(account: &Account) {
-    match account.verdicts.len() {
-        0 => paragraph("Every claim that it can try has the reference's verdict."),
-        n => say!("Verdicts that are others here: {n}"),
-    }
+    paragraph(&account.of_verdicts());
     for other in &account.verdicts {
         let OtherVerdict { id, says, here, reference, label, because } = other;
         let (here, reference) = (here.words(), reference.words());
         item(&format!("{id} {here}, {reference} on the {label}: {says}"));
         because.iter().for_each(|why| item(&format!("- {why}")));
     }
-    match account.differing {
-        0 => paragraph("No case differs from the reference's by more than the runs do."),
-        n => paragraph(&format!(
-            "The largest differences, of {n} cases that are faster or slower here by more than \
-             5 %"
-        )),
-    }
-    for Difference { experiment, case, label, reference, here, speed } in &account.differences {
+    paragraph(&account.differences.sentence());
+    for difference in &account.differences.largest {
+        let Difference { experiment, case, label, reference, here, speed, .. } = difference;
         item(&format!("{speed} as fast: {experiment}, {case}: {here}, {reference} on the {label}"));
     }
 }

@@ -280,6 +280,13 @@ impl Results {
         self.imported_path(machine).is_file()
     }
 
+    /// The machines of which records came from somebody else, sorted.
+    pub fn imported(&self) -> Result<Vec<String>, Error> {
+        let mut machines = self.machines()?;
+        machines.retain(|machine| self.is_imported(machine));
+        Ok(machines)
+    }
+
     /// Remembers that records of `machine` came from somebody else.
     pub fn set_imported(&self, machine: &str) -> Result<(), Error> {
         check_name("machine", machine)?;
