@@ -5,11 +5,13 @@
 //! |---|---|
 //! | `coalescing` | an index of the lane, and the sectors that it costs |
 //! | `banks` | a tile in shared memory, and the wavefronts that a read of it takes |
+//! | `layout` | elements with fields, in tiles, and the sectors of some of the fields |
 //! | `transpose` | kernels that transpose, warp by warp |
 
 mod banks;
 mod coalescing;
 mod expression;
+mod layout;
 mod picture;
 mod transpose;
 
@@ -65,7 +67,8 @@ pub enum Values {
 }
 
 /// All explorers.
-pub static ALL: [Explorer; 3] = [coalescing::EXPLORER, banks::EXPLORER, transpose::EXPLORER];
+pub static ALL: [Explorer; 4] =
+    [coalescing::EXPLORER, banks::EXPLORER, transpose::EXPLORER, layout::EXPLORER];
 
 /// What a page wants to see.
 #[derive(Debug, Default, Deserialize)]

@@ -29,8 +29,8 @@ const SOURCES: [&str; 5] = [
     "book/engine",
     "kernels/emulator/src",
     "kernels/ptx/bank-conflicts.ptx",
+    "kernels/ptx/data-layout.ptx",
     "kernels/ptx/transpose.ptx",
-    "Cargo.lock",
 ];
 /// Bytes that a page may load more than others for its explorers.
 const MOST_BYTES: usize = 600_000;

@@ -113,7 +113,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             shows(&page, explorer, &[]);
             assert_eq!(page.problems(), [""; 0], "{shot}");
         };
-        let [coalescing, banks, transpose] = &ALL;
+        let [coalescing, banks, transpose, layout] = &ALL;
         // The middle of the sliders, an example, and places of a picture.
         seen(coalescing, ".explorer [data-after]", &[("index", "21*t")]);
         seen(coalescing, ".explorer [data-value='31-t']", &[("index", "31-t")]);
@@ -124,6 +124,13 @@ fn an_explorer_moves_by_mouse_and_touch() {
         seen(banks, &wavefront, &[("wavefront", "9")]);
         let row = format!(".explorer {svg} [data-sets=warp][data-value='40']");
         seen(transpose, &row, &[("warp", "40")]);
+        // A choice, as a link has it.
+        let mut page = open(browser, view, layout);
+        let address = page.text("location.pathname");
+        page.visit(&format!("file://{address}?layout.tile=8"));
+        shows(&page, layout, &[("tile", "8")]);
+        page.screenshot(&format!("explorer-layout-1-{}", view.name));
+        assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
     }
 }
 
