@@ -5,8 +5,26 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use emulator::{Arguments, Launch, Memory, Module, Options, run};
 
+/// Kernels of many kinds, each with its blocks and their threads.
+const KINDS: [(&str, u32, u32); 13] = [
+    ("naive_transpose", 1024, 256),
+    ("matrix_product", 64, 256),
+    ("histogram", 64, 256),
+    ("global_atomics", 64, 256),
+    ("scan_by_shuffles", 256, 256),
+    ("local_arrays", 16, 256),
+    ("spin_lock", 4, 32),
+    ("copies", 64, 256),
+    ("prints", 16, 256),
+    ("one_thread", 4096, 1),
+    ("n_body", 8, 256),
+    ("bank_conflicts", 64, 256),
+    ("mandelbrot", 64, 256),
+];
+
 fn module(name: &str) -> Module {
-    let path = format!("{}/../ptx/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
+    let folder = if name == "speed" { "tests/kernels" } else { "../ptx" };
+    let path = format!("{}/{folder}/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
     let ptx = std::fs::read_to_string(path).expect("the PTX is committed");
     Module::parse(&ptx).expect("the PTX is valid")
 }
@@ -26,8 +44,9 @@ fn bench(
     block: [u32; 3],
     arguments: impl FnOnce(&mut Memory) -> Arguments,
 ) {
-    let module = module(name);
+    let mut module = module(name);
     let mut memory = Memory::new(1 << 32);
+    module.place(&mut memory).expect("there is room");
     let arguments = arguments(&mut memory);
     let launch = Launch::new(grid, block, arguments.bytes());
     let options = Options::default();
@@ -41,6 +60,16 @@ fn bench(
 }
 
 fn launches(criterion: &mut Criterion) {
+    for (kernel, blocks, threads) in KINDS {
+        bench(criterion, "speed", kernel, [blocks, 1, 1], [threads, 1, 1], |memory| {
+            let count = memory.allocate(1 << 14, "count").expect("there is room");
+            memory.fill(count, &[0], 1 << 14).expect("it is a buffer");
+            Arguments::new()
+                .with(buffer(memory, 1 << 20).to_le_bytes())
+                .with(buffer(memory, 1 << 20).to_le_bytes())
+                .with(count.to_le_bytes())
+        });
+    }
     let side = 1024u32;
     let matrices = |memory: &mut Memory| {
         let bytes = 4 * u64::from(side * side);

@@ -424,7 +424,7 @@ impl Memory {
 
     /// Where a range lies, seen from the nearest buffer.
     fn describe(&self, address: u64, bytes: u64) -> String {
-        if address < 1 << 16 || address > u64::MAX - (1 << 16) {
+        if address.wrapping_add(1 << 16) < 1 << 17 {
             return "a null pointer, or near one".to_owned();
         }
         let is_near = |address: u64| {
