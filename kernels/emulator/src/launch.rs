@@ -52,13 +52,17 @@ pub struct Options {
     pub checks: Checks,
     /// Instructions that the warps of a block may execute together without a store, a
     /// barrier or the end of a thread. After that many the launch fails, and tells which
-    /// lanes wait where.
+    /// lanes wait where. Where they do little but look at flags and locks, it ends after 2²⁰
+    /// at the latest.
     pub patience: u64,
     /// Instructions that the warps of a block may execute together. After that many the
     /// launch fails in the same way: a block that needs more is taken to have no end.
     /// An atomic operation counts as 4 for each thread and a `printf` as 128: they take as
     /// long.
     pub budget: u64,
+    /// Asked now and then whether the launch has to end, by whoever has a clock. It then fails
+    /// in the same way, unless each of its blocks is short.
+    pub stop: Option<fn() -> bool>,
     /// Whether the last block comes first, and of each block the last warp. A GPU promises no
     /// order; so a kernel that needs one shows.
     pub backwards: bool,
@@ -89,6 +93,7 @@ impl Default for Options {
             checks: Checks::default(),
             patience: 1 << 28,
             budget: 1 << 33,
+            stop: None,
             backwards: false,
             print_bytes: 1 << 20,
             touched: false,

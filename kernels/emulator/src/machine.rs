@@ -46,6 +46,10 @@ const RACED: u64 = 1 << 22;
 const TURN: u32 = 1 << 12;
 /// Instructions of a loop that waits for a flag or a lock, at most.
 const LOOP: u64 = 64;
+/// Instructions of a block without progress, at most, if its threads do little but that.
+const POLLING: u64 = 1 << 20;
+/// Instructions of a block before somebody with a clock may end it.
+const SHORT: u64 = 1 << 18;
 /// What the clock advances by with each instruction of a warp. It goes forward, and says
 /// nothing about time.
 const TICKS: u64 = 16;
@@ -466,6 +470,10 @@ impl<'a> Machine<'a> {
         }
         self.executed += u64::from(spent);
         self.stalled += u64::from(spent);
+        let is_long = self.executed - self.before > SHORT && warp.live != 0;
+        if is_long && self.options.stop.is_some_and(|stop| stop()) {
+            return Err(self.stopped(warp));
+        }
         Ok(())
     }
 
@@ -566,7 +574,8 @@ impl<'a> Machine<'a> {
     }
 
     fn is_stuck(&self) -> bool {
-        self.stalled > self.options.patience
+        let patience = self.options.patience;
+        self.stalled > if self.waits() { patience.min(POLLING) } else { patience }
     }
 
     fn is_endless(&self) -> bool {
@@ -598,6 +607,15 @@ impl<'a> Machine<'a> {
             return Err(self.everywhere(FaultKind::OverBudget, what, warps));
         }
         Ok(())
+    }
+
+    fn stopped(&self, warp: &Warp) -> Box<Fault> {
+        let warps = std::slice::from_ref(warp);
+        if self.waits() {
+            return self.no_progress(warps);
+        }
+        let what = "it takes too long; find the condition that never ends a loop".to_owned();
+        self.everywhere(FaultKind::OverBudget, what, warps)
     }
 
     /// A fault of this lane at the instruction that the warp is at.

@@ -55,6 +55,43 @@ fn the_budget_is_of_a_block() {
     assert_eq!(run(50_000).unwrap_err().kind, FaultKind::OverBudget);
 }
 
+/// Nobody sets the flag, and it takes seconds to say so.
+#[test]
+fn a_warp_that_waits_for_nobody_is_told_from_one_that_computes() {
+    let ptx = "
+        .version 8.4
+        .target sm_75
+        .address_size 64
+        .visible .entry waits(.param .u64 flag) {
+            .reg .b32 %r1;
+            .reg .b64 %d1;
+            .reg .pred %p;
+            ld.param.u64 %d1, [flag];
+            again: ld.volatile.global.u32 %r1, [%d1];
+            setp.eq.u32 %p, %r1, 0;
+            @%p bra again;
+            ret;
+        }";
+    let mut device = Device::of(ptx);
+    let flag = device.words("flag", 0..1);
+    let fault = device.run("waits", ONE, [32, 1, 1], &arguments![u64 flag]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
+    assert!(fault.to_string().contains("a deadlock: all threads wait"), "{fault}");
+}
+
+#[test]
+fn who_has_a_clock_can_end_a_long_block_but_no_short_one() {
+    let mut device = Device::tests("without-end");
+    device.options.stop = Some(|| true);
+    let out = device.words("out", [0; 64].into_iter());
+    let mut run = |step| device.run("stores", ONE, [64, 1, 1], &arguments![u64 out, u32 step]);
+    run(1).unwrap();
+    let fault = run(0).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::OverBudget, "{fault}");
+    let said = "it takes too long; find the condition that never ends a loop: lanes 0-31 of warp";
+    assert!(fault.to_string().contains(said), "{fault}");
+}
+
 #[test]
 fn what_is_printed_first_is_lost() {
     let printed = |print_bytes| {
