@@ -42,6 +42,12 @@ impl HostRange {
     }
 }
 
+/// Whether a number may be an address of the program's: neither in the first page, as null and
+/// small numbers are, nor with bits that no system's addresses have.
+pub(crate) fn may_be_address(number: usize) -> bool {
+    number >= PAGE && number as u64 >> 56 == 0
+}
+
 /// Whether all of a range is memory that the program has. True if the system does not tell: of
 /// those that it runs on, Linux does. (Wine shows the file of another process.)
 pub(crate) fn is_mapped(start: usize, bytes: usize) -> bool {

@@ -5,7 +5,8 @@
 //! ([`Trial::equal`]). The driver keeps a ledger of what happens meanwhile, which whoever started
 //! this program judges.
 
-use std::fmt::Write;
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,12 +24,15 @@ use ledger::Operation;
 pub use ledger::{Kind, Ledger};
 pub use peer_access;
 
+mod memory;
+
 /// One trial of a learner's code.
 pub struct Trial {
     contexts: Vec<Arc<CudaContext>>,
     emulator: Emulator,
-    /// What was run and compared, with what is wrong; and the ledger of each run.
-    report: String,
+    /// What was run and compared, with what is wrong; and the ledger of each run. All of it is
+    /// written at once: the learner's code may end this program at any time.
+    report: File,
     /// Ledger of the last run.
     ledger: Ledger,
     /// What that left in flight, if anything.
@@ -56,6 +60,7 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
     let mut arguments = std::env::args_os().rev();
     let report = arguments.next().map(PathBuf::from);
     let report = report.ok_or_else(|| anyhow!("no file is named for the report"))?;
+    let report = File::create(report)?;
     let number = arguments.next().and_then(|number| number.to_str()?.parse().ok());
     let check = number.and_then(check);
     let check = check.ok_or_else(|| anyhow!("there is no check of this number"))?;
@@ -69,19 +74,15 @@ fn run(check: impl FnOnce(usize) -> Option<Check>) -> Result<()> {
         unsafe { context.disable_event_tracking() };
     }
     let emulator = Emulator::loaded().ok_or_else(|| anyhow!("no emulated GPU"))?;
-    let mut trial = Trial {
-        contexts,
-        emulator,
-        report: String::new(),
-        ledger: Ledger::default(),
-        in_flight: String::new(),
-    };
+    let mut trial =
+        Trial { contexts, emulator, report, ledger: Ledger::default(), in_flight: String::new() };
     if let Err(e) = check(&mut trial) {
         let why = trial.emulator.explanations();
         let why = if why.is_empty() { String::new() } else { format!("\n{}", why.trim()) };
         trial.tell("failed", &format!("{e:#}{why}"));
     }
-    Ok(std::fs::write(report, trial.report)?)
+    trial.tell("done", "");
+    Ok(())
 }
 
 impl Trial {
@@ -126,7 +127,7 @@ impl Trial {
         // that there were before: those of the end are not the learner's.
         let after = self.emulator.ledger().parse()?;
         self.ledger = Ledger { calls: before.calls, waits: before.waits, ..after };
-        let _ = write!(self.report, "{}", self.ledger);
+        self.write(&self.ledger.to_string());
         self.in_flight = in_flight(&self.ledger);
         let done = done?; // what the code says comes first
         ended?;
@@ -180,9 +181,14 @@ impl Trial {
         self.tell("wrong", what);
     }
 
-    fn tell(&mut self, kind: &str, text: &str) {
+    fn tell(&self, kind: &str, text: &str) {
         let text = text.replace('\\', "\\\\").replace('\n', "\\n");
-        let _ = writeln!(self.report, "{kind} {text}");
+        self.write(&format!("{kind} {text}\n"));
+    }
+
+    /// What cannot be written is missed by who reads it: the end, if nothing else.
+    fn write(&self, text: &str) {
+        let _ = (&self.report).write_all(text.as_bytes());
     }
 }
 

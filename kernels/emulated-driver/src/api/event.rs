@@ -48,7 +48,8 @@ impl Session {
                 return self.refuse(
                     CUDA_ERROR_INVALID_HANDLE,
                     "an event keeps no time if it was made with CU_EVENT_DISABLE_TIMING, \
-                     which is cudarc's default: make both with CU_EVENT_DEFAULT",
+                     which is cudarc's default: make both with CU_EVENT_DEFAULT (in Rust, \
+                     cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT)",
                 );
             }
             if event.recorded.is_none() {

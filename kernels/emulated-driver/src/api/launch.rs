@@ -89,8 +89,14 @@ impl Session {
             let (offset, bytes) = (parameter.offset as usize, parameter.bytes as usize);
             arguments.resize(offset + bytes, 0);
             let place = parameters.at(number)?;
-            if place == 0 {
-                return Err(CUDA_ERROR_INVALID_VALUE);
+            if !host::may_be_address(place) {
+                let (name, all) = (&kernel.name, kernel.parameters.len());
+                let why = format!(
+                    "{name} has {all} parameters, and the launch passes no pointer to parameter \
+                     {}: is an argument missing?",
+                    number + 1
+                );
+                return self.refuse(CUDA_ERROR_INVALID_VALUE, &why);
             }
             // SAFETY: the API asks for a pointer to each parameter, as large as it is.
             unsafe { host::read(place, &mut arguments[offset..]) };
