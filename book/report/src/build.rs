@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
@@ -13,6 +13,7 @@ use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::config::Config;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use record::Results;
+use record::file::write_atomically;
 use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
 
@@ -469,17 +470,13 @@ impl Figures {
 
     fn store(&self) -> Result<()> {
         for (path, svg) in &self.changed {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            std::fs::create_dir_all(folder)
-                .and_then(|()| match path.is_symlink() {
-                    true => std::fs::remove_file(path), // not what it leads to
-                    false => Ok(()),
-                })
-                .and_then(|()| std::fs::write(path, svg))
-                .with_context(|| path.display().to_string())?;
+            write_atomically(path, svg.as_bytes())?; // and not to where a link leads
         }
         for path in self.stale.iter().filter(|path| is_drawn(path)) {
-            std::fs::remove_file(path).with_context(|| path.display().to_string())?;
+            match std::fs::remove_file(path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => {} // another build was here
+                removed => removed.with_context(|| path.display().to_string())?,
+            }
         }
         Ok(())
     }

@@ -651,8 +651,9 @@ fn names<'a>(
     Ok(names)
 }
 
-/// Writes `bytes` to a new file beside `path`, then moves it there in one step.
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+/// Writes `bytes` to a new file beside `path`, then moves it there in one step: whoever reads
+/// meanwhile gets the old file or the new one.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let io = Error::io(path);
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(&io)?;
