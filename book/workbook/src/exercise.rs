@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | this one | what is asked for, and the learner's files |
+//! | `keys.rs` | single keys, while a file is watched |
 //! | `list.rs` | how far the learner is |
 //! | `measure.rs` | how fast it is on a real GPU |
 //! | `show.rs` | what a check found, in the terminal |
@@ -13,12 +14,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use exercise::check::HINTS;
-use exercise::{Exercise, Judge, Progress, catalogue};
+use exercise::progress::Done;
+use exercise::{Exercise, Judge, Progress, catalogue, source};
+use keys::{Key, Keys};
 use record::file::visible_lines;
 use report::names::did_you_mean;
 
 use crate::terminal::{complain, misused, say};
 
+mod keys;
 mod list;
 mod measure;
 mod show;
@@ -28,8 +32,9 @@ mod show;
 pub(crate) struct Arguments {
     /// The exercise; without it, how far you are. `list` lists all
     name: Option<String>,
-    /// Check again whenever the file is saved, until it is solved (or Ctrl-C)
-    #[arg(long, conflicts_with_all = ["hint", "solution", "reset"], requires = "name")]
+    /// Check whenever the file is saved, and go on to the next exercise; without a name, from the
+    /// first that is not solved
+    #[arg(long, conflicts_with_all = ["hint", "solution", "reset"])]
     watch: bool,
     /// Show the task once more
     #[arg(long, requires = "name", conflicts_with_all = ["watch", "hint", "solution", "measure", "reset"])]
@@ -76,6 +81,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             say!("{}", list::json(&all, &progress)?);
             return Ok(ExitCode::SUCCESS);
         }
+        None if arguments.watch => match list::next(&all, &progress, None) {
+            Some((_, exercise)) => &exercise.name,
+            None => bail!("all {} are solved; to watch one of them, name it", all.len()),
+        },
         None => {
             list::parts(&all, &progress);
             return Ok(ExitCode::SUCCESS);
@@ -97,18 +106,20 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     } else if arguments.reset {
         learner.reset()?;
     } else if arguments.hint {
-        learner.hint()?;
+        let done = learner.hint()?;
+        show::after_hint(exercise, &done);
     } else if arguments.solution {
         learner.solution()?;
+    } else if arguments.watch {
+        return learner.watch();
     } else {
         learner.begin()?;
         let judge = Judge::new(exercise, root)?;
-        if arguments.watch {
-            return learner.watch(&judge);
-        }
         if !learner.check(&judge)? {
+            show::next(&learner.progress.of(&exercise.name));
             return Ok(ExitCode::from(UNSOLVED));
         }
+        show::after(&all, &learner.progress, exercise);
         if arguments.measure {
             measure::measure(exercise, &learner.file(), &learner.path())?;
         }
@@ -197,7 +208,7 @@ struct Learner<'e> {
     progress: Progress,
 }
 
-impl Learner<'_> {
+impl<'e> Learner<'e> {
     fn path(&self) -> PathBuf {
         self.root.join(self.exercise.mine())
     }
@@ -229,9 +240,10 @@ impl Learner<'_> {
     }
 
     fn reset(&self) -> Result<()> {
-        let (path, start) = (self.path(), self.exercise.file("start"));
-        let read = |path| std::fs::read(path).ok();
-        if path.exists() && read(&path) == read(&start) {
+        let path = self.path();
+        let is_start =
+            || Ok::<_, anyhow::Error>(source::read(&path)? == Ok(self.exercise.source("start")?));
+        if path.exists() && is_start()? {
             say!("{} is as it was at the start", self.file());
         } else if path.exists() {
             let kept = set_aside(&path)?;
@@ -244,30 +256,37 @@ impl Learner<'_> {
         Ok(())
     }
 
-    fn hint(&mut self) -> Result<()> {
+    /// Changes what is done of the exercise in the file as it is now: another terminal may have
+    /// solved others since this one has read it.
+    fn change(&mut self, change: impl FnOnce(&mut Done)) -> Result<Done> {
+        let _alone = Progress::lock(self.root)?;
+        self.progress = progress(self.root)?;
         let done = self.progress.of_mut(&self.exercise.name);
-        done.hints = (done.hints + 1).min(HINTS);
-        let shown = done.hints;
-        show::hints(self.exercise, shown);
-        self.write()
+        change(done);
+        let done = done.clone();
+        self.progress.write(self.root)?;
+        Ok(done)
+    }
+
+    fn hint(&mut self) -> Result<Done> {
+        let done = self.change(|done| done.hints = (done.hints + 1).min(HINTS))?;
+        show::hints(self.exercise, done.hints);
+        Ok(done)
     }
 
     fn solution(&mut self) -> Result<()> {
-        let done = self.progress.of_mut(&self.exercise.name);
+        let done = self.progress.of(&self.exercise.name);
         let name = &self.exercise.name;
-        if !done.passed && done.hints < HINTS {
+        if !done.is_open() {
             bail!(
                 "the solution opens when you have solved the exercise, or seen its {HINTS} \
                  hints; you have seen {}. Next: cargo workbook exercise {name} --hint",
                 done.hints
             );
         }
-        done.shown_before |= !done.passed;
-        let path = self.exercise.file("solution");
-        let solution = std::fs::read_to_string(&path);
-        let solution = solution.with_context(|| path.display().to_string())?;
-        say!("{}", solution.trim_end());
-        self.write()
+        say!("{}", self.exercise.source("solution")?.trim_end());
+        self.change(|done| done.shown_before |= !done.passed)?;
+        Ok(())
     }
 
     /// Checks once: whether all is as demanded.
@@ -275,22 +294,35 @@ impl Learner<'_> {
         let file = self.file();
         let outcome = judge.check(&file, &self.path())?;
         let solved = outcome.is_solved();
-        let done = self.progress.of_mut(&self.exercise.name);
-        done.checks += 1;
-        done.passed |= solved;
+        self.change(|done| {
+            done.checks += 1;
+            done.passed |= solved;
+        })?;
         show::outcome(&file, &outcome);
-        match solved {
-            true => show::after(self.all, &self.progress, self.exercise),
-            false => show::next(&self.progress.of(&self.exercise.name)),
-        }
-        self.write()?;
+        list::progress(self.all, &self.progress, &self.exercise.part);
         Ok(solved)
     }
 
-    /// Checks at once, and whenever the file has changed.
-    fn watch(&mut self, judge: &Judge<'_>) -> Result<ExitCode> {
-        let mut seen = None;
-        let mut is_gone = false;
+    /// Checks at once, and whenever the file has changed; and so the next exercise.
+    fn watch(&mut self) -> Result<ExitCode> {
+        let mut keys = Keys::read();
+        loop {
+            self.begin()?;
+            let judge = Judge::new(self.exercise, self.root)?;
+            let Some(next) = self.watch_one(&judge, &mut keys)? else {
+                return Ok(ExitCode::SUCCESS);
+            };
+            self.exercise = next;
+            say!("{}\n", show::rule());
+            if self.path().exists() {
+                show::task(next); // else it is told when the start is copied
+            }
+        }
+    }
+
+    /// Watches one file. Returns the exercise to go on with, if there is one.
+    fn watch_one(&mut self, judge: &Judge<'_>, keys: &mut Keys) -> Result<Option<&'e Exercise>> {
+        let (mut seen, mut is_gone) = (None, false);
         loop {
             let now = std::fs::metadata(self.path()).and_then(|m| m.modified()).ok();
             // Editors replace a file that they save: it may be gone for a moment.
@@ -312,18 +344,33 @@ impl Learner<'_> {
                     say!("\n{}", show::rule());
                 }
                 seen = now;
-                if self.check(judge)? {
-                    return Ok(ExitCode::SUCCESS);
+                show::checking(&self.file());
+                let solved = self.check(judge)?;
+                if solved && !keys.are_there() {
+                    return Ok(None);
                 }
-                say!("waiting for {} to change (Ctrl-C ends)", self.file());
+                self.tell_keys(solved);
             }
-            std::thread::sleep(INTERVAL);
+            let Some(key) = keys.wait(INTERVAL) else { continue };
+            say!();
+            match key {
+                Key::Quit => return Ok(None),
+                Key::Next => match list::next(self.all, &self.progress, Some(self.exercise)) {
+                    Some((_, next)) => return Ok(Some(next)),
+                    None => say!("All {} are solved.", self.all.len()),
+                },
+                Key::Hint => _ = self.hint()?,
+                Key::Solution => self.solution().unwrap_or_else(|closed| say!("{closed}")),
+                Key::List => list::all(self.all, &self.progress),
+                Key::Reset => self.reset()?,
+            }
+            self.tell_keys(self.progress.of(&self.exercise.name).passed);
         }
     }
 
-    fn write(&self) -> Result<()> {
-        let folder = self.root.join("my");
-        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        self.progress.write(self.root)
+    fn tell_keys(&self, solved: bool) {
+        let next = list::next(self.all, &self.progress, Some(self.exercise));
+        let done = self.progress.of(&self.exercise.name);
+        show::keys(&self.file(), solved, &done, next.map(|(_, next)| next));
     }
 }

@@ -100,6 +100,9 @@ enum Contribute {
     Sass(sass::Arguments),
     /// Compile what pages run in the browser to WebAssembly (needs no GPU)
     Engine(engine::Arguments),
+    /// Compile a kernel: `exercise` calls this
+    #[command(hide = true, name = ::exercise::compile::COMMAND)]
+    CompileKernel { file: String, compute: String },
     /// Be mdBook's preprocessor: `mdbook serve book` calls this
     #[command(hide = true)]
     Preprocess(book::Preprocess),
@@ -160,6 +163,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Contribute(Contribute::Ptx(arguments)) => ptx::run(&root, &arguments)?,
         Command::Contribute(Contribute::Sass(arguments)) => sass::run(&root, &arguments)?,
         Command::Contribute(Contribute::Engine(arguments)) => engine::run(&root, &arguments)?,
+        Command::Contribute(Contribute::CompileKernel { file, compute }) => {
+            return ::exercise::compile::compiler(&file, &compute);
+        }
         Command::Contribute(Contribute::Preprocess(arguments)) => {
             return book::preprocess(&root, &arguments);
         }

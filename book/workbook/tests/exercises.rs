@@ -10,6 +10,7 @@ mod checkout;
 #[path = "support/skip.rs"]
 mod skip;
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -199,11 +200,176 @@ fn host_code_that_does_not_compile_is_named_by_its_own_file() {
     let mine = folder.path().join("first-program.rs");
     let solution = exercise.source("solution").unwrap();
     std::fs::write(&mine, solution.replacen("LaunchConfig, ", "", 1)).unwrap();
-    let judge = exercise::host::Judge::new(exercise, &root());
-    let outcome = judge.check("my/first-program.rs", &mine).unwrap();
-    let broken = format!("{outcome:?}");
+    let judge = exercise::Judge::new(exercise, &root()).unwrap();
+    let check = || judge.check("my/first-program.rs", &mine).unwrap().rows[0].text.clone();
+    let broken = check();
     assert!(broken.contains("--> my/first-program.rs:"), "{broken}");
-    assert!(!broken.contains("files.rs"), "{broken}");
+    assert!(!broken.contains("files.rs") && !broken.contains("warning"), "{broken}");
+    std::fs::write(&mine, solution.replacen("fn sums", "fn totals", 1)).unwrap();
+    let renamed = check();
+    assert_eq!(renamed.matches("error").count(), 1, "{renamed}");
+    assert!(renamed.contains("The check calls your functions as the start has them"), "{renamed}");
+}
+
+/// Each ends in a way of its own; none of them is right, nor said not to end but the last.
+#[test]
+fn host_code_that_ends_the_program_is_told_how() {
+    let exercises = exercise::catalogue::all(&root()).unwrap();
+    let exercise = exercises.iter().find(|exercise| exercise.name == "kv-cache").unwrap();
+    let solution = exercise.source("solution").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let without_end = "prints without end: stopped after 1024 KiB";
+    let all = [
+        ("std::process::exit(0);", "exit code 0 before the check was through"),
+        ("std::process::exit(3);", "exit code 3 before the check was through"),
+        ("std::process::abort();", "crashed (SIGABRT"),
+        ("unsafe { *(std::hint::black_box(1usize) as *mut u8) = 1 };", "crashed (SIGSEGV"),
+        (
+            "loop { println!(\"{}\", [0; 99].map(|_| 'x').iter().collect::<String>()); }",
+            without_end,
+        ),
+        (
+            "loop { eprintln!(\"{}\", [0; 99].map(|_| 'x').iter().collect::<String>()); }",
+            without_end,
+        ),
+        ("panic!(\"so it is\");", "so it is"),
+        ("fn f(n: u64) -> u64 { std::hint::black_box(f(n + 1) + n) } f(users);", "overflowed"),
+        ("Vec::<u8>::with_capacity(1 << 34);", "memory allocation of 17179869184 bytes failed"),
+        ("std::process::Command::new(\"sleep\").arg(\"60\").spawn().unwrap();", ""),
+        ("loop { std::thread::yield_now(); }", "does not end: stopped after 10 s"),
+    ];
+    let paths: Vec<_> = (0..all.len()).map(|n| folder.path().join(format!("{n}.rs"))).collect();
+    for ((code, _), path) in all.iter().zip(&paths) {
+        let first = "    let per_token";
+        let with = format!("    {{ {code} }}\n{first}");
+        assert!(solution.contains(first));
+        std::fs::write(path, solution.replacen(first, &with, 1)).unwrap();
+    }
+    let judge = exercise::Judge::new(exercise, &root()).unwrap();
+    let exercise::Judge::Host(host) = &judge else { panic!("it is host code") };
+    host.compile_together(&paths).unwrap();
+    for ((code, said), path) in all.iter().zip(&paths) {
+        let start = Instant::now();
+        let outcome = judge.check("my/kv-cache.rs", path).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(15), "{code}: {:?}", start.elapsed());
+        match outcome.first_bad() {
+            Some(bad) => assert!(!said.is_empty() && bad.text.contains(said), "{code}: {bad:?}"),
+            None => assert!(said.is_empty(), "{code} passes"),
+        }
+    }
+}
+
+/// What lies in a learner's place may be anything.
+#[test]
+fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    let path = checkout.path("my/mirror.cu");
+    let check = |said: &[&str]| {
+        let start = Instant::now();
+        let ended = checkout.run("exercise mirror");
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}\n{ended}", start.elapsed());
+        assert_eq!(ended.code, Some(1), "{ended}");
+        assert!(said.iter().all(|said| ended.stdout.contains(said)), "{said:?}\n{ended}");
+        assert!(ended.stdout.len() < 20_000 && !ended.stdout.contains('\x1b'), "{ended}");
+        ended.stdout
+    };
+    checkout.run("exercise mirror");
+    let solution = "experiments/first-steps/vector-add/exercises/mirror/solution.cu";
+    let solution = checkout.read(solution);
+    let bytes: Vec<u8> = solution.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, bytes).unwrap();
+    check(&["no  it is saved as UTF-16: save it as UTF-8", "Not solved yet: compiles"]);
+    checkout.write("my/mirror.cu", &solution.replacen("x", "\0x", 1));
+    check(&["line 1 has a NUL byte: remove it"]);
+    std::fs::File::create(&path).unwrap().set_len(1 << 31).unwrap();
+    check(&["larger than 1 MiB"]);
+    checkout.run("exercise mirror --reset").succeeds();
+    std::fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    check(&["a folder, a pipe or a device"]);
+    checkout.run("exercise mirror --reset").succeeds();
+
+    checkout.write("my/mirror.cu", &format!("#include \"/etc/passwd\"\n{solution}"));
+    let included = check(&["There are no header files here"]);
+    assert!(!included.contains("root:"), "{included}");
+    let doubled = (1..40).map(|n| format!("#define A{n} A{0} A{0}\n", n - 1));
+    let doubled: String = doubled.collect();
+    let sum = format!("#define A0 +n\n{doubled}__device__ int f(int n) {{ return n A39; }}\n");
+    checkout.write("my/mirror.cu", &format!("{sum}{solution}"));
+    check(&["the compiler ", "does a macro or a template"]);
+
+    let with = |code: &str| {
+        let first = "    unsigned int x";
+        checkout.write("my/mirror.cu", &solution.replacen(first, &format!("{code}\n{first}"), 1));
+    };
+    let lines = "i < 100; i++) printf(\"\\x1b[31m%d\\n\", i); return;";
+    with(&format!("if (blockIdx.x == 0 && threadIdx.x == 0) for (int i = threadIdx.y; {lines}"));
+    check(&["printed, after ", "\\u{1b}[31m99"]);
+    with("while (width) { out[0] = in[0]; } /*\x1b[31m*/");
+    check(&["it takes too long; find the condition", "Not solved yet: result"]);
+    with("__shared__ volatile int flag; if (threadIdx.y == 0) { flag = 0; while (!flag); }");
+    check(&["a deadlock"]);
+}
+
+/// Two terminals: what one solves, the other does not forget. Keys lead on.
+#[test]
+fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
+    if !has_nvrtc() {
+        return;
+    }
+    let checkout = Checkout::with_compilers();
+    let folder = "experiments/first-steps/vector-add/exercises";
+    let solve = |name: &str| {
+        let solution = checkout.read(&format!("{folder}/{name}/solution.cu"));
+        checkout.write(&format!("my/{name}.cu"), &solution);
+    };
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(Instant::now() < end, "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let done = |name: &str| {
+        let listed = checkout.run("exercise list --json");
+        let listed: Value = serde_json::from_str(listed.succeeds()).unwrap();
+        let all = listed["exercises"].as_array().unwrap();
+        all.iter().find(|e| e["name"] == name).unwrap().clone()
+    };
+    let mut command = checkout.command("exercise --watch");
+    let mut watch = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut keys = watch.stdin.take().unwrap();
+    until("the first one is checked", &|| done("add")["checks"] == 1);
+    solve("mirror");
+    checkout.run("exercise mirror").succeeds();
+    keys.write_all(b"h").unwrap();
+    until("there is a hint", &|| done("add")["hints"] == 1);
+    solve("add");
+    until("it is solved", &|| done("add")["passed"] == true);
+    assert_eq!(done("mirror")["passed"], true);
+    keys.write_all(b"lr").unwrap();
+    until("there is a start", &|| checkout.path("my/add.1.cu").exists());
+    keys.write_all(b"n").unwrap();
+    let third = checkout.path("my/grid-stride.cu");
+    until("the next one begins, and not what is solved", &|| third.exists());
+    keys.write_all(b"q").unwrap();
+    let ended = watch.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    let said = String::from_utf8(ended.stdout).unwrap();
+    for part in [
+        "checking my/add.cu…",
+        "keys: n next · h hint (1 of 3) · l list · r reset · q quit",
+        "hint 1 of 3",
+        "Solved.",
+        "mirror",
+        "kernel  ●○○   5 min  solved",
+        "Part 0: First steps  ██",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
 }
 
 #[test]
@@ -213,7 +379,7 @@ fn a_watched_file_is_checked_when_it_is_saved() {
     }
     let checkout = Checkout::with_compilers();
     let mut command = checkout.command("exercise transpose --watch");
-    let mut watch = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut watch = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let file = checkout.path("my/transpose.cu");
     let end = Instant::now() + Duration::from_secs(60);
     let has_checked = || checkout.path("my/progress.json").exists();

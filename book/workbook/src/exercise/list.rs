@@ -1,5 +1,6 @@
 //! How far the learner is.
 
+use anstyle::Style;
 use anyhow::Result;
 use exercise::catalogue::Language;
 use exercise::progress::Done;
@@ -13,22 +14,10 @@ const BAR: usize = 10;
 
 /// A line for each part of the book, and which exercise is next.
 pub(super) fn parts(all: &[Exercise], progress: &Progress) {
-    let mut rows: Vec<(&str, usize, usize)> = vec![];
-    for exercise in all {
-        if rows.last().is_none_or(|(last, ..)| *last != exercise.part) {
-            rows.push((&exercise.part, 0, 0));
-        }
-        if let Some((_, passed, count)) = rows.last_mut() {
-            *passed += usize::from(progress.of(&exercise.name).passed);
-            *count += 1;
-        }
-    }
-    let widest = rows.iter().map(|(title, ..)| title.chars().count()).max();
-    let widest = widest.unwrap_or(0);
-    for (title, passed, count) in rows {
-        let full = passed * BAR / count;
-        let bar = "█".repeat(full) + &"░".repeat(BAR - full);
-        say!("{title:<widest$}  {bar}  {passed}/{count}");
+    let parts = || all.chunk_by(|a, b| a.part == b.part);
+    let widest = parts().map(|part| part[0].part.chars().count()).max().unwrap_or(0);
+    for part in parts() {
+        say!("{:<widest$}  {}", part[0].part, bar(part, progress));
     }
     match next(all, progress, None) {
         Some((number, exercise)) => {
@@ -39,24 +28,47 @@ pub(super) fn parts(all: &[Exercise], progress: &Progress) {
     }
 }
 
-/// A line for each exercise.
+/// How many of these exercises are solved.
+fn bar(exercises: &[Exercise], progress: &Progress) -> String {
+    let passed = exercises.iter().filter(|e| progress.of(&e.name).passed).count();
+    let full = passed * BAR / exercises.len();
+    let bar = "█".repeat(full) + &"░".repeat(BAR - full);
+    format!("{bar}  {passed}/{}", exercises.len())
+}
+
+/// How far the learner is with a part of the book, and with all.
+pub(super) fn progress(all: &[Exercise], progress: &Progress, part: &str) {
+    let of_part: Vec<_> = all.iter().filter(|e| e.part == part).cloned().collect();
+    say!("{part}  {}   all  {}", bar(&of_part, progress), bar(all, progress));
+}
+
+/// A line for each exercise, below the part of the book that it is in.
 pub(super) fn all(all: &[Exercise], progress: &Progress) {
     let widest = all.iter().map(|exercise| exercise.name.len()).max().unwrap_or(0);
+    let (mut part, bold) = ("", Style::new().bold());
     for (number, exercise) in all.iter().enumerate() {
-        let Exercise { name, title, lesson, check, .. } = exercise;
+        let Exercise { name, title, language, check, .. } = exercise;
+        if exercise.part != part {
+            part = &exercise.part;
+            say!("{}{bold}{part}{bold:#}", if number > 0 { "\n" } else { "" });
+        }
         let state = match progress.of(name) {
             Done { passed: true, .. } => "solved",
             Done { checks: 0, hints: 0, .. } => "",
             _ => "begun",
         };
+        let language = match language {
+            Language::Kernel => "kernel",
+            Language::Host => "host",
+        };
         say!(
-            "{:>2}  {:<3}  {name:<widest$}  {:>3} min  {state:<6}  {title}",
+            "{:>2}  {name:<widest$}  {language:<6}  {}  {:>2} min  {state:<6}  {title}",
             number + 1,
-            lesson.section,
+            check.level(),
             check.minutes
         );
     }
-    say!("\nOne of them: cargo workbook exercise NAME");
+    say!("\nOne of them: cargo workbook exercise NAME. Host code needs no NVRTC.");
 }
 
 /// The same for programs.

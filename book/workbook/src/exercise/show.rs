@@ -6,7 +6,7 @@ use exercise::progress::Done;
 use exercise::{Exercise, Outcome, Progress, Row, State};
 use lab::layout;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
-use record::file::visible_lines;
+use record::file::{visible, visible_lines};
 
 use super::list;
 use crate::terminal::say;
@@ -16,6 +16,8 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 /// What is before the rows that were not looked at.
 const REST: &str = "after that";
+/// Lines of a compiler's errors, or of what a program printed, at most.
+const MOST_LINES: usize = 60;
 /// Room for a row's state, with the spaces after it.
 const STATE: usize = 4;
 
@@ -31,12 +33,14 @@ pub(super) fn hints(exercise: &Exercise, count: usize) {
     for (number, hint) in exercise.check.hints.iter().take(count).enumerate() {
         say!("{DIM}hint {} of {HINTS}{DIM:#}\n{}\n", number + 1, plain(hint));
     }
+}
+
+/// What to do after a hint.
+pub(super) fn after_hint(exercise: &Exercise, done: &Done) {
     let name = &exercise.name;
-    match count < HINTS {
-        true => say!("back to it: cargo workbook exercise {name}"),
-        false => {
-            say!("the solution is open: cargo workbook exercise {name} --solution")
-        }
+    match done.is_open() {
+        false => say!("back to it: cargo workbook exercise {name}"),
+        true => say!("the solution is open: cargo workbook exercise {name} --solution"),
     }
 }
 
@@ -58,8 +62,33 @@ pub(super) fn outcome(file: &str, outcome: &Outcome) {
         say!("\n{}\n", visible_lines(outcome.timeline.trim_end()));
     }
     if !outcome.printed.is_empty() {
-        say!("{DIM}printed{DIM:#}\n{}", visible_lines(outcome.printed.trim_end()));
+        let (before, last) = last_lines(outcome.printed.trim_end());
+        let more = if before > 0 { format!(", after {before} other lines") } else { String::new() };
+        say!("{DIM}printed{more}{DIM:#}\n{}", visible_lines(&last));
     }
+    if outcome.is_solved() {
+        say!("\n{GOOD}Solved.{GOOD:#}");
+    } else {
+        let bad = outcome.rows.iter().filter(|row| row.state == State::Bad);
+        let bad: Vec<_> = bad.map(|row| row.name.as_str()).collect();
+        say!("\n{BAD}Not solved yet{BAD:#}: {}", bad.join(", "));
+    }
+}
+
+/// As many lines of a long text as one may want to read.
+fn first_lines(text: &str) -> String {
+    let more = text.lines().count().saturating_sub(MOST_LINES);
+    if more == 0 {
+        return text.to_owned();
+    }
+    let first: Vec<_> = text.lines().take(MOST_LINES).collect();
+    format!("{}\n… and {more} more lines", first.join("\n"))
+}
+
+/// The end of a long text, and how many lines come before.
+fn last_lines(text: &str) -> (usize, String) {
+    let before = text.lines().count().saturating_sub(MOST_LINES);
+    (before, text.lines().skip(before).collect::<Vec<_>>().join("\n"))
 }
 
 fn show(file: &str, row: &Row, widest: usize) {
@@ -70,12 +99,12 @@ fn show(file: &str, row: &Row, widest: usize) {
         State::Open => DIM,
     };
     let before = widest + 2 + STATE;
-    let text = visible_lines(text);
+    let text = visible_lines(&first_lines(text));
     let place = line.as_ref().map(|line| {
         let most = if line.shares { "most of it at " } else { "" };
         let at = format!("{most}{file}:{}   ", line.number);
         let room = layout::width().saturating_sub(before + at.len());
-        format!("{at}{}", layout::cut(&line.text, room))
+        format!("{at}{}", layout::cut(&visible(&line.text), room))
     });
     let wide = text.chars().count() + place.as_ref().map_or(0, |p| p.chars().count() + 4);
     let (text, place) = match place {
@@ -116,8 +145,7 @@ pub(super) fn next(done: &Done) {
 
 /// What to do after the exercise is solved.
 pub(super) fn after(all: &[Exercise], progress: &Progress, exercise: &Exercise) {
-    let name = &exercise.name;
-    say!("\n{GOOD}Solved.{GOOD:#} Ours, to compare: cargo workbook exercise {name} --solution");
+    say!("Ours, to compare: cargo workbook exercise {} --solution", exercise.name);
     match list::next(all, progress, Some(exercise)) {
         Some((number, next)) => say!(
             "Next: {} ({number} of {}), cargo workbook exercise {}",
@@ -127,6 +155,32 @@ pub(super) fn after(all: &[Exercise], progress: &Progress, exercise: &Exercise) 
         ),
         None => say!("That was the last one: all {} are solved.", all.len()),
     }
+}
+
+/// Before a check.
+pub(super) fn checking(file: &str) {
+    say!("{DIM}checking {file}…{DIM:#}");
+}
+
+/// What the keys do at present.
+pub(super) fn keys(file: &str, solved: bool, done: &Done, next: Option<&Exercise>) {
+    let mut keys = vec![];
+    match next {
+        Some(next) if solved => keys.push(format!("n next: {}", next.title)),
+        Some(_) => keys.push("n next".to_owned()),
+        None => {}
+    }
+    if !solved && done.hints < HINTS {
+        keys.push(format!("h hint ({} of {HINTS})", done.hints + 1));
+    }
+    if done.is_open() {
+        keys.push("s our solution".to_owned());
+    }
+    keys.extend(["l list", "r reset", "q quit"].map(str::to_owned));
+    let enter = if cfg!(unix) { "" } else { ", with Enter" };
+    let keys = format!("keys{enter}: {}", keys.join(" · "));
+    say!("{}", layout::wrap(&keys, layout::width(), 6));
+    say!("{DIM}waiting for a key, or for {file} to change{DIM:#}");
 }
 
 /// A line across the terminal.

@@ -262,6 +262,15 @@ impl Check {
         Ok(check)
     }
 
+    /// How much of an exercise it is, in three steps: minutes say how long.
+    pub fn level(&self) -> &'static str {
+        match self.minutes {
+            ..=10 => "●○○",
+            ..=25 => "●●○",
+            _ => "●●●",
+        }
+    }
+
     /// Why what has to fail does, by name: the start, the files in `wrong/`, and the mistakes.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.fails.iter().map(|(name, why)| (name.as_str(), why.as_str()));

@@ -1,30 +1,33 @@
 //! Host code is compiled, run on emulated GPUs, and judged by the ledger of what it did.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use ledger::{Engine, Ledger, Schedule};
 
 use crate::catalogue::Exercise;
-use crate::check::{COMPILES, Host, ORDER, RESULT, singular};
+use crate::check::{Host, ORDER, RESULT};
+use crate::lock;
 use crate::outcome::{Line, Outcome, State};
+use crate::process::{self, Bounds};
+use report::Report;
 
-/// How long a trial may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What the emulated driver puts before what it says.
-const DRIVER: &str = "emulated driver: ";
+mod build;
+mod report;
+
+/// What a trial may take.
+const BOUNDS: Bounds =
+    Bounds { time: Duration::from_secs(10), output_bytes: 1 << 20, memory_bytes: 4 << 30 };
 /// Characters of a line of the picture.
 const WIDTH: usize = 90;
 
 pub struct Judge<'e> {
-    exercise: &'e Exercise,
+    pub(crate) exercise: &'e Exercise,
     root: PathBuf,
     together: RefCell<Option<Together>>,
 }
@@ -69,19 +72,6 @@ impl Attempt {
     }
 }
 
-/// What a trial told.
-#[derive(Default)]
-struct Report {
-    /// Titles of what was tried.
-    runs: Vec<String>,
-    /// The first thing that is wrong.
-    wrong: Option<String>,
-    sizes: BTreeMap<String, f64>,
-    /// One for each run.
-    ledgers: Vec<String>,
-    printed: String,
-}
-
 impl<'e> Judge<'e> {
     pub fn new(exercise: &'e Exercise, root: &Path) -> Judge<'e> {
         let together = RefCell::default();
@@ -99,28 +89,32 @@ impl<'e> Judge<'e> {
         Ok(())
     }
 
-    /// What is right and wrong with the source in `path`, of which messages speak as of `file`.
-    pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
-        self.check_on(&self.exercise.check.host, file, path)
+    /// What is right and wrong with this source, which is in `path` and of which messages speak as
+    /// of `file`.
+    pub(crate) fn check(&self, file: &str, path: &Path, source: &str) -> Result<Outcome> {
+        self.check_on(&self.exercise.check.host, file, path, source)
     }
 
     /// Checks a source on GPUs other than those that `check.toml` asks for.
-    pub fn check_on(&self, host: &Host, file: &str, path: &Path) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
+    pub(crate) fn check_on(
+        &self,
+        host: &Host,
+        file: &str,
+        path: &Path,
+        source: &str,
+    ) -> Result<Outcome> {
         let _alone = match &*self.together.borrow() {
             Some(_) => None,
             None => Some(self.alone()?),
         };
         let program = match self.compile(path)? {
             Ok(program) => program,
-            Err(text) => {
-                let text = text.replace(&*path.to_string_lossy(), file);
-                outcome.bad(COMPILES, text, None);
-                outcome.leave_open(&[RESULT, ORDER], &self.exercise.check);
-                return Ok(outcome);
+            Err(said) => {
+                let said = said.replace(&*path.to_string_lossy(), file);
+                return Ok(Outcome::uncompiled(said, ORDER, &self.exercise.check));
             }
         };
-        let source = std::fs::read_to_string(path).with_context(|| file.to_owned())?;
+        let mut outcome = Outcome::default();
         let attempts = Attempt::all(host);
         let mut orders = vec![];
         let mut last = Report::default();
@@ -128,7 +122,7 @@ impl<'e> Judge<'e> {
             if let Some(wrong) = &report.wrong {
                 let wrong = wrong.replace(&*path.to_string_lossy(), file);
                 let wrong = wrong + &conditions(host, attempt);
-                self.fail(&mut outcome, file, &source, &report, &wrong)?;
+                self.fail(&mut outcome, file, source, &report, &wrong)?;
                 return Ok(outcome);
             }
             // What is counted is what happens when nothing overtakes.
@@ -171,61 +165,30 @@ impl<'e> Judge<'e> {
     /// Waits until no other check compiles or runs host code, in this process or another one:
     /// the program has the same name for all.
     fn alone(&self) -> Result<File> {
-        let folder = self.root.join("target");
-        let path = folder.join("trial.lock");
-        let lock = || {
-            std::fs::create_dir_all(&folder)?;
-            let file = File::create(&path)?;
-            match file.lock() {
-                // Some network drives know no locks.
-                Err(e) if e.kind() != ErrorKind::Unsupported => Err(e),
-                _ => Ok(file),
-            }
-        };
-        lock().with_context(|| format!("{}: cannot be locked", path.display()))
+        lock::wait_for(&self.root.join("target/trial.lock"))
     }
 
     /// Compiles files with the exercise's check.
     fn build(&self, files: &[PathBuf]) -> Result<Result<PathBuf, String>> {
-        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-        let built = Command::new(cargo)
-            // With the workbook's package named, dependencies have the features that they have
-            // there, so what is compiled already is used again.
-            .args(["build", "--quiet", "--package", "workbook"])
-            .args(["--package", "trial", "--bin", "trial"])
-            .args(["--profile", lab::workspace::profile()])
-            .args(["--message-format", "json-render-diagnostics"])
-            .env("TRIAL_MINE", std::env::join_paths(files)?)
-            .env("TRIAL_CHECK", self.exercise.folder.join("check.rs"))
-            .current_dir(&self.root)
-            .output()
-            .context("host code is compiled by cargo")?;
-        let said = String::from_utf8_lossy(&built.stderr);
-        if !built.status.success() {
-            let is_noise = |line: &&str| line.starts_with("error: could not compile `trial`");
-            let lines: Vec<_> = said.lines().filter(|line| !is_noise(line)).collect();
-            return Ok(Err(lines.join("\n").trim().to_owned()));
-        }
-        let messages = String::from_utf8_lossy(&built.stdout);
-        let program = messages.lines().find_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            Some(PathBuf::from(message.get("executable")?.as_str()?))
-        });
-        Ok(Ok(program.context("cargo names the program that it made")?))
+        build::program(&self.root, &self.exercise.folder.join("check.rs"), files)
     }
 
-    /// All attempts, as many at a time as there are cores; their reports in the same order.
+    /// All attempts, as many at a time as there are cores; their reports in the same order. After
+    /// one that fails, none begins.
     fn run_all(&self, program: &Program, attempts: &[Attempt]) -> Result<Vec<Report>> {
         let folder = tempfile::tempdir().context("for the reports")?;
-        let next = AtomicUsize::new(0);
+        let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let work = || -> Result<Vec<_>> {
             let mut done = vec![];
             loop {
                 let number = next.fetch_add(1, Relaxed);
-                let Some(attempt) = attempts.get(number) else { return Ok(done) };
+                let attempt = attempts.get(number).filter(|_| !has_failed.load(Relaxed));
+                let Some(attempt) = attempt else { return Ok(done) };
                 let file = folder.path().join(number.to_string());
-                done.push((number, run(program, *attempt, &file)?));
+                let report = run(program, *attempt, &file)?;
+                has_failed.fetch_or(report.wrong.is_some(), Relaxed);
+                done.push((number, report));
             }
         };
         let mut all: Vec<(usize, Report)> = vec![];
@@ -280,18 +243,6 @@ impl<'e> Judge<'e> {
     }
 }
 
-/// A title in which a 1 stands before one thing: `1 number, 3 steps` for `1 numbers, 3 steps`.
-fn singulars(title: &str) -> String {
-    let mut words: Vec<String> = vec![];
-    for word in title.split(' ') {
-        let (word, comma) = word.split_at(word.trim_end_matches(',').len());
-        let after_one = words.last().is_some_and(|before| before == "1");
-        let word = if after_one { singular(word) } else { word.to_owned() };
-        words.push(word + comma);
-    }
-    words.join(" ")
-}
-
 /// What is special about an attempt that failed.
 fn conditions(host: &Host, attempt: &Attempt) -> String {
     let mut conditions = vec![];
@@ -318,27 +269,13 @@ fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
         .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
         .env("WORKBOOK_EMULATED_MEMORY", memory_mib.to_string())
         .env_remove("WORKBOOK_EMULATED_SCHEDULE")
-        .env_remove("CUDA_VISIBLE_DEVICES")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .env_remove("CUDA_VISIBLE_DEVICES");
     if schedule > 0 {
         command.env("WORKBOOK_EMULATED_SCHEDULE", schedule.to_string());
     }
-    let (ended, out, err) = finish(command.spawn()?)?;
-    let told = std::fs::read_to_string(file).unwrap_or_default();
-    let mut report = Report::read(&told);
-    report.printed = out;
-    // What the driver noticed, though no call has failed, comes first.
-    let noticed = err.lines().find_map(|line| line.strip_prefix(DRIVER));
-    let wrong = match (report.wrong.take(), noticed) {
-        (Some(wrong), Some(noticed)) => Some(format!("{wrong}\n{noticed}")),
-        (None, Some(noticed)) => Some(noticed.to_owned()),
-        (None, None) if !ended && err.trim().is_empty() => Some("it does not end".to_owned()),
-        (None, None) if !ended => Some(err.trim().to_owned()),
-        (wrong, _) => wrong,
-    };
-    report.wrong = wrong;
-    Ok(report)
+    let ended = process::run(command, "", BOUNDS)?;
+    let told = std::fs::read(file).unwrap_or_default();
+    Ok(Report::of(&String::from_utf8_lossy(&told), ended))
 }
 
 /// The first pair of operations that nothing orders, in any of these ledgers.
@@ -350,57 +287,6 @@ fn conflict(ledgers: &[String]) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-/// What the trial's program put into one line.
-fn unescaped(line: &str) -> String {
-    let (mut text, mut characters) = (String::new(), line.chars());
-    while let Some(character) = characters.next() {
-        text.push(match character {
-            '\\' => match characters.next() {
-                Some('n') => '\n',
-                _ => '\\',
-            },
-            other => other,
-        });
-    }
-    text
-}
-
-impl Report {
-    /// Reads what the trial's program has written: `run TITLE`, `size NAME NUMBER`, `wrong TEXT`
-    /// and `failed TEXT`; all else is the ledger.
-    fn read(text: &str) -> Report {
-        let mut report = Report::default();
-        for line in text.lines() {
-            let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
-            match kind {
-                "run" => {
-                    report.runs.push(singulars(&unescaped(rest)));
-                    report.ledgers.push(String::new());
-                }
-                "size" => {
-                    let number = rest.rsplit_once(' ');
-                    let number = number.and_then(|(name, n)| Some((name, n.parse().ok()?)));
-                    report.sizes.extend(number.map(|(name, n)| (name.to_owned(), n)));
-                }
-                "wrong" | "failed" => {
-                    let said = unescaped(rest);
-                    let said = match report.runs.last() {
-                        Some(title) => format!("{title}: {said}"),
-                        None => said,
-                    };
-                    report.wrong.get_or_insert(said);
-                }
-                _ => {
-                    if let Some(ledger) = report.ledgers.last_mut() {
-                        *ledger += &format!("{line}\n");
-                    }
-                }
-            }
-        }
-        report
-    }
 }
 
 /// A number of the ledger, or of the model, by its name.
@@ -447,61 +333,8 @@ fn count(ledger: &Ledger, schedule: &Schedule, name: &str) -> Option<f64> {
     Some(number as f64)
 }
 
-/// Waits for a program: whether it ended well, and what it wrote to its two outputs. One that takes
-/// too long is ended.
-fn finish(mut child: Child) -> Result<(bool, String, String)> {
-    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
-    let out = std::thread::spawn(move || text(out.as_mut()));
-    let err = std::thread::spawn(move || text(err.as_mut()));
-    let end = Instant::now() + PATIENCE;
-    let ended = loop {
-        if let Some(status) = child.try_wait()? {
-            break status.success();
-        }
-        if Instant::now() > end {
-            child.kill()?;
-            child.wait()?;
-            break false;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let (Ok(out), Ok(err)) = (out.join(), err.join()) else {
-        bail!("what a program wrote cannot be read");
-    };
-    Ok((ended, out, err))
-}
-
-fn text(from: Option<&mut impl Read>) -> String {
-    let mut bytes = vec![];
-    let _ = from.map(|from| from.read_to_end(&mut bytes)); // as much as there is
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// The line of `file` in which a program panicked, if it did: `panicked at FILE:LINE:COLUMN`.
 fn panicked_at(file: &str, text: &str) -> Option<u32> {
     let (_, rest) = text.split_once(&format!("panicked at {file}:"))?;
     rest.split(':').next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_program_says_arrives_as_it_was_said() {
-        let report = Report::read("run a\\\\b\nwrong C:\\\\new\\nline\n");
-        assert_eq!(report.wrong.unwrap(), "a\\b: C:\\new\nline");
-    }
-
-    #[test]
-    fn one_thing_is_not_several() {
-        for (title, said) in [
-            ("1 numbers, 1 steps", "1 number, 1 step"),
-            ("11 numbers on 1 GPUs", "11 numbers on 1 GPU"),
-            ("1×1", "1×1"),
-        ] {
-            assert_eq!(singulars(title), said);
-        }
-        assert_eq!(singular("copies are known"), "copy is known");
-    }
 }

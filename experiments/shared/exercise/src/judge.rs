@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::catalogue::{Exercise, Language};
+use crate::check::{ORDER, RACES};
 use crate::outcome::Outcome;
-use crate::{host, kernel};
+use crate::{host, kernel, source};
 
 /// Judges solutions of one exercise.
 pub enum Judge<'e> {
@@ -26,12 +27,14 @@ impl<'e> Judge<'e> {
     /// What is right and wrong with the source in `path`, of which messages speak as of `file`. An
     /// error if the check itself is wrong.
     pub fn check(&self, file: &str, path: &Path) -> Result<Outcome> {
-        match self {
-            Judge::Kernel(judge) => {
-                let source = std::fs::read(path).with_context(|| file.to_owned())?;
-                judge.check(file, &String::from_utf8_lossy(&source))
-            }
-            Judge::Host(judge) => judge.check(file, path),
+        let (exercise, order) = match self {
+            Judge::Kernel(judge) => (judge.exercise, RACES),
+            Judge::Host(judge) => (judge.exercise, ORDER),
+        };
+        match (source::read(path)?, self) {
+            (Err(why), _) => Ok(Outcome::uncompiled(why, order, &exercise.check)),
+            (Ok(source), Judge::Kernel(judge)) => judge.check(file, &source),
+            (Ok(source), Judge::Host(judge)) => judge.check(file, path, &source),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A kernel is compiled, run on the emulated GPU, and judged.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use emulator::{
@@ -9,7 +11,8 @@ use emulator::{
 use lab::kernel;
 
 use crate::catalogue::Exercise;
-use crate::check::{COMPILES, Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING};
+use crate::check::{Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING};
+use crate::compile;
 use crate::data::{Buffers, Shape};
 use crate::outcome::{Line, Outcome, State};
 
@@ -17,6 +20,10 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// Instructions that a block's warps may execute: more than any solution needs a hundred times,
 /// and few enough that a loop without an end is found in a second.
 const BUDGET: u64 = 1 << 24;
+/// How long a launch may take, where it is not the budget that ends it first.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes that a launch may print: what comes last is kept.
+const PRINT_BYTES: usize = 1 << 14;
 /// Warps of which one may well do most of the work, if there are fewer.
 const FEW_WARPS: u64 = 16;
 /// How many times the mean one warp may execute at most.
@@ -24,8 +31,13 @@ const MOST_TIMES: f64 = 4.0;
 /// Threads of a block that computes what results have to be.
 const EXPECTED_BLOCK: u64 = 256;
 
+thread_local! {
+    /// When the launch of this thread ends.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
 pub struct Judge<'e> {
-    exercise: &'e Exercise,
+    pub(crate) exercise: &'e Exercise,
     /// PTX of what results have to be.
     expected: String,
 }
@@ -73,17 +85,14 @@ impl<'e> Judge<'e> {
     /// the check itself is wrong.
     pub fn check(&self, file: &str, source: &str) -> Result<Outcome> {
         let check = &self.exercise.check;
-        let mut outcome = Outcome::default();
-        // Some editors put a mark in front, which is no CUDA C.
-        let source = source.trim_start_matches('\u{feff}');
-        let mut module = match kernel::compile_file(file, source, &check.compute) {
+        let mut module = match compile::compile(file, source, &check.compute)? {
             Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
-            Err(error) => {
-                outcome.bad(COMPILES, compiler_text(&error.to_string(), &check.compute), None);
-                outcome.leave_open(&[RESULT, RACES], check);
-                return Ok(outcome);
+            Err(said) => {
+                let said = compiler_text(&said, &check.compute);
+                return Ok(Outcome::uncompiled(said, RACES, check));
             }
         };
+        let mut outcome = Outcome::default();
         let (mut shapes, mut last) = (vec![], None);
         for (place, shape) in check.shapes.iter().enumerate() {
             shapes.push(title(check, shape)?);
@@ -212,8 +221,11 @@ fn run<'c>(
     module.place(&mut memory)?; // its variables, and the texts that it prints
     let buffers = Buffers::make(&check.buffers, shape, &mut memory)?;
     let mut ran = Ran { counts: vec![], shared_bytes: 0, warps: 0 };
-    let options = Options { budget: BUDGET, backwards, ..Options::default() };
+    let stop = Some(is_late as fn() -> bool);
+    let print_bytes = PRINT_BYTES;
+    let options = Options { budget: BUDGET, backwards, print_bytes, stop, ..Options::default() };
     for launch in &check.launches {
+        DEADLINE.set(Some(Instant::now() + PATIENCE));
         match launch_on(module, launch, shape, &buffers, &mut memory, &options)? {
             Ok((counts, shared_bytes, warps)) => {
                 ran.counts.push(counts);
@@ -224,6 +236,10 @@ fn run<'c>(
         }
     }
     Ok(Ok((ran, memory, buffers)))
+}
+
+fn is_late() -> bool {
+    DEADLINE.get().is_some_and(|deadline| Instant::now() > deadline)
 }
 
 /// A launch with its numbers.
@@ -530,7 +546,7 @@ fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
 
 /// What the compiler says, and what that means here.
 const ADVICE: [(&str, &str); 3] = [
-    ("could not open source file", "There are no header files here: leave the `#include` out."),
+    (" open source file", "There are no header files here: leave the `#include` out."),
     (
         "without execution space annotations",
         "Put `__device__` in front of a function that kernels call.",
@@ -544,12 +560,16 @@ const ADVICE: [(&str, &str); 3] = [
 const OPTION: &str = " Consider using -default-device flag to process unannotated functions as \
                       __device__ functions in JIT mode";
 
+/// Why it opens no file: it may not, see [`compile`].
+const NO_FILE: &str = ": Too many open files";
+
 /// What a compiler says, without advice on how to silence it.
 fn compiler_text(text: &str, compute: &str) -> String {
     let lines = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty());
-    let mut text = lines.collect::<Vec<_>>().join("\n").replace(OPTION, "");
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut text = text.replace(OPTION, "").replace(NO_FILE, "");
     for (said, advice) in ADVICE {
         if text.contains(said) {
             text = text + "\n" + &advice.replace("COMPUTE", compute);

@@ -17,23 +17,31 @@
 //! | [`catalogue`] | the exercises, in the order of the book |
 //! | [`mod@check`] | `check.toml` |
 //! | [`judge`] | a solution is judged, by one of the next two |
-//! | [`kernel`] | a kernel is compiled, run on the emulated GPU, and judged |
+//! | [`source`] | a learner's file, whatever lies in its place |
+//! | [`compile`] | a learner's kernel is compiled, apart from all else |
+//! | `process` | programs that may crash, or take too long, or print too much |
+//! | [`kernel`] | a kernel is run on the emulated GPU, and judged |
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
 //! | [`data`] | the buffers that it works on |
 //! | [`measure`] | a kernel on a real GPU, to be timed |
 //! | [`outcome`] | what is said of it, row by row |
 //! | [`progress`] | what the learner has done so far |
+//! | `lock` | programs that take turns |
 //! | [`mod@verify`] | whether starts, mistakes and solutions do what they declare |
 
 pub mod catalogue;
 pub mod check;
+pub mod compile;
 pub mod data;
 pub mod host;
 pub mod judge;
 pub mod kernel;
+mod lock;
 pub mod measure;
 pub mod outcome;
+mod process;
 pub mod progress;
+pub mod source;
 pub mod verify;
 
 pub use catalogue::Exercise;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::check::Check;
+use crate::check::{COMPILES, Check, RESULT};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -53,6 +53,15 @@ impl Line {
 impl Outcome {
     pub fn is_solved(&self) -> bool {
         self.rows.iter().all(|row| row.state == State::Good)
+    }
+
+    /// That of a source which does not compile: nothing else can be looked at. `order` is what
+    /// follows the results: a kernel's races, or host code's order.
+    pub(crate) fn uncompiled(why: String, order: &str, check: &Check) -> Outcome {
+        let mut outcome = Outcome::default();
+        outcome.bad(COMPILES, why, None);
+        outcome.leave_open(&[RESULT, order], check);
+        outcome
     }
 
     /// The first row that is not as demanded.

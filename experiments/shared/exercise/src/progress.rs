@@ -1,11 +1,16 @@
 //! What the learner has done so far: `my/progress.json`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use record::file::write_atomically;
 use serde::{Deserialize, Serialize};
+
+use crate::check::HINTS;
+use crate::lock;
 
 /// What was done, by the names of exercises.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,6 +28,13 @@ pub struct Done {
     pub passed: bool,
     /// Whether the solution was shown before that.
     pub shown_before: bool,
+}
+
+impl Done {
+    /// Whether the solution may be seen.
+    pub fn is_open(&self) -> bool {
+        self.passed || self.hints >= HINTS
+    }
 }
 
 impl Progress {
@@ -44,11 +56,14 @@ impl Progress {
 
     /// Writes the file as a whole, or not at all.
     pub fn write(&self, root: &Path) -> Result<()> {
-        let path = Progress::path(root);
-        let beside = path.with_extension("json.new");
         let text = serde_json::to_string_pretty(self)? + "\n";
-        let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &path));
-        written.with_context(|| path.display().to_string())
+        Ok(write_atomically(&Progress::path(root), text.as_bytes())?)
+    }
+
+    /// Keeps other programs from changing the file, while what this returns lives: read it again,
+    /// change it, and write it.
+    pub fn lock(root: &Path) -> Result<File> {
+        lock::wait_for(&root.join("my/.progress.lock"))
     }
 
     pub fn of(&self, name: &str) -> Done {

@@ -43,7 +43,7 @@ pub fn verify(exercise: &Exercise, root: &Path, times: u32) -> Result<Vec<String
         if let (Judge::Host(host), None) = (&judge, reason) {
             let usual = &exercise.check.host;
             let other = Host { memory_mib: vec![OTHER_MIB], schedules: 0, ..usual.clone() };
-            let other = host.check_on(&other, &file, &path)?;
+            let other = host.check_on(&other, &file, &path, &exercise.source(name)?)?;
             if !other.is_solved() {
                 problems.push(format!("{name}, with {OTHER_MIB} MiB: {}", said(&other)));
             }
