@@ -236,7 +236,7 @@ fn words(
     let mut words = accesses.words.clone();
     words.sort_unstable();
     words.dedup();
-    let is_run = |a: &u32, b: &u32| a + 1 == *b && b % row != 0;
+    let is_run = |a: &u32, b: &u32| a + 1 == *b && !b.is_multiple_of(row);
     for run in words.chunk_by(is_run) {
         let [x, y] = [run[0] % row, run[0] / row].map(|at| f64::from(at) * scale);
         picture.cell([left + x, top + y, run.len() as f64 * scale, scale], pen, 0.75, false);
