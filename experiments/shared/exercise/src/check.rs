@@ -266,7 +266,7 @@ impl Check {
     pub fn level(&self) -> &'static str {
         match self.minutes {
             ..=10 => "●○○",
-            ..=25 => "●●○",
+            11..=25 => "●●○",
             _ => "●●●",
         }
     }
