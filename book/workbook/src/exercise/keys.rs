@@ -41,7 +41,7 @@ impl Keys {
     pub(super) fn read() -> Keys {
         let (press, pressed) = mpsc::channel();
         std::thread::spawn(move || {
-            let mut bytes = std::io::stdin().bytes().map_while(Result::ok);
+            let mut bytes = std::io::stdin().lock().bytes().map_while(Result::ok);
             // Nobody is left to press keys for at the end of the program alone.
             let _ = bytes.try_for_each(|byte| match Key::of(byte) {
                 Some(key) => press.send(key),

@@ -222,7 +222,7 @@ mod tests {
     fn shell(line: &str, bounds: Bounds) -> Ended {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
-        run(command, "input", bounds).unwrap()
+        run(command, "input", bounds).expect("there is a shell")
     }
 
     #[test]
