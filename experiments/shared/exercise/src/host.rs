@@ -268,6 +268,7 @@ fn run(program: &Program, attempt: Attempt, file: &Path) -> Result<Report> {
         .arg(file)
         .env("WORKBOOK_EMULATED_GPUS", gpus.to_string())
         .env("WORKBOOK_EMULATED_MEMORY", memory_mib.to_string())
+        .env_remove("WORKBOOK_EMULATED_GPU")
         .env_remove("WORKBOOK_EMULATED_SCHEDULE")
         .env_remove("CUDA_VISIBLE_DEVICES");
     if schedule > 0 {
