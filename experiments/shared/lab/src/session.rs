@@ -268,7 +268,7 @@ impl Lab {
     }
 
     /// Times work on `stream` in bursts after rests, and when it has gone on for two seconds;
-    /// see [`lasting`](crate::lasting). `clock` queues a kernel that counts the clock, and waits
+    /// see module `lasting`. `clock` queues a kernel that counts the clock, and waits
     /// for what it counted, in kHz; where nothing is timed, it does not run.
     pub fn time_in_bursts_and_lasting(
         &self,
