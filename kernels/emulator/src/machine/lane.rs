@@ -326,7 +326,7 @@ impl Machine<'_> {
         self.fault(warp, FaultKind::Race, access.lane, what)
     }
 
-    /// "writes 4 bytes at … of shared memory, tile[33]"
+    /// "writes 4 bytes at … of shared memory, `tile[33]`"
     fn in_shared(&self, access: LaneAccess) -> String {
         let LaneAccess { address, bytes, direction, .. } = access;
         let array = self.place_in_array(address, bytes as u64);
@@ -347,7 +347,7 @@ impl Machine<'_> {
         format!("{}, which thread ({x}, {y}, {z}) {does}{line}", self.in_shared(access))
     }
 
-    /// ", tile[33]": an array in shared memory, and the place in it. Nothing, if it is in none.
+    /// ", `tile[33]`": an array in shared memory, and the place in it. Nothing, if it is in none.
     fn place_in_array(&self, address: u64, bytes: u64) -> String {
         let dynamic = u64::from(self.program.shared_bytes);
         let dynamic = dynamic.next_multiple_of(self.program.dynamic_align.into());
