@@ -452,7 +452,7 @@ fn a_run_of_all_says_how_each_ended_and_what_is_next() {
     assert!(!ended.stdout.contains("a table"), "{ended}");
     fits(&ended.stdout, "100");
     let page = &pages(&checkout.path("book/html"))["this-machine.html"];
-    for part in ["Nothing was measured here yet, which needs", "An emulated GPU has run "] {
+    for part in ["Nothing was measured here yet, so these are", "An emulated GPU has run "] {
         assert!(page.contains(part), "no {part:?} in {page}");
     }
     let ended = run("run --emulate --tables");
