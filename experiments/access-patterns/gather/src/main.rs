@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | sorted indices, random ones, and what is between |
-//! | [`pieces`] | How far is far? | how long must a piece be to be read fast? |
+//! | [`pieces`] | How much in one place? | how long must a piece be to be read fast? |
 //! | [`model`] | Three reasons to sort | how many bytes have to move? |
 //! | [`device`] | | the table, the indices, the kernels, the check |
 //!
