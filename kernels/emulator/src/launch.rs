@@ -52,8 +52,8 @@ pub struct Options {
     pub checks: Checks,
     /// Instructions that the warps of a block may execute together without a store, a
     /// barrier or the end of a thread. After that many the launch fails, and tells which
-    /// lanes wait where. Where they do little but look at flags and locks, it ends after 2²⁰
-    /// at the latest.
+    /// lanes wait where. Where they do little but look at flags and locks, and there is no
+    /// memory of the host that could have one, it ends after 2²⁰ at the latest.
     pub patience: u64,
     /// Instructions that the warps of a block may execute together. After that many the
     /// launch fails in the same way: a block that needs more is taken to have no end.

@@ -46,7 +46,8 @@ const RACED: u64 = 1 << 22;
 const TURN: u32 = 1 << 12;
 /// Instructions of a loop that waits for a flag or a lock, at most.
 const LOOP: u64 = 64;
-/// Instructions of a block without progress, at most, if its threads do little but that.
+/// Instructions of a block without progress, at most, if its threads do little but that, and no
+/// flag can be the host's.
 const POLLING: u64 = 1 << 20;
 /// Instructions of a block before somebody with a clock may end it.
 const SHORT: u64 = 1 << 18;
@@ -575,7 +576,8 @@ impl<'a> Machine<'a> {
 
     fn is_stuck(&self) -> bool {
         let patience = self.options.patience;
-        self.stalled > if self.waits() { patience.min(POLLING) } else { patience }
+        let is_alone = !self.memory.has_host_buffers();
+        self.stalled > if is_alone && self.waits() { patience.min(POLLING) } else { patience }
     }
 
     fn is_endless(&self) -> bool {

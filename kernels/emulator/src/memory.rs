@@ -253,6 +253,11 @@ impl Memory {
         self.buffer(address).filter(|_| is_host)
     }
 
+    /// Can the host write what a kernel reads, while it runs?
+    pub(crate) fn has_host_buffers(&self) -> bool {
+        self.stores.iter().any(|store| matches!(store.content, Content::Host(_)))
+    }
+
     /// All buffers, in the order of their addresses.
     pub fn buffers(&self) -> impl Iterator<Item = Buffer<'_>> {
         self.stores.iter().map(|store| {
