@@ -109,12 +109,15 @@
     // The predictions that each veiled figure still waits for.
     const waiting = new Map();
 
-    // The text about a figure: what follows up to the next heading, figure or question.
+    // The text about a figure: what follows up to the next heading, figure or question. A fold
+    // that is closed, such as a nudge, gives nothing away.
     function aftermath(figure) {
         const text = [];
         let next = figure.nextElementSibling;
         while (next && !next.matches("h2, h3, h4, figure.chart, .prediction")) {
-            text.push(next);
+            if (!next.matches("details")) {
+                text.push(next);
+            }
             next = next.nextElementSibling;
         }
         return text;

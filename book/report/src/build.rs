@@ -23,6 +23,7 @@ use crate::expand::{self, Context, Text};
 use crate::figure::{self, Picture};
 use crate::glossary::{self, Glossary};
 use crate::includes::{self, Repository};
+use crate::minutes::Shown;
 use crate::names::Defaults;
 use crate::output::Output;
 use crate::page::Page;
@@ -180,6 +181,15 @@ fn without_empty_heads(html: &str) -> String {
     kinds.fold(html.to_owned(), |html, kind| html.replace(&format!("<th{kind}></th>"), "<td></td>"))
 }
 
+/// What each page shows before anything is unfolded, by its path in `src/` without `.md`.
+pub fn shown(options: &Options) -> Result<BTreeMap<String, Shown>> {
+    let config = Config::from_disk(options.book.join("book.toml"))?;
+    let mut book = MDBook::load_with_config(&options.book, config.clone())?.book;
+    let expanded = replace(&mut book, &config, options, false)?;
+    fail("the book", expanded.problems)?;
+    Ok(expanded.shown)
+}
+
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back
 /// as JSON. Figures are not stored, which would start the next build under `mdbook serve`, nor
 /// offered as files.
@@ -245,6 +255,8 @@ struct Expanded {
     machines: BTreeSet<String>,
     files: Vec<(&'static str, String)>,
     problems: Vec<String>,
+    /// What each page shows, by its path in `src/` without `.md`.
+    shown: BTreeMap<String, Shown>,
 }
 
 /// Replaces every directive of `book`. Links to the expanded book's files are only for a
@@ -303,7 +315,7 @@ fn replace(
     let html = config.html_config().unwrap_or_default();
     let root = options.book.parent().unwrap_or(Path::new(""));
     let repository = Repository { root, url: html.git_repository_url.as_deref() };
-    let mut seconds = BTreeMap::new();
+    let mut shown = BTreeMap::new();
     book.for_each_chapter_mut(|chapter| {
         let path = chapter.source_path.as_ref().and_then(|path| path.to_str());
         if let Some(path) = path
@@ -314,11 +326,11 @@ fn replace(
             let text = glossary.link(&text, path);
             chapter.content = includes::take_in(&text, folder, &repository);
             let stem = path.trim_end_matches(".md").to_owned();
-            seconds.insert(stem, minutes::read(&chapter.content));
+            shown.insert(stem, Shown::of(&chapter.content));
         }
     });
     book.for_each_chapter_mut(|chapter| {
-        chapter.content = minutes::put_in(&chapter.content, &seconds);
+        chapter.content = minutes::put_in(&chapter.content, &shown);
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
     let machines = references.into_iter().chain(this_machine.clone()).collect();
@@ -326,7 +338,7 @@ fn replace(
     let broken = records.broken.clone();
     let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
     let files = export::files(&findings)?;
-    Ok(Expanded { built, pictures, machines, files, problems })
+    Ok(Expanded { built, pictures, machines, files, problems, shown })
 }
 
 /// Stores what charts show in the finished book, beside their pictures.

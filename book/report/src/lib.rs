@@ -13,7 +13,7 @@
 //! | [`includes`] | every included file and anchor exists |
 //! | [`glossary`] | a word's first use on a page leads to the glossary |
 //! | [`pictures`] | charts on their way around mdBook |
-//! | [`minutes`] | how long it takes to read a page |
+//! | [`minutes`] | what a page shows, and how long it takes to read that |
 //! | [`print`](mod@print) | the print edition: title page, contents |
 //! | [`links`] | every link of the finished book leads somewhere |
 //! | [`output`] | where the finished book goes, and what it may replace |
@@ -101,5 +101,5 @@ pub mod unit;
 #[cfg(test)]
 mod language;
 
-pub use build::{Built, Options, build, preprocess, supports};
+pub use build::{Built, Options, build, preprocess, shown, supports};
 pub use records::Unused;

@@ -56,13 +56,14 @@ pub fn table(pages: &[Page], root: &str) -> String {
     )
 }
 
-/// A page's text with numbers in place of the marks; the pages take so many `seconds`.
-pub fn put_in(text: &str, seconds: &BTreeMap<String, usize>) -> String {
+/// A page's text with numbers in place of the marks; they show what is in `shown`.
+pub fn put_in(text: &str, shown: &BTreeMap<String, Shown>) -> String {
     let mut parts = text.split(MARK);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (names, rest) = part.split_once(MARK_END).unwrap_or((part, ""));
-        let together = names.split_whitespace().filter_map(|name| seconds.get(name)).sum();
+        let together =
+            names.split_whitespace().filter_map(|name| shown.get(name)).map(Shown::seconds).sum();
         out += &minutes(together).to_string();
         out += rest;
     }
@@ -77,35 +78,70 @@ fn minutes(seconds: usize) -> usize {
     }
 }
 
-/// How many seconds it takes to read what a page shows before anything is unfolded. `text` is
-/// its Markdown, with HTML in place of the directives.
-pub fn read(text: &str) -> usize {
-    let (mut words, mut lines, mut seconds) = (0, 0, 0);
-    let (mut folded, mut code) = (0, false);
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            code = !code;
-        } else if code {
-            lines += usize::from(folded == 0);
-        } else {
-            let count = |tags: [&str; 2]| tags.map(|tag| line.matches(tag).count()).iter().sum();
-            let opened: usize = count(["<details", "<svg"]);
-            if folded + opened == 0 {
-                seconds += SECONDS_A_FIGURE * line.matches("<figure").count()
-                    + SECONDS_A_PREDICTION * line.matches("class=\"prediction\"").count();
-                words += self::words(line);
-            }
-            folded = (folded + opened).saturating_sub(count(["</details", "</svg"]));
-        }
-    }
-    seconds + words * 60 / WORDS_A_MINUTE + lines * 60 / LINES_A_MINUTE
+/// What a page shows before anything is unfolded.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// Without code, pictures and the numbers in tables.
+    pub words: usize,
+    lines_of_code: usize,
+    predictions: usize,
+    figures: usize,
 }
 
-/// How many words stand beside the tags of a line.
+impl Shown {
+    /// What `text` shows, which is a page's Markdown, with HTML in place of the directives.
+    pub fn of(text: &str) -> Shown {
+        let mut shown = Shown::default();
+        let (mut folded, mut code) = (0, false);
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                code = !code;
+            } else if code {
+                shown.lines_of_code += usize::from(folded == 0);
+            } else {
+                let count =
+                    |tags: [&str; 2]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+                let opened: usize = count(["<details", "<svg"]);
+                if folded + opened == 0 {
+                    shown.figures += line.matches("<figure").count();
+                    shown.predictions += line.matches("class=\"prediction\"").count();
+                    shown.words += words(line);
+                }
+                folded = (folded + opened).saturating_sub(count(["</details", "</svg"]));
+            }
+        }
+        shown
+    }
+
+    /// How long it takes to read that.
+    pub fn seconds(&self) -> usize {
+        self.words * 60 / WORDS_A_MINUTE
+            + self.lines_of_code * 60 / LINES_A_MINUTE
+            + self.predictions * SECONDS_A_PREDICTION
+            + self.figures * SECONDS_A_FIGURE
+    }
+}
+
+/// How many words stand beside the tags of a line; a cell of a table that begins with a number
+/// has none.
 fn words(line: &str) -> usize {
-    let texts = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-    let words = texts.flat_map(str::split_whitespace);
-    words.filter(|word| word.contains(char::is_alphanumeric)).count()
+    let cells = match line.starts_with('|') {
+        true => line.split("|"),
+        false => line.split("<td"),
+    };
+    let mut count = 0;
+    for (i, cell) in cells.enumerate() {
+        // What is left of the tag that the line was split at is a tag, too.
+        let cell = if i > 0 && !line.starts_with('|') { &format!("<{cell}") } else { cell };
+        let (first, rest) = cell.split_once('<').unwrap_or((cell, ""));
+        let texts = rest.split('<').map(|part| part.split_once('>').map_or("", |(_, text)| text));
+        let words = [first].into_iter().chain(texts).flat_map(str::split_whitespace);
+        let mut words = words.filter(|word| word.contains(char::is_alphanumeric)).peekable();
+        let is_number =
+            i > 0 && words.peek().is_some_and(|word| word.starts_with(|c| char::is_numeric(c)));
+        count += if is_number { 0 } else { words.count() };
+    }
+    count
 }
 
 #[cfg(test)]
@@ -148,6 +184,7 @@ mod tests {
     fn only_what_a_page_shows_takes_time() {
         let words = "one <b>two</b> - | ".repeat(WORDS_A_MINUTE / 2);
         let code = format!("```rust\n{}```\n", "x\n".repeat(LINES_A_MINUTE));
+        let read = |text: &str| Shown::of(text).seconds();
         assert_eq!(read(""), 0);
         assert_eq!(read(&words), 60);
         assert_eq!(read(&format!("{words}\n\n{code}")), 120);
@@ -160,6 +197,10 @@ mod tests {
             read(&asked.repeat(2).replace("<details>", "\n<details>")),
             2 * SECONDS_A_PREDICTION
         );
+        let table =
+            "| one two | 3 GB/s |\n|---|---:|\n<tr><td>three</td><td class=\"x\">4 s</td></tr>";
+        assert_eq!(Shown::of(table).words, 3);
+        assert_eq!(Shown::of("5 apples, 3 > 2, or <b>one").words, 6);
     }
 
     #[test]
@@ -170,8 +211,11 @@ mod tests {
 
     #[test]
     fn marks_become_the_minutes_of_their_pages() {
-        let seconds = [("a", 120), ("b", 150)].map(|(name, time)| (name.to_owned(), time)).into();
+        let pages = [("a", 2), ("b", 3)].map(|(name, minutes)| {
+            let words = minutes * WORDS_A_MINUTE - 10;
+            (name.to_owned(), Shown { words, ..Shown::default() })
+        });
         let text = "a: <!--minutes a-->, both: <!--minutes a b-->.";
-        assert_eq!(put_in(text, &seconds), "a: 2, both: 5.");
+        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5.");
     }
 }

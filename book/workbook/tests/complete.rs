@@ -619,6 +619,125 @@ fn what_is_read_on_the_forge_leads_to_text() {
     none(problems, "Name the page, or link what it shows: README.md links the published book.");
 }
 
+/// Pages that are not in the form of a lesson yet. What sections do at the same time can be merged,
+/// since a comment stands between them.
+const FORMLESS: &[&str] = &[
+    // access-patterns
+    "access-patterns/bank-conflicts",
+    "access-patterns/coalescing",
+    "access-patterns/data-layout",
+    "access-patterns/device-bandwidth",
+    "access-patterns/gather",
+    "access-patterns/transpose",
+    "access-patterns/working-sets",
+    // first-steps
+    "first-steps/blocks",
+    "first-steps/first-program",
+    "first-steps/memories",
+    "first-steps/reading-the-emulator",
+    "first-steps/vector-add",
+    "first-steps/warps",
+    // host-memory
+    "host-memory/host-memory",
+    "host-memory/host-pages",
+    "host-memory/staged-copies",
+    "host-memory/unified-memory",
+    "host-memory/zero-copy",
+    // memory-pools
+    "memory-pools/allocation",
+    "memory-pools/free-attribution",
+    "memory-pools/memory-trace",
+    "memory-pools/pool-properties",
+    // models
+    "models/activation-checkpointing",
+    "models/attention-memory",
+    "models/device-report",
+    "models/fusion",
+    "models/gradient-overlap",
+    "models/matrix-product",
+    "models/memory-budget",
+    "models/model-split",
+    "models/number-formats",
+    "models/paged-cache",
+    "models/quantised-weights",
+    "models/utilisation",
+    // several-gpus
+    "several-gpus/all-reduce-ranks",
+    "several-gpus/all-reduce",
+    "several-gpus/device-selection",
+    "several-gpus/multi-gpu-split",
+    "several-gpus/peer-copy",
+    // streams
+    "streams/asynchronous-calls",
+    "streams/concurrent-kernels",
+    "streams/data-loader",
+    "streams/default-stream",
+    "streams/launch-overhead",
+    "streams/pipeline",
+    "streams/stream-overlap",
+    "streams/stream-priorities",
+    // transfers
+    "transfers/timing-pitfalls",
+    "transfers/transfer-bandwidth",
+    "transfers/transfer-latency",
+    "transfers/transfer-strategies",
+];
+
+#[test]
+fn a_lesson_is_short_and_ends_with_what_to_remember() {
+    const MOST: usize = 900;
+    let mut pages: BTreeSet<_> = experiments().iter().map(Lesson::page).collect();
+    let first_steps =
+        files("book/src/first-steps").into_iter().filter(|file| file.ends_with(".md"));
+    pages.extend(first_steps.map(|file| format!("first-steps/{file}")));
+    let drafts = experiments().into_iter().filter(|lesson| lesson.draft);
+    let options = report::Options {
+        drafts: drafts.map(|lesson| lesson.page()).collect(),
+        lessons: experiments().into_iter().map(|lesson| (lesson.name, lesson.gpus)).collect(),
+        this_machine: None,
+        ..report::Options::of(&root().join("book")).unwrap()
+    };
+    let shown = report::shown(&options).unwrap();
+    let mut problems = vec![];
+    for page in &pages {
+        let stem = page.trim_end_matches(".md");
+        let source = text(&format!("book/src/{page}"));
+        let section = |heading| {
+            let (_, rest) = source.split_once(&format!("\n## {heading}\n"))?;
+            rest.split("\n## ").next()
+        };
+        let mut faults = vec![];
+        let words = shown[stem].words;
+        if words > MOST {
+            faults.push(format!("shows {words} words; fold or cut all but {MOST}"));
+        }
+        let remember = section("Remember").unwrap_or_default();
+        if remember.lines().filter(|line| line.starts_with("- ")).count() != 3 {
+            faults.push("needs a section `## Remember` with three items".to_owned());
+        }
+        if section("Next").unwrap_or_default().matches("](").count() != 1 {
+            faults.push("needs a section `## Next` with one link".to_owned());
+        }
+        let claims = |text: &str| {
+            ["{{claim ", "{{verdict "].map(|mark| text.matches(mark).count()).iter().sum::<usize>()
+        };
+        let trials = ["What the chapter claims", "What the sources claim"].map(section);
+        let fold = trials.into_iter().flatten().next().unwrap_or_default();
+        let fold =
+            fold.split_once("<details>").and_then(|(_, fold)| fold.rsplit_once("</details>"));
+        if claims(&source) != claims(fold.unwrap_or_default().0) {
+            faults
+                .push("has claims outside of the fold of `## What the chapter claims`".to_owned());
+        }
+        match (FORMLESS.contains(&stem), faults.is_empty()) {
+            (true, true) => problems.push(format!("{stem} has the form: take it off FORMLESS")),
+            (true, false) => {}
+            _ => problems.extend(faults.into_iter().map(|fault| format!("{stem} {fault}"))),
+        }
+    }
+    none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
+}
+
 /// So a change of the text shows what it changes, sentence by sentence.
 #[test]
 fn a_sentence_of_a_page_begins_on_a_line_of_its_own() {
