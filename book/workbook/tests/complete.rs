@@ -630,13 +630,6 @@ const FORMLESS: &[&str] = &[
     "access-patterns/gather",
     "access-patterns/transpose",
     "access-patterns/working-sets",
-    // first-steps
-    "first-steps/blocks",
-    "first-steps/first-program",
-    "first-steps/memories",
-    "first-steps/reading-the-emulator",
-    "first-steps/vector-add",
-    "first-steps/warps",
     // host-memory
     "host-memory/host-memory",
     "host-memory/host-pages",

@@ -162,8 +162,9 @@ pub(super) const SECTORS: Drawing = Drawing {
         bytes move for the 32 threads. At stride 2 every second word is read, and 8 sectors \
         move. At stride 8 one word of each sector is read, and 32 sectors move.",
     caption: "What moves for one load of a warp, 4 bytes for each of 32 threads. Numbers are \
-        threads, boxes are sectors of 32 bytes: memory moves whole sectors, even if only one \
-        word of them is wanted.",
+        threads, large boxes are sectors of 32 bytes: memory moves whole sectors, even if only \
+        one word of them is wanted. The strip below each row is the first 32 sectors, and those \
+        that move are filled.",
     of: Of::Nobody,
     draw: sectors,
 };

@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | what do three counts say after each of two launches? |
+//! | `main.rs` | The experiment | what do three counts say after each of two launches? |
 //!
 //! Every thread adds 1 three times: to a register, to shared memory, and to device memory.
 //! What each count says at the end tells who shares that memory.

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | how many sectors does a warp's request touch? |
-//! | `bin/mistakes.rs` | Mistakes; Exercise | what does it say of a program that is wrong? |
+//! | `main.rs` | The experiment | how many sectors does a warp's request touch? |
+//! | `bin/mistakes.rs` | Mistakes; A race; Memory that was never written | what does it say of a program that is wrong? |
 //!
 //! Memory moves in *sectors* of 32 bytes. A warp's load is one *request*, and takes as many
 //! sectors as its 32 addresses lie in.

@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The host's side | how do eight threads add two arrays? |
+//! | `main.rs` | The experiment | how do eight threads add two arrays? |
 //! | [`blocks`] | | which thread of which block has which element? |
 //! | `bin/first-program.rs` | | what does a program need to run a kernel? |
 //!

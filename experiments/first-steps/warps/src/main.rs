@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | how many warps go both ways, and what does it cost? |
+//! | `main.rs` | The experiment | how many warps go both ways, and what does it cost? |
 //!
 //! A warp is 32 threads that run one instruction together. Where an `if` sends some of them
 //! one way and the others the other, the warp goes both ways, one after the other, each time
