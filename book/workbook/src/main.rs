@@ -10,6 +10,7 @@
 //! | [`serve`] | `serve`: build, show, and build again on every change |
 //! | [`doctor`] | `doctor`: what this machine has and can run |
 //! | [`exercise`] | `exercise`: checks what a learner wrote |
+//! | [`check`] | `check`: runs anybody's kernel, and says what is wrong with it |
 //! | [`new`] | `new`: the files of another experiment |
 //! | [`ptx`] | `ptx`: the committed PTX |
 //! | [`engine`] | `engine`: the module that pages load |
@@ -32,6 +33,7 @@ use terminal::WrongUsage;
 
 mod archive;
 mod book;
+mod check;
 mod compare;
 mod doctor;
 mod engine;
@@ -70,6 +72,8 @@ enum Learn {
     Serve(serve::Arguments),
     /// Check your solution of an exercise, on the emulated GPU; or show how far you are
     Exercise(exercise::Arguments),
+    /// Check a kernel of your own, on the emulated GPU: mistakes by line, and what each line moves
+    Check(Box<check::Arguments>),
     /// Build the book from the records
     Build(book::Arguments),
     /// Print the book: a PDF with a title page and contents (needs Chromium)
@@ -146,6 +150,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
     match command {
         Command::Learn(Learn::Serve(arguments)) => serve::run(&root, &arguments)?,
         Command::Learn(Learn::Exercise(arguments)) => return exercise::run(&root, &arguments),
+        Command::Learn(Learn::Check(arguments)) => return check::run(&arguments),
         Command::Learn(Learn::Build(arguments)) => {
             ctrlc::set_handler(|| {
                 report::output::abandon();

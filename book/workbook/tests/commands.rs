@@ -31,6 +31,7 @@ fn commands() -> Vec<String> {
         "new" => "new some-name --section 8.3",
         "import" => "import folder",
         "compare" => "compare h200",
+        "check" => "check my.cu",
         other => other,
     });
     let commands: Vec<_> = listed.chain(["preprocess"]).map(str::to_owned).collect();

@@ -1,10 +1,13 @@
 //! `cargo workbook exercise`, as learners use it, and the exercises themselves: every start and
-//! every mistake fails for its declared reason, and every solution passes.
+//! every mistake fails for its declared reason, and every solution passes. And `cargo workbook
+//! check`, for which a kernel of one's own is one that declares nothing.
 //!
 //! Kernels need NVRTC. Without it these tests are skipped.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
+#[path = "exercises/check.rs"]
+mod check;
 #[path = "support/checkout.rs"]
 mod checkout;
 #[path = "support/skip.rs"]

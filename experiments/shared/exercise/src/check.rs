@@ -140,9 +140,13 @@ pub struct Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Element {
+    I8,
     U8,
+    I16,
+    U16,
     I32,
     U32,
+    I64,
     U64,
     F32,
     F64,
@@ -161,6 +165,9 @@ pub enum Fill {
     Permutation,
     /// Random integers from 0 on, and less than this.
     Below(Expression),
+    /// These bytes, as they came from a file.
+    #[serde(skip)]
+    Bytes(Vec<u8>),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -281,14 +288,19 @@ impl Check {
 
 impl Buffer {
     /// Sizes in each dimension, at those of a shape.
-    pub(crate) fn sizes(&self, name: &str, shape: &BTreeMap<String, u64>) -> Result<Vec<u64>> {
+    pub fn sizes(&self, name: &str, shape: &BTreeMap<String, u64>) -> Result<Vec<u64>> {
         let sizes = self.size.iter().map(|size| size.count(shape));
         let sizes = sizes.collect::<Result<Vec<_>>>()?;
         let bytes = self.element.bytes() as u64;
         let bytes = sizes.iter().try_fold(bytes, |all, size| all.checked_mul(*size));
         ensure!(
             bytes.is_some_and(|bytes| bytes <= MOST_BYTES),
-            "buffer {name}: with {shape:?} it has more than {MOST_BYTES} bytes"
+            "buffer {name}: it has more than {} MiB{}",
+            MOST_BYTES >> 20,
+            match shape.is_empty() {
+                true => String::new(),
+                false => format!(" with {shape:?}"),
+            }
         );
         Ok(sizes)
     }
@@ -420,9 +432,13 @@ impl Expression {
     /// Value as a count, over the names of a shape.
     pub fn count(&self, shape: &BTreeMap<String, u64>) -> Result<u64> {
         let value = self.value(|name| Some(*shape.get(name)? as f64))?;
+        let text = match self {
+            Expression::Text(text) if text.parse() != Ok(value) => format!("`{text}` is {value}"),
+            _ => value.to_string(),
+        };
         ensure!(
             value >= 0.0 && value.fract() == 0.0 && value < 2f64.powi(40),
-            "`{self:?}` is {value}, which is no count"
+            "{text}, which is no count"
         );
         Ok(value as u64)
     }
@@ -431,9 +447,10 @@ impl Expression {
 impl Element {
     pub fn bytes(self) -> usize {
         match self {
-            Element::U8 => 1,
+            Element::I8 | Element::U8 => 1,
+            Element::I16 | Element::U16 => 2,
             Element::I32 | Element::U32 | Element::F32 => 4,
-            Element::U64 | Element::F64 => 8,
+            Element::I64 | Element::U64 | Element::F64 => 8,
         }
     }
 }

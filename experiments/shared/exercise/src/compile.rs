@@ -15,15 +15,16 @@ pub const COMMAND: &str = "compile-kernel";
 const BOUNDS: Bounds =
     Bounds { time: Duration::from_secs(10), output_bytes: 8 << 20, memory_bytes: 1 << 30 };
 
-/// PTX of a source, of which messages speak as of `file`. The inner error is the compiler's.
-pub(crate) fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String, String>> {
+/// PTX of a source, of which messages speak as of `file`. The inner error is the compiler's, with
+/// what it means here.
+pub fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String, String>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([COMMAND, file, compute]);
     let Ended { end, out, err } = process::run(command, source, BOUNDS)?;
     let said = err.trim();
     Ok(match end {
         End::Code(0) => Ok(out),
-        End::Code(_) => Err(said.to_owned()),
+        End::Code(_) => Err(compiler_text(said, compute)),
         end => Err(format!(
             "{said}\nthe compiler {end}; does a macro or a template expand without end?"
         )
@@ -58,5 +59,57 @@ fn open_nothing() {
         use rustix::process::{Resource, Rlimit, setrlimit};
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         let _ = setrlimit(Resource::Nofile, none); // less than now can always be set
+    }
+}
+
+/// What the compiler says, and what that means here.
+const ADVICE: [(&str, &str); 3] = [
+    (" open source file", "There are no header files here: leave the `#include` out."),
+    (
+        "without execution space annotations",
+        "Put `__device__` in front of a function that kernels call, and what only the host needs \
+         between `#ifndef __CUDACC_RTC__` and `#endif`.",
+    ),
+    (
+        "identifier \"__reduce_",
+        "This needs compute capability 8.0, and the check compiles for COMPUTE.",
+    ),
+];
+/// What it advises for options that cannot be set here.
+const OPTION: &str = " Consider using -default-device flag to process unannotated functions as \
+                      __device__ functions in JIT mode";
+
+/// Why it opens no file: it may not, see [`open_nothing`].
+const NO_FILE: &str = ": Too many open files";
+
+/// What a compiler says, without advice on how to silence it.
+fn compiler_text(text: &str, compute: &str) -> String {
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut text = text.replace(OPTION, "").replace(NO_FILE, "");
+    for (said, advice) in ADVICE {
+        if text.contains(said) {
+            text = text + "\n" + &advice.replace("COMPUTE", compute);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_of_the_compiler_is_what_one_can_do_here() {
+        let said = "k.cu(1): error: A function without execution space annotations \
+                    (__host__/__device__/__global__) is considered a host function, and host \
+                    functions are not allowed in JIT mode.";
+        let text = compiler_text(&format!("{said}{OPTION}\n"), "7.5");
+        assert_eq!(text, format!("{said}\n{}", ADVICE[1].1));
+        let said = "k.cu(2): error: identifier \"__reduce_add_sync\" is undefined";
+        let advice = "This needs compute capability 8.0, and the check compiles for 7.5.";
+        assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use emulator::Memory;
 
 use crate::check::{Buffer, Element, Fill};
@@ -10,7 +10,7 @@ use crate::check::{Buffer, Element, Fill};
 pub type Shape = BTreeMap<String, u64>;
 
 /// Where buffers can be: in the memory of an emulated GPU, or of a real one.
-pub(crate) trait Device {
+pub trait Device {
     /// Memory of so many bytes, which messages call by a name.
     fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64>;
     fn write(&mut self, address: u64, from: &[u8]) -> Result<()>;
@@ -37,20 +37,21 @@ impl Device for Memory {
     }
 }
 
-pub(crate) struct Buffers<'c> {
+pub struct Buffers<'c> {
     all: BTreeMap<&'c str, Placed<'c>>,
 }
 
 /// A buffer, and where it is.
-pub(crate) struct Placed<'c> {
-    buffer: &'c Buffer,
-    pub(crate) address: u64,
-    sizes: Vec<u64>,
-    filled: Option<Vec<u8>>,
+pub struct Placed<'c> {
+    pub buffer: &'c Buffer,
+    pub address: u64,
+    pub sizes: Vec<u64>,
+    /// What it held before the first launch; nothing that may be read if this is not there.
+    pub filled: Option<Vec<u8>>,
 }
 
 impl<'c> Buffers<'c> {
-    pub(crate) fn make(
+    pub fn make(
         buffers: &'c BTreeMap<String, Buffer>,
         shape: &Shape,
         memory: &mut impl Device,
@@ -74,7 +75,7 @@ impl<'c> Buffers<'c> {
     }
 
     /// Bytes that have to move: of what is filled, and of results.
-    pub(crate) fn moved_bytes(&self) -> [u64; 2] {
+    pub fn moved_bytes(&self) -> [u64; 2] {
         let bytes = |wanted: fn(&Placed) -> bool| {
             let placed = self.all.values().filter(|placed| wanted(placed));
             placed.map(|placed| placed.elements() * placed.element_bytes()).sum()
@@ -83,17 +84,22 @@ impl<'c> Buffers<'c> {
     }
 
     /// Elements of results.
-    pub(crate) fn checked(&self) -> u64 {
+    pub fn checked(&self) -> u64 {
         let results = self.all.values().filter(|placed| placed.buffer.result);
         results.map(Placed::elements).sum()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Placed<'c>> {
+    /// All, by their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Placed<'c>)> {
+        self.all.iter().map(|(name, placed)| (*name, placed))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Placed<'c>> {
         self.all.get(name)
     }
 
     /// What is not as it was, or not as in `expected`: a sentence, or none if all is well.
-    pub(crate) fn compare(
+    pub fn compare(
         &self,
         memory: &impl Device,
         expected: &Buffers<'_>,
@@ -118,15 +124,16 @@ impl<'c> Buffers<'c> {
 }
 
 impl Placed<'_> {
-    pub(crate) fn elements(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.sizes.iter().product()
     }
 
-    pub(crate) fn element_bytes(&self) -> u64 {
+    pub fn element_bytes(&self) -> u64 {
         self.buffer.element.bytes() as u64
     }
 
-    fn read(&self, memory: &impl Device) -> Result<Vec<u8>> {
+    /// What it holds.
+    pub fn read(&self, memory: &impl Device) -> Result<Vec<u8>> {
         let mut bytes = vec![0; (self.elements() * self.element_bytes()) as usize];
         memory.read(self.address, &mut bytes)?;
         Ok(bytes)
@@ -182,7 +189,7 @@ impl Placed<'_> {
     }
 
     /// An element by its indices: `out[3][0]`.
-    fn place(&self, name: &str, mut index: usize) -> String {
+    pub fn place(&self, name: &str, mut index: usize) -> String {
         let mut indices = vec![];
         for size in self.sizes.iter().rev() {
             let size = (*size).max(1) as usize;
@@ -207,7 +214,13 @@ fn content(
         .fold(0x9E37_79B9_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut random = Random(seed);
     let is_float = matches!(element, Element::F32 | Element::F64);
+    let wanted = elements as usize * element.bytes();
     let numbers: Vec<f64> = match fill {
+        Fill::Bytes(bytes) => {
+            let count = bytes.len() / element.bytes();
+            ensure!(bytes.len() == wanted, "{name} has {elements} elements, and its file {count}");
+            return Ok(bytes.clone());
+        }
         Fill::Zero => vec![0.0; elements as usize],
         Fill::Index => (0..elements).map(|i| i as f64).collect(),
         Fill::Random if is_float => {
@@ -229,9 +242,13 @@ fn content(
     let mut bytes = Vec::with_capacity(numbers.len() * element.bytes());
     for number in numbers {
         match element {
+            Element::I8 => bytes.push(number as i8 as u8),
             Element::U8 => bytes.push(number as u8),
+            Element::I16 => bytes.extend((number as i16).to_le_bytes()),
+            Element::U16 => bytes.extend((number as u16).to_le_bytes()),
             Element::I32 => bytes.extend((number as i32).to_le_bytes()),
             Element::U32 => bytes.extend((number as u32).to_le_bytes()),
+            Element::I64 => bytes.extend((number as i64).to_le_bytes()),
             Element::U64 => bytes.extend((number as u64).to_le_bytes()),
             Element::F32 => bytes.extend((number as f32).to_le_bytes()),
             Element::F64 => bytes.extend(number.to_le_bytes()),
@@ -241,13 +258,16 @@ fn content(
 }
 
 /// An element's value. (Integers of exercises are well below 2⁵³.)
-fn number(element: Element, bytes: &[u8]) -> f64 {
+pub fn number(element: Element, bytes: &[u8]) -> f64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(eight);
     match element {
-        Element::U8 | Element::U32 | Element::U64 => bits as f64,
+        Element::U8 | Element::U16 | Element::U32 | Element::U64 => bits as f64,
+        Element::I8 => f64::from(bits as u8 as i8),
+        Element::I16 => f64::from(bits as u16 as i16),
         Element::I32 => f64::from(bits as u32 as i32),
+        Element::I64 => bits as i64 as f64,
         Element::F32 => f64::from(f32::from_bits(bits as u32)),
         Element::F64 => f64::from_bits(bits),
     }

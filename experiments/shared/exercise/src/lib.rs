@@ -20,7 +20,8 @@
 //! | [`source`] | a learner's file, whatever lies in its place |
 //! | [`compile`] | a learner's kernel is compiled, apart from all else |
 //! | `process` | programs that may crash, or take too long, or print too much |
-//! | [`kernel`] | a kernel is run on the emulated GPU, and judged |
+//! | [`launch`] | kernels are launched on the emulated GPU |
+//! | [`kernel`] | a kernel is judged by what its launches did |
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
 //! | [`data`] | the buffers that it works on |
 //! | [`measure`] | a kernel on a real GPU, to be timed |
@@ -36,6 +37,7 @@ pub mod data;
 pub mod host;
 pub mod judge;
 pub mod kernel;
+pub mod launch;
 mod lock;
 pub mod measure;
 pub mod outcome;

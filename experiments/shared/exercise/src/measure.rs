@@ -12,7 +12,8 @@ use record::hash::sha256;
 use crate::catalogue::Exercise;
 use crate::check::{Check, Launch};
 use crate::data::{Buffers, Device, Shape};
-use crate::kernel::{Form, of_elements};
+use crate::kernel::of_elements;
+use crate::launch::Form;
 
 /// What surrounds a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]

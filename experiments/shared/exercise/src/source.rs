@@ -1,4 +1,4 @@
-//! A learner's file, as it is read: whatever lies in its place.
+//! A learner's or reader's file, as it is read: whatever lies in its place.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 1 << 20;
 pub fn read(path: &Path) -> Result<Result<String, String>> {
     let named = || path.display().to_string();
     if !std::fs::metadata(path).with_context(named)?.is_file() {
-        return Ok(Err("it is a folder, a pipe or a device: your solution is a file".to_owned()));
+        return Ok(Err("it is a folder, a pipe or a device, and no file".to_owned()));
     }
     let mut bytes = vec![];
     let file = File::open(path).with_context(named)?;
@@ -23,12 +23,17 @@ pub fn read(path: &Path) -> Result<Result<String, String>> {
 
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("it is larger than {} MiB: a solution has a page", MOST_BYTES >> 20));
+        return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
     }
-    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+    let zeros = |first| bytes.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
+    let [even, odd] = [0, 1].map(zeros);
     let has_mark = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
-    if has_mark || zeros > bytes.len() / 4 {
+    let many = even + odd > bytes.len() / 4;
+    if has_mark || many && even.min(odd) <= bytes.len() / 32 {
         return Err("it is saved as UTF-16: save it as UTF-8".to_owned());
+    }
+    if many {
+        return Err("it is no text".to_owned());
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -50,6 +55,7 @@ mod tests {
             (utf16("\u{feff}int a;"), "UTF-16"),
             (utf16("int a;"), "UTF-16"),
             (b"int a;\nint\0 b; // b".to_vec(), "line 2 has a NUL"),
+            (vec![0; 64], "no text"),
             (vec![b' '; MOST_BYTES as usize + 1], "larger than 1 MiB"),
         ] {
             let why = text(bytes).unwrap_err();

@@ -1,0 +1,178 @@
+//! Counts by lines of the source, of one kernel or of two.
+
+use std::collections::BTreeMap;
+
+use emulator::{Counts, Tally};
+use exercise::kernel::count;
+use record::units;
+
+use super::trial::line;
+
+/// What each line did.
+pub(crate) type Lines = BTreeMap<u32, Tally>;
+
+/// A count: its heading, its name in JSON and in exercises, and what is counted, if it has an ideal.
+pub(crate) struct Column {
+    pub(crate) heading: &'static str,
+    pub(crate) name: &'static str,
+    what: &'static str,
+}
+
+pub(crate) const COLUMNS: [Column; 10] = [
+    Column { heading: "loads", name: "loads.sectors", what: "sectors are read as" },
+    Column { heading: "stores", name: "stores.sectors", what: "sectors are written as" },
+    Column { heading: "async copies", name: "async.sectors", what: "sectors are copied as" },
+    Column {
+        heading: "shared loads",
+        name: "shared_loads.wavefronts",
+        what: "wavefronts of shared memory are read as",
+    },
+    Column {
+        heading: "shared stores",
+        name: "shared_stores.wavefronts",
+        what: "wavefronts of shared memory are written as",
+    },
+    Column { heading: "atomics", name: "atomics", what: "" },
+    Column { heading: "local", name: "locals", what: "" },
+    Column { heading: "barriers", name: "barriers", what: "" },
+    Column { heading: "divergent", name: "divergent_branches", what: "" },
+    Column { heading: "instructions", name: "instructions", what: "" },
+];
+
+/// How many times the ideal a kernel may count before it is said.
+const EXCESS: f64 = 1.25;
+/// Pairs of lines that are compared at most.
+const MOST_PAIRS: usize = 1 << 24;
+
+impl Column {
+    /// What was counted, and what it would be at best.
+    pub(crate) fn of(&self, tally: &Tally) -> (u64, u64) {
+        count(tally, self.name).unwrap_or_default()
+    }
+
+    /// `1,000 ×8.00`, where the same bytes would need an eighth.
+    pub(crate) fn text(&self, tally: &Tally) -> String {
+        let (value, ideal) = self.of(tally);
+        let number = units::grouped(&value.to_string());
+        match value {
+            0 => String::new(),
+            _ if ideal > 0 && value > ideal => format!("{number} {}", times(value, ideal)),
+            _ => number,
+        }
+    }
+}
+
+fn times(value: u64, ideal: u64) -> String {
+    format!("×{}", units::number(value as f64 / ideal as f64))
+}
+
+/// The columns in which one of these has something.
+pub(crate) fn columns(of: &[&Lines]) -> Vec<&'static Column> {
+    let any = |column: &&Column| {
+        of.iter().flat_map(|lines| lines.values()).any(|tally| column.of(tally).0 > 0)
+    };
+    COLUMNS.iter().filter(any).collect()
+}
+
+/// Counts by lines of the source, or of the PTX.
+pub(super) fn lines(counts: &Counts, is_ptx: bool) -> Lines {
+    let mut lines = Lines::new();
+    for counted in &counts.lines {
+        if let Some(number) = line(&counted.place, is_ptx) {
+            *lines.entry(number).or_default() += counted.tally;
+        }
+    }
+    lines.retain(|_, tally| tally.instructions > 0);
+    lines
+}
+
+pub(crate) fn total(lines: &Lines) -> Tally {
+    let mut total = Tally::default();
+    lines.values().for_each(|tally| total += *tally);
+    total
+}
+
+/// What moves more than its bytes need, with the line that does most of it, and a sentence.
+pub(super) fn excess(lines: &Lines) -> Vec<(&'static Column, u32, String)> {
+    let total = total(lines);
+    let mut found = vec![];
+    for column in &COLUMNS {
+        let (value, ideal) = column.of(&total);
+        let beyond = |tally: &Tally| {
+            let (value, ideal) = column.of(tally);
+            value.saturating_sub(ideal)
+        };
+        let worst = lines.iter().max_by_key(|(_, tally)| beyond(tally));
+        let Some((line, tally)) = worst.filter(|_| value as f64 > EXCESS * ideal as f64) else {
+            continue;
+        };
+        let (value, ideal) = column.of(tally);
+        if ideal > 0 {
+            let times = times(value, ideal);
+            let text = format!("{times} as many {} these bytes need", column.what);
+            found.push((column, *line, text));
+        }
+    }
+    found
+}
+
+/// A line of two files beside each other: one of the first, one of the second, or the same in both.
+pub(crate) type Pair = (Option<u32>, Option<u32>);
+
+/// Lines that count in two files, those of the same text beside each other.
+pub(crate) fn pairs(
+    (one, source): (&Lines, &str),
+    (other, other_source): (&Lines, &str),
+) -> Vec<Pair> {
+    let texts = |lines: &Lines, source: &str| {
+        let all: Vec<_> = source.lines().collect();
+        let text =
+            |line: &u32| all.get(*line as usize - 1).map_or("", |text| text.trim()).to_owned();
+        lines.keys().map(|line| (*line, text(line))).collect::<Vec<_>>()
+    };
+    let (a, b) = (texts(one, source), texts(other, other_source));
+    if a.len() * b.len() > MOST_PAIRS {
+        let first = a.iter().map(|(line, _)| (Some(*line), None));
+        return first.chain(b.iter().map(|(line, _)| (None, Some(*line)))).collect();
+    }
+    // How many lines the rests have in common, from each pair of places on.
+    let mut common = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            common[i][j] = match a[i].1 == b[j].1 {
+                true => common[i + 1][j + 1] + 1,
+                false => common[i + 1][j].max(common[i][j + 1]),
+            };
+        }
+    }
+    let (mut pairs, mut i, mut j) = (vec![], 0, 0);
+    while i < a.len() || j < b.len() {
+        if i < a.len() && j < b.len() && a[i].1 == b[j].1 {
+            pairs.push((Some(a[i].0), Some(b[j].0)));
+            (i, j) = (i + 1, j + 1);
+        } else if j == b.len() || i < a.len() && common[i + 1][j] >= common[i][j + 1] {
+            pairs.push((Some(a[i].0), None));
+            i += 1;
+        } else {
+            pairs.push((None, Some(b[j].0)));
+            j += 1;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_same_text_are_beside_each_other() {
+        let lines = |of: &[u32]| of.iter().map(|n| (*n, Tally::default())).collect::<Lines>();
+        let (one, other) = (lines(&[1, 2, 4]), lines(&[2, 3, 4]));
+        let pairs = pairs((&one, "a\nb\n\nd"), (&other, "\n a\nc\nd"));
+        assert_eq!(
+            pairs,
+            [(Some(1), Some(2)), (Some(2), None), (None, Some(3)), (Some(4), Some(4))]
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! A kernel is run at all sizes of a plan: what it did, and what was found.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use emulator::{Counts, Fault, FaultKind, Module, Place};
+use exercise::check::Launch;
+use exercise::data::{Buffers, Placed, Shape, number};
+use exercise::launch::{self, Finished, Form, Limits};
+use record::units;
+
+use super::plan::{Plan, Work};
+use super::subject::{Subject, plain};
+use super::table::{self, Lines};
+use crate::terminal::misused;
+
+/// Threads of a launch at most: more take minutes here, and show the same.
+const MOST_THREADS: u64 = 1 << 27;
+/// Bytes of all buffers together at most.
+const MOST_BYTES: u64 = 1 << 28;
+/// Numbers of a buffer that are shown.
+const SHOWN: usize = 4;
+
+/// A file, and what became of its kernel.
+pub(crate) struct Trial {
+    pub(crate) subject: Subject,
+    /// As the source calls it; nothing where the file does not compile.
+    pub(crate) kernel: String,
+    pub(crate) compiler: String,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// What one shape did.
+pub(crate) struct Run {
+    pub(crate) shape: Shape,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// What is in buffers afterwards, and what was printed; nothing if it has a mistake.
+    pub(crate) results: Vec<String>,
+    pub(crate) lines: Lines,
+    pub(crate) is_clean: bool,
+}
+
+/// Something to be said of a line, or of the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) kind: Kind,
+    pub(crate) line: Option<u32>,
+    pub(crate) text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mistake,
+    /// Right, and rarely meant.
+    Note,
+}
+
+impl Kind {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Mistake => "mistake",
+            Kind::Note => "note",
+        }
+    }
+}
+
+impl Trial {
+    /// Compiles `subject` and runs it. Wrong usage is an error, as is what cannot be run here.
+    pub(crate) fn of(subject: Subject, plan: &Plan, seconds: u32) -> Result<Trial> {
+        let none = String::new();
+        let mut trial =
+            Trial { subject, kernel: none.clone(), compiler: none, findings: vec![], runs: vec![] };
+        let subject = &trial.subject;
+        let ptx = match subject.compile(&plan.compute(subject)?)? {
+            Ok((ptx, compiler)) => {
+                trial.compiler = compiler;
+                ptx
+            }
+            Err(said) => {
+                let line = line_of_error(&subject.name, &said);
+                let text = format!("it does not compile:\n{said}");
+                trial.findings.push(Finding { kind: Kind::Mistake, line, text });
+                return Ok(trial);
+            }
+        };
+        let mut module = subject.parse(&ptx)?;
+        let kernel = subject.kernel(&module, plan.kernel.as_deref())?;
+        if let Some(why) = &kernel.unsupported {
+            let name = plain(&kernel.name);
+            bail!("{}: the emulated GPU cannot run `{name}`: {why}", subject.name);
+        }
+        trial.kernel = plain(&kernel.name).to_owned();
+        let work = plan.work(&kernel.name.clone())?;
+        for shape in &work.shapes {
+            let run = trial.run(&mut module, &work, shape, seconds)?;
+            trial.runs.push(run);
+        }
+        trial.suggest(&work);
+        Ok(trial)
+    }
+
+    pub(crate) fn has_mistakes(&self) -> bool {
+        self.findings.iter().any(|finding| finding.kind == Kind::Mistake)
+    }
+
+    /// The counts of the last shape that ended.
+    pub(crate) fn lines(&self) -> Option<&Lines> {
+        self.runs.iter().rev().map(|run| &run.lines).find(|lines| !lines.is_empty())
+    }
+
+    fn find(&mut self, kind: Kind, line: Option<u32>, text: String) {
+        let finding = Finding { kind, line, text };
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Runs one shape: forwards, and with the last block first.
+    fn run(
+        &mut self,
+        module: &mut Module,
+        work: &Work,
+        shape: &Shape,
+        seconds: u32,
+    ) -> Result<Run> {
+        let form = form(module, work, shape)?;
+        let Form { grid, block, .. } = form;
+        let threads = grid.iter().chain(&block).map(|n| u64::from(*n)).product::<u64>();
+        if threads > MOST_THREADS {
+            misused!(
+                "{} threads; the emulated GPU takes {} at most, and shows the same with fewer",
+                units::count(threads),
+                units::count(MOST_THREADS)
+            );
+        }
+        let mut run = Run {
+            shape: shape.clone(),
+            grid,
+            block,
+            results: vec![],
+            lines: Lines::new(),
+            is_clean: false,
+        };
+        let mut attempt = |backwards| {
+            let patience = Duration::from_secs(seconds.into());
+            let limits = Limits { budget: 1 << 40, patience, backwards };
+            let Work { buffers, launch, .. } = work;
+            launch::run(module, buffers, std::slice::from_ref(launch), shape, &limits)
+        };
+        let forwards = match attempt(false)? {
+            Ok(finished) => finished,
+            Err(fault) => {
+                self.fault(shape, "", &fault)?;
+                return Ok(run);
+            }
+        };
+        let backwards = attempt(true)?;
+        let before = self.findings.len();
+        self.compare(work, shape, &forwards)?;
+        match backwards {
+            Err(fault) => self.fault(shape, ", the last block first", &fault)?,
+            Ok(backwards) => self.order(&forwards, &backwards)?,
+        }
+        for counts in &forwards.ran.counts {
+            self.notes(counts);
+            run.lines = table::lines(counts, self.subject.is_ptx);
+        }
+        for (_, line, text) in table::excess(&run.lines) {
+            self.find(Kind::Note, Some(line), text);
+        }
+        run.results = results(&forwards)?;
+        run.is_clean = self.findings[before..].iter().all(|f| f.kind != Kind::Mistake);
+        Ok(run)
+    }
+
+    /// A fault is a mistake of the kernel's, but for a launch that cannot be.
+    fn fault(&mut self, shape: &Shape, how: &str, fault: &Fault) -> Result<()> {
+        let text = launch::in_words(fault, &self.subject.name);
+        match fault.kind {
+            FaultKind::BadLaunch => misused!("`{}` cannot be launched: {text}", self.kernel),
+            FaultKind::Unsupported => {
+                bail!(
+                    "{}: the emulated GPU cannot run `{}`: {text}",
+                    self.subject.name,
+                    self.kernel
+                )
+            }
+            _ => {}
+        }
+        let line = fault.place.as_ref().and_then(|place| line(place, self.subject.is_ptx));
+        let sizes = of(shape);
+        let with = if sizes.is_empty() { String::new() } else { format!("with {sizes}{how}: ") };
+        self.find(Kind::Mistake, line, with + &text);
+        Ok(())
+    }
+
+    fn compare(&mut self, work: &Work, shape: &Shape, finished: &Finished<'_>) -> Result<()> {
+        let mut memory = emulator::Memory::new(1 << 30);
+        let expected = match Buffers::make(&work.expected, shape, &mut memory) {
+            Ok(expected) => expected,
+            Err(e) => misused!("{e:#}"),
+        };
+        if let Some(wrong) = finished.buffers.compare(&finished.memory, &expected, &memory)? {
+            let sizes = of(shape);
+            let with = if sizes.is_empty() { sizes } else { format!("with {sizes}: ") };
+            self.find(Kind::Mistake, None, with + &wrong);
+        }
+        Ok(())
+    }
+
+    /// Whether both orders of the blocks have the same results.
+    fn order(&mut self, forwards: &Finished<'_>, backwards: &Finished<'_>) -> Result<()> {
+        for (name, placed) in forwards.buffers.iter() {
+            let other = backwards.buffers.get(name).map(|other| other.read(&backwards.memory));
+            let (mine, other) = (placed.read(&forwards.memory)?, other.transpose()?);
+            let width = placed.element_bytes() as usize;
+            let element = placed.buffer.element;
+            let value = |bytes: &[u8]| number(element, bytes);
+            // Sums of floating-point numbers differ in their last digits.
+            let differ = |(a, b): &(&[u8], &[u8])| {
+                a != b && (value(a) - value(b)).abs() > 1e-4 * value(a).abs().max(1.0)
+            };
+            let other = other.unwrap_or_default();
+            let mut pairs = mine.chunks(width).zip(other.chunks(width));
+            let Some(at) = pairs.position(|pair| differ(&pair)) else { continue };
+            let text = format!(
+                "{} depends on the order in which blocks run: it is {}, and {} with the last \
+                 block first",
+                placed.place(name, at),
+                value(&mine[at * width..][..width]),
+                value(&other[at * width..][..width])
+            );
+            self.find(Kind::Note, None, text);
+        }
+        Ok(())
+    }
+
+    fn notes(&mut self, counts: &Counts) {
+        for note in &counts.notes {
+            let line = line(&note.place, self.subject.is_ptx);
+            let file = self.subject.name.rsplit('/').next().unwrap_or_default();
+            let text = note.what.replace(&format!(" of {file}"), "");
+            self.find(Kind::Note, line, text);
+        }
+    }
+
+    /// Sizes that fill every warp hide the most frequent mistake.
+    fn suggest(&mut self, work: &Work) {
+        let sizes = work.shapes.iter().flat_map(|shape| shape.iter());
+        let sizes: Vec<_> = sizes.filter(|(_, size)| **size > 1).collect();
+        if let [(name, size), ..] = sizes[..]
+            && sizes.iter().all(|(_, size)| *size % 32 == 0)
+            && !self.has_mistakes()
+        {
+            let text = format!(
+                "all sizes are multiples of 32: try one that is not, too, such as --set \
+                 {name}={size} --set {name}={}",
+                size - 1
+            );
+            self.find(Kind::Note, None, text);
+        }
+    }
+}
+
+/// The launch with its numbers: what is wrong with them is wrong usage.
+fn form(module: &Module, work: &Work, shape: &Shape) -> Result<Form> {
+    let sizes = work.buffers.iter().map(|(name, buffer)| {
+        let sizes = buffer.sizes(name, shape)?;
+        Ok(sizes.iter().product::<u64>() * buffer.element.bytes() as u64)
+    });
+    let bytes = sizes.collect::<Result<Vec<_>>>();
+    if let Some(all) =
+        bytes.as_ref().ok().map(|bytes| bytes.iter().sum()).filter(|all| *all > MOST_BYTES)
+    {
+        let most = units::bytes(MOST_BYTES);
+        misused!(
+            "the buffers have {}, of {most} at most: smaller sizes show the same",
+            units::bytes(all)
+        );
+    }
+    let made = bytes
+        .and_then(|_| Buffers::make(&work.buffers, shape, &mut emulator::Memory::new(1 << 30)));
+    let form = made.and_then(|buffers| Form::of(module, &work.launch, shape, &buffers));
+    let said = match form {
+        Ok(Ok(form)) => return Ok(form),
+        Ok(Err(what)) => arguments_are(&what, &work.launch),
+        Err(e) => format!("{e:#}"),
+    };
+    let unknown = said.split_once("what is `").and_then(|(_, rest)| rest.split_once('`'));
+    match unknown {
+        Some((name, _)) if super::plan::is_name(name) => {
+            misused!("{said} Give it a number with --set {name}=1000, or name a buffer with --arg")
+        }
+        _ => misused!("{said}"),
+    }
+}
+
+/// Names of kernels are those of the source.
+fn arguments_are(what: &str, launch: &Launch) -> String {
+    what.replace(&launch.kernel, plain(&launch.kernel))
+}
+
+/// `n = 1000003, m = 3`.
+pub(crate) fn of(shape: &Shape) -> String {
+    let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
+    sizes.collect::<Vec<_>>().join(", ")
+}
+
+/// The line of the file that a place is in.
+pub(super) fn line(place: &Place, is_ptx: bool) -> Option<u32> {
+    match is_ptx {
+        true => Some(place.ptx_line),
+        false => place.source.as_ref().map(|(_, line)| *line),
+    }
+}
+
+/// `my.cu(12): error: …`, or `my.cu:12:5: error: …`.
+fn line_of_error(file: &str, said: &str) -> Option<u32> {
+    let (_, rest) = said.split_once(file)?;
+    let digits = rest.get(1..)?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    digits[..end].parse().ok()
+}
+
+/// What is in each buffer that the kernel has changed, and what it printed.
+fn results(finished: &Finished<'_>) -> Result<Vec<String>> {
+    let mut said = vec![];
+    for (name, placed) in finished.buffers.iter() {
+        let bytes = placed.read(&finished.memory)?;
+        if bytes.is_empty() || placed.filled.as_ref() == Some(&bytes) {
+            continue;
+        }
+        said.push(format!("{name} {}", content(name, placed, &bytes, finished)?));
+    }
+    let printed = finished.ran.counts.iter().map(|counts| counts.printed.as_str());
+    let printed = printed.collect::<String>();
+    if !printed.is_empty() {
+        said.push(format!("printed:\n{}", printed.trim_end()));
+    }
+    Ok(said)
+}
+
+/// The first numbers and the last, or where the first is that nobody wrote.
+fn content(
+    name: &str,
+    placed: &Placed<'_>,
+    bytes: &[u8],
+    finished: &Finished<'_>,
+) -> Result<String> {
+    let width = placed.element_bytes() as usize;
+    let length = bytes.len() as u64;
+    let unwritten = finished.memory.first_unwritten(placed.address, length)?;
+    let written = unwritten.map_or(bytes.len(), |at| (at - placed.address) as usize);
+    let numbers: Vec<_> = bytes[..written].chunks_exact(width).collect();
+    let text = |bytes: &&[u8]| number(placed.buffer.element, bytes).to_string();
+    let mut shown: Vec<_> = numbers.iter().take(SHOWN).map(text).collect();
+    if numbers.len() > SHOWN + 1 {
+        shown.push("…".to_owned());
+    }
+    if let Some(last) = numbers.last().filter(|_| numbers.len() > SHOWN) {
+        shown.push(text(last));
+    }
+    let shown = shown.join(", ");
+    Ok(match unwritten {
+        None => format!("= {shown}"),
+        Some(_) => {
+            let first = placed.place(name, written / width);
+            let before = if shown.is_empty() { String::new() } else { format!("= {shown}; ") };
+            format!("{before}nothing has written {first}")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of_error;
+
+    #[test]
+    fn a_compiler_names_a_line() {
+        let of = |said| line_of_error("my.cu", said);
+        assert_eq!(of("my.cu(12): error: expected a `;`"), Some(12));
+        assert_eq!(of("my.cu:7:5: error: unknown"), Some(7));
+        assert_eq!(of("the compiler does not end"), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! `cargo workbook check`: a kernel of one's own.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Ended, has_nvrtc, root};
+
+/// The page's outputs, each by the example's name.
+const GOLDEN: &str = "book/src/check.txt";
+
+const SCALE: &str = "__global__ void scale(const float *in, float *out, int n)\n{\n    \
+                     int i = blockIdx.x * blockDim.x + threadIdx.x;\n    \
+                     if (i < n)\n        out[i] = 2 * in[i];\n}\n";
+const LAUNCH: &str = "--grid ceil(n/256) --block 256 --arg in=f32[n]:ramp --arg out=f32[n] --arg n";
+
+fn check(arguments: &str) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+    command.arg("check").args(arguments.split_whitespace()).env("COLUMNS", "96");
+    Ended::of(command.current_dir(root()))
+}
+
+#[test]
+fn what_the_page_shows_is_what_the_program_says() {
+    if !has_nvrtc() {
+        return;
+    }
+    let examples = [
+        ("last-block", "last-block.cu", 1),
+        ("compare", "rows.cu --compare book/src/check/columns.cu", 0),
+        ("histogram", "histogram.cu", 1),
+    ];
+    let mut fresh = String::new();
+    for (name, arguments, code) in examples {
+        let ended = check(&format!("book/src/check/{arguments}"));
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(code), ""), "{ended}");
+        fresh += &format!("ANCHOR: {name}\n{}ANCHOR_END: {name}\n", ended.stdout);
+    }
+    let path = root().join(GOLDEN);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        fresh == committed,
+        "if this is meant, run UPDATE_GOLDEN=1 cargo test -p workbook --test exercises:\n{fresh}"
+    );
+}
+
+#[test]
+fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
+    if !has_nvrtc() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let scale = file("scale.cu", SCALE);
+    let clean = check(&format!("{scale} {LAUNCH} --set n=1000 --json"));
+    let json: Value = serde_json::from_str(clean.succeeds()).unwrap();
+    let checked = &json["checked"][0];
+    assert_eq!(checked["kernel"], "scale");
+    assert_eq!(checked["runs"][0]["counts"]["total"]["loads.sectors"], 125);
+    assert_eq!(checked["findings"].as_array().unwrap().len(), 0, "{json:#}");
+    let even = check(&format!("{scale} {LAUNCH} --set n=1024"));
+    assert!(even.succeeds().contains("--set n=1023"), "{even}");
+
+    // What has to be there in the end, in the format of NumPy.
+    let head = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n";
+    let array = |numbers: [f32; 3]| {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((head.len() as u16).to_le_bytes());
+        bytes.extend(head.as_bytes());
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        bytes
+    };
+    let right = folder.path().join("right.npy");
+    for (numbers, code) in [([0.0, 2.0, 4.0], 0), ([0.0, 2.0, 5.0], 1)] {
+        std::fs::write(&right, array(numbers)).unwrap();
+        let ended = check(&format!("{scale} {LAUNCH} --set n=3 --expect out={}", right.display()));
+        assert_eq!(ended.code, Some(code), "{ended}");
+        assert!(code == 0 || ended.stdout.contains("out[2] is 4, and has to be 5"), "{ended}");
+    }
+
+    // The report is one file, without what the source might smuggle in, and replaces itself only.
+    let evil = file("evil.cu", &format!("// <script>alert(1)</script>\n{SCALE}"));
+    let report = folder.path().join("report.html");
+    let arguments = format!("{evil} {LAUNCH} --set n=1000 --html {}", report.display());
+    for _ in 0..2 {
+        check(&arguments).succeeds();
+    }
+    let html = std::fs::read_to_string(&report).unwrap();
+    assert!(html.contains("&lt;script&gt;") && !html.contains("<script"), "{html}");
+    let over = check(&format!("{evil} {LAUNCH} --set n=1000 --html {scale}"));
+    over.misuses(&["is no report of `check`, and is left as it is"]);
+    assert_eq!(std::fs::read_to_string(&scale).unwrap(), SCALE);
+
+    // PTX of any compiler, and the other order of blocks.
+    let ptx = "kernels/ptx/vector-add.ptx --kernel add --grid 1 --block 64 --arg a=f32[n]:ramp \
+               --arg b=f32[n]:zero --arg c=f32[n] --arg n --set n=50";
+    let ended = check(ptx);
+    assert!(ended.code == Some(0) && ended.stdout.contains("ld.global"), "{ended}");
+    let order = file("order.cu", "__global__ void last(int *out) { atomicExch(out, blockIdx.x); }");
+    let ended = check(&format!("{order} --grid 9 --block 1 --arg out=i32[1]:zero"));
+    assert!(ended.succeeds().contains("out[0] depends on the order"), "{ended}");
+}
+
+#[test]
+fn whatever_cannot_be_checked_is_told_in_one_sentence() {
+    if !has_nvrtc() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let scale = file("scale.cu", SCALE.as_bytes());
+    let two = format!("{SCALE}__global__ void other() {{}}\n");
+    let two = file("two.cu", two.as_bytes());
+    let comment = file("comment.cu", format!("// check: --html x\n{SCALE}").as_bytes());
+    let reach = format!("// check: {LAUNCH} --set n=9 --expect out=../x.npy\n{SCALE}");
+    let reach = file("reach.cu", reach.as_bytes());
+    let template = file("template.cu", b"template <class T> __global__ void twice(T *p) {}");
+    let cases = [
+        (format!("{}/none.cu", folder.path().display()), "No such file"),
+        (file("text.cu", b"hello"), "there is no `__global__` in it"),
+        (file("wide.cu", b"\xff\xfe_\0_\0g\0"), "saved as UTF-16"),
+        (file("binary.cu", &[0; 64]), "it is no text"),
+        (file("ptx.cu", b".target sm_75\n.entry k() {}"), "add --ptx"),
+        (file("none.ptx", b"hello"), "is no PTX"),
+        (format!("{scale} --kernel scaled"), "did you mean `scale`?"),
+        (two, "choose one with --kernel: scale, other"),
+        (template, "a template needs a line such as"),
+        (scale.clone(), "--grid is missing"),
+        (format!("{scale} --grid 1"), "--block is missing"),
+        (
+            format!("{scale} --grid 1 --block 32 --arg 2"),
+            "has 3 parameters, and the check gives it 1",
+        ),
+        (format!("{scale} {LAUNCH}"), "--set n=1000"),
+        (format!("{scale} {LAUNCH} --set n"), "a name and a number"),
+        (format!("{scale} {LAUNCH} --set n=2^90"), "no count"),
+        (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB"),
+        (format!("{scale} {LAUNCH} --set n=2^26"), "256 MiB at most"),
+        (format!("{scale} {} --set n=9", LAUNCH.replace("256 ", "2000 ")), "it has 1 to 1024"),
+        (
+            format!("{scale} {} --set n=9", LAUNCH.replace("ceil(", "ceil(2^29+")),
+            "the same with fewer",
+        ),
+        (format!("{scale} --grid 1 --block 1 --arg a=flot[3]"), "did you mean `float`?"),
+        (format!("{scale} --grid 1 --block 1 --arg a=f32"), "its size is missing"),
+        (format!("{scale} --grid 1 --block 1 --arg a=f32[3]:on"), "is filled with"),
+        (format!("{scale} {LAUNCH} --set n=9 --expect ou=x.npy"), "did you mean `out`?"),
+        (format!("{scale} {LAUNCH} --set n=9 --expect out={scale}"), "no array of NumPy's"),
+        (format!("{scale} {LAUNCH} --set n=9 --compute new"), "no compute capability"),
+        (comment, "unexpected argument '--html'"),
+        (reach, "lies outside of its file's folder"),
+    ];
+    for (arguments, said) in cases {
+        let ended = check(&arguments);
+        ended.misuses(&[said]);
+        assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{ended}");
+    }
+    for (text, said) in [
+        ("#include </etc/passwd>\n__global__ void k() {}", "There are no header files here"),
+        ("int f() { return 1; }\n__global__ void k() {}", "__CUDACC_RTC__"),
+        ("__global__ void k() { for (;;) ; }", "it takes too long"),
+        ("__global__ void k() { int x = ; }", "it does not compile"),
+    ] {
+        let path = file("wrong.cu", text.as_bytes());
+        let ended = check(&format!("{path} --grid 1 --block 32 --seconds 1"));
+        assert_eq!(ended.code, Some(1), "{ended}");
+        assert!(format!("{}{}", ended.stdout, ended.stderr).contains(said), "{said}\n{ended}");
+    }
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 11, "something was written there");
+}

@@ -1,0 +1,307 @@
+//! Kernels are launched on the emulated GPU, on fresh memory and within limits.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use emulator::{Counts, Fault, FaultKind, Memory, Module, Options, Parameter, WARP};
+
+use crate::check::{Buffer, Expression, Launch};
+use crate::data::{Buffers, Shape};
+
+/// Bytes of the emulated GPU's memory.
+pub(crate) const MEMORY_BYTES: u64 = 1 << 30;
+/// Bytes that a launch may print: what comes last is kept.
+const PRINT_BYTES: usize = 1 << 14;
+
+thread_local! {
+    /// When the launch of this thread ends.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// What a launch may take.
+pub struct Limits {
+    /// Instructions that a block's warps may execute.
+    pub budget: u64,
+    /// How long a launch may take, where it is not the budget that ends it first.
+    pub patience: Duration,
+    /// Whether the last block and warp come first.
+    pub backwards: bool,
+}
+
+impl Default for Limits {
+    /// More than any solution of an exercise needs a hundred times, and so little that a loop
+    /// without an end is found in a second.
+    fn default() -> Limits {
+        Limits { budget: 1 << 24, patience: Duration::from_secs(2), backwards: false }
+    }
+}
+
+/// What the launches of one shape did.
+pub struct Ran {
+    /// Counts of each launch.
+    pub counts: Vec<Counts>,
+    /// Shared memory of a block: the most that one launch has.
+    pub shared_bytes: u64,
+    pub warps: u64,
+}
+
+/// What launches did, and the memory as they left it.
+pub struct Finished<'c> {
+    pub ran: Ran,
+    pub memory: Memory,
+    pub buffers: Buffers<'c>,
+}
+
+/// Runs launches, one after the other, on fresh memory. The inner error is a kernel's.
+pub fn run<'c>(
+    module: &mut Module,
+    buffers: &'c BTreeMap<String, Buffer>,
+    launches: &[Launch],
+    shape: &Shape,
+    limits: &Limits,
+) -> Result<Result<Finished<'c>, Box<Fault>>> {
+    let mut memory = Memory::new(MEMORY_BYTES);
+    module.place(&mut memory)?; // its variables, and the texts that it prints
+    let buffers = Buffers::make(buffers, shape, &mut memory)?;
+    let mut ran = Ran { counts: vec![], shared_bytes: 0, warps: 0 };
+    let Limits { budget, patience, backwards } = *limits;
+    let stop = Some(is_late as fn() -> bool);
+    let print_bytes = PRINT_BYTES;
+    let options = Options { budget, backwards, print_bytes, stop, ..Options::default() };
+    for launch in launches {
+        DEADLINE.set(Some(Instant::now() + patience));
+        match launch_on(module, launch, shape, &buffers, &mut memory, &options)? {
+            Ok((counts, shared_bytes, warps)) => {
+                ran.counts.push(counts);
+                ran.warps += warps;
+                ran.shared_bytes = ran.shared_bytes.max(shared_bytes);
+            }
+            Err(fault) => return Ok(Err(fault)),
+        }
+    }
+    Ok(Ok(Finished { ran, memory, buffers }))
+}
+
+/// What went wrong, and in which block and thread, in words that speak of lines of `file` by their
+/// numbers alone.
+pub fn in_words(fault: &Fault, file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let mut text = fault.what.replace(&format!(" of {name}"), "");
+    for (what, at) in [("block", fault.block), ("thread", fault.thread)] {
+        if let Some([x, y, z]) = at {
+            text += &format!(", {what} ({x}, {y}, {z})");
+        }
+    }
+    text
+}
+
+fn is_late() -> bool {
+    DEADLINE.get().is_some_and(|deadline| Instant::now() > deadline)
+}
+
+/// A launch with its numbers.
+pub struct Form {
+    pub kernel: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    /// Bytes of each argument.
+    pub arguments: Vec<Vec<u8>>,
+}
+
+impl Form {
+    /// The inner error is the kernel's: it is not there, or has other parameters.
+    pub fn of(
+        module: &Module,
+        launch: &Launch,
+        shape: &Shape,
+        buffers: &Buffers<'_>,
+    ) -> Result<Result<Form, String>> {
+        let name = &launch.kernel;
+        let Some(kernel) = module.kernel(name) else {
+            return Ok(Err(missing(name, module)));
+        };
+        if kernel.parameters.len() != launch.arguments.len() {
+            return Ok(Err(format!(
+                "`{name}` has {} parameters, and the check gives it {}: {}",
+                kernel.parameters.len(),
+                launch.arguments.len(),
+                launch.arguments.join(", ")
+            )));
+        }
+        let mut arguments = vec![];
+        for (place, (text, parameter)) in
+            launch.arguments.iter().zip(&kernel.parameters).enumerate()
+        {
+            match argument(text, parameter, shape, buffers)? {
+                Ok(bytes) => arguments.push(bytes),
+                Err(what) => {
+                    return Ok(Err(format!(
+                        "parameter {} of `{name}` is {what}; the check gives it: {}",
+                        place + 1,
+                        launch.arguments.join(", ")
+                    )));
+                }
+            }
+        }
+        let shared_bytes = launch.shared_bytes.as_ref().map(|bytes| bytes.count(shape));
+        Ok(Ok(Form {
+            kernel: name.clone(),
+            grid: three(&launch.grid, shape)?,
+            block: three(&launch.block, shape)?,
+            shared_bytes: shared_bytes.transpose()?.unwrap_or(0).try_into()?,
+            arguments,
+        }))
+    }
+}
+
+/// Launches a kernel: its counts, the bytes of shared memory of a block, and all its warps. The
+/// inner error is the kernel's.
+pub(crate) fn launch_on(
+    module: &Module,
+    launch: &Launch,
+    shape: &Shape,
+    buffers: &Buffers<'_>,
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Result<(Counts, u64, u64), Box<Fault>>> {
+    let form = match Form::of(module, launch, shape, buffers)? {
+        Ok(form) => form,
+        Err(what) => {
+            let (kernel, kind) = (launch.kernel.clone(), FaultKind::BadLaunch);
+            let (place, block, thread) = (None, None, None);
+            let fault = Fault { kind, what, kernel, place, block, thread };
+            return Ok(Err(Box::new(fault)));
+        }
+    };
+    let kernel = module.kernel(&form.kernel).context("it has a form")?;
+    let mut arguments = vec![];
+    for (bytes, parameter) in form.arguments.iter().zip(&kernel.parameters) {
+        arguments.resize(parameter.offset as usize, 0);
+        arguments.extend(bytes);
+    }
+    let Form { grid, block, shared_bytes, .. } = form;
+    let all = emulator::Launch { grid, block, shared_bytes, arguments: &arguments };
+    let shared_bytes = u64::from(shared_bytes) + u64::from(kernel.shared_bytes);
+    let ran = emulator::run(module, &launch.kernel, &all, memory, options);
+    let warps = block.map(u64::from).iter().product::<u64>().div_ceil(WARP as u64)
+        * grid.map(u64::from).iter().product::<u64>();
+    Ok(ran.map(|counts| (counts, shared_bytes, warps)))
+}
+
+/// Why a module has no kernel of this name.
+fn missing(name: &str, module: &Module) -> String {
+    let found: Vec<_> = module.kernels().iter().map(|k| k.name.as_str()).collect();
+    // C++ puts the types into the name: `_Z3addPfi`.
+    let mangled = format!("_Z{}{name}", name.len());
+    let why = match found.as_slice() {
+        all if all.iter().any(|other| other.starts_with(&mangled)) => {
+            "`extern \"C\"` is missing in front of it".to_owned()
+        }
+        [] => "the file has no kernel at all".to_owned(),
+        all => format!("the file has `{}`", all.join("`, `")),
+    };
+    format!(
+        "there is no kernel `{name}`: {why}; the check launches \
+         `extern \"C\" __global__ void {name}(…)`"
+    )
+}
+
+fn argument(
+    text: &str,
+    parameter: &Parameter,
+    shape: &Shape,
+    buffers: &Buffers<'_>,
+) -> Result<Result<Vec<u8>, String>> {
+    let Parameter { bytes, is_float, .. } = *parameter;
+    let is = || match (bytes, is_float) {
+        (_, true) => "a floating-point number".to_owned(),
+        (8, false) => "a pointer or an integer of 8 bytes".to_owned(),
+        (bytes, false) => format!("an integer or a struct of {bytes} bytes"),
+    };
+    let (name, index) = match text.split_once('[') {
+        Some((name, rest)) => {
+            let index = rest.strip_suffix(']').context("a `]` is missing")?;
+            (name, Expression::Text(index.to_owned()).count(shape)?)
+        }
+        None => (text, 0),
+    };
+    if let Some(buffer) = buffers.get(name) {
+        let address = buffer.address + index * buffer.element_bytes();
+        return Ok(match (bytes, is_float) {
+            (8, false) => Ok(address.to_le_bytes().to_vec()),
+            _ => Err(format!("{}, and `{text}` is a pointer", is())),
+        });
+    }
+    let value = Expression::Text(text.to_owned()).value(|name| Some(*shape.get(name)? as f64))?;
+    if is_float {
+        // As in C, an integer is converted.
+        return Ok(match bytes {
+            4 => Ok((value as f32).to_le_bytes().to_vec()),
+            8 => Ok(value.to_le_bytes().to_vec()),
+            _ => Err(format!("{} of {bytes} bytes", is())),
+        });
+    }
+    if text.contains('.') {
+        return Ok(Err(format!("{}, and {text} is a floating-point number", is())));
+    }
+    let bits = 8.0 * f64::from(bytes.min(8));
+    let fits = (-(bits - 1.0).exp2()..bits.exp2()).contains(&value) && value.fract() == 0.0;
+    Ok(match bytes {
+        1 | 2 | 4 | 8 if fits => {
+            let eight = if value < 0.0 { value as i64 as u64 } else { value as u64 };
+            Ok(eight.to_le_bytes()[..bytes as usize].to_vec())
+        }
+        1 | 2 | 4 | 8 => Err(format!("{}, and `{text}` is {value}", is())),
+        _ => Err(format!("{}, and `{text}` is an integer", is())),
+    })
+}
+
+fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
+    let mut three = [1; 3];
+    ensure!(expressions.len() <= 3, "more than three numbers of blocks or threads");
+    for (place, expression) in three.iter_mut().zip(expressions) {
+        *place = expression.count(shape)?.try_into()?;
+    }
+    Ok(three)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_of_another_kind_is_named() {
+        let module = Module::parse(
+            ".version 7.0\n.target sm_75\n.address_size 64\n
+             .visible .entry k(.param .u32 a, .param .f32 b) { ret; }",
+        )
+        .unwrap();
+        let shape = Shape::from([("n".to_owned(), 3)]);
+        let none = BTreeMap::new();
+        let memory = &mut Memory::new(MEMORY_BYTES);
+        let buffers = Buffers::make(&none, &shape, memory).unwrap();
+        let mut launch = Launch {
+            kernel: "k".to_owned(),
+            grid: vec![],
+            block: vec![],
+            shared_bytes: None,
+            arguments: vec!["n".to_owned(), "0.5".to_owned()],
+        };
+        let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+        let half = 0.5f32.to_le_bytes();
+        assert_eq!(form.arguments, [[3, 0, 0, 0], half]);
+        launch.arguments = vec!["n".to_owned(), "n".to_owned()];
+        let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+        assert_eq!(form.arguments[1], 3f32.to_le_bytes());
+        launch.arguments = vec!["0.5".to_owned(), "n".to_owned()];
+        let wrong = Form::of(&module, &launch, &shape, &buffers).unwrap();
+        assert_eq!(
+            wrong.err().unwrap(),
+            "parameter 1 of `k` is an integer or a struct of 4 bytes, and 0.5 is a \
+             floating-point number; the check gives it: 0.5, n"
+        );
+    }
+}
