@@ -622,14 +622,6 @@ fn what_is_read_on_the_forge_leads_to_text() {
 /// Pages that are not in the form of a lesson yet. What sections do at the same time can be merged,
 /// since a comment stands between them.
 const FORMLESS: &[&str] = &[
-    // access-patterns
-    "access-patterns/bank-conflicts",
-    "access-patterns/coalescing",
-    "access-patterns/data-layout",
-    "access-patterns/device-bandwidth",
-    "access-patterns/gather",
-    "access-patterns/transpose",
-    "access-patterns/working-sets",
     // host-memory
     "host-memory/host-memory",
     "host-memory/host-pages",

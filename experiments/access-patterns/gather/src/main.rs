@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `main.rs` | The experiment | sorted indices, random ones, and what is between |
 //! | [`pieces`] | How much in one place? | how long must a piece be to be read fast? |
-//! | [`model`] | Three reasons to sort | how many bytes have to move? |
+//! | [`model`] | The same bytes, and slower | how many bytes have to move? |
 //! | [`device`] | | the table, the indices, the kernels, the check |
 //!
 //! Thread i reads `table[indices[i]]` and writes element i. Indices and results are
