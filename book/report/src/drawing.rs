@@ -17,6 +17,8 @@
 //! | `emulator` | the emulated GPU |
 //! | `attention` | the matrix of scores that never exists |
 //! | `cuts` | a net that several GPUs share |
+//! | `timetable` | timetables, and those of a copy between host and GPU |
+//! | `moves` | timetables of memory that is carried, taken and given back |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `facts` | what a machine's records say |
 
@@ -29,6 +31,7 @@ mod host;
 mod kernels;
 mod layouts;
 mod machine;
+mod moves;
 mod multiprocessor;
 mod numbers;
 mod pool;
@@ -36,6 +39,7 @@ mod ring;
 mod shared;
 mod streams;
 mod threads;
+mod timetable;
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +67,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 24] = [
+pub static ALL: [Drawing; 33] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -88,6 +92,15 @@ pub static ALL: [Drawing; 24] = [
     multiprocessor::MULTIPROCESSOR,
     attention::SCORES,
     cuts::CUTS,
+    timetable::CLOCK,
+    timetable::COPY_TIME,
+    timetable::LATENCY,
+    timetable::TRIPS,
+    moves::FIRST_TOUCH,
+    moves::STAGING,
+    moves::ZERO_COPY,
+    moves::CLOCKS,
+    moves::ORDERS,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.
