@@ -623,16 +623,7 @@ fn what_is_read_on_the_forge_leads_to_text() {
 /// since a comment stands between them.
 const FORMLESS: &[&str] = &[
     // host-memory
-    "host-memory/host-memory",
-    "host-memory/host-pages",
-    "host-memory/staged-copies",
-    "host-memory/unified-memory",
-    "host-memory/zero-copy",
     // memory-pools
-    "memory-pools/allocation",
-    "memory-pools/free-attribution",
-    "memory-pools/memory-trace",
-    "memory-pools/pool-properties",
     // models
     "models/activation-checkpointing",
     "models/attention-memory",
@@ -662,10 +653,6 @@ const FORMLESS: &[&str] = &[
     "streams/stream-overlap",
     "streams/stream-priorities",
     // transfers
-    "transfers/timing-pitfalls",
-    "transfers/transfer-bandwidth",
-    "transfers/transfer-latency",
-    "transfers/transfer-strategies",
 ];
 
 #[test]

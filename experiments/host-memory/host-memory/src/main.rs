@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | copies from and to each kind, and reads by the host |
-//! | [`memory`] | The code | four kinds of memory |
-//! | [`cost`] | The code | what does it cost to pin memory? |
+//! | `main.rs` | The experiment | copies from and to each kind, and reads by the host |
+//! | [`memory`] | The experiment | four kinds of memory |
+//! | [`cost`] | The experiment | what does it cost to pin memory? |
 //!
 //! The copy engine reads the host's memory by physical address, on its own. It can only
 //! do that with pages that the operating system promises not to move: *pinned* pages.

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | the first touch, and copies before and after it |
-//! | [`pages`] | The code | memory that nobody has touched, in pages of each size |
+//! | `main.rs` | The experiment | the first touch, and copies before and after it |
+//! | [`pages`] | The experiment | memory that nobody has touched, in pages of each size |
 //! | [`pinning`] | Pinning visits every page | do huge pages make pinning cheaper? |
 //!
 //! Memory that a program asks for is a promise. The operating system makes a page when

@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured; The trap | staged copies beside the driver's, in every size |
+//! | `main.rs` | The experiment; Measured; The trap | staged copies beside the driver's, in every size |
 //! | [`buffers`] | | host memory to copy from and to, and copies of it |
-//! | [`carry`] | The code | can the CPU keep up with the link? |
-//! | [`fetch`] | Fresh bytes are slow to fetch | how fast does the engine fetch what a core has just written, and which stores are best? |
+//! | [`carry`] | The experiment | can the CPU keep up with the link? |
+//! | [`fetch`] | Bytes that a core has just written | how fast does the engine fetch what a core has just written, and which stores are best? |
 //!
 //! Bytes in pageable memory pass through pinned memory before the GPU gets them, and a
 //! CPU core carries them there. The driver uses one core. The crate `staging` uses as

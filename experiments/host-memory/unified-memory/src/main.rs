@@ -5,13 +5,13 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | the first touch, and the second |
-//! | [`memory`] | The code | managed memory, with advice |
+//! | `main.rs` | The experiment | the first touch, and the second |
+//! | [`memory`] | The experiment | managed memory, with advice |
 //! | [`mod@device`] | | the kernels, and which words they read |
 //! | [`read_back`] | Back to the host | until the host has what a kernel wrote |
 //! | [`sparse`] | Each fault brings 64 KiB | how much does one fault move? |
 //! | [`advice`] | Advice | what does advice to the driver change? |
-//! | [`oversubscribe`] | What else the chapter says | what if the driver has to make room? |
+//! | [`oversubscribe`] | More than the GPU has | what if the driver has to make room? |
 //! | [`ping_pong`] | The trap | what if the same pages move back and forth? |
 //!
 //! *Managed memory* has one address for the host and the GPU. A page of it is in one

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | zero-copy or a copy, by size, order and number of reads |
-//! | [`device`] | The code | which words are read; the kernels |
+//! | `main.rs` | The experiment | zero-copy or a copy, by size, order and number of reads |
+//! | [`device`] | The experiment | which words are read; the kernels |
 //! | [`in_flight`] | The link wants requests in flight | how many reads in flight fill the link? |
 //! | [`writes`] | Writing to the host | should a kernel write its results to the host's memory? |
 //!

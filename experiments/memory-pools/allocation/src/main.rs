@@ -6,8 +6,8 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | what does the host pay for a pair of calls? |
-//! | [`source`] | The code | where does memory come from? |
-//! | [`device`] | The code | the kernel, the check |
+//! | [`source`] | The experiment | where does memory come from? |
+//! | [`device`] | The experiment | the kernel, the check |
 //! | [`rounds`] | Measured | and with a kernel between, and a wait behind? |
 //! | [`trap`] | The trap | what do pools hold, and what is in it? |
 //!

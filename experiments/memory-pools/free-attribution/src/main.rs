@@ -5,11 +5,11 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | allocator, schedule and clock in all combinations |
-//! | [`allocator`] | The code | the driver's two ways to get device memory |
-//! | [`rounds`] | The code | what is timed, and its check |
+//! | `main.rs` | The experiment | allocator, schedule and clock in all combinations |
+//! | [`allocator`] | The experiment | the driver's two ways to get device memory |
+//! | [`rounds`] | The experiment | what is timed, and its check |
 //! | [`clean_memory`] | Clean memory runs out | and without a rest? |
-//! | [`free`] | A free that waits | what do the kernel and `cuMemFree` take alone? |
+//! | [`free`] | What a free costs | what do the kernel and `cuMemFree` take alone? |
 //!
 //! Four times over, a program allocates a large buffer, runs a kernel on it, and frees
 //! it. The cudaMallocAsync article does so with `cuMemAlloc` in sequence and with

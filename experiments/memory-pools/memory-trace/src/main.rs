@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | four streams and each pool: timed, watched, checked |
-//! | [`streams`] | The code | who waits when the pool is full? |
+//! | `main.rs` | The experiment | four streams and each pool: timed, watched, checked |
+//! | [`streams`] | The experiment | who waits when the pool is full? |
 //! | [`device`] | | streams, kernels, timeline |
-//! | [`mod@watch`] | The code | how much memory is in use meanwhile? |
+//! | [`mod@watch`] | The experiment | how much memory is in use meanwhile? |
 //! | [`free`] | While `cuMemFree` is at work | when does its memory leave? |
 //!
 //! Four streams each allocate a buffer from one pool, work on it, and free it. The pool

@@ -5,11 +5,11 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | what is accepted, one field after the other? |
+//! | `main.rs` | The experiment | what is accepted, one field after the other? |
 //! | [`memory`] | | memory of a pool, and without |
 //! | [`access`] | The fields | who may access the memory of a pool? |
 //! | [`maximum`] | The maximum | how much does a pool give, and to whom? |
-//! | [`counters`] | Measured: the counters | what do they say after each step? |
+//! | [`counters`] | Measured | what do they say after each step? |
 //! | [`second_process`] | A second process | how does it open a pool? |
 //! | [`end`] | The end of a pool; The trap | what is left of it? |
 //!

@@ -5,8 +5,8 @@
 //!
 //! | file | section | what the clock encloses |
 //! |---|---|---|
-//! | `main.rs` | The right way | the copy |
-//! | [`once`] | The code; 1. Once in a process | first calls, and the loading of a module |
+//! | `main.rs` | The experiment | the copy |
+//! | [`once`] | The experiment; 1. Once in a process | first calls, and the loading of a module |
 //! | [`pages`] | 2. Pages that are not there yet | page faults |
 //! | [`allocations`] | 3. Allocations | allocating device memory |
 //! | [`waiting`] | 4. Not waiting; 5. Waiting for others | the call, older work |

@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | each way and both, in every size |
+//! | `main.rs` | The experiment | each way and both, in every size |
 //!
 //! A copy between host and GPU is work for a *copy engine*, a DMA unit on the GPU: it
 //! reads a descriptor, then moves bytes over PCI Express in packets. The first costs the

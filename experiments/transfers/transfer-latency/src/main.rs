@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The trip alone | how long does one dependent read take? |
-//! | [`parts`] | The code | what do the GPU, the call and the wait add to a copy or launch? |
+//! | [`parts`] | The experiment | what do the GPU, the call and the wait add to a copy or launch? |
 //! | [`answers`] | An answer without a call | how soon does the host have an answer from the GPU? |
 //!
 //! "The latency of a transfer" can mean several things, and a small copy pays for all:

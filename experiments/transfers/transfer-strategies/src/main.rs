@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | k kernels on data that stays, or a round trip for each? |
+//! | `main.rs` | The experiment | k kernels on data that stays, or a round trip for each? |
 //! | [`batching`] | A full lorry has to be loaded | one copy of 4 MiB, or up to 1024 copies of pieces? |
 //! | [`overlap`] | Side by side, the longer one counts | the copy beside a kernel, or before it? |
-//! | | The chapter's table | (the experiment `host-memory`) |
+//! | | What the chapter claims | (the experiment `host-memory`) |
 //! | [`crossover`] | Where transfers stop mattering | when does a kernel take as long as the copy? |
 //! | [`small_jobs`] | When the CPU wins | is the host done before the data is back? |
 //!
