@@ -106,9 +106,6 @@
 
     // Figures: the veil and the guess.
 
-    // The predictions that each veiled figure still waits for.
-    const waiting = new Map();
-
     // The text about a figure: what follows up to the next heading, figure or question. A fold
     // that is closed, such as a nudge, gives nothing away.
     function aftermath(figure) {
@@ -154,18 +151,12 @@
     }
 
     function veil(figure, prediction) {
-        if (waiting.has(figure)) {
-            waiting.get(figure).add(prediction);
-            sayWhatIsLeft(figure);
-            return;
-        }
-        waiting.set(figure, new Set([prediction]));
         const cover = document.createElement("div");
         cover.className = "veil";
         cover.append(
-            button("", () => waiting.get(figure).values().next().value.input.focus()),
+            button("Make a prediction first", () => prediction.input.focus()),
             button("or show the figure", () => {
-                waiting.get(figure).forEach(each => each.lookUp());
+                prediction.lookUp();
                 for (const each of prediction.figures) {
                     remember(`shown ${each.id}`, "yes");
                     unveil(each);
@@ -177,45 +168,22 @@
         figure.append(cover);
         figure.classList.add("veiled");
         hideFromReaders(figure, true);
-        sayWhatIsLeft(figure);
-    }
-
-    // The veil's button, by which of the figure's questions are left.
-    function sayWhatIsLeft(figure) {
-        const left = waiting.get(figure);
-        const [{ section }] = left;
-        const same = `section.prediction[data-figure="${section.dataset.figure}"]`;
-        const all = [...document.querySelectorAll(same)];
-        const which = ["first", "second", "third"][all.indexOf(section)];
-        figure.querySelector(".veil button").textContent =
-            all.length === 1 ? "Make a prediction first"
-            : left.size === all.length ? `Answer the ${all.length} questions first`
-            : `Answer the ${which} question first`;
     }
 
     function unveil(figure) {
-        if (waiting.delete(figure)) {
-            figure.querySelector(":scope > .veil").remove();
+        const cover = figure.querySelector(":scope > .veil");
+        if (cover !== null) {
+            cover.remove();
             figure.classList.remove("veiled");
             hideFromReaders(figure, false);
         }
     }
 
-    // `prediction` has been made: its figures show once no other prediction waits.
+    // `prediction` has been made: its text and its figures show.
     function settle(prediction) {
         hideText(prediction.text, false);
         prediction.wayOut?.remove();
-        for (const figure of prediction.figures) {
-            const others = waiting.get(figure);
-            if (!others?.delete(prediction)) {
-                continue;
-            }
-            if (others.size === 0) {
-                unveil(figure);
-            } else {
-                sayWhatIsLeft(figure);
-            }
-        }
+        prediction.figures.forEach(unveil);
     }
 
     function svgElement(name, attributes) {

@@ -125,15 +125,22 @@ pub fn read(
         let what = what.and_then(|what| {
             match &what {
                 Directive::Block(name) => {
-                    match &definitions.find(name)?.what {
+                    let block = definitions.find(name)?;
+                    shown.insert(name.clone());
+                    match &block.what {
                         Block::Chart(block) => {
                             page.axes.insert(block.id.clone(), block.axis());
                         }
                         Block::Goals(block) => page.goals.push(block.clone()),
-                        Block::Prediction(block) => page.predictions.push(block.clone()),
+                        Block::Prediction(block) => {
+                            let mut others = page.predictions.iter().flat_map(|other| &other.chart);
+                            if others.any(|other| block.chart.as_ref() == Some(other)) {
+                                return Err("another question veils its chart".to_owned());
+                            }
+                            page.predictions.push(block.clone());
+                        }
                         Block::Table(_) | Block::Counted(_) => {}
                     }
-                    shown.insert(name.clone());
                 }
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
                 Directive::Scorecard(section) => {

@@ -1437,6 +1437,13 @@ fn tables_and_predictions_that_cannot_be_made() {
     for [from, to, expected] in &table(predictions) {
         check_block("prediction", from, to, expected);
     }
+    let asked = changed(part("[prediction"), "answer =", "chart = \"copies\"\nanswer =");
+    let again = changed(&asked, "[prediction.pinned]", "[prediction.again]");
+    let blocks = [part("[quantities"), part("[chart"), &asked, &again].join("\n");
+    let shown = "{{chart copies}}\n\n{{prediction pinned}}\n\n{{prediction again}}";
+    let page = page(&format!("experiment = \"host-memory\"\n{blocks}"), shown);
+    let said = "page.md:5: {{prediction again}}: another question veils its chart";
+    check_problems(&Fixture::page(&page), &page, &[said]);
 }
 
 #[test]

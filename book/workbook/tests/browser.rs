@@ -539,35 +539,12 @@ fn a_veiled_figure_can_be_shown_without_a_guess() {
 }
 
 #[test]
-fn a_veil_of_two_questions_says_which_is_left() {
-    let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, LIGHT);
-    page.open(&book::chapters_with("id=\"prediction-coalescing-stride-8\"")[0]);
-    let said = "document.querySelector('.veil button')?.textContent ?? ''";
-    let guess = |page: &Page, place: usize| {
-        page.evaluate(&format!(
-            "(section => {{
-                 section.querySelector('input').value = '12';
-                 section.querySelector('form').requestSubmit();
-             }})(document.querySelectorAll('.prediction')[{place}])"
-        ));
-    };
-    assert_eq!(page.text(said), "Answer the 2 questions first");
-    guess(&page, 1);
-    assert_eq!(page.text(said), "Answer the first question first");
-    page.reload();
-    assert_eq!(page.text(said), "Answer the first question first");
-    // Under it nothing is drawn: even blurred bars would show their lengths.
-    let hidden = "getComputedStyle(document.querySelector('.veiled > svg.wide')).filter";
-    assert_eq!(page.text(hidden), "opacity(0)");
-    guess(&page, 0);
-    assert_ne!(page.text(said), "Answer the first question first");
-}
-
-#[test]
 fn looking_up_the_answer_lifts_the_veil() {
     let Some(browser) = Browser::get() else { return };
     let prediction = Prediction::open(browser, LIGHT, |_| ());
+    // Nothing is drawn under it: even blurred bars would show their lengths.
+    let hidden = "getComputedStyle(document.querySelector('.veiled > svg.wide')).filter";
+    assert_eq!(prediction.page.text(hidden), "opacity(0)");
     prediction.page.tab_to(".prediction[data-drawn] summary");
     prediction.page.press(Key::Enter);
     // The browser reports the opening a moment later.

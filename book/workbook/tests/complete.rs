@@ -637,12 +637,6 @@ const FORMLESS: &[&str] = &[
     "models/paged-cache",
     "models/quantised-weights",
     "models/utilisation",
-    // several-gpus
-    "several-gpus/all-reduce-ranks",
-    "several-gpus/all-reduce",
-    "several-gpus/device-selection",
-    "several-gpus/multi-gpu-split",
-    "several-gpus/peer-copy",
     // streams
     "streams/asynchronous-calls",
     "streams/concurrent-kernels",

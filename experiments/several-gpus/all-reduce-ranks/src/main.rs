@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | the same all-reduce, a process for each GPU |
-//! | [`rank`] | The code | what does every rank do? |
+//! | `main.rs` | The experiment; Measured | the same all-reduce, a process for each GPU |
+//! | [`rank`] | The experiment | what does every rank do? |
 //! | [`meeting`] | What each process must be told | which ranks are there, and do they agree? |
 //! | [`gone`] | The trap: a rank that is gone | how does a process end, if it cannot go on? |
 //!

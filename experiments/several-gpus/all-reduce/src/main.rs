@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | every method, for more and more bytes |
+//! | `main.rs` | The experiment; Measured | every method, for more and more bytes |
 //! | [`device`] | | streams, kernels and buffers of all GPUs |
-//! | [`ways`] | The code | what does each queue? |
-//! | [`verify`] | The code | is the sum right? |
+//! | [`ways`] | The experiment | what does each queue? |
+//! | [`verify`] | The experiment | is the sum right? |
 //! | [`slices`] | What the speed costs | how many blocks and flags does the ring need? |
 //!
 //! In an *all-reduce* every GPU has a vector, and afterwards every GPU has the sum of all of

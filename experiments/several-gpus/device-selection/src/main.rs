@@ -8,11 +8,11 @@
 //! | [`look`] | Choosing one GPU | what is there to know about a GPU? |
 //! | [`choose`] | Choosing one GPU | which one to take? |
 //! | [`beside`] | Choosing one GPU | what is that worth, while somebody uses the first? |
-//! | [`device`] | The code | a job |
-//! | [`jobs`] | The code | jobs of uneven lengths |
-//! | [`ways`] | The code | which GPU does which job? |
-//! | [`model`] | The code; Every rule has its list | how long should it take? |
-//! | `main.rs` | The code; Measured | all ways on all lists; the same work, cut finer |
+//! | [`device`] | The experiment | a job |
+//! | [`jobs`] | The experiment | jobs of uneven lengths |
+//! | [`ways`] | The experiment | which GPU does which job? |
+//! | [`model`] | The experiment; Every rule has its list | how long should it take? |
+//! | `main.rs` | The experiment; Measured | all ways on all lists; the same work, cut finer |
 //!
 //! A program that finds several GPUs has to choose one, or to share its work among them.
 //! Choosing takes a look at each: how much memory is free, how busy it is with other

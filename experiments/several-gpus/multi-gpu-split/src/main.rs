@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | the same array for more and more GPUs |
-//! | [`worker`] | The code | a GPU's piece, and who issues its work |
+//! | `main.rs` | The experiment; Measured | the same array for more and more GPUs |
+//! | [`worker`] | The experiment | a GPU's piece, and who issues its work |
 //! | [`team`] | Measured | a task on one GPU, two, three and so on |
 //! | [`listing`] | The trap | how fast is it, and what does it lose? |
 //! | [`hand_over`] | The host's end of the links | what does it cost to wake host threads up? |
