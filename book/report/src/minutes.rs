@@ -138,7 +138,7 @@ fn words(line: &str) -> usize {
         let words = [first].into_iter().chain(texts).flat_map(str::split_whitespace);
         let mut words = words.filter(|word| word.contains(char::is_alphanumeric)).peekable();
         let is_number =
-            i > 0 && words.peek().is_some_and(|word| word.starts_with(|c| char::is_numeric(c)));
+            i > 0 && words.peek().is_some_and(|word| word.starts_with(char::is_numeric));
         count += if is_number { 0 } else { words.count() };
     }
     count
