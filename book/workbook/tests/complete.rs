@@ -625,27 +625,7 @@ const FORMLESS: &[&str] = &[
     // host-memory
     // memory-pools
     // models
-    "models/activation-checkpointing",
-    "models/attention-memory",
-    "models/device-report",
-    "models/fusion",
-    "models/gradient-overlap",
-    "models/matrix-product",
-    "models/memory-budget",
-    "models/model-split",
-    "models/number-formats",
-    "models/paged-cache",
-    "models/quantised-weights",
-    "models/utilisation",
     // streams
-    "streams/asynchronous-calls",
-    "streams/concurrent-kernels",
-    "streams/data-loader",
-    "streams/default-stream",
-    "streams/launch-overhead",
-    "streams/pipeline",
-    "streams/stream-overlap",
-    "streams/stream-priorities",
     // transfers
 ];
 
