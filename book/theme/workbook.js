@@ -62,6 +62,14 @@
         return Number.isFinite(value) ? value : null;
     }
 
+    // What a question, whose `dataset` this is, was answered with: one of its choices, or a number.
+    function read(text, { choices, unit }) {
+        if (choices === undefined) {
+            return parseGuess(text, unit);
+        }
+        return JSON.parse(choices).includes(text) ? text : null;
+    }
+
     const withUnit = (text, unit) =>
         unit === "×" ? `${text}×` : unit ? `${text}\u00a0${unit}` : text;
 
@@ -69,15 +77,24 @@
 
     // How a guess compares with the answer of a question, whose `dataset` this is, in words.
     // What is computed is right or not; what is measured, only nearer or further.
-    function judge(guess, { answer, scale, unit, answerText, computed }) {
+    function judge(guess, { answer, scale, unit, answerText, computed, choices }) {
+        const exact = right => {
+            const score = right ? "Right." : "Not quite.";
+            return { score, right, outcome: right ? score : `Not quite: it is ${answerText}.` };
+        };
+        if (choices !== undefined) {
+            const right = guess === answer;
+            return { ...exact(right), factor: right ? 1 : Infinity };
+        }
         const truth = Number(answer) / Number(scale);
         const ratio = guess / truth;
-        const factor = ratio > 0 ? Math.max(ratio, 1 / ratio) : Infinity;
+        const factor =
+            guess === truth ? 1
+            : ratio > 0 ? Math.max(ratio, 1 / ratio)
+            : Infinity;
         if (computed !== undefined) {
             const decimals = answerText.match(/\.(\d+)/u)?.[1].length ?? 0;
-            const right = guess.toFixed(decimals) === truth.toFixed(decimals);
-            const score = right ? "Right." : "Not quite.";
-            return { score, factor, outcome: right ? score : `Not quite: it is ${answerText}.` };
+            return { ...exact(guess.toFixed(decimals) === truth.toFixed(decimals)), factor };
         }
         const off = guess === truth ? 0 : Math.abs(ratio - 1);
         const score =
@@ -314,12 +331,17 @@
     // Predictions.
 
     function setUp(section) {
-        const { scale, unit, figure, drawn } = section.dataset;
+        const { scale, unit, figure, drawn, computed, wrong } = section.dataset;
         const question = section.querySelector(".question");
-        const input = section.querySelector("input");
+        const form = section.querySelector("form");
+        const inputs = [...form.querySelectorAll("input:not(.because input)")];
+        const [input] = inputs;
+        const because = form.querySelector(".because input");
         const outcome = section.querySelector(".outcome");
         const details = section.querySelector("details");
+        const reason = element("p", "", { class: "reason" });
         const submit = section.querySelector("button");
+        const isChoice = input.type === "radio";
         // The first guess counts, unless the answer was shown before it.
         let kept = recall(section.id);
         let seen = recall(`seen ${section.id}`) !== null;
@@ -330,6 +352,8 @@
                 if (kept === null) {
                     seen = true;
                     remember(`seen ${section.id}`, "yes");
+                } else if (computed !== undefined) {
+                    remember(`tried ${section.id}`, "yes");
                 }
             },
             // This machine's figure, and the reference machine's below it.
@@ -341,29 +365,68 @@
         };
         question.id = `question-${section.id}`;
         outcome.id = `outcome-${section.id}`;
-        input.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
+        for (const each of inputs) {
+            each.setAttribute("aria-describedby", `${question.id} ${outcome.id}`);
+        }
         // Several on a page are told apart by their questions.
         section.setAttribute("aria-labelledby", question.id);
 
+        function entered() {
+            const chosen = isChoice ? inputs.find(each => each.checked) : input;
+            return chosen?.value ?? "";
+        }
+
+        function enter(text) {
+            if (isChoice) {
+                inputs.forEach(each => { each.checked = each.value === text; });
+            } else {
+                input.value = text;
+            }
+        }
+
         function refuse() {
-            input.setAttribute("aria-invalid", "true");
+            inputs.forEach(each => each.setAttribute("aria-invalid", "true"));
             outcome.classList.add("refused");
             const example = withUnit("12.5", unit);
-            outcome.textContent = `Please give one number, not below 0, for example ${example}.`;
+            outcome.textContent =
+                isChoice ? "Please choose one."
+                : `Please give one number, not below 0, for example ${example}.`;
         }
+
+        function say(strong, ...rest) {
+            inputs.forEach(each => each.removeAttribute("aria-invalid"));
+            outcome.classList.remove("refused");
+            const said = rest.filter(text => text !== undefined).map(text => ` ${text}`);
+            outcome.replaceChildren(element("strong", strong), ...said);
+            submit.textContent = "Guess again";
+        }
+
+        // What there is to say to this wrong answer.
+        function objection(guess) {
+            const is = answer => (isChoice ? answer === guess : Number(answer) === guess);
+            return Object.entries(JSON.parse(wrong ?? "{}")).find(([answer]) => is(answer))?.[1];
+        }
+
+        // What is exact can be found on a second try, before the answer is shown.
+        const hasSecondTry = guess =>
+            computed !== undefined &&
+            !seen &&
+            recall(`tried ${section.id}`) === null &&
+            !judge(guess, section.dataset).right;
 
         function accept(guess) {
             const { outcome: said, comparison } = judge(guess, section.dataset);
-            const first = parseGuess(kept, unit);
+            const first = read(kept, section.dataset);
             const counts =
                 seen ? "It does not count: the answer was shown before."
                 : guess !== first ? `Your first guess counts, ${withUnit(String(first), unit)}.`
                 : undefined;
-            const rest = [comparison, counts].filter(text => text !== undefined);
-            input.removeAttribute("aria-invalid");
-            outcome.classList.remove("refused");
-            outcome.replaceChildren(element("strong", said), ...rest.map(text => ` ${text}`));
-            submit.textContent = "Guess again";
+            say(said, objection(guess), comparison, counts);
+            const why = recall(`because ${section.id}`) ?? because.value.trim();
+            if (why !== "") {
+                reason.textContent = `You said: because ${why}`;
+                details.append(reason);
+            }
             details.open = true;
             settle(prediction);
             for (const each of drawn === undefined ? [] : prediction.figures) {
@@ -373,16 +436,26 @@
             }
         }
 
-        section.querySelector("form").addEventListener("submit", event => {
+        const tryAgain = guess => say("Not quite.", objection(guess), "Try once more.");
+
+        form.addEventListener("submit", event => {
             event.preventDefault();
-            const guess = parseGuess(input.value, unit);
+            const guess = read(entered(), section.dataset);
             if (guess === null) {
                 refuse();
+                return;
+            }
+            if (because.value.trim() !== "") {
+                remember(`because ${section.id}`, because.value.trim());
+            }
+            const isFirst = kept === null;
+            if (isFirst) {
+                kept = entered();
+                remember(section.id, kept);
+            }
+            if (isFirst && hasSecondTry(guess)) {
+                tryAgain(guess);
             } else {
-                if (kept === null) {
-                    kept = input.value;
-                    remember(section.id, kept);
-                }
                 accept(guess);
             }
         });
@@ -395,30 +468,35 @@
             }
         });
 
-        const guess = kept === null ? null : parseGuess(kept, unit);
+        const guess = kept === null ? null : read(kept, section.dataset);
         if (guess === null) {
             kept = null; // not ours
+        } else {
+            enter(kept);
+            because.value = recall(`because ${section.id}`) ?? "";
+        }
+        if (guess !== null && !hasSecondTry(guess)) {
+            accept(guess);
+            return;
         }
         if (guess !== null) {
-            input.value = kept;
-            accept(guess);
-        } else {
-            hideText(prediction.text, true);
-            if (prediction.text.length > 0) {
-                prediction.wayOut = element("p", "", { class: "veil-text" });
-                prediction.wayOut.append(
-                    button("Make a prediction first", () => input.focus()),
-                    " ",
-                    button("or show the text", () => {
-                        details.open = true;
-                    }),
-                );
-                prediction.text[0].before(prediction.wayOut);
-            }
-            for (const each of prediction.figures) {
-                if (recall(`shown ${each.id}`) === null) {
-                    veil(each, prediction);
-                }
+            tryAgain(guess);
+        }
+        hideText(prediction.text, true);
+        if (prediction.text.length > 0) {
+            prediction.wayOut = element("p", "", { class: "veil-text" });
+            prediction.wayOut.append(
+                button("Make a prediction first", () => input.focus()),
+                " ",
+                button("or show the text", () => {
+                    details.open = true;
+                }),
+            );
+            prediction.text[0].before(prediction.wayOut);
+        }
+        for (const each of prediction.figures) {
+            if (recall(`shown ${each.id}`) === null) {
+                veil(each, prediction);
             }
         }
     }
@@ -604,7 +682,7 @@
         const link = item.querySelector("a");
         const id = link.hash.slice(1);
         const kept = recall(id);
-        const guess = kept === null ? null : parseGuess(kept, unit);
+        const guess = kept === null ? null : read(kept, item.dataset);
         const judged = guess !== null && judge(guess, item.dataset);
         const seen = recall(`seen ${id}`) !== null;
         return { id, link, part, page, unit, answerText, guess, seen, ...judged };
@@ -681,6 +759,7 @@
             page,
             question: link.textContent,
             guess,
+            because: recall(`because ${id}`),
             unit,
             measured: answerText,
             off_by_factor: Number.isFinite(factor) ? factor : null,

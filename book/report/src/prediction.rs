@@ -2,6 +2,8 @@
 //! script does the rest; without it the question and the answer can be read all the same.
 //! And the list of all of them, in which the script shows what the reader entered.
 
+use serde_json::json;
+
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
@@ -27,8 +29,23 @@ impl Prediction {
         format!("<p class=\"question\">{}</p>\n", prose(&self.question))
     }
 
-    /// The answer, and attributes that tell it to the script.
-    fn answer<'p>(&'p self, page: &'p Page) -> Result<(Answer<'p>, String), String> {
+    /// The answer, if it is a number, and attributes that tell it to the script.
+    fn answer<'p>(&'p self, page: &'p Page) -> Result<(Option<Answer<'p>>, String), String> {
+        let (answer, mut attributes) = match self.choices.is_empty() {
+            true => self.number(page)?,
+            false => {
+                let (answer, choices) = (escape(&self.answer), escape(&json!(self.choices).to_string()));
+                let text = format!("data-answer=\"{answer}\" data-answer-text=\"{answer}\"");
+                (None, format!("{text} data-unit=\"\" data-choices=\"{choices}\" data-computed"))
+            }
+        };
+        if !self.wrong.is_empty() {
+            attributes += &format!(" data-wrong=\"{}\"", escape(&json!(self.wrong).to_string()));
+        }
+        Ok((answer, attributes))
+    }
+
+    fn number<'p>(&'p self, page: &'p Page) -> Result<(Option<Answer<'p>>, String), String> {
         let (name, typed) = self.quantity()?;
         let quantity = page.quantities.get(name)?;
         let unit = &quantity.unit;
@@ -46,45 +63,74 @@ impl Prediction {
             escape(&answer.print(first)),
             escape(typed)
         );
-        Ok((answer, attributes))
+        Ok((Some(answer), attributes))
     }
 
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
         let (answer, attributes) = self.answer(page)?;
-        let Quantity { unit, value, .. } = answer.quantity;
+        let measured = answer.as_ref().is_some_and(|answer| !answer.quantity.value.from.is_empty());
+        let unit = answer.as_ref().map(|answer| &answer.quantity.unit);
         let figure = match &self.chart {
             None => String::new(),
             Some(id) => {
                 let axis = page.axes.get(id);
                 let axis = axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
-                let drawn = if axis.as_ref() == Some(unit) { " data-drawn" } else { "" };
+                let is_drawn = unit.is_some() && axis.as_ref() == unit;
+                let drawn = if is_drawn { " data-drawn" } else { "" };
                 format!(" data-figure=\"figure-{id}\"{drawn}")
             }
         };
-        let (summary, found) = match value.from.is_empty() {
-            true => ("The answer", "Answer"),
-            false => ("The measured answer", "Measured"),
+        let (summary, found) = match measured {
+            false => ("The answer", "Answer"),
+            true => ("The measured answer", "Measured"),
         };
+        let value = answer.as_ref().map_or_else(
+            || escape(&self.answer),
+            |answer| {
+                let value = &answer.quantity.value;
+                records.sentence(value, |value, _| escape(&answer.print(value)))
+            },
+        );
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
              aria-label=\"Your prediction\" {attributes}{figure}>\n\
              {question}\
-             <form><label for=\"guess-{id}\">Your prediction</label> \
-             <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
-             inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
-             <span class=\"unit\">{typed}</span> \
-             <button type=\"submit\">Predict</button></span></form>\n\
+             <form>{entry} <label class=\"because\">because (optional) <input type=\"text\" \
+             maxlength=\"200\" autocomplete=\"off\"></label> \
+             <button type=\"submit\">Predict</button></form>\n\
              <p class=\"outcome\" aria-live=\"polite\"></p>\n\
              <details class=\"answer\"><summary>{summary}</summary>\
-             <p>{found}: <span class=\"value\">{measured}</span>. {explain}</p></details>\n\
+             <p>{found}: <span class=\"value\">{value}</span>. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
-            typed = escape(answer.typed),
+            entry = self.entry(answer.as_ref()),
             question = self.question(),
-            measured = records.sentence(value, |value, _| escape(&answer.print(value))),
             explain = page.quantities.prose(&self.explain, records)?,
         ))
+    }
+
+    /// Where the reader answers: with a number, or with one of the choices.
+    fn entry(&self, number: Option<&Answer>) -> String {
+        let id = &self.id;
+        if let Some(Answer { typed, .. }) = number {
+            return format!(
+                "<label for=\"guess-{id}\">Your prediction</label> \
+                 <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
+                 inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
+                 <span class=\"unit\">{}</span></span>",
+                escape(typed)
+            );
+        }
+        let choice = |choice: &String| {
+            let choice = escape(choice);
+            format!(
+                "<label><input type=\"radio\" name=\"guess-{id}\" value=\"{choice}\"> {choice}\
+                 </label>"
+            )
+        };
+        let choices: Vec<_> = self.choices.iter().map(choice).collect();
+        format!("<fieldset><legend>Your prediction</legend> {}</fieldset>", choices.join(" "))
     }
 }
 

@@ -1430,8 +1430,10 @@ fn tables_and_predictions_that_cannot_be_made() {
         "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
         "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
         | × => | % => the answer is in `×`, not `%`
-        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `chart`, `explain`; did you mean `explain`?
+        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `wrong`, `chart`, `explain`; did you mean `explain`?
         answer => chart = "none"\nanswer => this page has no chart `none`
+        explain =  => choices = ["a", "b"]\nexplain =  => `answer` is none of `choices`: a, b
+        explain =  => wrong = { four = "No." }\nexplain =  => `wrong`: nobody can answer `four` and be wrong
         as fast as => {{speedup}} => `question` takes no quantities: say them in the text above
     "#;
     for [from, to, expected] in &table(predictions) {

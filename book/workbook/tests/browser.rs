@@ -405,7 +405,7 @@ fn what_is_computed_is_right_or_not() {
     let Some(browser) = Browser::get() else { return };
     let mut page = Page::new(browser, LIGHT);
     page.open(&book::chapters_with("id=\"prediction-first-steps-bytes\"")[0]);
-    let guess = |text: &str| {
+    let guess = |page: &Page, text: &str| {
         page.text(&format!(
             "(section => {{
                  section.querySelector('input').value = {text:?};
@@ -414,13 +414,49 @@ fn what_is_computed_is_right_or_not() {
              }})(document.querySelector('.prediction'))"
         ))
     };
-    assert_eq!(guess("8000"), "Not quite: it is 12,000 bytes.");
+    let opened = "document.querySelector('.prediction details').open";
+    page.evaluate("document.querySelector('.because input').value = '<i>two</i> go over'");
+    // A wrong answer that one can understand is answered, and there is a second try.
+    let again = "Not quite. How do the sums get back? Try once more.";
+    assert_eq!((guess(&page, "8000"), page.holds(opened)), (again.to_owned(), false));
+    page.reload();
+    assert_eq!(page.text("document.querySelector('.outcome').textContent"), again);
     let first = "Your first guess counts, 8000\u{a0}bytes.";
-    assert_eq!(guess("12,001"), format!("Not quite: it is 12,000 bytes. {first}"));
-    assert_eq!(guess("12000"), format!("Right. {first}"));
+    assert_eq!(guess(&page, "12,001"), format!("Not quite: it is 12,000 bytes. {first}"));
+    assert!(page.holds(opened));
+    let reason = "document.querySelector('.prediction .reason').textContent";
+    assert_eq!(page.text(reason), "You said: because <i>two</i> go over");
+    page.reload();
+    assert!(page.holds(opened));
+    assert_eq!(guess(&page, "12000"), format!("Right. {first}"));
     page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
     let text = page.text("document.querySelector('.my-predictions').textContent");
     assert!(text.contains(" questions: 1 not quite.") && !text.contains("half of"), "{text}");
+}
+
+/// A question without a number, in the hands of a reader who has only a keyboard.
+#[test]
+fn what_is_no_number_is_chosen() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with(" data-choices=")[0]);
+    let submit = "document.querySelector('.prediction form').requestSubmit()";
+    let said = "document.querySelector('.prediction .outcome').textContent";
+    page.evaluate(submit);
+    assert_eq!(page.text(said), "Please choose one.");
+    page.tab_to(".prediction input");
+    page.press(Key::ArrowDown);
+    page.evaluate(submit);
+    assert_eq!(page.text(said), "Not quite. Try once more.");
+    for _ in 0..3 {
+        page.press(Key::ArrowDown); // of four, round to the first
+    }
+    page.evaluate(submit);
+    assert_eq!(page.text(said), "Right. Your first guess counts, wrong results.");
+    page.open(&book::chapters_with("class=\"my-predictions\"")[0]);
+    let text = page.text("document.querySelector('.my-predictions').textContent");
+    assert!(text.contains(" questions: 1 not quite."), "{text}");
+    assert_eq!(page.problems(), [""; 0]);
 }
 
 #[test]

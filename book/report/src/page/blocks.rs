@@ -1,6 +1,8 @@
 //! What a page holds itself to and asks its reader, as the file beside it says; the HTML is for
 //! [`crate::goals`] and [`crate::prediction`].
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 /// All goals of one name, which stand together.
@@ -66,8 +68,14 @@ pub struct Prediction {
     #[serde(skip)]
     pub(crate) id: String,
     pub(crate) question: String,
-    /// `QUANTITY | UNIT`: the unit is that in which the reader answers.
+    /// `QUANTITY | UNIT`: the unit is that in which the reader answers. Or one of `choices`.
     pub(crate) answer: String,
+    /// What the reader chooses from, where the answer is no number.
+    #[serde(default)]
+    pub(crate) choices: Vec<String>,
+    /// What is said to some wrong answers.
+    #[serde(default)]
+    pub(crate) wrong: BTreeMap<String, String>,
     /// What would give the answer away: veiled until then. The guess is drawn on it if its
     /// values are in the answer's unit.
     pub(crate) chart: Option<String>,
@@ -78,9 +86,20 @@ impl Prediction {
     /// Tells the block its name, and checks what its types cannot state.
     pub fn complete(&mut self, id: &str) -> Result<(), String> {
         self.id = id.to_owned();
-        match self.question.contains("{{") {
-            true => Err("`question` takes no quantities: say them in the text above".to_owned()),
-            false => Ok(()),
+        if self.question.contains("{{") {
+            return Err("`question` takes no quantities: say them in the text above".to_owned());
+        }
+        let is_choice = |answer: &String| self.choices.contains(answer);
+        if !self.choices.is_empty() && !is_choice(&self.answer) {
+            return Err(format!("`answer` is none of `choices`: {}", self.choices.join(", ")));
+        }
+        let known = |answer: &&String| match self.choices.is_empty() {
+            true => answer.parse::<f64>().is_ok(),
+            false => is_choice(answer) && **answer != self.answer,
+        };
+        match self.wrong.keys().find(|answer| !known(answer)) {
+            Some(answer) => Err(format!("`wrong`: nobody can answer `{answer}` and be wrong")),
+            None => Ok(()),
         }
     }
 
