@@ -326,7 +326,9 @@ fn replace(
             let text = glossary.link(&text, path);
             chapter.content = includes::take_in(&text, folder, &repository);
             let stem = path.trim_end_matches(".md").to_owned();
-            shown.insert(stem, Shown::of(&chapter.content));
+            let page = pages.iter().find(|page| page.stem == stem);
+            let practice = page.map_or(0, |page| tasks.minutes(&page.exercises));
+            shown.insert(stem, Shown::of(&chapter.content, practice));
         }
     });
     book.for_each_chapter_mut(|chapter| {

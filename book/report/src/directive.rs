@@ -8,6 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::block::{Definitions, KINDS, Name};
 use crate::drawing::{self, Drawing};
+use crate::minutes::Time;
 use crate::names::did_you_mean;
 
 /// Something that is replaced.
@@ -30,8 +31,8 @@ pub enum Directive {
     Overview,
     /// `{{predictions}}`: what the reader has predicted.
     Predictions,
-    /// `{{minutes PAGE …}}`: how long it takes to read them.
-    Minutes(Vec<String>),
+    /// `{{minutes PAGE …}}`, `{{practice PAGE …}}`, `{{hours PAGE …}}`: how long they take.
+    Time(Time, Vec<String>),
     /// `{{minutes}}`: how long each page, each part and all parts take.
     AllMinutes,
     /// `{{exercise NAME}}`: what a checked exercise asks for.
@@ -54,7 +55,7 @@ pub enum Directive {
 }
 
 /// The words that directives begin with, but for [`KINDS`].
-pub const WORDS: [&str; 15] = [
+pub const WORDS: [&str; 17] = [
     "budget",
     "claim",
     "drawing",
@@ -63,8 +64,10 @@ pub const WORDS: [&str; 15] = [
     "exercise",
     "exercises",
     "explorer",
+    "hours",
     "if",
     "minutes",
+    "practice",
     "predictions",
     "provenance",
     "scorecard",
@@ -88,7 +91,7 @@ impl Directive {
             self,
             Directive::Quantity(_)
                 | Directive::Verdict(_)
-                | Directive::Minutes(_)
+                | Directive::Time(..)
                 | Directive::If(_)
                 | Directive::End
         )
@@ -115,17 +118,17 @@ impl Directive {
             ["claim", id] => Directive::Claim(id.to_owned()),
             ["scorecard", section] => Directive::Scorecard(section.to_owned()),
             ["minutes"] => Directive::AllMinutes,
-            ["minutes", first, ref others @ ..] => Directive::Minutes(
-                [&[first], others].concat().into_iter().map(str::to_owned).collect(),
-            ),
             ["exercise", name] => Directive::Exercise(name.to_owned()),
             ["explorer", name] => Directive::Explorer(explorer::find(name)?),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
-            [word, ref rest @ ..] => match (Definitions::kind(word), rest) {
-                (Some(kind), [id]) => Directive::Block((kind, (*id).to_owned())),
-                (Some(_), _) => return Err(format!("`{word}` is followed by one name")),
-                (None, _) => {
+            [word, ref rest @ ..] => match (Time::of(word), Definitions::kind(word), rest) {
+                (Some(time), _, pages) => {
+                    Directive::Time(time, pages.iter().map(|page| (*page).to_owned()).collect())
+                }
+                (None, Some(kind), [id]) => Directive::Block((kind, (*id).to_owned())),
+                (None, Some(_), _) => return Err(format!("`{word}` is followed by one name")),
+                (None, None, _) => {
                     let near = did_you_mean(word, words());
                     return Err(format!("no directive begins with `{word}`{near}"));
                 }

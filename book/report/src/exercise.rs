@@ -69,6 +69,12 @@ impl Tasks {
         ))
     }
 
+    /// How many minutes the exercises of these names take.
+    pub fn minutes(&self, names: &[String]) -> usize {
+        let tasks = names.iter().filter_map(|name| self.0.get(name));
+        tasks.map(|task| task.minutes as usize).sum()
+    }
+
     /// All exercises that stand on a page, in the order of the book. `root` leads from this page
     /// to the book's root.
     pub fn list(&self, pages: &[Page], root: &str) -> Result<String, String> {

@@ -290,7 +290,7 @@ impl Text {
                 scorecard::overview(findings, *downloads && elsewhere.is_none(), elsewhere)?
             }
             Directive::Predictions => prediction::all(pages, &root),
-            Directive::Minutes(names) => minutes::mark(names, pages)?,
+            Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises => tasks.list(pages, &root)?,

@@ -1,29 +1,67 @@
-//! How long it takes to read a page. That is known when all pages are expanded, so until then
-//! a mark stands where the number is to be.
+//! What a page shows, and how long it takes to read it and to do its exercises. That is known when
+//! all pages are expanded, so until then a mark stands where the number is to be.
 
 use std::collections::BTreeMap;
 
 use crate::html;
 use crate::page::Page;
 
-/// Where a number is to be: the mark names the pages.
-const MARK: &str = "<!--minutes ";
+/// Where a number is to be: the mark says of what, and names the pages.
+const MARK: &str = "<!--time ";
 const MARK_END: &str = "-->";
 
-const WORDS_A_MINUTE: usize = 200;
-const LINES_A_MINUTE: usize = 20;
-const SECONDS_A_PREDICTION: usize = 60;
-const SECONDS_A_FIGURE: usize = 30;
+const WORDS_A_MINUTE: usize = 120;
+const LINES_A_MINUTE: usize = 10;
+const SECONDS_A_PREDICTION: usize = 120;
+const SECONDS_A_FIGURE: usize = 60;
 
-/// The mark for the minutes that the pages of these names, such as `streams/pipeline`, take
-/// together.
-pub fn mark(names: &[String], pages: &[Page]) -> Result<String, String> {
+/// What a number on a page says of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// The minutes that it takes to read them.
+    Minutes,
+    /// The minutes that their exercises take.
+    Practice,
+    /// The hours that both take.
+    Hours,
+}
+
+impl Time {
+    const ALL: [(&str, Time); 3] =
+        [("minutes", Time::Minutes), ("practice", Time::Practice), ("hours", Time::Hours)];
+
+    /// The one that directives begin with `word`.
+    pub fn of(word: &str) -> Option<Time> {
+        Time::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, time)| time)
+    }
+
+    /// The mark for pages of these names, such as `streams/pipeline`, together.
+    fn mark(self, stems: &[&str]) -> String {
+        let word = Time::ALL.into_iter().find(|(_, time)| *time == self).map(|(word, _)| word);
+        format!("{MARK}{} {}{MARK_END}", word.unwrap_or_default(), stems.join(" "))
+    }
+
+    /// The number for what pages show together.
+    fn print(self, pages: &[&Shown]) -> String {
+        let reading: usize = pages.iter().map(|page| page.seconds()).sum();
+        let exercises = 60 * pages.iter().map(|page| page.practice).sum::<usize>();
+        match self {
+            Time::Minutes => minutes(reading),
+            Time::Practice => minutes(exercises),
+            Time::Hours => (reading + exercises).div_ceil(3600),
+        }
+        .to_string()
+    }
+}
+
+/// The mark for a time of the pages of these names.
+pub fn mark(time: Time, names: &[String], pages: &[Page]) -> Result<String, String> {
     for name in names {
         if !pages.iter().any(|page| page.stem == *name) {
             return Err(format!("there is no page `{name}`"));
         }
     }
-    Ok(format!("{MARK}{}{MARK_END}", names.join(" ")))
+    Ok(time.mark(&names.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A table of the parts of the book, with their pages, but for those for contributors.
@@ -33,25 +71,28 @@ pub fn table(pages: &[Page], root: &str) -> String {
     let all: Vec<&Page> = pages.iter().filter(is_for_readers).collect();
     let together = |pages: &[&Page]| {
         let stems: Vec<_> = pages.iter().map(|page| page.stem.as_str()).collect();
-        format!("{MARK}{}{MARK_END}", stems.join(" "))
+        [Time::Minutes, Time::Practice]
+            .map(|time| format!("<td class=\"number\">{}</td>", time.mark(&stems)))
+            .concat()
     };
     let mut rows = String::new();
     for of_part in all.chunk_by(|a, b| a.part == b.part) {
         let link = |page: &&Page| {
             let (file, title) = (page.html(), html::escape(&page.title));
-            format!("<a href=\"{root}{file}\">{title}</a> {}", together(&[page]))
+            format!("<a href=\"{root}{file}\">{title}</a> {}", Time::Minutes.mark(&[&page.stem]))
         };
         rows += &format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td>{}</td>{}</tr>\n",
             html::escape(of_part[0].part.as_deref().unwrap_or_default()),
             of_part.iter().map(link).collect::<Vec<_>>().join(" · "),
             together(of_part),
         );
     }
     format!(
-        "<table><thead><tr><th>Part</th><th>Pages</th><th class=\"number\">Minutes</th></tr>\
-         </thead>\n<tbody>\n{rows}<tr><th scope=\"row\">All parts</th><td></td>\
-         <td class=\"number\">{}</td></tr>\n</tbody></table>",
+        "<table><thead><tr><th>Part</th><th>Pages, minutes</th>\
+         <th class=\"number\">Reading</th><th class=\"number\">Exercises</th></tr></thead>\n\
+         <tbody>\n{rows}<tr><th scope=\"row\">All parts</th><td></td>{}</tr>\n\
+         </tbody></table>",
         together(&all)
     )
 }
@@ -61,10 +102,10 @@ pub fn put_in(text: &str, shown: &BTreeMap<String, Shown>) -> String {
     let mut parts = text.split(MARK);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let (names, rest) = part.split_once(MARK_END).unwrap_or((part, ""));
-        let together =
-            names.split_whitespace().filter_map(|name| shown.get(name)).map(Shown::seconds).sum();
-        out += &minutes(together).to_string();
+        let (mark, rest) = part.split_once(MARK_END).unwrap_or((part, ""));
+        let (word, names) = mark.split_once(' ').unwrap_or((mark, ""));
+        let pages: Vec<_> = names.split(' ').filter_map(|name| shown.get(name)).collect();
+        out += &Time::of(word).map_or_else(String::new, |time| time.print(&pages));
         out += rest;
     }
     out
@@ -81,17 +122,20 @@ fn minutes(seconds: usize) -> usize {
 /// What a page shows before anything is unfolded.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// Without code, scripts, pictures and the numbers in tables.
+    /// Without code, pictures and the numbers in tables.
     pub words: usize,
+    /// The minutes that its exercises take.
+    practice: usize,
     lines_of_code: usize,
     predictions: usize,
     figures: usize,
 }
 
 impl Shown {
-    /// What `text` shows, which is a page's Markdown, with HTML in place of the directives.
-    pub fn of(text: &str) -> Shown {
-        let mut shown = Shown::default();
+    /// What `text` shows, which is a page's Markdown, with HTML in place of the directives; its
+    /// exercises take so many minutes.
+    pub fn of(text: &str, practice: usize) -> Shown {
+        let mut shown = Shown { practice, ..Shown::default() };
         let (mut folded, mut code) = (0, false);
         for line in text.lines() {
             if line.trim_start().starts_with("```") {
@@ -100,22 +144,21 @@ impl Shown {
                 shown.lines_of_code += usize::from(folded == 0);
             } else {
                 let count =
-                    |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
-                let opened: usize = count(["<details", "<svg", "<script"]);
+                    |tags: [&str; 2]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+                let opened: usize = count(["<details", "<svg"]);
                 if folded + opened == 0 {
                     shown.figures += line.matches("<figure").count();
                     shown.predictions += line.matches("class=\"prediction\"").count();
                     shown.words += words(line);
                 }
-                let closed = count(["</details", "</svg", "</script"]);
-                folded = (folded + opened).saturating_sub(closed);
+                folded = (folded + opened).saturating_sub(count(["</details", "</svg"]));
             }
         }
         shown
     }
 
     /// How long it takes to read that.
-    pub fn seconds(&self) -> usize {
+    fn seconds(&self) -> usize {
         self.words * 60 / WORDS_A_MINUTE
             + self.lines_of_code * 60 / LINES_A_MINUTE
             + self.predictions * SECONDS_A_PREDICTION
@@ -173,9 +216,9 @@ mod tests {
         assert_eq!(rows.len(), 1 + 2 + 1, "{table}");
         for part in [
             "A &amp; B</th>",
-            "<a href=\"../a/x.html\">About a/x</a> <!--minutes a/x--> · ",
-            "<td class=\"number\"><!--minutes a/x a/y--></td>",
-            "<td class=\"number\"><!--minutes a/x a/y z--></td>",
+            "<a href=\"../a/x.html\">About a/x</a> <!--time minutes a/x--> · ",
+            "<td class=\"number\"><!--time minutes a/x a/y--></td>",
+            "<td class=\"number\"><!--time practice a/x a/y z--></td>",
         ] {
             assert!(table.contains(part), "{part} is missing in {table}");
         }
@@ -185,13 +228,12 @@ mod tests {
     fn only_what_a_page_shows_takes_time() {
         let words = "one <b>two</b> - | ".repeat(WORDS_A_MINUTE / 2);
         let code = format!("```rust\n{}```\n", "x\n".repeat(LINES_A_MINUTE));
-        let read = |text: &str| Shown::of(text).seconds();
+        let read = |text: &str| Shown::of(text, 0).seconds();
         assert_eq!(read(""), 0);
         assert_eq!(read(&words), 60);
         assert_eq!(read(&format!("{words}\n\n{code}")), 120);
         let folded = format!("<details><summary>{words}</summary>\n\n{code}{words}\n</details>\n");
         assert_eq!(read(&format!("{folded}{folded}{words}")), 60);
-        assert_eq!(read(&format!("<script>\n{words}\n</script>")), 0);
         let chart = format!("<figure class=\"chart\">\n<svg>\n{words}\n</svg></figure>");
         assert_eq!(read(&chart), SECONDS_A_FIGURE);
         let asked = "<section class=\"prediction\"><details><p>so</p></details>\n</section>\n";
@@ -201,8 +243,8 @@ mod tests {
         );
         let table =
             "| one two | 3 GB/s |\n|---|---:|\n<tr><td>three</td><td class=\"x\">4 s</td></tr>";
-        assert_eq!(Shown::of(table).words, 3);
-        assert_eq!(Shown::of("5 apples, 3 > 2, or <b>one").words, 6);
+        assert_eq!(Shown::of(table, 0).words, 3);
+        assert_eq!(Shown::of("5 apples, 3 > 2, or <b>one", 0).words, 6);
     }
 
     #[test]
@@ -215,9 +257,10 @@ mod tests {
     fn marks_become_the_minutes_of_their_pages() {
         let pages = [("a", 2), ("b", 3)].map(|(name, minutes)| {
             let words = minutes * WORDS_A_MINUTE - 10;
-            (name.to_owned(), Shown { words, ..Shown::default() })
+            (name.to_owned(), Shown { words, practice: 40, ..Shown::default() })
         });
-        let text = "a: <!--minutes a-->, both: <!--minutes a b-->.";
-        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5.");
+        let text = "a: <!--time minutes a-->, both: <!--time minutes a b--> and \
+            <!--time practice a b-->, <!--time hours a b--> h.";
+        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5 and 80, 2 h.");
     }
 }

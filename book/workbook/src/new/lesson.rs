@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | do two sizes take as long as their ratio says? |
+//! | `main.rs` | The experiment | do two sizes take as long as their ratio says? |
 //!
 //! TODO(author): your question, in the title above, and here what a reader has to know to
 //! understand it. This one copies an array on the GPU, and another that is twice as
