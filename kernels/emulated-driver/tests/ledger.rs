@@ -44,14 +44,15 @@ impl Program {
         Program { context, add, _turn: turn }
     }
 
-    /// The end: all work runs, and then the ledger is read.
-    fn end(self) -> Ledger {
+    /// The end: all work runs, and then the ledger is read. The turn goes on, so that what the test
+    /// still has, as another GPU's context, is gone before the next begins.
+    fn end(&self) -> Ledger {
         self.context.synchronize().unwrap();
         told("workbookEmulatorLedger").parse().unwrap()
     }
 
     /// The conflicts at the end, in words.
-    fn conflicts(self) -> Vec<String> {
+    fn conflicts(&self) -> Vec<String> {
         unordered(&self.end()).iter().map(Conflict::to_string).collect()
     }
 
