@@ -358,14 +358,18 @@ impl Session {
     fn run_first(&mut self, queue: u32) {
         let context = self.context_of(queue);
         let Some((ticket, work)) = self.queues.begin(queue) else { return };
-        if let Work::Call(function) = work {
-            self.host_writes += 1;
-            call_host(function, queue);
-            return; // the other thread ends it
-        }
-        if self.failure_in(context).is_ok()
-            && let Err(failure) = self.perform_whatever_happens(ticket, work)
-        {
+        let done = match work {
+            Work::Call(function) => {
+                self.host_writes += 1;
+                match call_host(function, queue) {
+                    Ok(()) => return, // the other thread ends it
+                    Err(failure) => Err(failure),
+                }
+            }
+            work if self.failure_in(context).is_ok() => self.perform_whatever_happens(ticket, work),
+            _ => Ok(()),
+        };
+        if let Err(failure) = done {
             report("while the stream worked", &failure.what);
             if let Some(context) = self.contexts.get_mut(context) {
                 context.failed = Some(failure.code);
@@ -400,8 +404,8 @@ impl Session {
 }
 
 /// Runs a host function on a thread of its own, as NVIDIA's driver does: it may block.
-fn call_host(host: HostFunction, queue: u32) {
-    std::thread::spawn(move || {
+fn call_host(host: HostFunction, queue: u32) -> Result<(), Failure> {
+    let thread = std::thread::Builder::new().spawn(move || {
         IN_HOST_FUNCTION.set(true);
         let HostFunction { function, argument } = host;
         // SAFETY: the program gave the function with its argument, to be called once.
@@ -412,6 +416,10 @@ fn call_host(host: HostFunction, queue: u32) {
         drop(driver);
         ENDED.notify_all();
     });
+    thread.map(drop).map_err(|error| {
+        let what = format!("no thread can be made for a host function: {error}");
+        Failure { code: CUDA_ERROR_OUT_OF_MEMORY, what }
+    })
 }
 
 /// Handle of the context that is current for this thread.

@@ -142,14 +142,16 @@ fn revision() -> (Option<String>, Option<bool>) {
     (Some(revision), git(&root, &sources).map(|changed| !changed.is_empty()))
 }
 
-/// What git says in the folder; `None` if there is none, or if it fails or takes too long.
+/// What git says in the folder; `None` if there is none, if it fails or takes too long, or if no
+/// thread can listen.
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).args(arguments);
     git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = git.spawn().ok()?;
     let (mut said, (tell, told)) = (child.stdout.take()?, mpsc::channel());
-    std::thread::spawn(move || {
+    // Without a thread, `tell` is gone, and nothing will be told.
+    let _ = std::thread::Builder::new().spawn(move || {
         let mut text = String::new();
         // If nobody waits any more, nobody is to be told.
         let _ = said.read_to_string(&mut text).map(|_| tell.send(text));

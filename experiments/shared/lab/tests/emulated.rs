@@ -50,6 +50,15 @@ fn an_emulated_driver_that_cannot_be_loaded_is_not_said_to_be_missing() {
 }
 
 #[test]
+fn where_no_thread_can_be_made_an_experiment_says_so_and_ends() {
+    let desk = Desk::new();
+    let program = desk.program("vector-add", "").without_driver();
+    let program = program.set("RUST_MIN_STACK", "8000000000").limited("-v 4000000");
+    let said = ["no thread can be made for a host function: ", "out of memory"];
+    program.run().with_code(1).saying(&said);
+}
+
+#[test]
 fn counters_are_told_for_each_line_of_the_source() {
     let desk = Desk::new();
     let (ended, _) = emulated(&desk, "coalescing", "");
