@@ -9,7 +9,7 @@
 //! | `shared` | the banks of shared memory, and a tile that is transposed in it |
 //! | `layouts` | structures in memory |
 //! | `numbers` | formats of numbers |
-//! | `kernels` | kernels that follow each other |
+//! | `kernels` | kernels that follow each other, and a square of sums that shares its loads |
 //! | `host` | kinds of host memory, and a page fault |
 //! | `streams` | streams and engines, a pipeline, all-reduces beside products, and blocks that wait |
 //! | `ring` | an all-reduce, step by step |
@@ -19,6 +19,7 @@
 //! | `cuts` | a net that several GPUs share |
 //! | `timetable` | timetables, and those of a copy between host and GPU |
 //! | `moves` | timetables of memory that is carried, taken and given back |
+//! | `queues` | timetables of calls, copies, launches and blocks |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `facts` | what a machine's records say |
 
@@ -35,6 +36,7 @@ mod moves;
 mod multiprocessor;
 mod numbers;
 mod pool;
+mod queues;
 mod ring;
 mod shared;
 mod streams;
@@ -67,7 +69,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 33] = [
+pub static ALL: [Drawing; 40] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -101,6 +103,13 @@ pub static ALL: [Drawing; 33] = [
     moves::ZERO_COPY,
     moves::CLOCKS,
     moves::ORDERS,
+    kernels::REUSE,
+    queues::PEELING,
+    queues::LAUNCHES,
+    queues::WAVES,
+    queues::RETURNS,
+    queues::ARRIVAL,
+    queues::BUSY,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.

@@ -122,7 +122,7 @@ fn minutes(seconds: usize) -> usize {
 /// What a page shows before anything is unfolded.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// Without code, pictures and the numbers in tables.
+    /// Without code, scripts, pictures and the numbers in tables.
     pub words: usize,
     /// The minutes that its exercises take.
     practice: usize,
@@ -144,14 +144,15 @@ impl Shown {
                 shown.lines_of_code += usize::from(folded == 0);
             } else {
                 let count =
-                    |tags: [&str; 2]| tags.map(|tag| line.matches(tag).count()).iter().sum();
-                let opened: usize = count(["<details", "<svg"]);
+                    |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+                let opened: usize = count(["<details", "<svg", "<script"]);
                 if folded + opened == 0 {
                     shown.figures += line.matches("<figure").count();
                     shown.predictions += line.matches("class=\"prediction\"").count();
                     shown.words += words(line);
                 }
-                folded = (folded + opened).saturating_sub(count(["</details", "</svg"]));
+                let closed = count(["</details", "</svg", "</script"]);
+                folded = (folded + opened).saturating_sub(closed);
             }
         }
         shown
@@ -234,6 +235,7 @@ mod tests {
         assert_eq!(read(&format!("{words}\n\n{code}")), 120);
         let folded = format!("<details><summary>{words}</summary>\n\n{code}{words}\n</details>\n");
         assert_eq!(read(&format!("{folded}{folded}{words}")), 60);
+        assert_eq!(read(&format!("<script>\n{words}\n</script>")), 0);
         let chart = format!("<figure class=\"chart\">\n<svg>\n{words}\n</svg></figure>");
         assert_eq!(read(&chart), SECONDS_A_FIGURE);
         let asked = "<section class=\"prediction\"><details><p>so</p></details>\n</section>\n";

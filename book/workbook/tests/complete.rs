@@ -619,36 +619,6 @@ fn what_is_read_on_the_forge_leads_to_text() {
     none(problems, "Name the page, or link what it shows: README.md links the published book.");
 }
 
-/// Pages that are not in the form of a lesson yet. What sections do at the same time can be merged,
-/// since a comment stands between them.
-const FORMLESS: &[&str] = &[
-    // host-memory
-    // memory-pools
-    // models
-    "models/activation-checkpointing",
-    "models/attention-memory",
-    "models/device-report",
-    "models/fusion",
-    "models/gradient-overlap",
-    "models/matrix-product",
-    "models/memory-budget",
-    "models/model-split",
-    "models/number-formats",
-    "models/paged-cache",
-    "models/quantised-weights",
-    "models/utilisation",
-    // streams
-    "streams/asynchronous-calls",
-    "streams/concurrent-kernels",
-    "streams/data-loader",
-    "streams/default-stream",
-    "streams/launch-overhead",
-    "streams/pipeline",
-    "streams/stream-overlap",
-    "streams/stream-priorities",
-    // transfers
-];
-
 #[test]
 fn a_lesson_is_short_and_ends_with_what_to_remember() {
     const MOST: usize = 900;
@@ -695,11 +665,7 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
             faults
                 .push("has claims outside of the fold of `## What the chapter claims`".to_owned());
         }
-        match (FORMLESS.contains(&stem), faults.is_empty()) {
-            (true, true) => problems.push(format!("{stem} has the form: take it off FORMLESS")),
-            (true, false) => {}
-            _ => problems.extend(faults.into_iter().map(|fault| format!("{stem} {fault}"))),
-        }
+        problems.extend(faults.into_iter().map(|fault| format!("{stem} {fault}")));
     }
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
 }

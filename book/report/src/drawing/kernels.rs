@@ -1,7 +1,7 @@
-//! Kernels that follow each other.
+//! Kernels that follow each other, and what a thread does with what it loads.
 
 use super::Drawing;
-use super::canvas::{Anchor, COMPUTE, Canvas, MEMORY, Pen, area};
+use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, MEMORY, Pen, area};
 use super::facts::{Facts, Of};
 
 pub(super) const FUSION: Drawing = Drawing {
@@ -56,5 +56,39 @@ fn fusion(c: &mut Canvas, _: &Facts) {
             c.cell(cell, MEMORY, 0.3);
             c.label(cell, name);
         }
+    }
+}
+
+pub(super) const REUSE: Drawing = Drawing {
+    name: "reuse",
+    title: "One sum takes two loads for a multiplication; a square of sums shares its loads",
+    description: "Two squares of sums, with the loads from one matrix at their left and those from \
+        the other above. A thread with one sum loads one number of each and multiplies once. A \
+        thread with 4 by 4 sums loads four numbers of each, and multiplies each with each: \
+        sixteen multiplications for eight loads.",
+    caption: "A step of a matmul in one thread: what it loads, at the left and above, and the sums \
+        to which it adds products. Every crossing is a multiplication.",
+    of: Of::Nobody,
+    draw: reuse,
+};
+
+fn reuse(c: &mut Canvas, _: &Facts) {
+    let (cell, pitch) = c.pick((30.0, 320.0), (24.0, 180.0));
+    for (n, side) in [1, 4].into_iter().enumerate() {
+        let left = 1.0 + n as f64 * pitch;
+        let name = format!("{side} × {side} sums");
+        c.heading((left, 10.0), Anchor::Start, if side == 1 { "One sum" } else { &name });
+        let place = |column: usize, row: usize| {
+            area(left + column as f64 * cell, 26.0 + row as f64 * cell, cell, cell).inside(1.0)
+        };
+        for i in 1..=side {
+            c.cell(place(0, i), MEMORY, 0.3);
+            c.cell(place(i, 0), DOWNLOAD, 0.3);
+            for j in 1..=side {
+                c.cell(place(i, j), COMPUTE, 0.25);
+            }
+        }
+        let loads = format!("{} loads for {}", 2 * side, side * side);
+        c.text((left, 26.0 + 5.0 * cell + 14.0), Anchor::Start, Pen::INK, &loads);
     }
 }

@@ -9,10 +9,10 @@ use crate::svg::text;
 fn pen(word: &str) -> Option<Pen> {
     Some(match word {
         "call" | "start" | "notice" | "fault" | "allocation" | "free" | "return" => DRIVER,
-        "clone" | "zeros" | "alloc" | "core" | "caller" | "thread 1" | "thread 2" => MEMORY,
+        "clone" | "zeros" | "alloc" | "core" | "caller" | "thread 1" | "thread 2" | "B" => MEMORY,
         "copy" | "bytes" | "trip" | "up" | "engine" => UPLOAD,
         "down" => DOWNLOAD,
-        "kernel" | "GPU" => COMPUTE,
+        "kernel" | "GPU" | "A" => COMPUTE,
         "wait" | "runs" => Pen::MUTED,
         _ => return None,
     })

@@ -8,7 +8,7 @@
 //! | `main.rs` | The experiment | three ways: bytes and time over the number of tokens |
 //! | [`shape`] | The experiment | how many tokens and heads, in which way, in how much memory |
 //! | [`attention`] | The experiment | the arrays, the three ways |
-//! | [`verify`] | The experiment | what has to come out |
+//! | [`verify`] | The check | what has to come out |
 //! | [`tensor`] | Tensor cores | how fast is it in BF16; what does a causal mask change? |
 //!
 //! Attention lets each of N tokens look at all N: its *query* is multiplied with every

@@ -5,10 +5,10 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured; Blocks that do not fit | steps in all ways, for more and more rows of a batch, and with few blocks |
-//! | [`steps`] | The code | what does a step queue, and how long does it take? |
-//! | [`products`] | The code | the two products of a layer's way back |
-//! | [`all_reduce`] | The code | the all-reduce of some layers' gradients |
+//! | `main.rs` | Measured; Fewer blocks for a call | steps in all ways, for more and more rows of a batch, and with few blocks |
+//! | [`steps`] | The experiment | what does a step queue, and how long does it take? |
+//! | [`products`] | The experiment | the two products of a layer's way back |
+//! | [`all_reduce`] | The experiment | the all-reduce of some layers' gradients |
 //! | [`communicator`] | | what sums, and how many blocks of threads may it take? |
 //! | [`device`] | | streams and buffers of all GPUs |
 //! | [`numbers`] | | what is in the matrices, and what must the gradients be? |

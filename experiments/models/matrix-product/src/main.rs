@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | the four kernels for floats, by the size of the matrices |
+//! | `main.rs` | The experiment | the four kernels for floats, by the size of the matrices |
 //! | [`matrix`] | | what is in the matrices, and what the product must be |
 //! | [`ceiling`] | Measured | how fast can the GPU multiply at all? |
 //! | [`tensor`] | Tensor cores | the same product of BF16, in tensor cores |

@@ -4,7 +4,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | how many bytes are gone when a small model's parts are allocated? |
+//! | `main.rs` | The experiment | how many bytes are gone when a small model's parts are allocated? |
 //!
 //! The formulas are in `experiments/shared/budget`, and the page has a calculator of them.
 //! Here a small model's parts are allocated, and the driver is asked how much memory is left.

@@ -4,15 +4,15 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | each way, for more and more rows |
-//! | [`ways`] | The code | what does each way compute and send, in which order? |
-//! | [`mod@team`] | The code | copies between GPUs, and waits: what is counted |
-//! | [`collectives`] | The code | what is made of copies and waits |
-//! | [`layer`] | The code | a layer on a GPU |
+//! | `main.rs` | The experiment | each way, for more and more rows |
+//! | [`ways`] | The experiment | what does each way compute and send, in which order? |
+//! | [`mod@team`] | The experiment | copies between GPUs, and waits: what is counted |
+//! | [`collectives`] | The experiment | what is made of copies and waits |
+//! | [`layer`] | The experiment | a layer on a GPU |
 //! | [`device`] | | what a GPU holds |
 //! | [`cut`] | The ledger | which part is whose, and what do the formulas say? |
-//! | [`verify`] | The code | are weights and counts right? |
-//! | [`measure`] | How much of it is sending; Layers wait | the exchange alone; a pipeline |
+//! | [`verify`] | The experiment | are weights and counts right? |
+//! | [`measure`] | How much of it is sending; Layers | the exchange alone; a pipeline |
 //!
 //! The same step of training, forward, back and down the gradient, on p GPUs:
 //!

@@ -6,11 +6,11 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured | how far can you count in each format? |
-//! | [`formats`] | Your prediction | what is a format, and which of its numbers is the nearest? |
+//! | [`formats`] | The experiment | what is a format, and which of its numbers is the nearest? |
 //! | [`sums`] | Few bits of fraction | what helps when a long sum goes wrong? |
 //! | [`ranges`] | Few bits of exponent | what are the largest and the smallest number? |
 //! | [`precision`] | Few bits of exponent | what is lost, by the size of a number? |
-//! | [`conversions`] | Your prediction | is the rounding right, and how long does it take? |
+//! | [`conversions`] | The experiment | is the rounding right, and how long does it take? |
 //! | [`instructions`] | | those of newer GPUs |
 //!
 //! A floating-point number is a sign, a fraction and an exponent. The exponent says between

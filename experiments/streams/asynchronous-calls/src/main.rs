@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Why | when does each call return, and when is its work done? |
-//! | [`calls`] | The code | the calls, and what they work on |
-//! | [`course`] | The code; Measured | three calls in a row, seen from the host and from the GPU |
+//! | `main.rs` | The experiment; Why | when does each call return, and when is its work done? |
+//! | [`calls`] | The experiment | the calls, and what they work on |
+//! | [`course`] | The experiment; Measured | three calls in a row, seen from the host and from the GPU |
 //!
 //! A call is *asynchronous* if it puts its work into a stream and returns at once. The
 //! driver promises that of some calls and not of others, and a name that ends in `Async`

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | two equal grids, in one stream and in two |
-//! | [`grid`] | The code | a grid, what it writes, and when it ran |
+//! | `main.rs` | The experiment | two equal grids, in one stream and in two |
+//! | [`grid`] | The experiment | a grid, what it writes, and when it ran |
 //!
 //! Kernels in two streams may run side by side. But a *multiprocessor* holds only so many
 //! threads, 2,048 on most GPUs, and a block that has started stays until it is done. Two

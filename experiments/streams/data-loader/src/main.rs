@@ -5,9 +5,9 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured; Why | epochs with a loader and without one |
-//! | [`mod@epoch`] | The code | batches are made, sent and worked on |
-//! | [`maker`] | The code | making a batch |
+//! | `main.rs` | The experiment; Measured; Why | epochs with a loader and without one |
+//! | [`mod@epoch`] | The experiment | batches are made, sent and worked on |
+//! | [`maker`] | The experiment | making a batch |
 //! | [`device`] | | device memory, events, the kernel, the check |
 //! | [`model`] | More hands | when could the last kernel be done? |
 //!

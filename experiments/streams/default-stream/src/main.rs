@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured; Why | three kernels, in streams of each kind |
+//! | `main.rs` | The experiment; Measured; Why | three kernels, in streams of each kind |
 //!
 //! What is in one stream runs in order. What is in two streams may run at the same time,
 //! with one exception. The *legacy default stream* is a barrier: it waits for what was

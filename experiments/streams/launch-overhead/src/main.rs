@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | a chain of kernels in three ways |
-//! | [`vector`] | The code | the kernel, and graphs of it |
+//! | `main.rs` | The experiment | a chain of kernels in three ways |
+//! | [`vector`] | The experiment | the kernel, and graphs of it |
 //! | [`gaps`] | The gap between kernels | how long is it from one kernel to the next? |
 //! | [`calls`] | A graph has to be made | what does the host pay? |
 //!

@@ -5,12 +5,12 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured | one stream and several, for three lengths of the kernel |
-//! | [`pipeline`] | The code | batches, each in one stream |
-//! | [`plan`] | The longest step sets the pace | how they are queued; when could the last one be out? |
+//! | `main.rs` | The experiment; Measured | one stream and several, for three lengths of the kernel |
+//! | [`pipeline`] | The experiment | batches, each in one stream |
+//! | [`plan`] | How many streams | how they are queued; when could the last one be out? |
 //! | [`timeline`] | Measured | when does each step run? |
-//! | [`steps`] | Copies slow each other | how long does each step take by itself? |
-//! | [`engines`] | The code; A stream for each engine | steps, each in a stream of its own |
+//! | [`steps`] | Copies in both directions | how long does each step take by itself? |
+//! | [`engines`] | A stream for each engine | steps, each in a stream of its own |
 //! | [`sizes`] | How large a batch | the same bytes in fewer or more batches |
 //! | [`chapter`] | The chapter's batch | 10,000 floats |
 //!

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code; Measured; Why | one kernel and one copy, issued in all ways |
-//! | [`device`] | The code | the kernel, the copy, and what they have written |
+//! | `main.rs` | The experiment; Measured; Why | one kernel and one copy, issued in all ways |
+//! | [`device`] | The experiment | the kernel, the copy, and what they have written |
 //! | [`listings`] | The article's listings | what did the article see? |
 //!
 //! A stream is a queue: what is in one stream runs in order. Two streams may run at the

@@ -5,8 +5,8 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | The code | a small kernel beside a large grid |
-//! | [`grid`] | The code | a grid, what it writes, and when it ran |
+//! | `main.rs` | The experiment | a small kernel beside a large grid |
+//! | [`grid`] | The experiment | a grid, what it writes, and when it ran |
 //!
 //! A large grid keeps the GPU full: when one of its blocks ends, the next takes its place.
 //! A small kernel that arrives now, in a stream of its own, needs a place too. A stream has a
