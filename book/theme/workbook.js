@@ -430,9 +430,15 @@
             details.open = true;
             settle(prediction);
             for (const each of drawn === undefined ? [] : prediction.figures) {
-                for (const svg of each.querySelectorAll(":scope > svg")) {
-                    drawGuess(svg, section.id, guess * Number(scale));
-                }
+                const draw = () => {
+                    for (const svg of each.querySelectorAll(":scope > svg")) {
+                        drawGuess(svg, section.id, guess * Number(scale));
+                    }
+                };
+                draw();
+                // What a closed fold hides may have no size to place a label by.
+                const fold = each.closest("details:not([open])");
+                fold?.addEventListener("toggle", draw, { once: true });
             }
         }
 

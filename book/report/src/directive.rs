@@ -37,8 +37,8 @@ pub enum Directive {
     AllMinutes,
     /// `{{exercise NAME}}`: what a checked exercise asks for.
     Exercise(String),
-    /// `{{exercises}}`: all of them.
-    Exercises,
+    /// `{{exercises}}`: all of them; or these, `{{exercises NAME …}}`.
+    Exercises(Vec<String>),
     /// `{{goals}}`: how many goals of the book are met.
     AllGoals,
     /// `{{this-machine}}`: the reader's machine beside the references.
@@ -110,7 +110,7 @@ impl Directive {
             ["this-machine"] => Directive::ThisMachine,
             ["scorecard"] => Directive::Overview,
             ["predictions"] => Directive::Predictions,
-            ["exercises"] => Directive::Exercises,
+            ["exercises", ref names @ ..] => Directive::Exercises(owned(names)),
             ["budget"] => Directive::Budget,
             ["goals"] => Directive::AllGoals,
             ["errata"] => Directive::Errata,
@@ -123,9 +123,7 @@ impl Directive {
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
             [name] => Directive::Quantity(name.to_owned()),
             [word, ref rest @ ..] => match (Time::of(word), Definitions::kind(word), rest) {
-                (Some(time), _, pages) => {
-                    Directive::Time(time, pages.iter().map(|page| (*page).to_owned()).collect())
-                }
+                (Some(time), _, pages) => Directive::Time(time, owned(pages)),
                 (None, Some(kind), [id]) => Directive::Block((kind, (*id).to_owned())),
                 (None, Some(_), _) => return Err(format!("`{word}` is followed by one name")),
                 (None, None, _) => {
@@ -136,6 +134,10 @@ impl Directive {
             [] => return Err("names no directive".to_owned()),
         })
     }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// All words that directives begin with.

@@ -75,31 +75,39 @@ impl Tasks {
         tasks.map(|task| task.minutes as usize).sum()
     }
 
-    /// All exercises that stand on a page, in the order of the book. `root` leads from this page
-    /// to the book's root.
-    pub fn list(&self, pages: &[Page], root: &str) -> Result<String, String> {
+    /// The exercises of these names, in this order, or else all that stand on a page, in the order
+    /// of the book. `root` leads from this page to the book's root.
+    pub fn list(&self, names: &[String], pages: &[Page], root: &str) -> Result<String, String> {
+        let mut listed: Vec<(&Page, &String)> = vec![];
+        for page in pages {
+            listed.extend(page.exercises.iter().map(|name| (page, name)));
+        }
+        if !names.is_empty() {
+            let find = |name: &String| {
+                let found = listed.iter().find(|(_, listed)| *listed == name);
+                found.copied().ok_or_else(|| format!("no page has the exercise `{name}`"))
+            };
+            listed = names.iter().map(find).collect::<Result<_, _>>()?;
+        }
         let mut rows = String::new();
         let mut part = None;
-        for page in pages {
-            for name in &page.exercises {
-                let task = self.0.get(name);
-                let Task { title, minutes, .. } =
-                    task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
-                if part != Some(&page.part) {
-                    let heading = escape(page.part.as_deref().unwrap_or_default());
-                    rows +=
-                        &format!("<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n");
-                    part = Some(&page.part);
-                }
-                let name = escape(name);
-                rows += &format!(
-                    "<tr><td><a href=\"{root}{}#exercise-{name}\">{}</a></td>\
-                     <td><code>{name}</code></td>\
-                     <td class=\"exercise\" data-exercise=\"{name}\">{minutes} min</td></tr>\n",
-                    page.html(),
-                    prose(title),
-                );
+        for (page, name) in listed {
+            let task = self.0.get(name);
+            let Task { title, minutes, .. } =
+                task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
+            if names.is_empty() && part != Some(&page.part) {
+                let heading = escape(page.part.as_deref().unwrap_or_default());
+                rows += &format!("<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n");
+                part = Some(&page.part);
             }
+            let name = escape(name);
+            rows += &format!(
+                "<tr><td><a href=\"{root}{}#exercise-{name}\">{}</a></td>\
+                 <td><code>{name}</code></td>\
+                 <td class=\"exercise\" data-exercise=\"{name}\">{minutes} min</td></tr>\n",
+                page.html(),
+                prose(title),
+            );
         }
         Ok(format!(
             "<div class=\"table\" tabindex=\"0\">\n<table>\n<thead><tr><th>exercise</th>\
@@ -124,14 +132,14 @@ fn measured(name: &str, codes: &[String; 2], records: &Records) -> Option<String
             let gain = quantities.get("gain").map(|gain| gain.value.first().value);
             let said = match gain {
                 Ok(1.0..) => {
-                    " Timed on a GPU, the start takes {{start}} and our solution {{solution}}: \
-                     it is {{gain}} as fast."
+                    " Timed on a GPU, the starter code takes {{start}} and the reference solution \
+                     {{solution}}: it is {{gain}} as fast."
                 }
                 Ok(_) => {
-                    " Timed on a GPU, the start takes {{start}} and our solution {{solution}}: \
-                     it meets the demands, and yet takes longer there."
+                    " Timed on a GPU, the starter code takes {{start}} and the reference solution \
+                     {{solution}}: it meets the demands, and yet takes longer there."
                 }
-                Err(_) => " Timed on a GPU, our solution takes {{solution}}.",
+                Err(_) => " Timed on a GPU, the reference solution takes {{solution}}.",
             };
             let Quantity { value, .. } = quantities.get("solution").ok()?;
             if value.is_lacking() {

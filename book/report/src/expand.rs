@@ -293,7 +293,7 @@ impl Text {
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
-            Directive::Exercises => tasks.list(pages, &root)?,
+            Directive::Exercises(names) => tasks.list(names, pages, &root)?,
             Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
             Directive::AllGoals => goals::all(pages, records)?,
             Directive::Budget => model::calculator()?,
