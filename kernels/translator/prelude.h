@@ -594,7 +594,7 @@ WRAPPED(atomicDec, "dec")
 EXCHANGE(int, "b32", "r")
 EXCHANGE(unsigned, "b32", "r")
 EXCHANGE(unsigned long long, "b64", "l")
-EXCHANGE(unsigned short, "b16", "h")
+EXCHANGE_IN(unsigned short, "b16", "h", atomicCAS, "gpu")
 #undef EXCHANGE
 #undef EXCHANGE_IN
 #undef FLOAT_OF_DOUBLE

@@ -1,0 +1,89 @@
+//! From LLVM IR, as clang's CUDA front end makes it of device code, to PTX.
+//!
+//! Clang does what is hard: it inlines, and optimises with `-O2`. What is left is to choose
+//! instructions, to know the address space of each pointer, and to leave SSA form. Whatever is
+//! not known here is an error with the line of the source, never a guess.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+mod coalesce;
+mod code;
+mod ir;
+mod lower;
+mod module;
+mod read;
+mod spaces;
+mod tidy;
+mod types;
+
+/// What nvcc and NVRTC know without `#include`, for clang: its `-include`.
+pub const PRELUDE: &str = include_str!("../prelude.h");
+
+/// What clang is to be told, beside the compute capability, the version of PTX and the files'
+/// names, so that its IR is what [`translate`] expects. All functions have to be inlined: there are
+/// no calls. And loops of which the number of turns is known are unrolled, as NVRTC does it: so an
+/// array of a thread is in registers. Loads of vectors stay loads of vectors.
+pub const OPTIONS: [&str; 18] = [
+    "-std=c++17",
+    "-fdeclspec",
+    "-ffp-contract=fast",
+    "-O2",
+    "-funroll-loops",
+    "-mllvm",
+    "-unroll-runtime=0",
+    "-mllvm",
+    "-unroll-allow-partial=0",
+    "-mllvm",
+    "-unroll-threshold=1000",
+    "-mllvm",
+    "-inline-threshold=100000",
+    "-mllvm",
+    "-disable-vector-combine",
+    "-debug-info-kind=line-tables-only",
+    "-fcuda-is-device",
+    "-emit-llvm",
+];
+
+/// Why IR is not translated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The line of the source, if it is known.
+    pub line: Option<u32>,
+    /// A sentence without the line.
+    pub what: String,
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    fn new(what: impl Into<String>) -> Self {
+        Self { line: None, what: what.into() }
+    }
+
+    fn unknown(what: impl fmt::Display) -> Self {
+        Self::new(format!("the translator does not know {what}"))
+    }
+
+    fn at(self, line: u32) -> Self {
+        Self { line: self.line.or((line != 0).then_some(line)), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// PTX of a module of LLVM IR, with the same bytes for the same IR.
+pub fn translate(ir: &str) -> Result<String> {
+    let module = read::module(ir)?;
+    module::write(&module)
+}
