@@ -7,6 +7,7 @@
 //! | `plan.rs` | what to launch, on which buffers: from options, or from a comment in the file |
 //! | `npy.rs` | arrays in files, as NumPy writes them |
 //! | `subject.rs` | a file: read, compiled, and which of its kernels |
+//! | `host.rs` | what of a file is for the host |
 //! | `trial.rs` | the kernel is run: what it did, and what was found |
 //! | `table.rs` | counts by lines, of one kernel or of two |
 //! | `show.rs` | all of it in the terminal, and as JSON |
@@ -16,12 +17,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use lab::compiler;
 use plan::Plan;
 use subject::Subject;
 use trial::Trial;
 
 use crate::terminal::say;
 
+mod host;
 mod npy;
 mod page;
 mod plan;
@@ -44,6 +47,9 @@ pub(crate) struct Arguments {
     /// Another file, launched in the same way: counts side by side. FILE:KERNEL names a kernel of it
     #[arg(long, value_name = "FILE")]
     compare: Option<String>,
+    /// nvrtc or clang [default: NVRTC, or clang where there is none]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    compiler: Option<compiler::Choice>,
     /// How long each launch may take, in seconds
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
@@ -63,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.html {
         page::may_write(path)?;
     }
+    compiler::choose(arguments.compiler);
     let first = Subject::read(&arguments.file, arguments.ptx)?;
     let mut plan = arguments.plan.clone().over(Plan::of_comment(&first)?);
     let mut trials = vec![Trial::of(first, &plan, arguments.seconds)?];

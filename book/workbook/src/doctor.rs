@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 use cudarc::driver::{result, sys};
+use lab::compiler::Clang;
 use lab::gpu::{self, Gpus};
 use lab::layout::beside;
 use lab::{emulator, kernel, libraries, machine};
@@ -146,13 +147,25 @@ fn peer_access(count: usize) {
 }
 
 fn compilers() {
-    match kernel::nvrtc_version() {
-        Ok((major, minor)) => line(true, "NVRTC", &format!("{major}.{minor}")),
-        Err(_) => {
-            let text = "not found; without it everything runs, but kernels that you edit do not \
-                        compile. Get it with";
+    let clang = Clang::find();
+    match (kernel::nvrtc_version(), clang) {
+        (Ok((major, minor)), clang) => {
+            line(true, "NVRTC", &format!("{major}.{minor}"));
+            if let Some(clang) = clang {
+                line(true, "clang", &format!("{}, with --compiler clang", clang.version()));
+            }
+        }
+        (Err(_), Some(clang)) => {
+            let text = format!("{}; it compiles the kernels that you edit", clang.version());
+            line(true, "clang", &text);
+            line(true, "NVRTC", "not found, and needed for the committed PTX alone");
+        }
+        (Err(_), None) => {
+            let text = "not found, nor a clang that makes PTX; without them everything runs, but \
+                        kernels that you edit do not compile. Get one with";
             line(false, "NVRTC", text);
             say!("{:INDENT$}{}", "", libraries::NVRTC.install);
+            say!("{:INDENT$}{}", "", libraries::CLANG.install);
         }
     }
 }

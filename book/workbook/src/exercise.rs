@@ -17,6 +17,7 @@ use exercise::check::HINTS;
 use exercise::progress::Done;
 use exercise::{Exercise, Judge, Progress, catalogue, source};
 use keys::{Key, Keys};
+use lab::compiler;
 use record::file::visible_lines;
 use report::names::did_you_mean;
 
@@ -51,6 +52,9 @@ pub(crate) struct Arguments {
     /// Begin anew; your file stays beside the new one, under another name
     #[arg(long, requires = "name")]
     reset: bool,
+    /// nvrtc or clang [default: NVRTC, or clang where there is none]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    compiler: Option<compiler::Choice>,
     /// For authors: whether start, mistakes and solution do what check.toml says; of all
     /// exercises, without a name
     #[arg(long, hide = true, conflicts_with_all = ["watch", "hint", "solution", "reset", "json"])]
@@ -71,6 +75,7 @@ const UNSOLVED: u8 = 1;
 
 /// Does what is asked for.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
+    compiler::choose(arguments.compiler);
     let all = catalogue::all(root)?;
     if arguments.verify {
         return verify(root, &all, arguments);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use lab::compiler::{self, Choice, Compiler};
 use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
 use lab::libraries::NVRTC;
 use lab::ptx::essence;
@@ -20,10 +21,18 @@ pub(crate) struct Arguments {
     /// that are not older than its own
     #[arg(long, value_name = "CC", value_delimiter = ',', requires = "check")]
     compute: Vec<String>,
+    /// nvrtc or clang; clang tries the kernels that were edited, and writes nothing: NVRTC makes what
+    /// is committed
+    #[arg(long, value_name = "NAME", hide_possible_values = true, conflicts_with = "check")]
+    compiler: Option<Choice>,
 }
 
 /// Compiles every `kernels/*.cu` and writes or compares `kernels/ptx/*.ptx`.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    if !arguments.check && (arguments.compiler == Some(Choice::Clang) || !NVRTC.load()) {
+        compiler::choose(arguments.compiler);
+        return try_edited(root);
+    }
     let version = kernel::nvrtc_version()?;
     if version != COMMITTED_NVRTC {
         bail!(
@@ -65,6 +74,25 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     if !stale.is_empty() {
         bail!("not what the source compiles to: {}. Run `cargo workbook ptx`", stale.join(", "));
+    }
+    Ok(())
+}
+
+/// Compiles the kernels that were edited with clang, and writes nothing.
+fn try_edited(root: &Path) -> Result<()> {
+    let compiler = Compiler::find()?;
+    for path in sources(root)? {
+        let (name, source) = (stem(&path), read(&path)?);
+        let committed = root.join("kernels/ptx").join(format!("{name}.ptx"));
+        let committed = std::fs::read_to_string(committed).unwrap_or_default();
+        if Stamp::parse(&committed).is_some_and(|stamp| stamp.is_of_code(&source)) {
+            continue;
+        }
+        compiler.compile(&format!("kernels/{name}.cu"), &source, kernel::compute(&source))?;
+        say!(
+            "kernels/{name}.cu was edited: {compiler} compiles it whenever a program starts \
+             (kernels/ptx/{name}.ptx stays: NVRTC makes it)"
+        );
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! every mistake fails for its declared reason, and every solution passes. And `cargo workbook
 //! check`, for which a kernel of one's own is one that declares nothing.
 //!
-//! Kernels need NVRTC. Without it these tests are skipped.
+//! Kernels need NVRTC, and some tests clang. Without them these tests are skipped.
 
 #![allow(clippy::unwrap_used)] // helpers of tests may panic as tests do
 
@@ -10,6 +10,8 @@
 mod check;
 #[path = "support/checkout.rs"]
 mod checkout;
+#[path = "exercises/clang.rs"]
+mod clang;
 #[path = "support/skip.rs"]
 mod skip;
 
@@ -43,11 +45,15 @@ fn has_nvrtc() -> bool {
     found
 }
 
-/// Verifies the exercises of a language, on so many threads.
-fn verify(language: &str, threads: usize) {
+/// Names of the exercises of a language.
+fn names(language: &str) -> Vec<String> {
     let exercises = all();
     let of_language = exercises.iter().filter(|e| e["language"] == language);
-    let names: Vec<_> = of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect();
+    of_language.map(|e| e["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Verifies exercises, on so many threads.
+fn verify(names: Vec<String>, threads: usize, options: &[&str]) {
     assert!(!names.is_empty());
     let (left, problems) = (Mutex::new(names), Mutex::new(String::new()));
     std::thread::scope(|scope| {
@@ -55,7 +61,7 @@ fn verify(language: &str, threads: usize) {
             scope.spawn(|| {
                 loop {
                     let Some(name) = left.lock().unwrap().pop() else { break };
-                    let ended = here(&["--verify", &name]);
+                    let ended = here(&[&["--verify", &name], options].concat());
                     if ended.code != Some(0) {
                         *problems.lock().unwrap() += &format!("{ended}\n");
                     }
@@ -70,13 +76,13 @@ fn verify(language: &str, threads: usize) {
 #[test]
 fn every_exercise_in_a_kernel_is_as_it_declares() {
     if has_nvrtc() {
-        verify("cuda", 2);
+        verify(names("cuda"), 2, &[]);
     }
 }
 
 #[test]
 fn every_exercise_in_host_code_is_as_it_declares() {
-    verify("rust", 2); // each waits for the other, for their programs have one name
+    verify(names("rust"), 2, &[]); // each waits for the other, for their programs have one name
 }
 
 #[test]

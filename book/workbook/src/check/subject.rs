@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use emulator::{Kernel, Module};
-use exercise::{compile, source};
+use exercise::compile::{self, NO_HEADERS};
+use exercise::source;
+use lab::compiler::Compiler;
 use report::names::did_you_mean;
 
+use super::host;
 use super::plan::is_name;
 use crate::terminal::misused;
 
@@ -48,14 +51,25 @@ impl Subject {
         words.any(|word| word == name)
     }
 
-    /// PTX and who made it, or what the compiler says.
+    /// PTX and who made it, or what the compiler says. Where it does not like what is for the host,
+    /// it is given the rest.
     pub(super) fn compile(&self, compute: &str) -> Result<Result<(String, String), String>> {
         if self.is_ptx {
             return Ok(Ok((self.source.clone(), "PTX".to_owned())));
         }
-        let (major, minor) = lab::kernel::nvrtc_version()?;
-        let compiler = format!("NVRTC {major}.{minor} for compute capability {compute}");
-        Ok(compile::compile(&self.name, &self.source, compute)?.map(|ptx| (ptx, compiler)))
+        let compiler = format!("{} for compute capability {compute}", Compiler::find()?);
+        let compile = |source: &str| compile::compile(&self.name, source, compute);
+        let mut made = compile(&self.source)?;
+        if let Err(said) = &made
+            && let Some(source) = host::without(&self.source)
+        {
+            let again = compile(&source)?;
+            // A header file that is not there hides all other errors.
+            if again.is_ok() || said.contains(NO_HEADERS) {
+                made = again;
+            }
+        }
+        Ok(made.map(|ptx| (ptx, compiler)))
     }
 
     pub(super) fn parse(&self, ptx: &str) -> Result<Module> {
@@ -73,10 +87,9 @@ impl Subject {
         let Some(name) = name else {
             match all {
                 [only] => return Ok(only),
-                [] if self.source.contains("template") => misused!(
-                    "{file} has no kernel that is compiled: a template needs a line such as \
-                     `template __global__ void scale<float>(float *, int);`"
-                ),
+                [] if self.source.contains("template") => {
+                    misused!("{file} has no kernel that is compiled: {}", instantiate("scale"))
+                }
                 [] => misused!("{file} has no kernel"),
                 _ => {
                     misused!("{file} has several kernels: choose one with --kernel: {}", list(all))
@@ -89,6 +102,9 @@ impl Subject {
         let of_name: Vec<_> = all.iter().filter(|kernel| plain(&kernel.name) == name).collect();
         match of_name[..] {
             [only] => Ok(only),
+            [] if self.names(name) && self.source.contains("template") => {
+                misused!("{file} has `{name}`, which is not compiled: {}", instantiate(name))
+            }
             [] => {
                 let near = did_you_mean(name, all.iter().map(|kernel| plain(&kernel.name)));
                 let has = if all.is_empty() { "no kernel".to_owned() } else { list(all) };
@@ -104,6 +120,13 @@ impl Subject {
             }
         }
     }
+}
+
+/// What a template of kernels lacks.
+fn instantiate(name: &str) -> String {
+    format!(
+        "a template needs a line such as `template __global__ void {name}<float>(float *, int);`"
+    )
 }
 
 fn list(kernels: &[Kernel]) -> String {

@@ -98,6 +98,13 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     over.misuses(&["is no report of `check`, and is left as it is"]);
     assert_eq!(std::fs::read_to_string(&scale).unwrap(), SCALE);
 
+    // A whole program, with its header files and `main`.
+    let program = "#include <cstdio>\n#include <vector>\nint main()\n{\n    std::vector<int> v;\n    \
+                   scale<<<1, 2>>>(0, 0, 0);\n}\n";
+    let program = file("program.cu", &format!("{program}{SCALE}"));
+    let ended = check(&format!("{program} {LAUNCH} --set n=1000"));
+    assert!(ended.succeeds().contains("  12    125 "), "{ended}");
+
     // PTX of any compiler, and the other order of blocks.
     let ptx = "kernels/ptx/vector-add.ptx --kernel add --grid 1 --block 64 --arg a=f32[n]:ramp \
                --arg b=f32[n]:zero --arg c=f32[n] --arg n --set n=50";
@@ -168,7 +175,7 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
     }
     for (text, said) in [
         ("#include </etc/passwd>\n__global__ void k() {}", "There are no header files here"),
-        ("int f() { return 1; }\n__global__ void k() {}", "__CUDACC_RTC__"),
+        ("int f() { return 1; }\n__global__ void k(int *p) { *p = f(); }", "Put `__device__`"),
         ("__global__ void k() { for (;;) ; }", "it takes too long"),
         ("__global__ void k() { int x = ; }", "it does not compile"),
     ] {

@@ -1,10 +1,11 @@
-//! A learner's kernel is compiled by a process of its own: NVRTC may crash on it, or never end, or
-//! open whatever an `#include` names.
+//! A learner's kernel is compiled by a process of its own: a compiler may crash on it, or never end,
+//! or open whatever an `#include` names.
 
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Result;
+use lab::compiler::{self, Compiler, Job};
 use lab::kernel;
 
 use crate::process::{self, Bounds, End, Ended};
@@ -18,13 +19,23 @@ const BOUNDS: Bounds =
 /// PTX of a source, of which messages speak as of `file`. The inner error is the compiler's, with
 /// what it means here.
 pub fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String, String>> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args([COMMAND, file, compute]);
-    let Ended { end, out, err } = process::run(command, source, BOUNDS)?;
-    let said = err.trim();
+    let clang = match Compiler::find()? {
+        Compiler::Nvrtc(_) => None,
+        Compiler::Clang(clang) => Some(clang.job(file, source, compute)?),
+    };
+    let Ended { end, out, err } = match clang {
+        // What the job needs stays until it has ended.
+        Some(Job { command, ref input, .. }) => process::run(command, input, BOUNDS)?,
+        None => {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args([COMMAND, file, compute]);
+            process::run(command, source, BOUNDS)?
+        }
+    };
+    let said = compiler::said(&err);
     Ok(match end {
-        End::Code(0) => Ok(out),
-        End::Code(_) => Err(compiler_text(said, compute)),
+        End::Code(0) => Ok(compiler::ptx(&out)),
+        End::Code(_) => Err(compiler_text(&said, compute)),
         end => Err(format!(
             "{said}\nthe compiler {end}; does a macro or a template expand without end?"
         )
@@ -62,9 +73,13 @@ fn open_nothing() {
     }
 }
 
-/// What the compiler says, and what that means here.
-const ADVICE: [(&str, &str); 3] = [
-    (" open source file", "There are no header files here: leave the `#include` out."),
+/// What a compiler's words mean that finds no header file.
+pub const NO_HEADERS: &str = "There are no header files here: leave the `#include` out.";
+/// What a compiler says, and what that means here.
+const ADVICE: [(&str, &str); 5] = [
+    (" open source file", NO_HEADERS),
+    ("' file not found", NO_HEADERS),
+    ("__host__ function", "Put `__device__` in front of a function that kernels call."),
     (
         "without execution space annotations",
         "Put `__device__` in front of a function that kernels call, and what only the host needs \
@@ -107,7 +122,7 @@ mod tests {
                     (__host__/__device__/__global__) is considered a host function, and host \
                     functions are not allowed in JIT mode.";
         let text = compiler_text(&format!("{said}{OPTION}\n"), "7.5");
-        assert_eq!(text, format!("{said}\n{}", ADVICE[1].1));
+        assert_eq!(text, format!("{said}\n{}", ADVICE[3].1));
         let said = "k.cu(2): error: identifier \"__reduce_add_sync\" is undefined";
         let advice = "This needs compute capability 8.0, and the check compiles for 7.5.";
         assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));

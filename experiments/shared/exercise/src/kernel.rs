@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use emulator::{Fault, FaultKind, Memory, Module, Options, Sectors, Tally, Wavefronts};
-use lab::kernel;
+use lab::compiler::Compiler;
 
 use crate::catalogue::Exercise;
 use crate::check::{Check, Demand, Expected, Expression, Launch, RACES, RESULT, SHARING};
@@ -47,14 +47,14 @@ impl Attempt<'_> {
 }
 
 impl<'e> Judge<'e> {
-    /// Compiles what results have to be. An error if NVRTC is missing.
+    /// Compiles what results have to be. An error if there is no compiler.
     pub fn new(exercise: &'e Exercise) -> Result<Judge<'e>> {
-        kernel::nvrtc_version()?;
+        let compiler = Compiler::find()?;
         let compute = &exercise.check.compute;
         let path = exercise.file("expected");
         let file = path.display().to_string();
         let source = std::fs::read_to_string(&path).with_context(|| file.clone())?;
-        let expected = kernel::compile_file(&file, &source, compute)?;
+        let expected = compiler.compile(&file, &source, compute)?;
         Ok(Judge { exercise, expected })
     }
 

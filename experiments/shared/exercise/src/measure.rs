@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use emulator::Module;
-use lab::kernel;
+use lab::compiler::Compiler;
 use record::hash::sha256;
 
 use crate::catalogue::Exercise;
@@ -73,7 +73,6 @@ impl<'e> OnGpu<'e> {
         around: Around,
     ) -> Result<OnGpu<'e>> {
         let check = &exercise.check;
-        kernel::nvrtc_version()?;
         let memory = || Memory { stream: stream.clone(), around, slices: vec![] };
         let own = OnGpu::of(check, &check.launches, file, source, shape, memory())?;
         let expected = exercise.file("expected");
@@ -103,7 +102,7 @@ impl<'e> OnGpu<'e> {
         shape: &Shape,
         mut memory: Memory,
     ) -> Result<OnGpu<'e>> {
-        let ptx = kernel::compile_file(file, source, &check.compute)?;
+        let ptx = Compiler::find()?.compile(file, source, &check.compute)?;
         let layout = Module::parse(&ptx).context(file.to_owned())?;
         let stream = memory.stream.clone();
         let module = stream.context().load_module(Ptx::from_src(ptx))?;

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 const INTERVAL: Duration = Duration::from_millis(2);
 /// How long to wait for the rest of the output of a program that has ended: a process that it has
 /// started may hold it open for as long as it likes.
-const LINGER: Duration = Duration::from_millis(500);
+const LINGER: Duration = Duration::from_secs(2);
 
 /// Cores that a program may keep busy for all of its time.
 #[cfg(target_os = "linux")]

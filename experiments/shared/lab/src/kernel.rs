@@ -1,12 +1,13 @@
 //! A kernel: its CUDA C source and the PTX committed beside it, both embedded in the
 //! program. The PTX is loaded while the source has the same code, whatever its comments
-//! say, so a reader needs only a driver; edited code is compiled by NVRTC when the program
-//! runs.
+//! say, so a reader needs only a driver; edited code is compiled when the program runs, by
+//! NVRTC or clang.
 
 use anyhow::{Context, Result, anyhow, bail};
 use cudarc::nvrtc::{self, CompileError, CompileOptions, Ptx};
 use record::KernelOrigin;
 
+use crate::compiler::Compiler;
 use crate::libraries::NVRTC;
 use crate::ptx;
 use record::hash::sha256;
@@ -44,7 +45,7 @@ pub struct Stamp {
 }
 
 impl Kernel {
-    /// PTX to load, and what the record says of it. Compiles with NVRTC only if the code
+    /// PTX to load, and what the record says of it. Compiles only if the code
     /// was edited since the committed PTX was made. Where only its lines have moved, the
     /// PTX names none.
     pub fn ptx(&self) -> Result<(Ptx, record::Kernel)> {
@@ -80,11 +81,13 @@ impl Kernel {
         source.is_some_and(|source| source != self.source)
     }
 
-    /// PTX of the edited source, and the release of NVRTC that made it.
+    /// PTX of the edited source, and the compiler that made it.
     fn compile(&self) -> Result<(String, String)> {
         let name = self.name;
-        let version = nvrtc_version().with_context(|| format!("kernels/{name}.cu was edited"))?;
-        if let Some(driver) = crate::gpu::cuda_version().filter(|driver| *driver < version) {
+        let compiler = Compiler::find().with_context(|| format!("kernels/{name}.cu was edited"))?;
+        if let Compiler::Nvrtc(version) = compiler
+            && let Some(driver) = crate::gpu::cuda_version().filter(|driver| *driver < version)
+        {
             bail!(
                 "kernels/{name}.cu was edited, and the NVRTC found here ({}.{}) is newer \
                  than the driver ({}.{}), which would refuse its PTX. Put an older one \
@@ -96,8 +99,9 @@ impl Kernel {
                 NVRTC.install,
             );
         }
-        let ptx = compile(name, self.source, compute(self.source))?;
-        Ok((ptx, format!("NVRTC {}.{}", version.0, version.1)))
+        let file = format!("kernels/{name}.cu");
+        let ptx = compiler.compile(&file, self.source, compute(self.source))?;
+        Ok((ptx, compiler.to_string()))
     }
 
     /// Whether the lines that the committed PTX names are those of this source.

@@ -20,7 +20,8 @@
 //! | [`emulator`] | the GPU that stands in where there is none |
 //! | [`environment`] | the environment variables that programs listen to |
 //! | [`check`] | inputs that tell, and comparing results; the error names the first wrong element |
-//! | [`kernel`] | committed PTX, or NVRTC for edited code |
+//! | [`kernel`] | committed PTX, or a compiler for edited code |
+//! | [`compiler`] | NVRTC, or clang where there is none |
 //! | [`ptx`] | what of PTX the GPU runs |
 //! | [`layout`] | columns and lines that fit the terminal |
 //! | [`gpu`] | whether there is a GPU, and if not, why |
@@ -31,6 +32,7 @@
 
 pub mod case;
 pub mod check;
+pub mod compiler;
 pub mod counters;
 pub mod emulator;
 pub mod environment;

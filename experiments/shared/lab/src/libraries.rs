@@ -37,6 +37,9 @@ pub const NVRTC: Library = Library {
     install: pip!("nvidia-cuda-nvrtc-cu12==12.4.127"),
 };
 
+/// A clang that makes PTX, in a wheel for all systems.
+pub const CLANG: Library = Library { stem: "clang", install: pip!("ziglang==0.17.1") };
+
 /// Linear algebra. Its companion libcublasLt, which it loads, lies beside it.
 pub const CUBLAS: Library =
     Library { stem: "cublas", install: pip!("nvidia-cublas-cu12==12.4.5.8") };
@@ -81,34 +84,57 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     beside.chain(path).map(|folder| folder.join(&name)).find(|file| file.is_file())
 }
 
+/// Where a clang may lie, with the argument that comes first: in the wheel `ziglang` of the same
+/// environments, or as any program.
+pub(crate) fn clangs() -> Vec<(PathBuf, Option<&'static str>)> {
+    let zig = |folder: PathBuf| folder.join(format!("site-packages/ziglang/zig{EXE_SUFFIX}"));
+    let zigs = pythons().into_iter().map(zig).filter(|file| file.is_file());
+    let zigs = zigs.map(|zig| (zig, Some("clang")));
+    let clang = find_program("clang").map(|clang| (clang, None));
+    // A zig that a user has installed for all of Python.
+    let zig = find_program("python-zig").or_else(|| find_program("zig"));
+    zigs.chain(clang).chain(zig.map(|zig| (zig, Some("clang")))).collect()
+}
+
+/// Environments of Python or Conda: the current one, and `.venv` here if it is ours.
+fn environments() -> impl Iterator<Item = PathBuf> {
+    let here = workspace::root().map(|root| root.join(".venv"));
+    let here = here.filter(|environment| workspace::is_ours(environment));
+    [of_variable("VIRTUAL_ENV"), of_variable("CONDA_PREFIX"), here].into_iter().flatten()
+}
+
+/// Folders of Python's packages in them: `lib/python3.12`, and on Windows `lib`.
+fn pythons() -> Vec<PathBuf> {
+    let of = |environment: PathBuf| {
+        let python = environment.join("lib");
+        children(&python).into_iter().chain([python])
+    };
+    environments().flat_map(of).collect()
+}
+
+/// A folder that a variable names. An empty one would be the current folder.
+fn of_variable(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(name).map(PathBuf::from);
+    folder.filter(|folder| folder.is_absolute())
+}
+
 fn folders() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Some(list) = std::env::var_os("WORKBOOK_CUDA_LIBS") {
         folders.extend(std::env::split_paths(&list));
     }
-    // An empty one would be the current folder.
-    let of = |name: &str| {
-        let folder = std::env::var_os(name).map(PathBuf::from);
-        folder.filter(|folder| folder.is_absolute())
-    };
     // Where libraries lie in a toolkit, in an environment, and in a wheel.
     let (home, in_toolkit, in_environment, in_wheel) = match cfg!(windows) {
         true => ("CUDA_PATH", "bin", "Library/bin", "bin"),
         false => ("CUDA_HOME", "lib64", "lib", "lib"),
     };
-    folders.extend(of(home).map(|home| home.join(in_toolkit)));
-    let here = workspace::root().map(|root| root.join(".venv"));
-    let here = here.filter(|environment| workspace::is_ours(environment));
-    for environment in [of("VIRTUAL_ENV"), of("CONDA_PREFIX"), here].into_iter().flatten() {
-        folders.push(environment.join(in_environment));
-        // lib/python3.12/site-packages/nvidia/{cuda_nvrtc,cu13}/lib, on Windows without the
-        // second folder.
-        let python = environment.join("lib");
-        for python in children(&python).into_iter().chain([python]) {
-            for package in children(&python.join("site-packages/nvidia")) {
-                folders.push(package.join(in_wheel));
-            }
-        }
+    folders.extend(of_variable(home).map(|home| home.join(in_toolkit)));
+    folders.extend(environments().map(|environment| environment.join(in_environment)));
+    // lib/python3.12/site-packages/nvidia/{cuda_nvrtc,cu13}/lib, on Windows without the second
+    // folder.
+    for python in pythons() {
+        let packages = children(&python.join("site-packages/nvidia"));
+        folders.extend(packages.into_iter().map(|package| package.join(in_wheel)));
     }
     if cfg!(unix) {
         folders.push("/usr/local/cuda/lib64".into());

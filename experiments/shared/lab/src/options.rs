@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::compiler;
+
 /// The record was written.
 pub const RECORDED: u8 = 0;
 /// The experiment failed; no record was written (or it could not be printed).
@@ -50,6 +52,9 @@ pub struct Options {
     /// show what each line of a kernel did
     #[arg(long)]
     pub counters: bool,
+    /// nvrtc or clang, for kernels that were edited [default: NVRTC, or clang where there is none]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    pub compiler: Option<compiler::Choice>,
     /// Print the record as JSON on standard output (the table goes to standard error)
     #[arg(long)]
     pub json: bool,

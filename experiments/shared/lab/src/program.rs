@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 use cudarc::driver::{DriverError, sys};
 
+use crate::compiler;
 use crate::counters;
 use crate::emulator::{self, Emulator};
 use crate::environment;
@@ -100,6 +101,7 @@ fn conduct(
     experiment: &mut dyn FnMut(&mut Lab) -> Result<()>,
 ) -> Result<()> {
     environment::check()?;
+    compiler::choose(options.compiler);
     let emulator = Emulator::loaded();
     if emulator.is_none() && (options.emulate || emulator::has_failed()) {
         bail!(CannotRun(emulator::why_not()));

@@ -1,0 +1,194 @@
+//! What of a file is for the host: `main`, what it calls, and header files. A kernel's compiler has
+//! no use for it, so that spaces stand in its place, and every line stays where it is.
+
+/// Header files that only declare what CUDA C has anyway, or what is for the host.
+const HEADERS: [&str; 30] = [
+    "algorithm",
+    "array",
+    "assert.h",
+    "cassert",
+    "cfloat",
+    "chrono",
+    "climits",
+    "cmath",
+    "cstdint",
+    "cstdio",
+    "cstdlib",
+    "cstring",
+    "cuda.h",
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "device_launch_parameters.h",
+    "float.h",
+    "fstream",
+    "iomanip",
+    "iostream",
+    "limits.h",
+    "math.h",
+    "random",
+    "sstream",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string",
+    "string.h",
+    "vector",
+];
+
+/// What stands in the place of `stdint.h`.
+const INTEGERS: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; \
+                        typedef short int16_t; typedef unsigned short uint16_t; \
+                        typedef int int32_t; typedef unsigned int uint32_t; \
+                        typedef long long int64_t; typedef unsigned long long uint64_t;";
+
+/// Words of what is for the GPU.
+const OF_GPU: [&str; 5] = ["__global__", "__device__", "__constant__", "__managed__", "__shared__"];
+/// Words that what both use begins with.
+const OF_BOTH: [&str; 9] =
+    ["struct", "class", "union", "enum", "typedef", "constexpr", "const", "static_assert", "using"];
+
+/// The source without what is for the host; `None` if nothing of it is.
+pub(super) fn without(source: &str) -> Option<String> {
+    let (mut left, mut rest, mut start) = (String::new(), source, 0);
+    let mut item = String::new(); // what has been read of it, without comments
+    let mut depth = 0;
+    while let Some(c) = rest.chars().next() {
+        let at_line_start = left.trim_end_matches([' ', '\t']).ends_with('\n') || left.is_empty();
+        let (length, is_code) = match c {
+            '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
+            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |e| e + 2), false),
+            '#' if at_line_start => {
+                let line = directive(rest);
+                left += &included(&rest[..line]);
+                rest = &rest[line..];
+                if item.is_empty() {
+                    start = left.len();
+                }
+                continue;
+            }
+            '"' | '\'' => (literal(rest, c), true),
+            _ => (c.len_utf8(), true),
+        };
+        let (text, after) = rest.split_at(length);
+        if item.is_empty() && is_code && !c.is_whitespace() {
+            start = left.len();
+        }
+        left += text;
+        rest = after;
+        if !is_code || item.is_empty() && c.is_whitespace() {
+            continue;
+        }
+        let ends = match c {
+            '{' if depth == 0 && is_transparent(&item) => {
+                item.clear();
+                continue;
+            }
+            '}' if depth == 0 => {
+                item.clear(); // of a namespace
+                continue;
+            }
+            '{' => {
+                depth += 1;
+                false
+            }
+            '}' => {
+                depth -= 1;
+                depth == 0 && is_function(&item)
+            }
+            ';' => depth == 0,
+            _ => false,
+        };
+        item += text;
+        if ends {
+            if is_of_host(&item) {
+                let blank = left[start..].chars().map(|c| if c == '\n' { c } else { ' ' });
+                let blank: String = blank.collect();
+                left.truncate(start);
+                left += &blank;
+            }
+            item.clear();
+        }
+    }
+    (left != source).then_some(left)
+}
+
+/// `namespace x` and `extern "C"`, of which each part is looked at.
+fn is_transparent(item: &str) -> bool {
+    let words = item.split_whitespace().collect::<Vec<_>>();
+    matches!(words[..], ["namespace", ..] | ["extern", "\"C\""])
+}
+
+/// Whether a body in braces ends it: not that of a type, and not a list of values.
+fn is_function(item: &str) -> bool {
+    let head = item.split('{').next().unwrap_or_default();
+    head.contains('(') && !head.contains('=')
+}
+
+fn is_of_host(item: &str) -> bool {
+    let mut words = item.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    if words.clone().any(|word| OF_GPU.contains(&word)) {
+        return false;
+    }
+    let is_namespace = item.starts_with("using namespace");
+    let first = words.find(|word| !["", "static", "inline"].contains(word)).unwrap_or_default();
+    is_namespace || is_function(item) || !OF_BOTH.contains(&first) && first != "template"
+}
+
+/// Length of a directive, which may go over several lines.
+fn directive(text: &str) -> usize {
+    let mut ends = text.match_indices('\n').map(|(end, _)| end);
+    ends.find(|end| !text[..*end].ends_with('\\')).unwrap_or(text.len())
+}
+
+/// A directive; in the place of a header file that is not needed, nothing.
+fn included(line: &str) -> String {
+    let rest = line[1..].trim_start();
+    let name = rest.strip_prefix("include").map(|rest| rest.trim());
+    let name = name.and_then(|name| name.split(['<', '>', '"']).nth(1)).unwrap_or_default();
+    match name {
+        "stdint.h" | "cstdint" => INTEGERS.to_owned(),
+        _ if HEADERS.contains(&name) => String::new(),
+        _ => line.to_owned(),
+    }
+}
+
+/// Length of the string or character at the start of `text`; it ends with the line at last.
+fn literal(text: &str, quote: char) -> usize {
+    let mut escaped = true; // the opening quote ends nothing
+    for (place, c) in text.char_indices() {
+        match c {
+            '\n' => return place,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return place + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without;
+
+    #[test]
+    fn what_is_for_the_host_goes_and_lines_stay() {
+        let source = "#include <stdio.h>\n#include \"mine.h\"\nusing namespace std;\n\
+                      #define CHECK(x) do { x; } \\\n  while (0)\n\
+                      const int N = 3; // }\nstatic float *host = new float[N];\n\
+                      struct P { float x; };\nextern \"C\" {\n__global__ void k(P *p) { p->x = '}'; }\n}\n\
+                      __constant__ float table[] = {1, 2};\nvoid launch(int n);\n\
+                      template <class T> T twice(T t) { return 2 * t; }\n\
+                      template <class T> __device__ T half(T t) { return t / 2; }\n\
+                      int main(void)\n{\n    k<<<1, 1>>>(nullptr); // {\n    return 0;\n}\n";
+        let left = without(source).unwrap();
+        assert_eq!(left.lines().count(), source.lines().count());
+        for kept in ["mine.h", "CHECK", "const int N", "struct P", "void k(P", "table", "T half"] {
+            assert!(left.contains(kept), "{kept}\n{left}");
+        }
+        for gone in ["stdio", "using", "host", "launch", "twice", "main", "<<<", "return 0"] {
+            assert!(!left.contains(gone), "{gone}\n{left}");
+        }
+        assert_eq!(without(&left), None, "{left}");
+    }
+}

@@ -1,0 +1,102 @@
+//! With clang in place of NVRTC.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lab::compiler::Clang;
+
+use super::{Checkout, Ended, names, root, skip, verify};
+
+/// Of how many exercises one is tried each day.
+const DAYS: u64 = 10;
+
+fn has_clang() -> bool {
+    let found = Clang::find().is_some();
+    if !found {
+        skip("there is no clang that makes PTX");
+    }
+    found
+}
+
+#[test]
+fn a_tenth_of_the_exercises_in_kernels_is_as_declared_with_clang() {
+    if !has_clang() {
+        return;
+    }
+    let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / (24 * 60 * 60);
+    let mut number = 0;
+    let mut names = names("cuda");
+    names.retain(|_| {
+        number += 1;
+        number % DAYS == day % DAYS
+    });
+    verify(names, 2, &["--compiler", "clang"]);
+}
+
+/// A checkout where clang is the only compiler; `None`, after saying so, where that cannot be.
+fn checkout_with_clang_alone() -> Option<Checkout> {
+    let folders = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(std::env::var_os).into_iter().flatten();
+    let environments = folders.map(Into::into).chain([root().join(".venv")]);
+    let pythons = environments.filter_map(|folder| fs::read_dir(folder.join("lib")).ok()).flatten();
+    let mut zigs = pythons.map(|python| python.unwrap().path().join("site-packages/ziglang"));
+    let Some(zig) = zigs.find(|zig| zig.join("zig").is_file()) else {
+        skip("there is no wheel `ziglang` here");
+        return None;
+    };
+    let checkout = Checkout::new();
+    let packages = checkout.path(".venv/lib/python3/site-packages");
+    fs::create_dir_all(&packages).unwrap();
+    std::os::unix::fs::symlink(zig, packages.join("ziglang")).unwrap();
+    if alone(&checkout, "doctor").succeeds().contains("ok NVRTC           1") {
+        skip("a toolkit's NVRTC cannot be hidden from the program");
+        return None;
+    }
+    Some(checkout)
+}
+
+fn alone(checkout: &Checkout, arguments: &str) -> Ended {
+    let mut command = checkout.command(arguments);
+    for variable in ["WORKBOOK_CUDA_LIBS", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+        command.env_remove(variable);
+    }
+    Ended::of(&mut command)
+}
+
+#[test]
+fn without_nvrtc_a_learner_has_clang() {
+    let Some(checkout) = checkout_with_clang_alone() else { return };
+    let run = |arguments: &str| alone(&checkout, arguments);
+    assert!(run("doctor").succeeds().contains("it compiles the kernels that you edit"));
+    let first = run("exercise transpose");
+    assert!(first.stdout.contains("stores  no  32 sectors for 32 elements"), "{first}");
+    let solution = root().join("experiments/access-patterns/transpose/exercises/transpose");
+    let solution = fs::read_to_string(solution.join("solution.cu")).unwrap();
+    checkout.write("my/transpose.cu", &solution);
+    assert!(run("exercise transpose").succeeds().contains("Solved."));
+    run("exercise transpose --compiler nvrtc").refuses(&["NVRTC", "is missing"]);
+
+    // A compile error stands at the learner's line; no file can be opened.
+    for (text, said) in [
+        ("int x = ;\n", "my/transpose.cu:1:9: error: expected expression"),
+        ("#include \"/etc/passwd\"\n", "There are no header files here"),
+        ("const char p[] = {\n#embed \"/etc/passwd\"\n};\n", "file not found"),
+        ("int host() { return 1; }\n__device__ int f() { return host(); }\n", "Put `__device__`"),
+        ("template <int N> struct S : S<N + 1> {};\nS<0> s;\n", "my/transpose.cu:1:"),
+    ] {
+        checkout.write("my/transpose.cu", &format!("{text}{solution}"));
+        let ended = run("exercise transpose");
+        assert!(ended.code == Some(1) && ended.stdout.contains(said), "{said}\n{ended}");
+    }
+
+    let own = run("check book/src/check/last-block.cu");
+    assert!(own.code == Some(1) && own.stdout.contains("last-block.cu:7 "), "{own}");
+
+    // An edited kernel is tried; what is committed stays.
+    let before = checkout.read("kernels/ptx/warps.ptx");
+    checkout.edit("kernels/warps.cu", "{", "{ int edited = 1; (void)edited;");
+    let tried = run("ptx");
+    assert!(tried.succeeds().contains("kernels/warps.cu was edited: clang 2"), "{tried}");
+    checkout.edit("kernels/warps.cu", "int edited = 1;", "int edited = ;");
+    run("ptx").refuses(&["kernels/warps.cu:", "error: expected expression"]);
+    assert_eq!(checkout.read("kernels/ptx/warps.ptx"), before);
+}
