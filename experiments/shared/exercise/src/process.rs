@@ -90,7 +90,7 @@ pub(crate) fn run(mut command: Command, input: &str, bounds: Bounds) -> Result<E
 fn limit(child: &Child, bounds: Bounds) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
     for (resource, most) in [
-        (Resource::Cpu, MOST_CORES * bounds.time.as_secs()),
+        (Resource::Cpu, MOST_CORES * bounds.time.as_secs().max(1)),
         (Resource::As, bounds.memory_bytes),
         (Resource::Fsize, bounds.memory_bytes),
         (Resource::Core, 0),
