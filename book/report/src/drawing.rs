@@ -69,7 +69,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 40] = [
+pub static ALL: [Drawing; 41] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -105,6 +105,7 @@ pub static ALL: [Drawing; 40] = [
     moves::ORDERS,
     kernels::REUSE,
     queues::PEELING,
+    queues::TWO_PAIRS,
     queues::LAUNCHES,
     queues::WAVES,
     queues::RETURNS,

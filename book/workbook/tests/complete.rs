@@ -622,10 +622,12 @@ fn what_is_read_on_the_forge_leads_to_text() {
 #[test]
 fn a_lesson_is_short_and_ends_with_what_to_remember() {
     const MOST: usize = 900;
-    let mut pages: BTreeSet<_> = experiments().iter().map(Lesson::page).collect();
-    let first_steps =
-        files("book/src/first-steps").into_iter().filter(|file| file.ends_with(".md"));
-    pages.extend(first_steps.map(|file| format!("first-steps/{file}")));
+    let folder = |lesson: Lesson| Some(lesson.page().split_once('/')?.0.to_owned());
+    let folders: BTreeSet<_> = experiments().into_iter().filter_map(folder).collect();
+    let pages = folders.iter().flat_map(|folder| {
+        let stems = stems(&format!("book/src/{folder}"), "md").into_iter();
+        stems.map(move |stem| format!("{folder}/{stem}"))
+    });
     let drafts = experiments().into_iter().filter(|lesson| lesson.draft);
     let options = report::Options {
         drafts: drafts.map(|lesson| lesson.page()).collect(),
@@ -635,15 +637,14 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
     };
     let shown = report::shown(&options).unwrap();
     let mut problems = vec![];
-    for page in &pages {
-        let stem = page.trim_end_matches(".md");
-        let source = text(&format!("book/src/{page}"));
+    for page in pages {
+        let source = text(&format!("book/src/{page}.md"));
         let section = |heading| {
             let (_, rest) = source.split_once(&format!("\n## {heading}\n"))?;
             rest.split("\n## ").next()
         };
         let mut faults = vec![];
-        let words = shown[stem].words;
+        let words = shown[&page].words;
         if words > MOST {
             faults.push(format!("shows {words} words; fold or cut all but {MOST}"));
         }
@@ -665,7 +666,7 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
             faults
                 .push("has claims outside of the fold of `## What the chapter claims`".to_owned());
         }
-        problems.extend(faults.into_iter().map(|fault| format!("{stem} {fault}")));
+        problems.extend(faults.into_iter().map(|fault| format!("{page} {fault}")));
     }
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
 }

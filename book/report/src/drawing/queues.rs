@@ -22,6 +22,24 @@ GPU: 7 ., 4.5 kernel";
     },
 };
 
+pub(super) const TWO_PAIRS: Drawing = Drawing {
+    name: "two-pairs",
+    title: "Two streams with a pair of buffers each leave every engine idle in a third of the time",
+    description: "A timetable of uploads, kernels and downloads of six batches in two streams. \
+        Batches 1 and 2 follow each other by one slot. Batch 3 is uploaded when batch 1 is back, \
+        after a slot in which nothing is uploaded, and so on.",
+    caption: "Six batches in two streams, a pair of buffers in each: batch 3 waits until batch 1 \
+        is back.",
+    of: Of::Nobody,
+    draw: |c, _| {
+        let panels = "A stream for each of two pairs
+up: 1 1, 1 2, 1 ., 1 3, 1 4, 1 ., 1 5, 1 6
+GPU: 1 ., 1 1, 1 2, 1 ., 1 3, 1 4, 1 ., 1 5, 1 6
+down: 2 ., 1 1, 1 2, 1 ., 1 3, 1 4, 1 ., 1 5, 1 6";
+        timetable(c, panels);
+    },
+};
+
 pub(super) const LAUNCHES: Drawing = Drawing {
     name: "launches",
     title: "Launches pay a call and a gap for each step, a graph one call, a fused kernel one gap",

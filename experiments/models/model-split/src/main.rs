@@ -12,7 +12,7 @@
 //! | [`device`] | | what a GPU holds |
 //! | [`cut`] | The ledger | which part is whose, and what do the formulas say? |
 //! | [`verify`] | The experiment | are weights and counts right? |
-//! | [`measure`] | How much of it is sending; Layers | the exchange alone; a pipeline |
+//! | [`measure`] | How much of it is sending | the exchange alone; a pipeline |
 //!
 //! The same step of training, forward, back and down the gradient, on p GPUs:
 //!

@@ -10,7 +10,7 @@
 //! | [`plan`] | How many streams | how they are queued; when could the last one be out? |
 //! | [`timeline`] | Measured | when does each step run? |
 //! | [`steps`] | Copies in both directions | how long does each step take by itself? |
-//! | [`engines`] | A stream for each engine | steps, each in a stream of its own |
+//! | [`engines`] | | steps, each in a stream of its own: `streams/engine-streams.md` |
 //! | [`sizes`] | How large a batch | the same bytes in fewer or more batches |
 //! | [`chapter`] | The chapter's batch | 10,000 floats |
 //!
