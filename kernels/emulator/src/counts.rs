@@ -26,6 +26,17 @@ pub struct Counts {
     /// The loads and stores of the warp that [`Options::watch`](crate::Options::watch) names,
     /// to device and to shared memory, in their order: the first 4096.
     pub requests: Vec<Request>,
+    /// What that warp executed, in its order: the first 4096 instructions.
+    pub steps: Vec<Step>,
+}
+
+/// An instruction that a warp executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The line of the source, or of the PTX where that names none.
+    pub line: u32,
+    /// The lanes that were there, one bit for each: the others had other ways to go.
+    pub lanes: u32,
 }
 
 /// What the lanes of a warp accessed with one instruction.

@@ -106,7 +106,7 @@ mod syntax;
 mod table;
 
 pub use counts::{
-    Counts, Line, Note, NoteKind, Pieces, Request, Sectors, Tally, Traffic, Wavefronts,
+    Counts, Line, Note, NoteKind, Pieces, Request, Sectors, Step, Tally, Traffic, Wavefronts,
 };
 pub use error::ParseError;
 pub use fault::{Fault, FaultKind, Place};

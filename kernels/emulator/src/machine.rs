@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::access::active;
-use crate::counts::{Counts, Line, Note, NoteKind, Request, Tally};
+use crate::counts::{Counts, Line, Note, NoteKind, Request, Step, Tally};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::launch::{Launch, Options};
 use crate::machine::global::Global;
@@ -99,6 +99,7 @@ struct Machine<'a> {
     notes: Vec<Note>,
     /// What is told of the watched warp, and which one of this block that is.
     requests: Vec<Request>,
+    steps: Vec<Step>,
     watched: Option<usize>,
     block: [u32; 3],
     shared: Shared,
@@ -206,6 +207,7 @@ impl<'a> Machine<'a> {
             printed: Printed::new(options.print_bytes),
             notes: Vec::new(),
             requests: Vec::new(),
+            steps: Vec::new(),
             watched: None,
             block: [0; 3],
             shared: Shared::new(shared_bytes as usize, threads, granule, program.partial),
@@ -252,7 +254,7 @@ impl<'a> Machine<'a> {
 
     fn counts(self) -> Counts {
         let mut lines = Vec::<Line>::new();
-        let Self { kernel, program, notes, requests, .. } = self;
+        let Self { kernel, program, notes, requests, steps, .. } = self;
         for (pc, (instruction, tally)) in program.code.iter().zip(self.tallies).enumerate() {
             let place = &program.places[instruction.place as usize];
             let pieces =
@@ -278,7 +280,7 @@ impl<'a> Machine<'a> {
         let (printed, printed_before) = self.printed.last();
         let kernel = kernel.name.clone();
         let longest_warp = self.longest;
-        Counts { kernel, lines, printed, printed_before, notes, requests, longest_warp }
+        Counts { kernel, lines, printed, printed_before, notes, requests, steps, longest_warp }
     }
 
     /// Nothing of the block before is there any more, but in device memory.
@@ -414,6 +416,9 @@ impl<'a> Machine<'a> {
             // Counting bits takes long where there is no instruction for it.
             let active = if lanes == u32::MAX { 32 } else { lanes.count_ones() };
             tally.thread_instructions += u64::from(instruction.weight * active);
+            if self.watched == Some(warp.index) && instruction.weight > 0 {
+                self.tell_step(pc, warp.lanes);
+            }
             if warp.taint.is_some() {
                 self.check_taint(warp, instruction, lanes)?;
             }

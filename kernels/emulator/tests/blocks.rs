@@ -228,3 +228,22 @@ fn a_watched_warp_tells_its_requests() {
     let [read, written] = [input + 4 * (3 * 64 + 32 + 5), output + 4 * ((32 + 3) * 32 + 5)];
     assert_eq!(addresses, [read, row, column, written]);
 }
+
+#[test]
+fn a_watched_warp_tells_its_instructions() {
+    let mut device = Device::workbook("warps");
+    device.options.watch = Some(Watch { block: [0; 3], warp: 1 });
+    let out = device.fresh("out", 64);
+    let counts =
+        device.run("sides", [1; 3], [64, 1, 1], &arguments![u64 out, u32 40, u32 3]).unwrap();
+    // Lanes 0 to 7 are the last of the first group of 40.
+    let at = |line| counts.steps.iter().filter(move |step| step.line == line);
+    assert_eq!(at(13).map(|step| step.lanes).collect::<Vec<_>>(), [0xff; 3]);
+    assert_eq!(at(17).map(|step| step.lanes).collect::<Vec<_>>(), [!0xff; 3]);
+    assert_eq!(at(19).next().map(|step| step.lanes), Some(!0));
+    assert_eq!(counts.steps.len() as u64, counts.longest_warp);
+    device.options.watch = Some(Watch { block: [0; 3], warp: 2 });
+    let counts =
+        device.run("sides", [1; 3], [64, 1, 1], &arguments![u64 out, u32 40, u32 3]).unwrap();
+    assert!(counts.steps.is_empty(), "there is no such warp");
+}

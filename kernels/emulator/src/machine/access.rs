@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::access::{active, contiguous, sectors_of, sectors_of_row, wavefronts_of};
-use crate::counts::{Request, Traffic};
+use crate::counts::{Request, Step, Traffic};
 use crate::machine::lane::{Direction, LaneAccess};
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, extended};
@@ -11,8 +11,8 @@ use crate::program::{Access, Address, Scope};
 use crate::registers::Class;
 use crate::space::Space;
 
-/// Requests of the watched warp that are told.
-const MOST_REQUESTS: usize = 4096;
+/// Requests of the watched warp that are told, and instructions.
+const MOST_TOLD: usize = 4096;
 
 impl Machine<'_> {
     pub(super) fn address(&self, warp: &Warp, address: &Address, lane: usize) -> u64 {
@@ -207,12 +207,21 @@ impl Machine<'_> {
         direction: Direction,
         traffic: Traffic,
     ) {
-        if self.watched != Some(warp.index) || self.requests.len() == MOST_REQUESTS {
+        if self.watched != Some(warp.index) || self.requests.len() == MOST_TOLD {
             return;
         }
         let (place, stores, bytes) = (self.place(warp.pc), direction.writes(), bytes as u64);
         let (lanes, addresses) = (part.lanes, *part.addresses);
         self.requests.push(Request { place, stores, bytes, lanes, addresses, traffic });
+    }
+
+    /// Notes an instruction of the watched warp.
+    pub(super) fn tell_step(&mut self, pc: usize, lanes: u32) {
+        if self.steps.len() < MOST_TOLD {
+            let place = &self.program.places[self.program.code[pc].place as usize];
+            let line = place.source.as_ref().map_or(place.ptx_line, |(_, line)| *line);
+            self.steps.push(Step { line, lanes });
+        }
     }
 
     /// Moves bytes between the stage and memory other than that of the device.
