@@ -8,6 +8,9 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUresult::{self, *};
 use emulator::Module;
+use streams::pool::Settings;
+use streams::queue::Kind;
+use streams::{Next, Pool, Queue, Queues, Schedule, Ticket};
 
 use crate::answer::Answer;
 use crate::counted::Counted;
@@ -15,10 +18,7 @@ use crate::gpu;
 use crate::graph::{Capture, Graph, Place};
 use crate::handles::Handles;
 use crate::memory::Memory;
-use crate::pool::{Pool, Settings};
-use crate::queue::{Kind, Next, Queue, Queues, Ticket};
 use crate::recorder::Recorder;
-use crate::schedule::Schedule;
 use crate::work::{Failure, HostFunction, Work};
 
 pub(crate) struct Driver {
@@ -27,7 +27,9 @@ pub(crate) struct Driver {
     pub(crate) contexts: Handles<Context>,
     /// Queues by the handles of their streams.
     pub(crate) streams: Handles<u32>,
-    pub(crate) queues: Queues,
+    pub(crate) queues: Queues<Work>,
+    /// What all work that was ever queued takes, in nanoseconds, on the clock of tests.
+    pub(crate) clock: u64,
     pub(crate) events: Handles<Event>,
     pub(crate) modules: Handles<Loaded>,
     pub(crate) functions: Handles<Function>,
@@ -114,6 +116,9 @@ pub(crate) struct Function {
     pub(crate) carveout: i32,
 }
 
+/// Environment variable: the seed of the schedule.
+const SEED: &str = "WORKBOOK_EMULATED_SCHEDULE";
+
 static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(|| Mutex::new(Driver::new(&gpu::visible())));
 /// Signalled when a host function has ended.
 static ENDED: Condvar = Condvar::new();
@@ -141,6 +146,7 @@ impl Driver {
                 used_bytes: 0,
             }
         };
+        let seed = std::env::var(SEED).ok().and_then(|text| text.trim().parse().ok());
         let gpus: Vec<_> = visible.iter().enumerate().map(gpu).collect();
         Driver {
             initialised: false,
@@ -149,6 +155,7 @@ impl Driver {
             contexts: Handles::of_kind(1),
             streams: Handles::of_kind(2),
             queues: Queues::default(),
+            clock: 0,
             events: Handles::of_kind(3),
             modules: Handles::of_kind(4),
             functions: Handles::of_kind(5),
@@ -161,7 +168,7 @@ impl Driver {
             host_writes: 0,
             elapsed_is_nan: false,
             counts_pieces: false,
-            schedule: Schedule::of_environment(),
+            schedule: Schedule::new(seed),
         }
     }
 
@@ -187,6 +194,7 @@ impl Driver {
         let gpu = self.gpu_of(queue).unwrap_or_default();
         let noted = self.recorder.note(&work, gpu, &self.memory);
         let noted = noted.map(|noted| (noted, after.clone()));
+        self.clock += work.nanoseconds();
         let ticket = self.queues.push(queue, work, after);
         if let Some((noted, after)) = noted
             && let Some(Queue { context, kind, .. }) = self.queues.get(queue)
@@ -211,16 +219,19 @@ impl Driver {
     pub(crate) fn trim_pools(&mut self) {
         let handles: Vec<_> = self.pools.iter().map(|(handle, _)| handle).collect();
         for handle in handles {
-            let keep = self.pools.get(handle).map(|pool| pool.settings.release_threshold);
-            self.trim_pool(handle, keep.unwrap_or(u64::MAX));
+            self.release(handle, |pool, queues| pool.synchronise(|ticket| queues.is_done(ticket)));
         }
     }
 
     pub(crate) fn trim_pool(&mut self, handle: usize, keep: u64) {
+        self.release(handle, |pool, queues| pool.trim(keep, |ticket| queues.is_done(ticket)));
+    }
+
+    /// Has a pool give memory back to its GPU.
+    fn release(&mut self, handle: usize, trim: impl Fn(&mut Pool, &Queues<Work>) -> u64) {
         let Some(pool) = self.pools.get_mut(handle) else { return };
-        let freed = pool.trim(keep, |ticket| self.queues.is_done(ticket));
-        let gpu = pool.gpu;
-        self.gpus[gpu].used_bytes -= freed;
+        let freed = trim(pool, &self.queues);
+        self.gpus[pool.gpu].used_bytes -= freed;
     }
 }
 
@@ -324,11 +335,14 @@ impl Session {
 
     /// Lets work happen that nobody waits for, if the schedule says so.
     pub(crate) fn stray(&mut self) {
-        while self.schedule.strays() {
-            let ready = self.queues.ready();
-            let Some(queue) = self.schedule.choose(&ready) else { return };
+        while let Some(queue) = self.next_stray() {
             self.run_first(queue);
         }
+    }
+
+    fn next_stray(&mut self) -> Option<u32> {
+        let Driver { schedule, queues, .. } = &mut **self;
+        schedule.next(queues)
     }
 
     /// Works until all of this is done.

@@ -12,15 +12,16 @@
 //! | `answer`, `handles` | error codes; objects by number |
 //! | `gpu` | the emulated GPU's attributes |
 //! | `driver` | the state, and who may change it |
-//! | `queue`, `schedule` | what may run next, and what runs though nobody waits |
 //! | `work`, `perform` | what runs: copies, fills, kernels; and how |
-//! | `memory`, `host`, `pool` | who holds which memory; the host's; pools |
+//! | `memory`, `host` | who holds which memory; the host's |
 //! | `graph` | captured work |
 //! | `watch` | memory that a program changed too early |
 //! | `counted` | what kernels did, for whoever asks |
 //! | `recorder` | what the program asked for, in which order, and which memory that touched |
 //! | `settings`, `faults` | what makes another driver of it, which tests take for NVIDIA's |
 //! | `nvml`, `process` | the same: its NVML, and how tests load it |
+//!
+//! What may run next, and which memory a pool gives out, is in the crate [`streams`].
 //!
 //! Environment variables: `WORKBOOK_EMULATED_GPUS` is the number of GPUs (2),
 //! `WORKBOOK_EMULATED_MEMORY` the memory of each in MiB (64), `WORKBOOK_EMULATED_GPU` the compute
@@ -43,12 +44,9 @@ mod memory;
 #[cfg(for_tests)]
 mod nvml;
 mod perform;
-mod pool;
 #[cfg(all(for_tests, unix))] // by LD_LIBRARY_PATH
 mod process;
-mod queue;
 mod recorder;
-mod schedule;
 mod settings;
 mod watch;
 mod work;

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use cudarc::driver::sys::CUresult::{self, *};
 use emulator::{FaultKind, Launch, Options};
+use streams::Ticket;
 
 use crate::driver::{Driver, report};
 use crate::faults;
 use crate::host;
 use crate::memory::Where;
-use crate::queue::Ticket;
 use crate::work::{Failure, KernelLaunch, Work};
 
 /// Bytes that a copy with the host moves at once.

@@ -1,9 +1,8 @@
 //! The recorder: notes what a program asks of the driver, for whoever judges it afterwards, once
 //! [`Recorder::start`] was called. The crate [`ledger`] says what a ledger is.
 //!
-//! Streams other than the legacy default ones are numbered in the order in which they were
-//! made, or first used, if that was before the ledger began. Work of a graph is of the stream
-//! that it was launched in. Memory is what the driver holds: a GPU's, and the host's that it
+//! Streams are numbered in the order in which they were made, or first used, if that was before
+//! the ledger began. Work of a graph is of the stream that it was launched in. Memory is what the driver holds: a GPU's, and the host's that it
 //! knows. Of pageable memory there is nothing: an upload takes it in the call. A kernel's memory is
 //! known after it has run; an allocation and a free write all of theirs.
 
@@ -11,10 +10,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use emulator::Touched;
-use ledger::{Kind, Ledger, Managed, Operation, Wait};
+use ledger::{Kind, Ledger, Managed, Operation};
+use streams::queue;
+use streams::{Order, Orders, Ticket, Waited};
 
 use crate::memory::{Memory, Where};
-use crate::queue::{self, Ticket};
 use crate::work::Work;
 
 /// Notes a ledger, and what the program calls its memory.
@@ -27,25 +27,10 @@ pub(crate) struct Recorder {
 
 #[derive(Default)]
 struct Kept {
-    /// The ledger, but for its operations.
+    /// The ledger, but for its operations and waits.
     ledger: Ledger,
     operations: Vec<Noted>,
-    /// What is known of streams, by their queues.
-    lines: BTreeMap<u32, Line>,
-    streams: usize,
-    numbers: BTreeMap<Ticket, usize>,
-    /// Memory of pools, and which operation freed it.
-    freed: Vec<(Range<u64>, usize)>,
-}
-
-/// What is known of a queue. It stays when the queue goes.
-struct Line {
-    stream: usize,
-    context: usize,
-    kind: queue::Kind,
-    /// The last operation, and the last one that the host waited for; 0 for none.
-    last: usize,
-    waited: usize,
+    orders: Orders,
 }
 
 /// An operation, whose memory has no names yet.
@@ -95,12 +80,6 @@ impl Noted {
         let operation =
             Operation { number, stream, gpu, kind, bytes, after, read: vec![], written: vec![] };
         Noted { operation, read, written }
-    }
-
-    /// The memory that it makes, if it is an allocation in the order of streams.
-    fn allocated(&self) -> Option<&Range<u64>> {
-        let made = self.written.first().filter(|_| self.operation.kind == Kind::Allocate);
-        made.map(|part| &part.addresses)
     }
 }
 
@@ -188,52 +167,25 @@ impl Recorder {
         }
     }
 
-    /// Notes a stream, which gets the next number, unless it is known.
+    /// Notes a stream, unless it is known.
     pub(crate) fn stream(&mut self, queue: u32, context: usize, kind: queue::Kind) {
-        let Some(kept) = &mut self.kept else { return };
-        kept.lines.entry(queue).or_insert_with(|| {
-            kept.streams += usize::from(kind != queue::Kind::Legacy);
-            let stream = if kind == queue::Kind::Legacy { 0 } else { kept.streams };
-            Line { stream, context, kind, last: 0, waited: 0 }
-        });
+        if let Some(kept) = &mut self.kept {
+            kept.orders.stream(queue, context, kind);
+        }
     }
 
     /// Notes the queue of a graph's lane, which counts as the stream of `queue`.
     pub(crate) fn lane(&mut self, lane: u32, queue: u32) {
-        let Some(kept) = &mut self.kept else { return };
-        let Some(Line { stream, context, .. }) = kept.lines.get(&queue) else {
-            return;
-        };
-        let (stream, context, kind) = (*stream, *context, queue::Kind::NonBlocking);
-        let line = Line { stream, context, kind, last: 0, waited: 0 };
-        kept.lines.insert(lane, line);
-    }
-
-    /// Notes that the host has waited for a piece of work.
-    pub(crate) fn waited_for(&mut self, ticket: Ticket) {
-        let Some(kept) = &mut self.kept else { return };
-        if let Some(number) = kept.numbers.get(&ticket) {
-            let number = *number;
-            kept.waited(|queue, _| (queue == ticket.queue).then_some(number));
+        if let Some(kept) = &mut self.kept {
+            kept.orders.lane(lane, queue);
         }
     }
 
-    /// Notes that the host has waited for all that is in a queue.
-    pub(crate) fn waited_for_queue(&mut self, queue: u32) {
-        let Some(kept) = &mut self.kept else { return };
-        kept.waited(|other, line| (other == queue).then_some(line.last));
-    }
-
-    /// Notes that the host has waited for all that is in a context.
-    pub(crate) fn waited_for_context(&mut self, context: usize) {
-        let Some(kept) = &mut self.kept else { return };
-        kept.waited(|_, line| (line.context == context).then_some(line.last));
-    }
-
-    /// Notes that the host has waited for everything.
-    pub(crate) fn waited_for_all(&mut self) {
-        let Some(kept) = &mut self.kept else { return };
-        kept.waited(|_, line| Some(line.last));
+    /// Notes what the host has waited for.
+    pub(crate) fn waited(&mut self, what: Waited) {
+        if let Some(kept) = &mut self.kept {
+            kept.orders.waited(what);
+        }
     }
 
     /// Notes a piece of work, if a ledger is kept, before it is queued.
@@ -242,9 +194,13 @@ impl Recorder {
     }
 
     /// Adds work that was queued behind `after`.
-    pub(crate) fn add(&mut self, ticket: Ticket, noted: Noted, after: &[Ticket]) {
-        if let Some(kept) = &mut self.kept {
-            kept.add(ticket, noted, after);
+    pub(crate) fn add(&mut self, ticket: Ticket, mut noted: Noted, after: &[Ticket]) {
+        let Some(kept) = &mut self.kept else { return };
+        let memory = noted.written.first().map(|part| &part.addresses);
+        let added = kept.orders.add(ticket, after, &noted.operation.kind, memory);
+        if let Some(Order { number, stream, after }) = added {
+            noted.operation = Operation { number, stream, after, ..noted.operation };
+            kept.operations.push(noted);
         }
     }
 
@@ -252,7 +208,7 @@ impl Recorder {
     pub(crate) fn touched(&mut self, ticket: Ticket, content: &mut emulator::Memory) {
         let touched = content.take_touched();
         let Some(kept) = &mut self.kept else { return };
-        let Some(number) = kept.numbers.get(&ticket) else { return };
+        let Some(number) = kept.orders.number(ticket) else { return };
         let noted = &mut kept.operations[number - 1];
         for Touched { address, read, written } in touched {
             let Some(buffer) = content.buffer(address) else { continue };
@@ -273,7 +229,8 @@ impl Recorder {
             let [read, written] = [&noted.read, &noted.written].map(|parts| self.named(parts));
             Operation { read, written, ..noted.operation.clone() }
         });
-        Ledger { operations: operations.collect(), ..kept.ledger.clone() }.to_string()
+        let (operations, waits) = (operations.collect(), kept.orders.waits().to_vec());
+        Ledger { operations, waits, ..kept.ledger.clone() }.to_string()
     }
 
     /// Memory by names: a range for each that it has.
@@ -298,76 +255,5 @@ impl Recorder {
             }
         }
         ranges
-    }
-}
-
-impl Kept {
-    /// Notes for each queue up to where the host has waited, if it has.
-    fn waited(&mut self, upto: impl Fn(u32, &Line) -> Option<usize>) {
-        let queued = self.operations.len();
-        for (queue, line) in &mut self.lines {
-            let number = upto(*queue, line).unwrap_or(0);
-            if number > line.waited {
-                line.waited = number;
-                self.ledger.waits.push(Wait { queued, operation: number });
-            }
-        }
-    }
-
-    /// Notes a piece of work that was queued behind `after`.
-    fn add(&mut self, ticket: Ticket, mut noted: Noted, after: &[Ticket]) {
-        let Some(line) = self.lines.get(&ticket.queue) else { return };
-        let waits = after.iter().filter_map(|ticket| self.numbers.get(ticket));
-        let mut before: Vec<usize> = waits.copied().collect();
-        before.push(line.last);
-        before.extend(self.implied(line));
-        before.extend(self.freed_before(&noted));
-        before.retain(|number| *number > 0);
-        before.sort_unstable();
-        before.dedup();
-        let number = self.operations.len() + 1;
-        let operation = noted.operation;
-        noted.operation = Operation { number, stream: line.stream, after: before, ..operation };
-        if let Some(line) = self.lines.get_mut(&ticket.queue) {
-            line.last = number;
-        }
-        self.numbers.insert(ticket, number);
-        self.note_pool(&noted, number);
-        self.operations.push(noted);
-    }
-
-    /// What the legacy default stream waits for, and what waits for it, done or not.
-    fn implied(&self, line: &Line) -> Vec<usize> {
-        let wanted = match line.kind {
-            queue::Kind::Legacy => queue::Kind::Blocking,
-            queue::Kind::Blocking => queue::Kind::Legacy,
-            queue::Kind::NonBlocking => return vec![],
-        };
-        let others = self
-            .lines
-            .values()
-            .filter(|other| other.context == line.context && other.kind == wanted);
-        others.map(|other| other.last).collect()
-    }
-
-    /// What freed the memory that this allocates: a pool gives it out again only after that.
-    fn freed_before(&self, noted: &Noted) -> Vec<usize> {
-        let made = noted.allocated();
-        let overlaps = |freed: &&(Range<u64>, usize)| {
-            made.is_some_and(|m| freed.0.start < m.end && m.start < freed.0.end)
-        };
-        self.freed.iter().filter(overlaps).map(|(_, number)| *number).collect()
-    }
-
-    fn note_pool(&mut self, noted: &Noted, number: usize) {
-        if let Some(made) = noted.allocated() {
-            let again = |freed: &Range<u64>| made.start <= freed.start && freed.end <= made.end;
-            self.freed.retain(|(freed, _)| !again(freed));
-        }
-        if noted.operation.kind == Kind::Free
-            && let Some(part) = noted.written.first()
-        {
-            self.freed.push((part.addresses.clone(), number));
-        }
     }
 }

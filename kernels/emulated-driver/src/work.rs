@@ -90,6 +90,11 @@ impl From<MemoryError> for Failure {
 }
 
 impl Work {
+    /// Whether it makes the memory at an address.
+    pub(crate) fn makes(&self, address: u64) -> bool {
+        matches!(self, Work::Make { address: made, .. } if *made == address)
+    }
+
     /// Nanoseconds that it takes on the clock that events show to tests.
     pub(crate) fn nanoseconds(&self) -> u64 {
         if !cfg!(for_tests) {

@@ -5,12 +5,13 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUlimit_enum::*;
 use cudarc::driver::sys::CUresult::*;
+use streams::Waited;
+use streams::queue::Kind;
 
 use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::{self, Context, Session};
 use crate::gpu;
-use crate::queue::Kind;
 
 /// Limits, with their first value and the largest.
 const LIMITS: [(c_uint, usize, usize); 5] = [
@@ -61,7 +62,7 @@ impl Session {
     fn end_context(&mut self, handle: usize) {
         let last = self.queues.last_of_all();
         self.finish(&last);
-        self.recorder.waited_for_all();
+        self.recorder.waited(Waited::All);
         for address in self.memory.of_context(handle) {
             let _ = self.free_now(address, |_| true); // it is held
         }
@@ -210,7 +211,7 @@ api! {
         }
         let last = session.queues.last_of_context(context);
         session.finish(&last);
-        session.recorder.waited_for_context(context);
+        session.recorder.waited(Waited::Context(context));
         session.trim_pools();
         session.context()?; // which tells if the work has failed
     }

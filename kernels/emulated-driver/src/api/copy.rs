@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult::*;
 use cudarc::driver::sys::{CUDA_MEMCPY2D, CUmemcpyAttributes};
+use streams::Waited;
 
 use crate::answer::Answer;
 use crate::call::{In, Out, api};
@@ -160,7 +161,7 @@ impl Session {
             // The real call does not wait for copies between devices' memories.
             let waits = [source, target].iter().any(|place| !matches!(place, Where::Device(_)));
             if waits {
-                self.recorder.waited_for_queue(queue);
+                self.recorder.waited(Waited::Queue(queue));
             }
         }
         Ok(())

@@ -3,11 +3,11 @@
 use std::ffi::c_uint;
 
 use cudarc::driver::sys::CUresult::*;
+use streams::{Ticket, Waited};
 
 use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::{Event, Session};
-use crate::queue::Ticket;
 
 /// Flags: the waiting thread may sleep, no time is wanted, for other processes.
 const FLAGS: c_uint = 7;
@@ -30,7 +30,7 @@ impl Session {
             return Err(CUDA_ERROR_INVALID_HANDLE);
         }
         let recorded = self.record(queue)?;
-        let at = self.queues.clock;
+        let at = self.clock;
         if let Some(event) = self.events.get_mut(event) {
             (event.recorded, event.at) = (Some(recorded), at);
         }
@@ -107,7 +107,7 @@ api! {
         let ticket = session.ticket(event)?;
         session.finish(ticket.as_slice());
         if let Some(ticket) = ticket {
-            session.recorder.waited_for(ticket);
+            session.recorder.waited(Waited::For(ticket));
             session.trim_pools();
         }
         session.tell_failure_of(event)?;
@@ -118,7 +118,7 @@ api! {
             if !session.step_towards(ticket) {
                 return Err(CUDA_ERROR_NOT_READY);
             }
-            session.recorder.waited_for(ticket);
+            session.recorder.waited(Waited::For(ticket));
         }
         session.tell_failure_of(event)?;
     }

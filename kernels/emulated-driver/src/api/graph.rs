@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use cudarc::driver::sys::CUresult::*;
+use streams::Ticket;
+use streams::queue::Kind;
 
 use crate::answer::Answer;
 use crate::call::{Out, api};
@@ -14,7 +16,6 @@ use crate::driver::{Recorded, Session, report};
 use crate::graph::{Capture, Graph, HostPart, Place};
 use crate::host;
 use crate::memory::Where;
-use crate::queue::{Kind, Ticket};
 use crate::watch::Noted;
 use crate::work::Work;
 

@@ -3,6 +3,7 @@
 use std::ffi::c_uint;
 
 use cudarc::driver::sys::CUresult::*;
+use streams::{Ticket, Waited};
 
 use super::pool::{ON_DEVICE, ON_HOST};
 use crate::answer::Answer;
@@ -12,7 +13,6 @@ use crate::faults;
 use crate::gpu;
 use crate::host::{self, HostRange};
 use crate::memory::{Holding, Kind};
-use crate::queue::Ticket;
 use crate::work::Work;
 
 /// Flags of `cuMemHostAlloc` and `cuMemHostRegister` that mean something here: portable,
@@ -83,14 +83,14 @@ impl Session {
         {
             let is_of_pool = matches!(holding.kind, Kind::Pool(_));
             if is_of_pool {
-                let made = self.queues.make_of(address);
+                let made = self.queues.waiting(|work| work.makes(address));
                 self.finish(made.as_slice());
             } else {
                 if !last.is_empty() {
                     faults::spoil(holding, address);
                     self.finish(&last);
                 }
-                self.recorder.waited_for_all();
+                self.recorder.waited(Waited::All);
             }
         }
         let freed = self.free_now(address, right);

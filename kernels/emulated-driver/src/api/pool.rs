@@ -5,13 +5,14 @@ use std::ffi::{c_int, c_uint, c_void};
 use cudarc::driver::sys::CUmemPool_attribute_enum as A;
 use cudarc::driver::sys::CUresult::*;
 use cudarc::driver::sys::{CUmemAccessDesc, CUmemPoolProps};
+use streams::pool::{Block, Settings};
+use streams::{Pool, Waited};
 
 use crate::answer::Answer;
 use crate::call::{In, Location, Out, api};
 use crate::driver::Session;
 use crate::gpu;
 use crate::memory::{Holding, Kind};
-use crate::pool::{Block, Pool, Settings};
 use crate::work::Work;
 
 /// The kind of location that is a GPU, and those that are the host or a part of it; and
@@ -235,7 +236,7 @@ api! {
         // Blocks in use stay valid until they are freed.
         let last = session.queues.last_of_all();
         session.finish(&last);
-        session.recorder.waited_for_all();
+        session.recorder.waited(Waited::All);
         session.pool(pool)?.settings.release_threshold = 0;
         session.trim_pool(pool, 0);
         if session.pool(pool)?.used_bytes() == 0 {

@@ -3,11 +3,12 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use cudarc::driver::sys::CUresult::*;
+use streams::Waited;
+use streams::queue::Kind;
 
 use crate::answer::Answer;
 use crate::call::{Out, api};
 use crate::driver::Session;
-use crate::queue::Kind;
 use crate::work::{HostFunction, Work};
 
 /// What `cuStreamAddCallback` calls: with the stream, what became of its work, and an argument.
@@ -63,7 +64,7 @@ api! {
         let queue = session.queue(stream)?;
         session.forbid_capture(queue)?;
         session.synchronize(queue)?;
-        session.recorder.waited_for_queue(queue);
+        session.recorder.waited(Waited::Queue(queue));
     }
 
     fn cuStreamQuery(session, stream: usize) {
@@ -74,7 +75,7 @@ api! {
         {
             return Err(CUDA_ERROR_NOT_READY);
         }
-        session.recorder.waited_for_queue(queue);
+        session.recorder.waited(Waited::Queue(queue));
         session.failure_in(session.context_of(queue))?;
     }
 

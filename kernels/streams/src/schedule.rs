@@ -5,27 +5,23 @@
 //! may follow any of these schedules. The same seed and the same calls give the same
 //! schedule, as long as no host functions run.
 
-/// Environment variable: the seed.
-const SEED: &str = "WORKBOOK_EMULATED_SCHEDULE";
+use crate::queue::Queues;
 
 /// A schedule: the state of the generator, if there is a seed.
-pub(crate) struct Schedule(Option<u64>);
+pub struct Schedule(Option<u64>);
 
 impl Schedule {
-    pub(crate) fn of_environment() -> Schedule {
-        let seed = std::env::var(SEED).ok().and_then(|text| text.trim().parse().ok());
-        Schedule(seed.map(|seed: u64| seed.wrapping_mul(2).wrapping_add(1)))
+    /// The schedule of a seed.
+    pub fn new(seed: Option<u64>) -> Schedule {
+        Schedule(seed.map(|seed| seed.wrapping_mul(2).wrapping_add(1)))
     }
 
-    /// Whether work strays now: every second time, on average.
-    pub(crate) fn strays(&mut self) -> bool {
-        self.number().is_some_and(|number| number & 1 == 0)
-    }
-
-    /// One of the queues.
-    pub(crate) fn choose(&mut self, queues: &[u32]) -> Option<u32> {
-        let number = self.number()? as usize;
-        queues.get(number.checked_rem(queues.len())?).copied()
+    /// The queue whose first piece of work happens now, if any does: every second time, on
+    /// average, one that could.
+    pub fn next<W>(&mut self, queues: &Queues<W>) -> Option<u32> {
+        self.number().filter(|number| number & 1 == 0)?;
+        let (ready, number) = (queues.ready(), self.number()? as usize);
+        ready.get(number.checked_rem(ready.len())?).copied()
     }
 
     /// The next number of a generator that is small and good enough (splitmix64).

@@ -7,23 +7,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::work::Work;
-
 /// Names one piece of queued work: the `number`th of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Ticket {
-    pub(crate) queue: u32,
-    pub(crate) number: u64,
+pub struct Ticket {
+    /// The queue.
+    pub queue: u32,
+    /// Its place there, from 1 on.
+    pub number: u64,
 }
 
 impl Ticket {
     /// Ticket of work that was done long ago.
-    pub(crate) const DONE: Ticket = Ticket { queue: 0, number: 0 };
+    pub const DONE: Ticket = Ticket { queue: 0, number: 0 };
 }
 
 /// How a stream stands to its context's legacy default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It is that stream.
     Legacy,
     /// Work here and there waits for each other.
     Blocking,
@@ -31,12 +32,15 @@ pub(crate) enum Kind {
     NonBlocking,
 }
 
-pub(crate) struct Queue {
-    pub(crate) context: usize,
-    pub(crate) kind: Kind,
+/// A stream, with the work that waits in it.
+pub struct Queue<W> {
+    /// Handle of its context.
+    pub context: usize,
+    /// How it stands to the default stream.
+    pub kind: Kind,
     queued: u64,
     done: u64,
-    waiting: VecDeque<Item>,
+    waiting: VecDeque<Item<W>>,
     /// Up to where it waits for other queues, by queue.
     awaited: BTreeMap<u32, u64>,
     /// The first piece of work has been taken out and has not ended.
@@ -45,14 +49,14 @@ pub(crate) struct Queue {
     retired: bool,
 }
 
-struct Item {
-    work: Work,
+struct Item<W> {
+    work: W,
     after: Vec<Ticket>,
 }
 
 /// What stands between now and the end of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// Nothing: it has been done.
     Done,
     /// The first piece of this queue, which can run.
@@ -61,16 +65,21 @@ pub(crate) enum Next {
     Running,
 }
 
-#[derive(Default)]
-pub(crate) struct Queues {
-    all: BTreeMap<u32, Queue>,
+/// All queues. `W` is a piece of work.
+pub struct Queues<W> {
+    all: BTreeMap<u32, Queue<W>>,
     opened: u32,
-    /// What all work that was ever queued takes, in nanoseconds, on the clock of tests.
-    pub(crate) clock: u64,
 }
 
-impl Queues {
-    pub(crate) fn open(&mut self, context: usize, kind: Kind) -> u32 {
+impl<W> Default for Queues<W> {
+    fn default() -> Self {
+        Queues { all: BTreeMap::new(), opened: 0 }
+    }
+}
+
+impl<W> Queues<W> {
+    /// Opens a queue, and gives its number.
+    pub fn open(&mut self, context: usize, kind: Kind) -> u32 {
         self.opened += 1;
         let queue = Queue {
             context,
@@ -86,12 +95,13 @@ impl Queues {
         self.opened
     }
 
-    pub(crate) fn get(&self, queue: u32) -> Option<&Queue> {
+    /// The queue with this number, if it is there.
+    pub fn get(&self, queue: u32) -> Option<&Queue<W>> {
         self.all.get(&queue)
     }
 
     /// Lets a queue go when all of its work is done.
-    pub(crate) fn retire(&mut self, queue: u32) {
+    pub fn retire(&mut self, queue: u32) {
         if let Some(found) = self.all.get_mut(&queue) {
             found.retired = true;
         }
@@ -99,10 +109,9 @@ impl Queues {
     }
 
     /// Queues work behind what is in `queue`, and behind `after`.
-    pub(crate) fn push(&mut self, queue: u32, work: Work, mut after: Vec<Ticket>) -> Ticket {
+    pub fn push(&mut self, queue: u32, work: W, mut after: Vec<Ticket>) -> Ticket {
         after.extend(self.implied(queue));
         after.retain(|ticket| !self.is_done(*ticket));
-        self.clock += work.nanoseconds();
         let Some(found) = self.all.get_mut(&queue) else {
             return Ticket { queue, number: 0 };
         };
@@ -130,46 +139,44 @@ impl Queues {
     }
 
     /// The last work of a queue that is not done.
-    pub(crate) fn last(&self, queue: u32) -> Option<Ticket> {
+    pub fn last(&self, queue: u32) -> Option<Ticket> {
         let found = self.get(queue).filter(|found| !found.is_idle())?;
         Some(Ticket { queue, number: found.queued })
     }
 
     /// The last undone work of every queue of a context.
-    pub(crate) fn last_of_context(&self, context: usize) -> Vec<Ticket> {
+    pub fn last_of_context(&self, context: usize) -> Vec<Ticket> {
         let queues = self.all.iter().filter(|(_, queue)| queue.context == context);
         queues.filter_map(|(id, _)| self.last(*id)).collect()
     }
 
     /// The last undone work of every queue.
-    pub(crate) fn last_of_all(&self) -> Vec<Ticket> {
+    pub fn last_of_all(&self) -> Vec<Ticket> {
         self.all.keys().filter_map(|id| self.last(*id)).collect()
     }
 
     /// Whether what is queued next in `queue` comes after this in any case.
-    pub(crate) fn is_awaited(&self, queue: u32, ticket: Ticket) -> bool {
+    pub fn is_awaited(&self, queue: u32, ticket: Ticket) -> bool {
         let awaited = self.get(queue).and_then(|found| found.awaited.get(&ticket.queue));
         awaited.is_some_and(|number| *number >= ticket.number)
     }
 
-    pub(crate) fn is_done(&self, ticket: Ticket) -> bool {
+    /// Whether this has been done.
+    pub fn is_done(&self, ticket: Ticket) -> bool {
         self.get(ticket.queue).is_none_or(|queue| queue.done >= ticket.number)
     }
 
-    /// The work that is still to make the memory at an address.
-    pub(crate) fn make_of(&self, address: u64) -> Option<Ticket> {
+    /// The last work of the first queue in which work that is meant still waits.
+    pub fn waiting(&self, is_meant: impl Fn(&W) -> bool) -> Option<Ticket> {
         self.all.iter().find_map(|(id, queue)| {
-            let makes = |item: &Item| {
-                matches!(item.work, Work::Make { address: made, .. } if made == address)
-            };
-            let place = queue.waiting.iter().rposition(makes)? as u64;
+            let place = queue.waiting.iter().rposition(|item| is_meant(&item.work))? as u64;
             let before = queue.done + u64::from(queue.running);
             Some(Ticket { queue: *id, number: before + place + 1 })
         })
     }
 
     /// What to do next so that `ticket` gets done.
-    pub(crate) fn next_towards(&self, ticket: Ticket) -> Next {
+    pub fn next_towards(&self, ticket: Ticket) -> Next {
         let mut wanted = ticket;
         while !self.is_done(wanted) {
             let Some(queue) = self.get(wanted.queue) else { break };
@@ -186,7 +193,7 @@ impl Queues {
     }
 
     /// The queues whose first piece of work could run now.
-    pub(crate) fn ready(&self) -> Vec<u32> {
+    pub fn ready(&self) -> Vec<u32> {
         let ready = self.all.iter().filter(|(_, queue)| {
             let free = !queue.running && !queue.waiting.is_empty();
             free && queue.first_obstacle(self).is_none()
@@ -195,7 +202,7 @@ impl Queues {
     }
 
     /// Takes the first piece of work out of a queue, to run it.
-    pub(crate) fn begin(&mut self, queue: u32) -> Option<(Ticket, Work)> {
+    pub fn begin(&mut self, queue: u32) -> Option<(Ticket, W)> {
         let found = self.all.get_mut(&queue)?;
         let item = found.waiting.pop_front()?;
         found.running = true;
@@ -203,7 +210,7 @@ impl Queues {
     }
 
     /// The work that was taken out of a queue has ended.
-    pub(crate) fn end(&mut self, queue: u32) {
+    pub fn end(&mut self, queue: u32) {
         if let Some(found) = self.all.get_mut(&queue) {
             found.running = false;
             found.done += 1;
@@ -218,12 +225,13 @@ impl Queues {
     }
 }
 
-impl Queue {
-    pub(crate) fn is_idle(&self) -> bool {
+impl<W> Queue<W> {
+    /// Whether all of its work is done.
+    pub fn is_idle(&self) -> bool {
         self.done == self.queued
     }
 
-    fn first_obstacle(&self, queues: &Queues) -> Option<Ticket> {
+    fn first_obstacle(&self, queues: &Queues<W>) -> Option<Ticket> {
         let first = self.waiting.front()?;
         first.after.iter().copied().find(|ticket| !queues.is_done(*ticket))
     }
@@ -233,7 +241,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    fn drained(queues: &mut Queues, ticket: Ticket) -> Vec<u32> {
+    fn drained(queues: &mut Queues<()>, ticket: Ticket) -> Vec<u32> {
         let mut order = vec![];
         while let Next::First(queue) = queues.next_towards(ticket) {
             queues.begin(queue);
@@ -248,9 +256,9 @@ mod tests {
         let mut queues = Queues::default();
         let a = queues.open(1, Kind::NonBlocking);
         let b = queues.open(1, Kind::NonBlocking);
-        let first = queues.push(a, Work::Nothing, vec![]);
-        let late = queues.push(a, Work::Nothing, vec![]);
-        let waiting = queues.push(b, Work::Nothing, vec![first]);
+        let first = queues.push(a, (), vec![]);
+        let late = queues.push(a, (), vec![]);
+        let waiting = queues.push(b, (), vec![first]);
         assert_eq!(queues.ready(), [a]);
         assert_eq!(drained(&mut queues, waiting), [a, b]);
         assert!(queues.is_done(waiting) && !queues.is_done(late));
@@ -262,10 +270,10 @@ mod tests {
         let legacy = queues.open(1, Kind::Legacy);
         let blocking = queues.open(1, Kind::Blocking);
         let other_context = queues.open(2, Kind::Blocking);
-        queues.push(other_context, Work::Nothing, vec![]);
-        queues.push(blocking, Work::Nothing, vec![]);
-        queues.push(legacy, Work::Nothing, vec![]);
-        let last = queues.push(blocking, Work::Nothing, vec![]);
+        queues.push(other_context, (), vec![]);
+        queues.push(blocking, (), vec![]);
+        queues.push(legacy, (), vec![]);
+        let last = queues.push(blocking, (), vec![]);
         assert_eq!(drained(&mut queues, last), [blocking, legacy, blocking]);
     }
 
@@ -273,7 +281,7 @@ mod tests {
     fn a_retired_queue_goes_when_it_is_empty() {
         let mut queues = Queues::default();
         let queue = queues.open(1, Kind::NonBlocking);
-        let ticket = queues.push(queue, Work::Nothing, vec![]);
+        let ticket = queues.push(queue, (), vec![]);
         queues.retire(queue);
         assert!(!queues.is_done(ticket));
         assert_eq!(drained(&mut queues, ticket), [queue]);

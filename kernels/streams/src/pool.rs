@@ -12,11 +12,14 @@ use crate::queue::Ticket;
 const CHUNK: u64 = 2 << 20;
 const BLOCK: u64 = 512;
 
-pub(crate) struct Pool {
-    pub(crate) gpu: usize,
-    pub(crate) settings: Settings,
+/// A pool of a GPU's memory.
+pub struct Pool {
+    /// The GPU.
+    pub gpu: usize,
+    /// What a program may set.
+    pub settings: Settings,
     /// Other GPUs that may use its memory.
-    pub(crate) accessible_to: BTreeSet<usize>,
+    pub accessible_to: BTreeSet<usize>,
     chunks: Vec<Chunk>,
     /// Sizes of the blocks in use, by address.
     used: BTreeMap<u64, u64>,
@@ -25,18 +28,19 @@ pub(crate) struct Pool {
     reserved_most: u64,
 }
 
+/// What a program may set of a pool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Bytes that the pool may keep when a program synchronises.
-    pub(crate) release_threshold: u64,
+    pub release_threshold: u64,
     /// Bytes that it may have at most; 0 is no limit but the GPU's memory.
-    pub(crate) most_bytes: u64,
+    pub most_bytes: u64,
     /// Use again what was freed in a stream that the allocating one waits for.
-    pub(crate) follow_events: bool,
+    pub follow_events: bool,
     /// Use again what was freed in any stream, if that has been done.
-    pub(crate) opportunistic: bool,
+    pub opportunistic: bool,
     /// Let the allocating stream wait, so that it can use what another one has freed.
-    pub(crate) internal_dependencies: bool,
+    pub internal_dependencies: bool,
 }
 
 impl Default for Settings {
@@ -67,13 +71,16 @@ struct Free {
 
 /// A block that a pool gives out: where, and what the allocating stream has to wait for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) address: u64,
-    pub(crate) after: Vec<Ticket>,
+pub struct Block {
+    /// Where it begins.
+    pub address: u64,
+    /// What the allocating stream has to wait for.
+    pub after: Vec<Ticket>,
 }
 
 impl Pool {
-    pub(crate) fn new(gpu: usize, settings: Settings) -> Pool {
+    /// A pool without memory.
+    pub fn new(gpu: usize, settings: Settings) -> Pool {
         Pool {
             gpu,
             settings,
@@ -86,30 +93,34 @@ impl Pool {
         }
     }
 
-    pub(crate) fn used_bytes(&self) -> u64 {
+    /// Bytes of the blocks in use.
+    pub fn used_bytes(&self) -> u64 {
         self.used_bytes
     }
 
-    pub(crate) fn reserved_bytes(&self) -> u64 {
+    /// Bytes that it has from the GPU.
+    pub fn reserved_bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.bytes).sum()
     }
 
     /// The most that was ever in use, and reserved, since the last reset.
-    pub(crate) fn most_bytes(&self) -> (u64, u64) {
+    pub fn most_bytes(&self) -> (u64, u64) {
         (self.used_most, self.reserved_most)
     }
 
-    pub(crate) fn reset_most_used(&mut self) {
+    /// Forgets how much was ever in use.
+    pub fn reset_most_used(&mut self) {
         self.used_most = self.used_bytes;
     }
 
-    pub(crate) fn reset_most_reserved(&mut self) {
+    /// Forgets how much was ever reserved.
+    pub fn reset_most_reserved(&mut self) {
         self.reserved_most = self.reserved_bytes();
     }
 
     /// How much more a pool has to reserve for a block that it has no room for; `None`: it
     /// may not have so much.
-    pub(crate) fn growth_for(&self, bytes: u64) -> Option<u64> {
+    pub fn growth_for(&self, bytes: u64) -> Option<u64> {
         let growth = bytes.checked_next_multiple_of(CHUNK)?;
         let most = self.settings.most_bytes;
         let after = self.reserved_bytes().checked_add(growth)?;
@@ -117,7 +128,7 @@ impl Pool {
     }
 
     /// Takes new memory in, which the GPU gave.
-    pub(crate) fn grow(&mut self, start: u64, bytes: u64) {
+    pub fn grow(&mut self, start: u64, bytes: u64) {
         let free = vec![Free { start, bytes, after: vec![] }];
         self.chunks.push(Chunk { start, bytes, free });
         self.reserved_most = self.reserved_most.max(self.reserved_bytes());
@@ -125,7 +136,7 @@ impl Pool {
 
     /// Gives out a block for the stream of `queue`, if there is one that it can use.
     /// `is_done` knows what was done, and `known` what the stream waits for anyway.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         bytes: u64,
         queue: u32,
@@ -170,7 +181,7 @@ impl Pool {
     }
 
     /// Takes a block back, which can be used again after `freed`.
-    pub(crate) fn give_back(&mut self, address: u64, freed: Ticket) {
+    pub fn give_back(&mut self, address: u64, freed: Ticket) {
         let Some(bytes) = self.used.remove(&address) else { return };
         self.used_bytes -= bytes;
         let holds =
@@ -201,9 +212,14 @@ impl Pool {
         }
     }
 
+    /// Gives back what it may not keep when a program synchronises; returns how many bytes.
+    pub fn synchronise(&mut self, is_done: impl Fn(Ticket) -> bool) -> u64 {
+        self.trim(self.settings.release_threshold, is_done)
+    }
+
     /// Gives chunks back to the GPU of which every byte is free, until no more than `keep`
     /// bytes are reserved. Returns how many bytes that were.
-    pub(crate) fn trim(&mut self, keep: u64, is_done: impl Fn(Ticket) -> bool) -> u64 {
+    pub fn trim(&mut self, keep: u64, is_done: impl Fn(Ticket) -> bool) -> u64 {
         let mut reserved = self.reserved_bytes();
         let before = reserved;
         self.chunks.retain(|chunk| {
