@@ -7,13 +7,30 @@
 //! | `banks` | a tile in shared memory, and the wavefronts that a read of it takes |
 //! | `layout` | elements with fields, in tiles, and the sectors of some of the fields |
 //! | `transpose` | kernels that transpose, warp by warp |
+//! | `warps` | an `if`, and the instructions of the warps that go both ways |
+//! | `formats` | a sum of ones in a format of few bits |
+//! | `ring` | an all-reduce, step by step |
+//! | `pipeline` | batches in streams, and the step that sets the pace |
+//! | `allocation` | calls that take memory from a pool, free it, and wait |
+//! | `overlap` | a copy beside a kernel, by the host's calls |
+//! | `train` | three calls, one of them in the default stream |
+//! | `waits` | a program with a wait too few, in many schedules |
 
+mod allocation;
 mod banks;
 mod coalescing;
 mod expression;
+mod formats;
 mod layout;
+mod overlap;
 mod picture;
+mod pipeline;
+mod program;
+mod ring;
+mod train;
 mod transpose;
+mod waits;
+mod warps;
 
 use std::collections::BTreeMap;
 
@@ -61,14 +78,27 @@ pub enum Values {
     Text {
         /// Texts to begin with.
         examples: &'static [&'static str],
-        /// Texts for a slider: its label, what stands after its number, and its ends.
-        slider: (&'static str, &'static str, u32, u32),
+        /// Texts for a slider, if it has one: its label, what stands after its number, and its
+        /// ends.
+        slider: Option<(&'static str, &'static str, u32, u32)>,
     },
 }
 
 /// All explorers.
-pub static ALL: [Explorer; 4] =
-    [coalescing::EXPLORER, banks::EXPLORER, transpose::EXPLORER, layout::EXPLORER];
+pub static ALL: [Explorer; 12] = [
+    coalescing::EXPLORER,
+    banks::EXPLORER,
+    transpose::EXPLORER,
+    layout::EXPLORER,
+    warps::EXPLORER,
+    formats::EXPLORER,
+    ring::EXPLORER,
+    pipeline::EXPLORER,
+    allocation::EXPLORER,
+    overlap::EXPLORER,
+    train::EXPLORER,
+    waits::EXPLORER,
+];
 
 /// What a page wants to see.
 #[derive(Debug, Default, Deserialize)]

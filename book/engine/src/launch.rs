@@ -1,5 +1,7 @@
 //! Any kernel, from PTX: what to run, and what it did.
 
+use std::cell::RefCell;
+
 use emulator::access::{SECTOR_BYTES, served};
 use emulator::{
     Arguments, Counts, Fault, Launch, Memory, Module, Options, Tally, Traffic, WARP, Watch,
@@ -142,7 +144,7 @@ pub fn run(request: &Request) -> Result<Ran, Stopped> {
         return Err(format!("{blocks} blocks; a page runs {MOST_BLOCKS} at most").into());
     }
     let mut memory = Memory::new(MOST_BYTES);
-    let mut module = Module::parse(&request.ptx)?;
+    let mut module = parsed(&request.ptx)?;
     module.place(&mut memory)?;
     let (mut arguments, mut placed) = (Arguments::new(), vec![]);
     for argument in &request.arguments {
@@ -180,7 +182,19 @@ pub fn run(request: &Request) -> Result<Ran, Stopped> {
         }
         buffers.push((buffer.name.clone(), address, bytes));
     }
+    PARSED.set(Some((request.ptx.clone(), module)));
     Ok(Ran { counts, buffers })
+}
+
+thread_local! {
+    /// The module of the last launch: the next one is often of the same, and a long text takes
+    /// longer to read than its kernel to run.
+    static PARSED: RefCell<Option<(String, Module)>> = const { RefCell::new(None) };
+}
+
+fn parsed(ptx: &str) -> Result<Module, Stopped> {
+    let last = PARSED.take().filter(|(text, _)| text == ptx);
+    Ok(last.map_or_else(|| Module::parse(ptx), |(_, module)| Ok(module))?)
 }
 
 impl Buffer {

@@ -1,4 +1,5 @@
-//! What explorers say of a request, against what Nsight Compute counted on the reference machine.
+//! What explorers say, against what Nsight Compute counted, and what was computed, on the
+//! reference machine; and what the emulated GPU recorded.
 
 use engine::explorer::{Request, show};
 use serde_json::Value;
@@ -6,12 +7,8 @@ use serde_json::Value;
 /// Every case of a record, if it has the words: its parameters, and for each request of a load
 /// how many sectors, and how many wavefronts, to the nearest whole number.
 fn counted(name: &str, case: &str) -> Vec<(Value, [u64; 2], u64)> {
-    let path = format!("{}/../../results/h200/{name}-counters.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("the record is there");
-    let record: Value = serde_json::from_str(&text).expect("the record is JSON");
-    let all = record["measurements"].as_array().expect("a list").iter();
-    let of_case = all.filter(|one| one["case"] == case);
-    of_case
+    measured(&format!("h200/{name}-counters.json"), case)
+        .iter()
         .map(|one| {
             let count = |name: &str| one["counters"][name].as_f64().expect("a count");
             let each = |all, requests| (count(all) / count(requests)).round() as u64;
@@ -23,6 +20,19 @@ fn counted(name: &str, case: &str) -> Vec<(Value, [u64; 2], u64)> {
             (one["parameters"].clone(), loads, stored)
         })
         .collect()
+}
+
+/// Every measurement of a case in a record.
+fn measured(record: &str, case: &str) -> Vec<Value> {
+    let record: Value = serde_json::from_str(&read(&format!("results/{record}"))).expect("JSON");
+    let all = record["measurements"].as_array().expect("a list").iter();
+    all.filter(|one| one["case"] == case).cloned().collect()
+}
+
+/// A file of the project.
+fn read(path: &str) -> String {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).expect(&path)
 }
 
 /// What an explorer says in this state.
@@ -104,5 +114,95 @@ fn transposes_read_and_write_what_was_counted() {
                 assert!(said.ends_with(&told), "{parameters}: {said}, and not {told}");
             }
         }
+    }
+}
+
+#[test]
+fn ones_add_up_to_what_was_computed() {
+    let mut compared = 0;
+    for one in measured("h200/host-g/number-formats.json", "count") {
+        let (exponent, fraction) = match one["parameters"]["kind"].as_str() {
+            Some("tf32") => ("8", "10"),
+            Some("bf16") => ("8", "7"),
+            Some("fp16") => ("5", "10"),
+            Some("e5m2") => ("5", "2"),
+            Some("e4m3") => ("4", "3"),
+            _ => continue,
+        };
+        let sum = one["model"]["sum"].as_f64().expect("a number");
+        let terms = one["parameters"]["terms"].as_u64().expect("a number").min(2100);
+        let state = [("exponent", exponent), ("fraction", fraction)];
+        let [exponent, fraction] = state.map(|(knob, bits)| (knob, bits.to_owned()));
+        let said = said("formats", [exponent, fraction, ("ones", terms.to_string())]);
+        assert!(said.contains(&format!("Their sum: {sum}. ")), "{said}");
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+}
+
+#[test]
+fn warps_go_both_ways_as_the_lesson_tells() {
+    let output = read("experiments/first-steps/warps/output.txt");
+    let mut compared = 0;
+    for line in output.lines().filter(|line| line.starts_with("groups of ")) {
+        let numbers: Vec<&str> =
+            line.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty()).collect();
+        let [group, split, warps, each] = numbers[..] else { panic!("{line}") };
+        let said = said("warps", [("group", group.to_owned())]);
+        let told = format!(" {split} of {warps} warps go both ways: {each} instructions ");
+        assert!(said.contains(&told), "{said}, and not {told}");
+        compared += 1;
+    }
+    assert!(compared >= 5, "{compared}");
+}
+
+/// The median of a measurement's samples.
+fn seconds(one: &Value) -> f64 {
+    let mut all: Vec<f64> =
+        one["seconds"].as_array().expect("samples").iter().filter_map(Value::as_f64).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+#[test]
+fn a_copy_overlaps_a_kernel_where_it_was_measured_to() {
+    let alone = measured("h200/host-a/stream-overlap.json", "alone");
+    let mut compared = 0;
+    for one in measured("h200/host-a/stream-overlap.json", "both") {
+        let word = |name: &str| match &one["parameters"][name] {
+            Value::String(word) => word.clone(),
+            other => other.to_string(),
+        };
+        if word("issue") == "two_threads" {
+            continue;
+        }
+        let knobs = ["issue", "streams", "direction", "kind"];
+        let said = said("overlap", knobs.map(|knob| (knob, word(knob))));
+        let is_copy = |other: &&Value| {
+            let same = |name: &str| other["parameters"][name] == one["parameters"][name];
+            other["parameters"]["work"] == "copy" && same("direction") && same("kind")
+        };
+        let copy = alone.iter().find(is_copy).expect("it was measured");
+        let long = if seconds(&one) > 1.5 * seconds(copy) { "twice as long" } else { "as long" };
+        let told = format!("take {long} as the copy alone.");
+        assert!(said.contains(&told), "{}: {said}, and not {told}", one["parameters"]);
+        compared += 1;
+    }
+    assert_eq!(compared, 16);
+}
+
+#[test]
+fn the_default_stream_makes_the_turns_that_were_measured() {
+    let all = measured("h200/host-a/default-stream.json", "order");
+    let of = |streams: &str| {
+        let is_it = |one: &&Value| {
+            one["parameters"]["streams"] == streams && one["parameters"]["default"] == "legacy"
+        };
+        seconds(all.iter().find(is_it).expect("it was measured"))
+    };
+    let turns = (of("blocking") / of("non_blocking")).round();
+    for (streams, turns) in [("blocking", turns), ("non_blocking", 1.0)] {
+        let said = said("train", [("streams", streams.to_owned())]);
+        assert!(said.starts_with(&format!("The three take {turns} turn")), "{said}");
     }
 }

@@ -53,7 +53,7 @@ fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
             let options: String = words.iter().map(option).collect();
             write!(form, "<label>{label} <select name=\"{name}\">{options}</select></label>")
         }
-        Values::Text { examples, slider: (slider, after, least, most) } => {
+        Values::Text { examples, slider } => {
             let button = |text: &&str| {
                 let text = escape(text);
                 format!(
@@ -62,13 +62,18 @@ fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
                 )
             };
             let buttons: String = examples.iter().map(button).collect();
+            let slider = slider.map_or(String::new(), |(slider, after, least, most)| {
+                format!(
+                    "<label>{slider} <output>{least}</output><input type=\"range\" \
+                     min=\"{least}\" max=\"{most}\" value=\"{least}\" data-sets=\"{name}\" \
+                     data-after=\"{after}\"></label>"
+                )
+            });
             write!(
                 form,
-                "<label>{slider} <output>{least}</output><input type=\"range\" min=\"{least}\" \
-                 max=\"{most}\" value=\"{least}\" data-sets=\"{name}\" data-after=\"{after}\">\
-                 </label><label>{label} <input type=\"text\" name=\"{name}\" value=\"{first}\" \
-                 spellcheck=\"false\" autocapitalize=\"off\" autocomplete=\"off\"></label>\
-                 <span class=\"examples\">{buttons}</span>"
+                "{slider}<label>{label} <input type=\"text\" name=\"{name}\" \
+                 value=\"{first}\" spellcheck=\"false\" autocapitalize=\"off\" \
+                 autocomplete=\"off\"></label><span class=\"examples\">{buttons}</span>"
             )
         }
     };

@@ -25,12 +25,18 @@ pub(crate) struct Arguments {
 const TARGET: &str = "wasm32-unknown-unknown";
 const MODULE: &str = "book/src/engine.js";
 /// What it is made from, besides the crates that Cargo.lock names.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 11] = [
     "book/engine",
+    "experiments/shared/ledger/src",
     "kernels/emulator/src",
+    "kernels/ptx/all-reduce.ptx",
     "kernels/ptx/bank-conflicts.ptx",
     "kernels/ptx/data-layout.ptx",
+    "kernels/ptx/number-formats.ptx",
     "kernels/ptx/transpose.ptx",
+    "kernels/ptx/warps.ptx",
+    "kernels/streams/src",
+    "kernels/warps.cu",
 ];
 /// Bytes that a page may load more than others for its explorers.
 const MOST_BYTES: usize = 600_000;

@@ -25,7 +25,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
             first: "1*t",
             values: Values::Text {
                 examples: &["t+1", "31-t", "(t/8)*64+t%8", "t^1", "0"],
-                slider: ("stride", "*t", 1, 40),
+                slider: Some(("stride", "*t", 1, 40)),
             },
         },
         Knob {

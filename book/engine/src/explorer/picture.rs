@@ -9,6 +9,8 @@ pub(super) const COMPUTE: &str = "var(--chart-1,#0065b4)";
 pub(super) const MEMORY: &str = "var(--chart-5,#5c4200)";
 /// What has to be read.
 pub(super) const INK: &str = "var(--chart-ink,#1a1a1a)";
+/// What is wrong.
+pub(super) const BAD: &str = "var(--workbook-bad,#9b1c31)";
 /// What need not be.
 pub(super) const MUTED: &str = "var(--chart-muted,#595959)";
 

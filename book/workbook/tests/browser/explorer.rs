@@ -9,10 +9,16 @@ use crate::book;
 use crate::chromium::Browser;
 use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
 
-/// What the page says, and its pictures.
-const SAID: &str = "document.querySelector('.explorer .said').textContent";
-const PICTURES: &str =
-    "[...document.querySelectorAll('.explorer > svg')].map(svg => svg.outerHTML)";
+/// Something of an explorer's figure, which may be one of several on its page.
+fn of(explorer: &Explorer, selector: &str) -> String {
+    format!("[data-explorer={}] {selector}", explorer.name)
+}
+
+/// What the page says.
+fn said(explorer: &Explorer) -> String {
+    format!("document.querySelector('{}').textContent", of(explorer, ".said"))
+}
+
 /// What the address keeps of the knobs.
 const KEPT: &str = "Object.fromEntries(new URLSearchParams(location.search))";
 
@@ -21,7 +27,7 @@ fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
     let mut page = Page::new(browser, view);
     let figure = format!("data-explorer=\"{}\"", explorer.name);
     page.open(&book::chapters_with(&figure)[0]);
-    page.evaluate("document.querySelector('.explorer').scrollIntoView()");
+    page.evaluate(&format!("document.querySelector('{}').scrollIntoView()", of(explorer, "form")));
     page
 }
 
@@ -35,13 +41,14 @@ fn native(explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
 /// The page comes to show what the native emulator shows.
 fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
     let Shown { said, wide, narrow } = native(explorer, state);
-    page.wait_until(&format!("{SAID} === {}", json!(said)));
+    page.wait_until(&format!("{} === {}", self::said(explorer), json!(said)));
     let same = format!(
-        "(wanted => {PICTURES}.every((svg, n) => {{
+        "(wanted => [...document.querySelectorAll('{}')].every((svg, n) => {{
              const template = document.createElement('template');
              template.innerHTML = wanted[n];
-             return template.innerHTML.trim() === svg;
+             return template.innerHTML.trim() === svg.outerHTML;
          }}))({})",
+        of(explorer, "> svg"),
         json!([wide, narrow])
     );
     page.wait_until(&same);
@@ -60,16 +67,26 @@ fn every_knob_of_an_explorer_moves_by_keyboard() {
     for explorer in &ALL {
         for knob in explorer.knobs {
             let mut page = open(browser, LIGHT, explorer);
-            page.tab_to(&format!(".explorer [name={}]", knob.name));
+            page.tab_to(&of(explorer, &format!("[name={}]", knob.name)));
             let moved = match knob.values {
-                Values::Range(..) => {
-                    page.press(Key::ArrowRight);
-                    (knob.first.parse::<u32>().expect("a number") + 1).to_string()
+                Values::Range(_, most) => {
+                    let first: u32 = knob.first.parse().expect("a number");
+                    let (key, moved) = match first == most {
+                        true => (Key::ArrowDown, first - 1),
+                        false => (Key::ArrowRight, first + 1),
+                    };
+                    page.press(key);
+                    moved.to_string()
                 }
                 Values::Choice(words) => {
-                    page.press(Key::ArrowDown);
                     let first = words.iter().position(|(word, _)| *word == knob.first);
-                    words[first.expect("one of them") + 1].0.to_owned()
+                    let first = first.expect("one of them");
+                    let (key, moved) = match first + 1 == words.len() {
+                        true => (Key::ArrowUp, first - 1),
+                        false => (Key::ArrowDown, first + 1),
+                    };
+                    page.press(key);
+                    words[moved].0.to_owned()
                 }
                 Values::Text { examples, .. } => {
                     // Tab selects what the field holds.
@@ -100,7 +117,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
         };
         let seen = |explorer: &Explorer, selector: &str, state: &[(&str, &str)]| {
             let mut page = open(browser, view, explorer);
-            press(&page, selector);
+            press(&page, &of(explorer, selector));
             shows(&page, explorer, state);
             let shot = format!("explorer-{}-{}-{}", explorer.name, state.len(), view.name);
             page.screenshot(&shot);
@@ -109,28 +126,41 @@ fn an_explorer_moves_by_mouse_and_touch() {
                 page.evaluate(&axe::script().expect("it is there"));
                 assert_eq!(axe::findings(&page, true), [""; 0], "{shot}");
             }
-            press(&page, ".explorer [type=reset]");
+            press(&page, &of(explorer, "[type=reset]"));
             shows(&page, explorer, &[]);
             assert_eq!(page.problems(), [""; 0], "{shot}");
         };
-        let [coalescing, banks, transpose, layout] = &ALL;
+        let [coalescing, banks, transpose, layout, warps, formats, ring, rest @ ..] = &ALL;
+        let [pipeline, pool, _, train, waits] = rest;
         // The middle of the sliders, an example, and places of a picture.
-        seen(coalescing, ".explorer [data-after]", &[("index", "21*t")]);
-        seen(coalescing, ".explorer [data-value='31-t']", &[("index", "31-t")]);
-        seen(banks, ".explorer [name=padding]", &[("padding", "16")]);
+        seen(coalescing, "[data-after]", &[("index", "21*t")]);
+        seen(coalescing, "[data-value='31-t']", &[("index", "31-t")]);
+        seen(banks, "[name=padding]", &[("padding", "16")]);
         let [wide, narrow] = ["svg.wide", "svg.narrow"];
         let svg = if view.phone { narrow } else { wide };
-        let wavefront = format!(".explorer {svg} [data-value='9']");
-        seen(banks, &wavefront, &[("wavefront", "9")]);
-        let row = format!(".explorer {svg} [data-sets=warp][data-value='40']");
-        seen(transpose, &row, &[("warp", "40")]);
-        // A choice, as a link has it.
-        let mut page = open(browser, view, layout);
-        let address = page.text("location.pathname");
-        page.visit(&format!("file://{address}?layout.tile=8"));
-        shows(&page, layout, &[("tile", "8")]);
-        page.screenshot(&format!("explorer-layout-1-{}", view.name));
-        assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
+        let place =
+            |knob: &str, value: u32| format!("{svg} [data-sets={knob}][data-value='{value}']");
+        seen(banks, &place("wavefront", 9), &[("wavefront", "9")]);
+        seen(transpose, &place("warp", 40), &[("warp", "40")]);
+        seen(warps, &place("step", 416), &[("step", "416")]);
+        seen(formats, &place("ones", 1013), &[("ones", "1013")]);
+        seen(ring, &place("step", 5), &[("step", "5")]);
+        seen(pipeline, "[name=upload]", &[("upload", "4")]);
+        seen(pool, "[data-value='a a f f w a']", &[("calls", "a a f f w a")]);
+        seen(waits, &place("schedule", 12), &[("schedule", "12")]);
+        // Choices, as a link has them.
+        for (explorer, knob, value) in [
+            (layout, "tile", "8"),
+            (train, "streams", "non_blocking"),
+            (waits, "without", "upload"),
+        ] {
+            let mut page = open(browser, view, explorer);
+            let address = page.text("location.pathname");
+            page.visit(&format!("file://{address}?{}.{knob}={value}", explorer.name));
+            shows(&page, explorer, &[(knob, value)]);
+            page.screenshot(&format!("explorer-{}-1-{}", explorer.name, view.name));
+            assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
+        }
     }
 }
 
@@ -143,7 +173,7 @@ fn a_picture_follows_its_knob_at_once() {
         // From the knob to the picture, in milliseconds: the best of some, on a busy machine.
         let taken = page.evaluate(&format!(
             "(async () => {{
-                 const figure = document.querySelector('.explorer');
+                 const figure = document.querySelector('[data-explorer={}]');
                  const knob = figure.querySelector('[name={knob}]');
                  const values = knob.options === undefined
                      ? ['1', '2'] : [...knob.options].map(option => option.value);
@@ -159,7 +189,8 @@ fn a_picture_follows_its_knob_at_once() {
                      taken.push(performance.now() - start);
                  }}
                  return taken.sort((a, b) => a - b);
-             }})()"
+             }})()",
+            explorer.name
         ));
         println!("{}: {taken}", explorer.name);
         assert!(taken[0].as_f64().is_some_and(|best| best < 100.0), "{}: {taken}", explorer.name);
@@ -173,7 +204,7 @@ fn without_javascript_an_explorer_is_a_picture() {
     page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
     let said = native(&ALL[1], &[]).said;
-    assert_eq!(page.text(SAID), said);
+    assert_eq!(page.text(&self::said(&ALL[1])), said);
     assert!(page.holds(
         "document.querySelector('.explorer form').checkVisibility() === false &&
          document.querySelector('.explorer .still').checkVisibility() &&
@@ -276,7 +307,7 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
     ] {
         let index = index.replace('*', "%2A");
         page.visit(&format!("file://{address}?coalescing.index={index}"));
-        page.wait_until(&format!("{SAID}.includes({})", json!(part)));
+        page.wait_until(&format!("{}.includes({})", said(&ALL[0]), json!(part)));
         assert!(page.holds("document.querySelector('.explorer.refused') !== null"));
     }
     assert_eq!(page.problems(), [""; 0]);

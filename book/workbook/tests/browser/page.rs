@@ -377,6 +377,7 @@ impl Drop for Page {
 pub(crate) enum Key {
     ArrowDown,
     ArrowRight,
+    ArrowUp,
     End,
     Enter,
     Escape,
@@ -389,6 +390,7 @@ impl Key {
         match self {
             Self::ArrowDown => ("ArrowDown", 40, None),
             Self::ArrowRight => ("ArrowRight", 39, None),
+            Self::ArrowUp => ("ArrowUp", 38, None),
             Self::End => ("End", 35, None),
             Self::Enter => ("Enter", 13, Some("\r")),
             Self::Escape => ("Escape", 27, None),

@@ -1,0 +1,211 @@
+//! Calls that take memory from the driver's pool, give it back, and wait.
+
+use ledger::Kind;
+use streams::pool::{Block, Settings};
+use streams::{Pool, queue};
+
+use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
+use super::program::{Program, operation};
+use super::{Drawn, Explorer, Knob, State, Values, count};
+
+pub(super) const EXPLORER: Explorer = Explorer {
+    name: "pool",
+    title: "What a pool of the driver holds after each call",
+    task: "The calls are `a`, allocate, `f`, free what was allocated first, and `w`, wait. How often \
+        does the pool ask the GPU for memory? Which of the three calls empties it? Change as \
+        little as you can, so that it asks only once.",
+    finding: "Not the free but the *wait* empties it: what the pool holds above its threshold goes \
+        back then, and the threshold is 0 unless a program sets it. One allocation is enough of \
+        a threshold; or no wait between the rounds. A cap never makes it ask less: it only makes \
+        allocations fail, once more is in use than it allows.",
+    knobs: &[
+        Knob {
+            name: "calls",
+            label: "calls",
+            first: "a f w a f w a f w",
+            values: Values::Text {
+                examples: &["a f a f a f w", "a a f f w a", "a f w a w f w", "a w a w f w f w"],
+                slider: None,
+            },
+        },
+        Knob {
+            name: "size",
+            label: "MiB of an allocation",
+            first: "16",
+            values: Values::Range(1, 32),
+        },
+        Knob {
+            name: "threshold",
+            label: "release threshold",
+            first: "0",
+            values: Values::Choice(&[
+                ("0", "0"),
+                ("8", "8 MiB"),
+                ("16", "16 MiB"),
+                ("32", "32 MiB"),
+                ("1024", "1 GiB"),
+            ]),
+        },
+        Knob {
+            name: "cap",
+            label: "cap",
+            first: "0",
+            values: Values::Choice(&[("0", "none"), ("16", "16 MiB"), ("32", "32 MiB")]),
+        },
+    ],
+    show,
+};
+
+const MIB: u64 = 1 << 20;
+const MOST_CALLS: usize = 24;
+
+/// What the pool holds after a call.
+struct After {
+    call: char,
+    used: u64,
+    reserved: u64,
+    /// MiB that it asked the GPU for, or gave back.
+    asked: u64,
+    given: u64,
+}
+
+fn show(state: &State<'_>) -> Result<Drawn, String> {
+    let text = state.text("calls")?;
+    let calls: Vec<char> = text.chars().filter(|call| !call.is_whitespace()).collect();
+    if let Some(other) = calls.iter().find(|call| !"afw".contains(**call)) {
+        return Err(format!("`{other}` is no call: `a` allocates, `f` frees, `w` waits"));
+    }
+    if calls.len() > MOST_CALLS {
+        return Err(format!("{} calls; there is room for {MOST_CALLS}", calls.len()));
+    }
+    let bytes = u64::from(state.number("size")?) * MIB;
+    let settings = Settings {
+        release_threshold: u64::from(state.number("threshold")?) * MIB,
+        most_bytes: u64::from(state.number("cap")?) * MIB,
+        ..Settings::default()
+    };
+    let steps = run(&calls, bytes, settings)?;
+    let asked = steps.iter().filter(|step| step.asked > 0).count() as u64;
+    let given = steps.iter().filter(|step| step.given > 0).count() as u64;
+    let times = |number: u64| if number == 0 { "never".to_owned() } else { count(number, "time") };
+    let now = steps.last().map_or(0, |step| step.reserved) / MIB;
+    let said = format!(
+        "The pool asked for memory {}, and gave some back {}. Now it holds {now} MiB.",
+        times(asked),
+        times(given),
+    );
+    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &steps)) })
+}
+
+/// Makes the calls, all in one stream.
+fn run(calls: &[char], bytes: u64, settings: Settings) -> Result<Vec<After>, String> {
+    let mut program = Program::new(None);
+    let stream = program.stream(queue::Kind::NonBlocking);
+    let mut pool = Pool::new(0, settings);
+    let (mut held, mut steps, mut next) = (vec![], vec![], 0);
+    for (place, call) in calls.iter().enumerate() {
+        let (mut asked, mut given) = (0, 0);
+        match call {
+            'a' => {
+                let take = |pool: &mut Pool, program: &Program<()>| {
+                    let (is_done, known) = (
+                        |ticket| program.queues.is_done(ticket),
+                        |ticket| program.queues.is_awaited(stream, ticket),
+                    );
+                    pool.take(bytes, stream, is_done, known)
+                };
+                let mut taken = take(&mut pool, &program);
+                if taken.is_none() {
+                    asked = pool.growth_for(bytes).ok_or_else(|| {
+                        format!("Call {} fails: out of memory, for the cap.", place + 1)
+                    })?;
+                    pool.grow(next, asked);
+                    next += asked;
+                    taken = take(&mut pool, &program);
+                }
+                let Block { address, after } = taken.ok_or("the pool is too small")?;
+                program.call(stream, operation(Kind::Allocate, bytes), (), &after);
+                held.push(address);
+            }
+            'f' => {
+                if held.is_empty() {
+                    return Err(format!("Call {} frees, and nothing is allocated.", place + 1));
+                }
+                let freed = program.call(stream, operation(Kind::Free, bytes), (), &[]);
+                pool.give_back(held.remove(0), freed);
+            }
+            _ => {
+                if let Some(last) = program.queues.last(stream) {
+                    program.wait(last);
+                }
+                given = pool.synchronise(|ticket| program.queues.is_done(ticket));
+            }
+        }
+        let (used, reserved) = (pool.used_bytes(), pool.reserved_bytes());
+        steps.push(After { call: *call, used, reserved, asked, given });
+    }
+    Ok(steps)
+}
+
+/// A bar for each call: what the pool holds after it, and what of that is in use.
+fn draw(picture: &mut Picture, steps: &[After]) {
+    let most = steps.iter().map(|step| step.reserved).max().unwrap_or(0).max(32 * MIB) as f64;
+    let (left, base, high) = (34.0, 150.0, 120.0);
+    let width = ((picture.width - 2.0 - left) / steps.len().max(1) as f64).min(54.0);
+    for part in [0.0, 0.5, 1.0] {
+        let y = base - part * high;
+        let text = (part * most / MIB as f64).round().to_string();
+        picture.text((left - 6.0, y), Anchor::End, MUTED, &text);
+        picture.lines(&[[left, y, picture.width - 2.0, y]], MUTED, 0.25);
+    }
+    for (place, step) in steps.iter().enumerate() {
+        let x = left + place as f64 * width;
+        let [used, reserved] = [step.used, step.reserved].map(|bytes| bytes as f64 / most * high);
+        picture.cell([x + 3.0, base - reserved, width - 6.0, reserved], MEMORY, 0.15, true);
+        picture.cell([x + 3.0, base - used, width - 6.0, used], COMPUTE, 0.6, false);
+        let middle = x + width / 2.0;
+        picture.heading((middle, base + 13.0), Anchor::Middle, &step.call.to_string());
+        let change = match (step.asked, step.given) {
+            (0, 0) => continue,
+            (0, given) => format!("−{}", given / MIB),
+            (asked, _) => format!("+{}", asked / MIB),
+        };
+        picture.text((middle, base + 31.0), Anchor::Middle, INK, &change);
+    }
+    let below = base + 56.0;
+    let entries = [(1.0, MEMORY, 0.15, "held by the pool, MiB"), (180.0, COMPUTE, 0.6, "in use")];
+    for (x, pen, fill, text) in entries {
+        picture.cell([x, below - 5.0, 10.0, 10.0], pen, fill, true);
+        picture.text((x + 15.0, below), Anchor::Start, INK, text);
+    }
+    let text = "below: what it got from the GPU, and what went back";
+    picture.text((1.0, below + 18.0), Anchor::Start, MUTED, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Request, show};
+
+    fn said(state: &[(&str, &str)]) -> String {
+        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        show(&Request { name: "pool".to_owned(), state }).map_or_else(|error| error, |s| s.said)
+    }
+
+    /// What the sentence that the reader is to find says.
+    #[test]
+    fn what_there_is_to_find_is_there() {
+        for (state, told) in [
+            (&[][..], "asked for memory 3 times, and gave some back 3 times. Now it holds 0 MiB."),
+            (&[("threshold", "8")], "memory 3 times, and gave some back 3 times. Now it holds 0"),
+            (&[("threshold", "16")], "memory 1 time, and gave some back never. Now it holds 16"),
+            (&[("calls", "afafaf")], "memory 1 time, and gave some back never. Now it holds 16"),
+            (&[("cap", "16")], "memory 3 times, and gave some back 3 times. Now it holds 0 MiB."),
+            (&[("cap", "16"), ("calls", "aa")], "Call 2 fails: out of memory, for the cap."),
+            (&[("calls", "f")], "Call 1 frees, and nothing is allocated."),
+            (&[("calls", "a x")], "`x` is no call"),
+        ] {
+            let said = said(state);
+            assert!(said.contains(told), "{state:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Batches that are uploaded, computed and downloaded, in some streams.
+
+use ledger::{Kind, schedule};
+use streams::queue;
+
+use super::picture::{Anchor, Picture};
+use super::program::{Program, costs, timeline};
+use super::{Drawn, Explorer, Knob, State, Values, count};
+
+pub(super) const EXPLORER: Explorer = Explorer {
+    name: "pipeline",
+    title: "Six batches, each with an upload, a kernel and a download",
+    task: "With three streams, make one of the steps longer, then another, then a third time the \
+        same. How much later does each batch end than the one before? Halve the steps, one at a \
+        time: which of them is worth it? How few streams will do? And what does pageable memory \
+        leave of it all?",
+    finding: "The longest step sets the pace: one batch ends after another, in just its length. To \
+        shorten another step gains next to nothing. As many streams will do as the longest step \
+        goes into the sum of all three: three if they are equal, two if the longest is half of \
+        the sum. From pageable memory the host is held by each copy, and no batch begins before \
+        the last one has ended, in however many streams.",
+    knobs: &[
+        Knob { name: "upload", label: "upload", first: "2", values: Values::Range(1, MOST) },
+        Knob { name: "kernel", label: "kernel", first: "4", values: Values::Range(1, MOST) },
+        Knob { name: "download", label: "download", first: "2", values: Values::Range(1, MOST) },
+        Knob { name: "streams", label: "streams", first: "1", values: Values::Range(1, 4) },
+        Knob {
+            name: "memory",
+            label: "the host's memory",
+            first: "pinned",
+            values: Values::Choice(&[("pinned", "pinned"), ("pageable", "pageable")]),
+        },
+    ],
+    show,
+};
+
+/// The longest step.
+const MOST: u32 = 7;
+const BATCHES: usize = 6;
+
+fn show(state: &State<'_>) -> Result<Drawn, String> {
+    let length = |step: &str| state.number(step);
+    let (upload, kernel, download) = (length("upload")?, length("kernel")?, length("download")?);
+    let is_pageable = state.text("memory")? == "pageable";
+    let mut program = Program::new(None);
+    let streams = state.number("streams")?;
+    let streams: Vec<u32> =
+        (0..streams).map(|_| program.stream(queue::Kind::NonBlocking)).collect();
+    for batch in 0..BATCHES {
+        let stream = streams[batch % streams.len()];
+        program.step(stream, Kind::Upload, upload, is_pageable);
+        program.step(stream, Kind::Kernel("kernel".to_owned()), kernel, is_pageable);
+        program.step(stream, Kind::Download, download, is_pageable);
+    }
+    let (ledger, _) = program.end();
+    let schedule = schedule(&ledger, &costs(kernel));
+    let ends: Vec<f64> = schedule.runs.iter().skip(2).step_by(3).map(|run| run.end).collect();
+    let (takes, pace) = (schedule.makespan(), ends[BATCHES - 1] - ends[BATCHES - 2]);
+    let said = format!(
+        "In {}, from and to {} memory, {BATCHES} batches take {takes}. The last one ends {pace} after the \
+         one before.",
+        count(streams.len() as u64, "stream"),
+        state.text("memory")?,
+    );
+    // The longest that it can take, so that lengths can be compared.
+    let all = f64::from(upload + kernel + download) * BATCHES as f64;
+    let draw = move |picture: &mut Picture| {
+        let batch = |number: usize| ((number - 1) / 3 + 1).to_string();
+        let below = timeline(picture, 1.0, &schedule.runs, all, batch);
+        let right = picture.width - 2.0;
+        picture.heading((1.0, below), Anchor::Start, &format!("{takes} in all"));
+        picture.heading((right, below), Anchor::End, &format!("a batch every {pace}"));
+    };
+    Ok(Drawn { said, draw: Box::new(draw) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Request, show};
+
+    fn said(state: &[(&str, &str)]) -> String {
+        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        show(&Request { name: "pipeline".to_owned(), state }).map(|shown| shown.said).unwrap()
+    }
+
+    /// What the sentence that the reader is to find says.
+    #[test]
+    fn what_there_is_to_find_is_there() {
+        let takes = |state: &[(&str, &str)], all: u32, pace: u32| {
+            let said = said(state);
+            let told = format!("take {all}. The last one ends {pace} after the one before.");
+            assert!(said.ends_with(&told), "{state:?}: {said}, and not {told}");
+        };
+        takes(&[], 48, 8);
+        takes(&[("streams", "2")], 28, 4);
+        takes(&[("streams", "3")], 28, 4);
+        takes(&[("streams", "3"), ("upload", "1")], 27, 4);
+        takes(&[("streams", "3"), ("kernel", "2")], 16, 2);
+        takes(&[("streams", "3"), ("download", "6")], 42, 6);
+        takes(&[("streams", "3"), ("memory", "pageable")], 48, 8);
+        takes(&[("streams", "4"), ("memory", "pageable")], 48, 8);
+    }
+}

@@ -1,0 +1,204 @@
+//! An all-reduce in a ring, step by step: whose figures are in which piece, and where it is.
+
+use emulator::{Arguments, Launch, Memory, Module, Options, WARP, Watch};
+
+use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
+use super::{Drawn, Explorer, Knob, State, Values, active};
+use crate::launch::Stopped;
+
+pub(super) const EXPLORER: Explorer = Explorer {
+    name: "ring",
+    title: "Pieces of vectors that go round a ring of GPUs",
+    task: "Go through the steps. After how many are the first pieces complete, and after how many \
+        has each GPU all of them? How much has each sent by then, measured in vectors? Then try \
+        more GPUs: does that grow with their number?",
+    finding: "With n GPUs the first pieces are complete after n steps, each on two GPUs, and all of \
+        them everywhere after 2 (n − 1). A GPU sends one piece in each step, which is 1 / n of its \
+        vector: 2 (n − 1) / n vectors in all. That is 1 with two GPUs, 1.5 with four, 1.75 with \
+        eight, and never 2, however many there are.",
+    knobs: &[
+        Knob { name: "gpus", label: "GPUs", first: "4", values: Values::Range(2, MOST) },
+        Knob {
+            name: "step",
+            label: "steps done",
+            first: "1",
+            values: Values::Range(0, 2 * MOST - 2),
+        },
+    ],
+    show,
+};
+
+const MOST: u32 = 8;
+/// Elements of a piece: what one thread passes on.
+const PIECE: u64 = 4;
+const PIECE_BYTES: u64 = 4 * PIECE;
+
+fn show(state: &State<'_>) -> Result<Drawn, String> {
+    let gpus = state.number("gpus")?;
+    let steps = 2 * (gpus - 1);
+    let done = state.number("step")?.min(steps);
+    let ring = Ring::run(gpus, done).map_err(|stopped| stopped.error)?;
+    let complete = ring.held.iter().filter(|held| held.count_ones() == gpus).count();
+    let sent = ring.sent as f64 / PIECE_BYTES as f64;
+    let said = format!(
+        "{gpus} GPUs after {done} of {steps} steps: each has sent {sent} pieces, {:.3} of its \
+         vector. {complete} of {} pieces are complete.",
+        sent / f64::from(gpus),
+        ring.held.len(),
+    );
+    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &ring, done)) })
+}
+
+/// What is where after some steps.
+struct Ring {
+    gpus: usize,
+    /// Of each GPU and piece whose figures are in it, one bit for each.
+    held: Vec<u32>,
+    /// Bytes that a GPU has sent.
+    sent: u64,
+    /// The piece that each GPU sent in the last step.
+    last: Vec<u64>,
+}
+
+impl Ring {
+    /// Runs `ring_step` for each step and each GPU, whose figures are all 2 to the power of its
+    /// number: so a sum tells whose are in it.
+    fn run(gpus: u32, steps: u32) -> Result<Ring, Stopped> {
+        let (mut memory, bytes) = (Memory::new(1 << 20), u64::from(gpus) * PIECE_BYTES);
+        let mut module = Module::parse(include_str!("../../../../kernels/ptx/all-reduce.ptx"))?;
+        module.place(&mut memory)?;
+        let mut buffers = |name| -> Result<Vec<u64>, Stopped> {
+            let buffer = |gpu| memory.allocate(bytes, &format!("{name} {gpu}"));
+            Ok((0..gpus).map(buffer).collect::<Result<_, _>>()?)
+        };
+        let (inputs, outputs) = (buffers("input")?, buffers("output")?);
+        for (gpu, input) in inputs.iter().enumerate() {
+            let figure = ((1 << gpu) as f32).to_le_bytes();
+            memory.fill(*input, &figure, bytes / 4)?;
+        }
+        let mut sent = vec![0; inputs.len()];
+        let mut last = vec![];
+        let watch = Some(Watch { block: [0; 3], warp: 0 });
+        let options = Options { watch, ..Options::default() };
+        for step in 0..steps {
+            last.clear();
+            for rank in 0..gpus {
+                let gpu = rank as usize;
+                let next = outputs[(gpu + 1) % outputs.len()];
+                let arguments = Arguments::new()
+                    .with(inputs[gpu].to_le_bytes())
+                    .with(outputs[gpu].to_le_bytes())
+                    .with(next.to_le_bytes())
+                    .with((bytes / 4).to_le_bytes());
+                let arguments = [rank, gpus, step]
+                    .iter()
+                    .fold(arguments, |arguments, number| arguments.with(number.to_le_bytes()));
+                let launch = Launch::new([1; 3], [WARP as u32, 1, 1], arguments.bytes());
+                let counts = emulator::run(&module, "ring_step", &launch, &mut memory, &options)?;
+                for request in counts.requests.iter().filter(|request| request.stores) {
+                    for address in active(request.lanes).map(|lane| request.addresses[lane]) {
+                        if (next..next + bytes).contains(&address) {
+                            sent[gpu] += request.bytes;
+                            last.push((address - next) / PIECE_BYTES);
+                        }
+                    }
+                }
+            }
+        }
+        let mut held = vec![];
+        for (input, output) in inputs.iter().zip(&outputs) {
+            for piece in 0..u64::from(gpus) {
+                let at = output + piece * PIECE_BYTES;
+                let arrived = memory.first_unwritten(at, 4)?.is_none();
+                let mut figure = [0; 4];
+                let at = if arrived { at } else { *input };
+                memory.read(at, &mut figure)?;
+                held.push(f32::from_le_bytes(figure) as u32);
+            }
+        }
+        let sent = sent.into_iter().max().unwrap_or(0);
+        Ok(Ring { gpus: gpus as usize, held, sent, last })
+    }
+}
+
+/// A column for each GPU and a row for each piece: whose figures are in it.
+fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
+    let gpus = ring.gpus;
+    let column = picture.width / gpus as f64;
+    let gap = picture.pick(14.0, 8.0);
+    let (top, row, height) = (24.0, 26.0, 18.0);
+    let wide = column - gap;
+    let corner =
+        |gpu: usize, piece: usize| (gpu as f64 * column + gap / 2.0, top + piece as f64 * row);
+    for gpu in 0..gpus {
+        let label = if gpus > 5 { picture.pick("GPU ", "") } else { "GPU " };
+        let middle = (gpu as f64 + 0.5) * column;
+        picture.heading((middle, 8.0), Anchor::Middle, &format!("{label}{gpu}"));
+        for piece in 0..gpus {
+            let (x, y) = corner(gpu, piece);
+            let held = ring.held[gpu * gpus + piece];
+            let pen = if held.count_ones() as usize == gpus { MEMORY } else { COMPUTE };
+            let part = wide / gpus as f64;
+            for whose in (0..gpus).filter(|whose| held >> whose & 1 == 1) {
+                let area = [x + whose as f64 * part, y, part, height];
+                picture.cell(area, pen, 0.6, false);
+            }
+            picture.cell([x, y, wide, height], MUTED, 0.0, true);
+        }
+    }
+    let mut arrows = vec![];
+    for (gpu, piece) in ring.last.iter().enumerate() {
+        let (x, y) = corner(gpu, *piece as usize);
+        let (from, y) = (x + wide, y + height / 2.0);
+        let to = (x + column).min(picture.width - 1.0);
+        arrows.extend([[from, y, to, y], [to, y, to - 4.0, y - 4.0], [to, y, to - 4.0, y + 4.0]]);
+        let (x, y) = corner((gpu + 1) % gpus, *piece as usize);
+        picture.cell([x - 2.0, y - 2.0, wide + 4.0, height + 4.0], INK, 0.0, true);
+    }
+    picture.lines(&arrows, INK, 1.0);
+    // As high as for the most GPUs, so that nothing below it moves.
+    let below = top + f64::from(MOST) * row + 10.0;
+    let text = "a row is a piece; filled is whose figures are in it";
+    picture.text((1.0, below), Anchor::Start, MUTED, text);
+    let steps = 2 * (gpus as u32 - 1);
+    let width = (picture.width - 2.0) / f64::from(steps + 1);
+    for step in 0..=steps {
+        let area = [1.0 + f64::from(step) * width, below + 14.0, width, 22.0];
+        picture.cell(area, INK, if step == done { 0.25 } else { 0.02 }, true);
+        let middle = (area[0] + width / 2.0, below + 25.0);
+        picture.text(middle, Anchor::Middle, INK, &step.to_string());
+        picture.target(area, "step", step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Request, show};
+
+    fn said(gpus: u32, step: u32) -> String {
+        let state = [("gpus", gpus), ("step", step)];
+        let state = state.map(|(name, value)| (name.to_owned(), value.to_string())).into();
+        show(&Request { name: "ring".to_owned(), state }).map(|shown| shown.said).unwrap()
+    }
+
+    /// What the sentence that the reader is to find says.
+    #[test]
+    fn what_there_is_to_find_is_there() {
+        for gpus in 2..=8 {
+            let all = gpus * gpus;
+            let before = said(gpus, gpus - 1);
+            assert!(before.ends_with(&format!(" 0 of {all} pieces are complete.")), "{before}");
+            let first = said(gpus, gpus);
+            let told = format!(" {} of {all} pieces are complete.", 2 * gpus);
+            assert!(first.ends_with(&told), "{first}");
+            let end = said(gpus, 2 * (gpus - 1));
+            let vectors = 2.0 * f64::from(gpus - 1) / f64::from(gpus);
+            let told = format!(
+                "each has sent {} pieces, {vectors:.3} of its vector. {all} of {all} pieces are \
+                 complete.",
+                2 * (gpus - 1)
+            );
+            assert!(end.ends_with(&told), "{end}");
+        }
+    }
+}
