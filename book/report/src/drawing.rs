@@ -20,6 +20,7 @@
 //! | `timetable` | timetables, and those of a copy between host and GPU |
 //! | `moves` | timetables of memory that is carried, taken and given back |
 //! | `queues` | timetables of calls, copies, launches and blocks |
+//! | `shares` | timetables of what is shared: a gate, a cache, a list of jobs, a host |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `facts` | what a machine's records say |
 
@@ -39,6 +40,7 @@ mod pool;
 mod queues;
 mod ring;
 mod shared;
+mod shares;
 mod streams;
 mod threads;
 mod timetable;
@@ -69,7 +71,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 41] = [
+pub static ALL: [Drawing; 47] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -111,6 +113,12 @@ pub static ALL: [Drawing; 41] = [
     queues::RETURNS,
     queues::ARRIVAL,
     queues::BUSY,
+    shares::STARTS,
+    shares::SHARES,
+    shares::INDICES,
+    shares::JOBS,
+    shares::CARRIERS,
+    shares::PROCESSES,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.

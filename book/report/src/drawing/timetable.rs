@@ -14,6 +14,11 @@ fn pen(word: &str) -> Option<Pen> {
         "down" => DOWNLOAD,
         "kernel" | "GPU" | "A" => COMPUTE,
         "wait" | "runs" => Pen::MUTED,
+        "gate" | "thread" | "launch 0" | "launch 1" | "launch 2" => DRIVER,
+        "load" | "loads" => UPLOAD,
+        "store" | "stores" => DOWNLOAD,
+        "share 0" => MEMORY,
+        "work" | "all-reduce" | "GPU 0" | "GPU 1" => COMPUTE,
         _ => return None,
     })
 }
@@ -22,6 +27,15 @@ fn pen(word: &str) -> Option<Pen> {
 /// after a colon what is done, each with the number of its slots; `.` is nothing. A word is
 /// written where it fits.
 pub(super) fn timetable(c: &mut Canvas, panels: &str) {
+    let (left, bottom) = strips(c, panels);
+    let (y, end) = (bottom + 30.0, c.width - 1.0);
+    c.arrow(&[(left, y - 14.0), (end, y - 14.0)], Pen::MUTED);
+    c.text((end, y), Anchor::End, Pen::MUTED, "time");
+}
+
+/// The panels of a timetable alone, for what is no time; gives the left and the lower end of the
+/// slots.
+pub(super) fn strips(c: &mut Canvas, panels: &str) -> (f64, f64) {
     const ROW: f64 = 28.0;
     let rows = || panels.lines().filter_map(|line| line.split_once(": "));
     let label = rows().map(|(who, _)| text::width(who)).fold(0.0, f64::max) + 14.0;
@@ -52,9 +66,7 @@ pub(super) fn timetable(c: &mut Canvas, panels: &str) {
         }
         top += ROW;
     }
-    let (y, end) = (top + 30.0, c.width - 1.0);
-    c.arrow(&[(label, y - 14.0), (end, y - 14.0)], Pen::MUTED);
-    c.text((end, y), Anchor::End, Pen::MUTED, "time");
+    (label, top)
 }
 
 /// What is done in a row, and for how many slots.
