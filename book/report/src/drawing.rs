@@ -71,7 +71,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 47] = [
+pub static ALL: [Drawing; 49] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -113,6 +113,8 @@ pub static ALL: [Drawing; 47] = [
     queues::RETURNS,
     queues::ARRIVAL,
     queues::BUSY,
+    shares::FETCHES,
+    shares::FLIGHT,
     shares::STARTS,
     shares::SHARES,
     shares::INDICES,

@@ -4,6 +4,46 @@ use super::Drawing;
 use super::facts::Of;
 use super::timetable::{strips, timetable};
 
+pub(super) const FETCHES: Drawing = Drawing {
+    name: "fetches",
+    title: "At stride 16 every second sector that memory sends is wasted",
+    description: "Eight sectors in a row, which memory sends in four fetches of two. At stride 8 \
+        each sector has a thread that reads from it. At stride 16 every second one has none.",
+    caption: "Eight sectors, with the thread that reads from each, and the fetches that bring \
+        them if memory sends two sectors at a time. At stride 8 both have a reader, at stride 16 \
+        one.",
+    of: Of::Nobody,
+    draw: |c, _| {
+        let panels = "Stride 8
+threads: 1 0, 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7
+memory: 2 fetch, 2 fetch, 2 fetch, 2 fetch
+Stride 16
+threads: 1 0, 1 ., 1 1, 1 ., 1 2, 1 ., 1 3, 1 .
+memory: 2 fetch, 2 fetch, 2 fetch, 2 fetch";
+        strips(c, panels);
+    },
+};
+
+pub(super) const FLIGHT: Drawing = Drawing {
+    name: "flight",
+    title: "Memory is busy only while enough bytes are in flight",
+    description: "Two timetables of threads that wait for loads, three times in a row, and of \
+        the memory. With 4 bytes for each thread the memory sends bytes for a quarter of the \
+        time and is idle in between. With 16 bytes for each thread it sends bytes all the time.",
+    caption: "All threads of a GPU load, and wait. With few bytes for each, the memory is idle \
+        until the next loads arrive. Lengths are not to scale.",
+    of: Of::Nobody,
+    draw: |c, _| {
+        let panels = "4 bytes for each thread
+threads: 4 wait, 4 wait, 4 wait
+memory: 2 ., 1 4, 3 ., 1 4, 3 ., 1 4, 1 .
+16 bytes for each thread
+threads: 4 wait, 4 wait, 4 wait
+memory: 2 ., 4 16, 4 16, 2 16";
+        timetable(c, panels);
+    },
+};
+
 pub(super) const STARTS: Drawing = Drawing {
     name: "starts",
     title: "Blocks are started one after another, and then wait for their loads",

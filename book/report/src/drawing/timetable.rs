@@ -15,9 +15,9 @@ fn pen(word: &str) -> Option<Pen> {
         "kernel" | "GPU" | "A" => COMPUTE,
         "wait" | "runs" => Pen::MUTED,
         "gate" | "thread" | "launch 0" | "launch 1" | "launch 2" => DRIVER,
-        "load" | "loads" => UPLOAD,
+        "load" | "loads" | "fetch" | "memory" => UPLOAD,
         "store" | "stores" => DOWNLOAD,
-        "share 0" => MEMORY,
+        "share 0" | "threads" => MEMORY,
         "work" | "all-reduce" | "GPU 0" | "GPU 1" => COMPUTE,
         _ => return None,
     })

@@ -1,15 +1,16 @@
 //! # What does it cost when neighbouring threads use addresses far from each other?
 //!
 //! Page: `book/src/access-patterns/coalescing.md`. Its sections show each file,
-//! or what it measures:
+//! or what it measures, except for two that have pages of their own there,
+//! `memory-fetches.md` and `bytes-in-flight.md`:
 //!
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | strided accesses, four kinds of kernel |
 //! | [`model`] | The model | how many bytes have to move? |
 //! | [`device`] | | the two arrays, the kernels, the check |
-//! | [`fetches`] | Fetches | is it the bytes that the L2 cache fetches? |
-//! | [`widths`] | Bytes in flight | what do wider elements change, and persistent threads? |
+//! | [`fetches`] | | is it the bytes that the L2 cache fetches? |
+//! | [`widths`] | | what do wider elements change, and persistent threads? |
 //! | [`offsets`] | Offsets | what does a shifted warp cost? |
 //! | [`skipping`] | The trap | how does a benchmark of strides lie? |
 //!
