@@ -34,7 +34,8 @@ impl Prediction {
         let (answer, mut attributes) = match self.choices.is_empty() {
             true => self.number(page)?,
             false => {
-                let (answer, choices) = (escape(&self.answer), escape(&json!(self.choices).to_string()));
+                let (answer, choices) =
+                    (escape(&self.answer), escape(&json!(self.choices).to_string()));
                 let text = format!("data-answer=\"{answer}\" data-answer-text=\"{answer}\"");
                 (None, format!("{text} data-unit=\"\" data-choices=\"{choices}\" data-computed"))
             }

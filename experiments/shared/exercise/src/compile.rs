@@ -10,7 +10,7 @@ use lab::kernel;
 
 use crate::process::{self, Bounds, End, Ended};
 
-/// The hidden command of `cargo workbook` that [`compiler`] is for.
+/// The hidden command of `cargo workbook` that [`mod@compiler`] is for.
 pub const COMMAND: &str = "compile-kernel";
 
 const BOUNDS: Bounds =
