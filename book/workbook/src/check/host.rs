@@ -1,45 +1,12 @@
 //! What of a file is for the host: `main`, what it calls, and header files. A kernel's compiler has
 //! no use for it, so that spaces stand in its place, and every line stays where it is.
 
-/// Header files that only declare what CUDA C has anyway, or what is for the host.
-const HEADERS: [&str; 30] = [
-    "algorithm",
-    "array",
-    "assert.h",
-    "cassert",
-    "cfloat",
-    "chrono",
-    "climits",
-    "cmath",
-    "cstdint",
-    "cstdio",
-    "cstdlib",
-    "cstring",
-    "cuda.h",
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "device_launch_parameters.h",
-    "float.h",
-    "fstream",
-    "iomanip",
-    "iostream",
-    "limits.h",
-    "math.h",
-    "random",
-    "sstream",
-    "stdint.h",
-    "stdio.h",
-    "stdlib.h",
-    "string",
-    "string.h",
-    "vector",
-];
-
-/// What stands in the place of `stdint.h`.
+/// What header files bring to most kernels. A type may have its name several times.
 const INTEGERS: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; \
                         typedef short int16_t; typedef unsigned short uint16_t; \
                         typedef int int32_t; typedef unsigned int uint32_t; \
-                        typedef long long int64_t; typedef unsigned long long uint64_t;";
+                        typedef long long int64_t; typedef unsigned long long uint64_t; \
+                        typedef unsigned int uint; typedef unsigned char uchar;";
 
 /// Words of what is for the GPU.
 const OF_GPU: [&str; 5] = ["__global__", "__device__", "__constant__", "__managed__", "__shared__"];
@@ -121,7 +88,8 @@ fn is_transparent(item: &str) -> bool {
 /// Whether a body in braces ends it: not that of a type, and not a list of values.
 fn is_function(item: &str) -> bool {
     let head = item.split('{').next().unwrap_or_default();
-    head.contains('(') && !head.contains('=')
+    let value = head.find('=').filter(|_| !head.contains("operator")).unwrap_or(head.len());
+    head[..value].contains('(')
 }
 
 fn is_of_host(item: &str) -> bool {
@@ -129,9 +97,11 @@ fn is_of_host(item: &str) -> bool {
     if words.clone().any(|word| OF_GPU.contains(&word)) {
         return false;
     }
-    let is_namespace = item.starts_with("using namespace");
     let first = words.find(|word| !["", "static", "inline"].contains(word)).unwrap_or_default();
-    is_namespace || is_function(item) || !OF_BOTH.contains(&first) && first != "template"
+    // A constant number can be used on the GPU; what points to something lies on the host.
+    let is_host = item.starts_with("using namespace")
+        || first == "const" && item.split('=').next().is_some_and(|name| name.contains('*'));
+    is_host || is_function(item) || !OF_BOTH.contains(&first) && first != "template"
 }
 
 /// Length of a directive, which may go over several lines.
@@ -140,15 +110,12 @@ fn directive(text: &str) -> usize {
     ends.find(|end| !text[..*end].ends_with('\\')).unwrap_or(text.len())
 }
 
-/// A directive; in the place of a header file that is not needed, nothing.
+/// A directive; in the place of one that includes a file, the names that most files have from it.
 fn included(line: &str) -> String {
     let rest = line[1..].trim_start();
-    let name = rest.strip_prefix("include").map(|rest| rest.trim());
-    let name = name.and_then(|name| name.split(['<', '>', '"']).nth(1)).unwrap_or_default();
-    match name {
-        "stdint.h" | "cstdint" => INTEGERS.to_owned(),
-        _ if HEADERS.contains(&name) => String::new(),
-        _ => line.to_owned(),
+    match rest.starts_with("include") {
+        true => INTEGERS.to_owned(),
+        false => line.to_owned(),
     }
 }
 
@@ -175,20 +142,24 @@ mod tests {
     fn what_is_for_the_host_goes_and_lines_stay() {
         let source = "#include <stdio.h>\n#include \"mine.h\"\nusing namespace std;\n\
                       #define CHECK(x) do { x; } \\\n  while (0)\n\
-                      const int N = 3; // }\nstatic float *host = new float[N];\n\
+                      const int N = 3; // }\nconst char *title = \"t\";\nstatic float *host = new float[N];\n\
                       struct P { float x; };\nextern \"C\" {\n__global__ void k(P *p) { p->x = '}'; }\n}\n\
                       __constant__ float table[] = {1, 2};\nvoid launch(int n);\n\
                       template <class T> T twice(T t) { return 2 * t; }\n\
                       template <class T> __device__ T half(T t) { return t / 2; }\n\
-                      int main(void)\n{\n    k<<<1, 1>>>(nullptr); // {\n    return 0;\n}\n";
+                      int main(int n = 1)\n{\n    k<<<1, 1>>>(nullptr); // {\n    return 0;\n}\n";
         let left = without(source).unwrap();
         assert_eq!(left.lines().count(), source.lines().count());
-        for kept in ["mine.h", "CHECK", "const int N", "struct P", "void k(P", "table", "T half"] {
+        for kept in ["CHECK", "const int N", "struct P", "void k(P", "table", "T half"] {
             assert!(left.contains(kept), "{kept}\n{left}");
         }
-        for gone in ["stdio", "using", "host", "launch", "twice", "main", "<<<", "return 0"] {
+        for gone in [
+            "stdio", "mine.h", "title", "using", "host", "launch", "twice", "main", "<<<",
+            "return 0",
+        ] {
             assert!(!left.contains(gone), "{gone}\n{left}");
         }
+        assert_eq!(left.matches("uint32_t;").count(), 2, "{left}");
         assert_eq!(without(&left), None, "{left}");
     }
 }

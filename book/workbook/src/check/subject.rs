@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use emulator::{Kernel, Module};
-use exercise::compile::{self, NO_HEADERS};
-use exercise::source;
+use exercise::{compile, source};
 use lab::compiler::Compiler;
 use report::names::did_you_mean;
 
 use super::host;
 use super::plan::is_name;
 use crate::terminal::misused;
+
+/// What an error may come from that code of the host is not to be seen.
+const LEFT_OUT: &str = "Header files and code of the host were left out; a function that kernels \
+                        call needs `__device__`.";
 
 /// A file, as it was read.
 pub(crate) struct Subject {
@@ -60,14 +63,10 @@ impl Subject {
         let compiler = format!("{} for compute capability {compute}", Compiler::find()?);
         let compile = |source: &str| compile::compile(&self.name, source, compute);
         let mut made = compile(&self.source)?;
-        if let Err(said) = &made
+        if made.is_err()
             && let Some(source) = host::without(&self.source)
         {
-            let again = compile(&source)?;
-            // A header file that is not there hides all other errors.
-            if again.is_ok() || said.contains(NO_HEADERS) {
-                made = again;
-            }
+            made = compile(&source)?.map_err(|said| format!("{said}\n{LEFT_OUT}"));
         }
         Ok(made.map(|ptx| (ptx, compiler)))
     }

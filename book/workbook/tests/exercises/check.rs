@@ -174,8 +174,11 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         assert_eq!(ended.stderr.trim_end().lines().count(), 1, "{ended}");
     }
     for (text, said) in [
-        ("#include </etc/passwd>\n__global__ void k() {}", "There are no header files here"),
-        ("int f() { return 1; }\n__global__ void k(int *p) { *p = f(); }", "Put `__device__`"),
+        (
+            "#include </etc/passwd>\n__global__ void k() { f(); }",
+            "Header files and code of the host were left out",
+        ),
+        ("int f() { return 1; }\n__global__ void k(int *p) { *p = f(); }", "needs `__device__`"),
         ("__global__ void k() { for (;;) ; }", "it takes too long"),
         ("__global__ void k() { int x = ; }", "it does not compile"),
     ] {

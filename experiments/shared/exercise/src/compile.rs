@@ -74,7 +74,7 @@ fn open_nothing() {
 }
 
 /// What a compiler's words mean that finds no header file.
-pub const NO_HEADERS: &str = "There are no header files here: leave the `#include` out.";
+const NO_HEADERS: &str = "There are no header files here: leave the `#include` out.";
 /// What a compiler says, and what that means here.
 const ADVICE: [(&str, &str); 5] = [
     (" open source file", NO_HEADERS),
