@@ -63,7 +63,8 @@ fn write_global(global: &Global, out: &mut String) -> Result<()> {
         (_, bytes) => bytes.max(1),
     };
     let _ = write!(out, "[{bytes}]");
-    if *place != space::SHARED {
+    let is_empty = matches!(value, Value::Zero | Value::Undefined);
+    if *place != space::SHARED && !is_empty {
         let mut image = vec![0; bytes as usize];
         put(value, kind, &mut image)
             .map_err(|error| Error::new(format!("{} (of the variable {name})", error.what)))?;

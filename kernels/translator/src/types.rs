@@ -95,7 +95,7 @@ impl Type {
     /// The type of an element or a field, and its place.
     pub(crate) fn field(&self, index: u64) -> Result<(&Type, u64)> {
         match self {
-            Self::Array(_, of) | Self::Vector(_, of) => Ok((of, index * of.size())),
+            Self::Array(_, of) | Self::Vector(_, of) => Ok((of, index.saturating_mul(of.size()))),
             Self::Struct(packed, fields) => {
                 let mut at = 0;
                 for (number, field) in fields.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Type {
             Self::Int(bits) => u64::from(bits.div_ceil(8)).next_power_of_two(),
             Self::Float => 4,
             Self::Double | Self::Pointer(_) => 8,
-            Self::Array(length, of) => length * of.size(),
+            Self::Array(length, of) => length.saturating_mul(of.size()),
             Self::Vector(length, of) => (length * of.size()).next_power_of_two(),
             Self::Struct(packed, fields) => {
                 let last = fields.len().saturating_sub(1) as u64;

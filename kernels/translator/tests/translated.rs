@@ -182,7 +182,7 @@ fn what_is_not_known_is_refused_with_its_line() {
             WARP,
             "@llvm.nvvm.bar.warp.sync(",
             "@llvm.nvvm.cluster.wait(",
-            "line 16: the translator does not know the function llvm.nvvm.cluster.wait",
+            "line 17: the translator does not know the function llvm.nvvm.cluster.wait",
         ),
         (
             WARP,

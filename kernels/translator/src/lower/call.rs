@@ -182,7 +182,8 @@ impl Lower<'_> {
         kind: &Type,
     ) -> Result<Vec<Part>> {
         let text = unescaped(text);
-        let constraints = constraints.split(',').filter(|one| !one.starts_with('~'));
+        let constraints =
+            constraints.split(',').filter(|one| !one.is_empty() && !one.starts_with('~'));
         let (outputs, inputs): (Vec<&str>, Vec<&str>) =
             constraints.partition(|one| one.starts_with('='));
         let kinds = if *kind == Type::Void { Vec::new() } else { kind.parts()? };

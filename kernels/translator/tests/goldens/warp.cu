@@ -13,6 +13,7 @@ extern "C" __global__ void warp(unsigned int *out, unsigned short *halves, int b
     asm("mad.lo.u32 %0, %1, %2, %0;" : "+r"(r) : "r"(t), "n"(5));
     asm volatile("{ .reg .b16 h; add.u16 h, %1, %1; mov.b16 %0, h; }"
                  : "=h"(halves[t]) : "h"((unsigned short)r));
+    asm volatile("membar.cta;");
     __syncwarp();
     assert(bins > 1);
     if (t == 31)

@@ -50,54 +50,55 @@ if.end:                                           ; preds = %entry, %if.then
   %conv14 = trunc i32 %9 to i16, !dbg !36
   %10 = tail call i16 asm sideeffect "{ .reg .b16 h; add.u16 h, $1, $1; mov.b16 $0, h; }", "=h,h"(i16 %conv14) #5, !dbg !37, !srcloc !38
   store i16 %10, ptr %arrayidx13, align 2, !dbg !37, !tbaa !39
-  tail call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !41
-  %cmp15 = icmp sgt i32 %bins, 1, !dbg !42
-  br i1 %cmp15, label %cond.end, label %cond.false, !dbg !43
+  tail call void asm sideeffect "membar.cta;", ""() #5, !dbg !41, !srcloc !42
+  tail call void @llvm.nvvm.bar.warp.sync(i32 -1), !dbg !43
+  %cmp15 = icmp sgt i32 %bins, 1, !dbg !44
+  br i1 %cmp15, label %cond.end, label %cond.false, !dbg !45
 
 cond.false:                                       ; preds = %if.end
-  tail call void @__assertfail(ptr noundef nonnull @.str, ptr noundef nonnull @.str1, i32 noundef 17, ptr noundef nonnull @__PRETTY_FUNCTION__.warp, i64 noundef 1) #7, !dbg !43
-  unreachable, !dbg !43
+  tail call void @__assertfail(ptr noundef nonnull @.str, ptr noundef nonnull @.str1, i32 noundef 18, ptr noundef nonnull @__PRETTY_FUNCTION__.warp, i64 noundef 1) #7, !dbg !45
+  unreachable, !dbg !45
 
 cond.end:                                         ; preds = %if.end
-  %cmp16 = icmp eq i32 %0, 31, !dbg !44
-  br i1 %cmp16, label %if.then17, label %if.end19, !dbg !44
+  %cmp16 = icmp eq i32 %0, 31, !dbg !46
+  br i1 %cmp16, label %if.then17, label %if.end19, !dbg !46
 
 if.then17:                                        ; preds = %cond.end
   %11 = getelementptr inbounds nuw i8, ptr %tmp, i64 8
   %12 = getelementptr inbounds nuw i8, ptr %tmp, i64 4
   %conv18 = fpext contract float %add11 to double
-  store i32 %bins, ptr %tmp, align 8, !dbg !45
-  store i32 %3, ptr %12, align 4, !dbg !45
-  store double %conv18, ptr %11, align 8, !dbg !45
-  %13 = call i32 @vprintf(ptr nonnull @.str2, ptr nonnull %tmp) #8, !dbg !45
-  br label %if.end19, !dbg !45
+  store i32 %bins, ptr %tmp, align 8, !dbg !47
+  store i32 %3, ptr %12, align 4, !dbg !47
+  store double %conv18, ptr %11, align 8, !dbg !47
+  %13 = call i32 @vprintf(ptr nonnull @.str2, ptr nonnull %tmp) #8, !dbg !47
+  br label %if.end19, !dbg !47
 
 if.end19:                                         ; preds = %if.then17, %cond.end
-  %cmp20 = icmp eq i32 %0, 40, !dbg !46
-  %14 = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %cmp20), !dbg !47
-  br i1 %14, label %lor.end, label %lor.rhs, !dbg !48
+  %cmp20 = icmp eq i32 %0, 40, !dbg !48
+  %14 = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %cmp20), !dbg !49
+  br i1 %14, label %lor.end, label %lor.rhs, !dbg !50
 
 lor.rhs:                                          ; preds = %if.end19
   %cmp23 = icmp samesign ult i32 %0, 32
-  %15 = call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 %cmp23), !dbg !49
-  %conv.i59 = zext i1 %15 to i32, !dbg !49
-  br label %lor.end, !dbg !48
+  %15 = call i1 @llvm.nvvm.vote.all.sync(i32 -1, i1 %cmp23), !dbg !51
+  %conv.i59 = zext i1 %15 to i32, !dbg !51
+  br label %lor.end, !dbg !50
 
 lor.end:                                          ; preds = %lor.rhs, %if.end19
   %conv27 = phi i32 [ 1, %if.end19 ], [ %conv.i59, %lor.rhs ]
-  %add28 = add i32 %9, %3, !dbg !50
-  %conv29 = fptoui float %add11 to i32, !dbg !51
-  %add30 = add i32 %add28, %conv29, !dbg !52
-  %add31 = add i32 %add30, %conv27, !dbg !53
-  %rem32 = and i32 %0, 7, !dbg !54
-  %idxprom33 = zext nneg i32 %rem32 to i64, !dbg !55
-  %arrayidx34 = getelementptr inbounds nuw i32, ptr addrspacecast (ptr addrspace(3) @_ZZ4warpE6counts to ptr), i64 %idxprom33, !dbg !55
-  %16 = cmpxchg ptr %arrayidx34, i32 4, i32 9 monotonic monotonic, align 4, !dbg !56
-  %17 = extractvalue { i32, i1 } %16, 0, !dbg !56
-  %add36 = add i32 %add31, %17, !dbg !57
-  %arrayidx38 = getelementptr inbounds nuw i32, ptr %out, i64 %idxprom, !dbg !58
-  store i32 %add36, ptr %arrayidx38, align 4, !dbg !59, !tbaa !6
-  ret void, !dbg !60
+  %add28 = add i32 %9, %3, !dbg !52
+  %conv29 = fptoui float %add11 to i32, !dbg !53
+  %add30 = add i32 %add28, %conv29, !dbg !54
+  %add31 = add i32 %add30, %conv27, !dbg !55
+  %rem32 = and i32 %0, 7, !dbg !56
+  %idxprom33 = zext nneg i32 %rem32 to i64, !dbg !57
+  %arrayidx34 = getelementptr inbounds nuw i32, ptr addrspacecast (ptr addrspace(3) @_ZZ4warpE6counts to ptr), i64 %idxprom33, !dbg !57
+  %16 = cmpxchg ptr %arrayidx34, i32 4, i32 9 monotonic monotonic, align 4, !dbg !58
+  %17 = extractvalue { i32, i1 } %16, 0, !dbg !58
+  %add36 = add i32 %add31, %17, !dbg !59
+  %arrayidx38 = getelementptr inbounds nuw i32, ptr %out, i64 %idxprom, !dbg !60
+  store i32 %add36, ptr %arrayidx38, align 4, !dbg !61, !tbaa !6
+  ret void, !dbg !62
 }
 
 ; Function Attrs: convergent nocallback nounwind
@@ -169,7 +170,7 @@ attributes #8 = { nounwind }
 !22 = !DILocation(line: 9, column: 16, scope: !10)
 !23 = !DILocation(line: 9, column: 5, scope: !10)
 !24 = !DILocation(line: 10, column: 5, scope: !10)
-!25 = !{i64 2147661380}
+!25 = !{i64 2147661413}
 !26 = !DILocation(line: 11, column: 45, scope: !10)
 !27 = !DILocation(line: 11, column: 49, scope: !10)
 !28 = !DILocation(line: 11, column: 24, scope: !10)
@@ -186,22 +187,24 @@ attributes #8 = { nounwind }
 !39 = !{!40, !40, i64 0}
 !40 = !{!"short", !8, i64 0}
 !41 = !DILocation(line: 16, column: 5, scope: !10)
-!42 = !DILocation(line: 17, column: 17, scope: !10)
+!42 = !{i64 732}
 !43 = !DILocation(line: 17, column: 5, scope: !10)
-!44 = !DILocation(line: 18, column: 11, scope: !10)
-!45 = !DILocation(line: 19, column: 9, scope: !10)
-!46 = !DILocation(line: 20, column: 33, scope: !10)
-!47 = !DILocation(line: 20, column: 15, scope: !10)
-!48 = !DILocation(line: 20, column: 40, scope: !10)
-!49 = !DILocation(line: 20, column: 43, scope: !10)
-!50 = !DILocation(line: 21, column: 16, scope: !10)
-!51 = !DILocation(line: 21, column: 38, scope: !10)
-!52 = !DILocation(line: 21, column: 22, scope: !10)
-!53 = !DILocation(line: 21, column: 40, scope: !10)
-!54 = !DILocation(line: 21, column: 82, scope: !10)
-!55 = !DILocation(line: 21, column: 73, scope: !10)
-!56 = !DILocation(line: 21, column: 62, scope: !10)
-!57 = !DILocation(line: 21, column: 46, scope: !10)
-!58 = !DILocation(line: 21, column: 5, scope: !10)
-!59 = !DILocation(line: 21, column: 12, scope: !10)
-!60 = !DILocation(line: 22, column: 1, scope: !10)
+!44 = !DILocation(line: 18, column: 17, scope: !10)
+!45 = !DILocation(line: 18, column: 5, scope: !10)
+!46 = !DILocation(line: 19, column: 11, scope: !10)
+!47 = !DILocation(line: 20, column: 9, scope: !10)
+!48 = !DILocation(line: 21, column: 33, scope: !10)
+!49 = !DILocation(line: 21, column: 15, scope: !10)
+!50 = !DILocation(line: 21, column: 40, scope: !10)
+!51 = !DILocation(line: 21, column: 43, scope: !10)
+!52 = !DILocation(line: 22, column: 16, scope: !10)
+!53 = !DILocation(line: 22, column: 38, scope: !10)
+!54 = !DILocation(line: 22, column: 22, scope: !10)
+!55 = !DILocation(line: 22, column: 40, scope: !10)
+!56 = !DILocation(line: 22, column: 82, scope: !10)
+!57 = !DILocation(line: 22, column: 73, scope: !10)
+!58 = !DILocation(line: 22, column: 62, scope: !10)
+!59 = !DILocation(line: 22, column: 46, scope: !10)
+!60 = !DILocation(line: 22, column: 5, scope: !10)
+!61 = !DILocation(line: 22, column: 12, scope: !10)
+!62 = !DILocation(line: 23, column: 1, scope: !10)
