@@ -20,7 +20,7 @@ extern "C" __global__ void step(unsigned int *x, unsigned int count,
 __device__ unsigned long long now(void)
 {
     unsigned long long nanoseconds;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
     return nanoseconds;
 }
 

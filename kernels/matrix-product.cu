@@ -118,7 +118,7 @@ extern "C" __global__ void read_clocks(unsigned long long *out, unsigned int nan
 {
     auto timer = [] {
         unsigned long long now;
-        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
         return now;
     };
     unsigned long long before = timer(), begin, end;
