@@ -62,10 +62,16 @@ impl<'e> Judge<'e> {
     /// the check itself is wrong.
     pub fn check(&self, file: &str, source: &str) -> Result<Outcome> {
         let check = &self.exercise.check;
-        let mut module = match compile::compile(file, source, &check.compute)? {
-            Ok(ptx) => Module::parse(&ptx).context(file.to_owned())?,
-            Err(said) => return Ok(Outcome::uncompiled(said, RACES, check)),
-        };
+        match compile::compile(file, source, &check.compute)? {
+            Ok(ptx) => self.check_ptx(file, source, &ptx),
+            Err(said) => Ok(Outcome::uncompiled(said, RACES, check)),
+        }
+    }
+
+    /// The same of what a compiler has made of `source`.
+    pub fn check_ptx(&self, file: &str, source: &str, ptx: &str) -> Result<Outcome> {
+        let check = &self.exercise.check;
+        let mut module = Module::parse(ptx).context(file.to_owned())?;
         let mut outcome = Outcome::default();
         let (mut shapes, mut last) = (vec![], None);
         for (place, shape) in check.shapes.iter().enumerate() {

@@ -61,7 +61,7 @@ pub fn verify(exercise: &Exercise, root: &Path, times: u32) -> Result<Vec<String
 }
 
 /// Whether the first bad row is the one that `ROW: TEXT` names, with this text in it.
-fn is_reason(reason: &str, outcome: &Outcome) -> bool {
+pub fn is_reason(reason: &str, outcome: &Outcome) -> bool {
     let (row, text) = reason.split_once(": ").unwrap_or((reason, ""));
     outcome.first_bad().is_some_and(|bad| bad.name == row && bad.text.contains(text))
 }
