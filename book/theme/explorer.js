@@ -138,14 +138,17 @@
         function follow() {
             for (const slider of form.querySelectorAll("input[type=range]")) {
                 const { sets, after } = slider.dataset;
+                let follows = true;
                 if (sets !== undefined) {
                     const text = form.elements[sets].value.replaceAll(" ", "");
                     const number = text === "t" ? "1" : text.slice(0, -after.length);
-                    if (`${number}${after}` === text || text === "t") {
+                    follows = `${number}${after}` === text || text === "t";
+                    if (follows) {
                         slider.value = number;
                     }
                 }
-                slider.parentElement.querySelector("output").textContent = slider.value;
+                const output = slider.parentElement.querySelector("output");
+                output.textContent = follows ? slider.value : "–";
             }
         }
 

@@ -6,7 +6,7 @@ use streams::{Pool, queue};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
 use super::program::{Program, operation};
-use super::{Drawn, Explorer, Knob, State, Values, count};
+use super::{Drawn, Explorer, Knob, State, Values};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "pool",
@@ -87,10 +87,11 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let steps = run(&calls, bytes, settings)?;
     let asked = steps.iter().filter(|step| step.asked > 0).count() as u64;
     let given = steps.iter().filter(|step| step.given > 0).count() as u64;
-    let times = |number: u64| if number == 0 { "never".to_owned() } else { count(number, "time") };
+    let times =
+        |number: u64| if number == 1 { "once".to_owned() } else { format!("{number} times") };
     let now = steps.last().map_or(0, |step| step.reserved) / MIB;
     let said = format!(
-        "The pool asked for memory {}, and gave some back {}. Now it holds {now} MiB.",
+        "The pool asked the GPU for memory {} and gave some back {}. Now it holds {now} MiB.",
         times(asked),
         times(given),
     );
@@ -117,7 +118,7 @@ fn run(calls: &[char], bytes: u64, settings: Settings) -> Result<Vec<After>, Str
                 let mut taken = take(&mut pool, &program);
                 if taken.is_none() {
                     asked = pool.growth_for(bytes).ok_or_else(|| {
-                        format!("Call {} fails: out of memory, for the cap.", place + 1)
+                        format!("Call {} fails: out of memory, because of the cap.", place + 1)
                     })?;
                     pool.grow(next, asked);
                     next += asked;
@@ -195,12 +196,15 @@ mod tests {
     #[test]
     fn what_there_is_to_find_is_there() {
         for (state, told) in [
-            (&[][..], "asked for memory 3 times, and gave some back 3 times. Now it holds 0 MiB."),
-            (&[("threshold", "8")], "memory 3 times, and gave some back 3 times. Now it holds 0"),
-            (&[("threshold", "16")], "memory 1 time, and gave some back never. Now it holds 16"),
-            (&[("calls", "afafaf")], "memory 1 time, and gave some back never. Now it holds 16"),
-            (&[("cap", "16")], "memory 3 times, and gave some back 3 times. Now it holds 0 MiB."),
-            (&[("cap", "16"), ("calls", "aa")], "Call 2 fails: out of memory, for the cap."),
+            (
+                &[][..],
+                "asked the GPU for memory 3 times and gave some back 3 times. Now it holds 0 MiB.",
+            ),
+            (&[("threshold", "8")], "memory 3 times and gave some back 3 times. Now it holds 0"),
+            (&[("threshold", "16")], "memory once and gave some back 0 times. Now it holds 16"),
+            (&[("calls", "afafaf")], "memory once and gave some back 0 times. Now it holds 16"),
+            (&[("cap", "16")], "memory 3 times and gave some back 3 times. Now it holds 0 MiB."),
+            (&[("cap", "16"), ("calls", "aa")], "Call 2 fails: out of memory, because of the cap."),
             (&[("calls", "f")], "Call 1 frees, and nothing is allocated."),
             (&[("calls", "a x")], "`x` is no call"),
         ] {

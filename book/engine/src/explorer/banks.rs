@@ -85,7 +85,8 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
             Traffic::Global(_) => None,
         })
         .ok_or("the kernel did not read shared memory")?;
-    let wavefront = u64::from(state.number("wavefront")?).min(wavefronts);
+    let asked = state.number("wavefront")?;
+    let wavefront = u64::from(asked).min(wavefronts);
     let words = Word::all(&access);
     let what = if is_column { "column" } else { "row" };
     let each = count(wavefronts, "wavefront");
@@ -96,7 +97,10 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
             let mut lanes: Vec<usize> = of.map(|word| word.lane).collect();
             lanes.dedup();
             let lanes = count(lanes.len() as u64, "lane");
-            format!("A {what} of elements of {bytes} bytes: {each}. Number {one} serves {lanes}.")
+            let last = if u64::from(asked) > one { ", the last," } else { "" };
+            format!(
+                "A {what} of elements of {bytes} bytes: {each}. Number {one}{last} serves {lanes}."
+            )
         }
     };
     Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &words, wavefronts, wavefront)) })

@@ -75,7 +75,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     };
     let touched = Touched::of(access, start);
     let said = said(index, &touched, cost, access);
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &touched, cost)) })
+    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &touched, cost, stores)) })
 }
 
 /// What of a fault in this kernel is for the reader, who has not seen it.
@@ -159,7 +159,7 @@ fn said(index: &str, touched: &Touched, cost: Sectors, access: &Access) -> Strin
 }
 
 /// Lanes above, and below each the sector that it touches; as many sectors fit as lanes.
-fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors) {
+fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors, stores: bool) {
     let right = picture.width - 1.0;
     let step = (right - 1.0) / WARP as f64;
     let (lanes, memory, height) = (24.0, 116.0, 30.0);
@@ -214,7 +214,11 @@ fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors) {
     };
     picture.text((1.0, below), Anchor::Start, MUTED, what);
     let moved = cost.sectors * SECTOR_BYTES;
-    let use_of = format!("{} of {moved} bytes wanted", touched.wanted());
+    let use_of = format!(
+        "{} of {moved} bytes {}",
+        touched.wanted(),
+        if stores { "written" } else { "wanted" }
+    );
     picture.heading((1.0, below + 22.0), Anchor::Start, &count(cost.sectors, "sector"));
     picture.text((right, below + 22.0), Anchor::End, INK, &use_of);
 }
@@ -267,6 +271,7 @@ mod tests {
             ("t*t*t*t*t", "the array"),
             ("t+", "the index ends where a number, `t` or `(` should follow"),
             ("2t", "`2t` is no whole number below 2147483648; `*` is not left out"),
+            ("t/0", "`/ 0` in the index divides by 0"),
             ("x", "`x` in the index"),
             ("(t", "a `(` of the index has no `)`"),
             ("t)", "`)` after the end of the index `t)`"),

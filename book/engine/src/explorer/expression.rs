@@ -67,7 +67,12 @@ impl Parser<'_> {
             let found = operators.iter().find(|(sign, _)| self.rest.starts_with(sign));
             let Some((sign, instruction)) = found else { return Ok(left) };
             self.rest = &self.rest[sign.len()..];
+            let before = self.rest;
             let right = self.level(level + 1, depth)?;
+            let divisor = before[..before.len() - self.rest.len()].trim();
+            if matches!(*sign, "/" | "%") && divisor.parse() == Ok(0) {
+                return Err(format!("`{sign} {divisor}` in the index divides by 0"));
+            }
             left = self.emit(instruction, &[&left, &right]);
         }
     }

@@ -104,7 +104,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         "{} of the warp ask for {}; that is {moved}, and {} % of their bytes are wanted.",
         count(loads, "load"),
         count(asked, "sector"),
-        100 * u64::from(wanted) / (8 * told.sectors.len() as u64).max(1),
+        (1000.0 * f64::from(wanted) / (8 * told.sectors.len()).max(1) as f64).round() / 10.0,
     );
     let said = if loads == 1 { said.replacen("ask for", "asks for", 1) } else { said };
     Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &told)) })
@@ -168,9 +168,14 @@ mod tests {
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
-        for (tile, sectors, share) in
-            [(1, 32, 12), (2, 16, 25), (4, 8, 50), (8, 4, 100), (16, 4, 100), (32, 4, 100)]
-        {
+        for (tile, sectors, share) in [
+            (1, 32, "12.5"),
+            (2, 16, "25"),
+            (4, 8, "50"),
+            (8, 4, "100"),
+            (16, 4, "100"),
+            (32, 4, "100"),
+        ] {
             let told = format!(
                 "1 load of the warp asks for {sectors} sectors; that is {sectors} sectors, and \
                  {share} % of their bytes are wanted."

@@ -1,19 +1,19 @@
-//! An all-reduce in a ring, step by step: whose figures are in which piece, and where it is.
+//! An all-reduce in a ring, step by step: whose figures each GPU has of which chunk.
 
 use emulator::{Arguments, Launch, Memory, Module, Options, WARP, Watch};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, active};
+use super::{Drawn, Explorer, Knob, State, Values, active, count};
 use crate::launch::Stopped;
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "ring",
-    title: "Pieces of vectors that go round a ring of GPUs",
-    task: "Go through the steps. After how many are the first pieces complete, and after how many \
+    title: "Chunks of vectors that go round a ring of GPUs",
+    task: "Go through the steps. After how many are the first chunks complete, and after how many \
         has each GPU all of them? How much has each sent by then, measured in vectors? Then try \
         more GPUs: does that grow with their number?",
-    finding: "With n GPUs the first pieces are complete after n steps, each on two GPUs, and all of \
-        them everywhere after 2 (n − 1). A GPU sends one piece in each step, which is 1 / n of its \
+    finding: "With n GPUs each has one complete chunk after n − 1 steps, and all of them after \
+        2 (n − 1). A GPU sends one chunk in each step, which is 1 / n of its \
         vector: 2 (n − 1) / n vectors in all. That is 1 with two GPUs, 1.5 with four, 1.75 with \
         eight, and never 2, however many there are.",
     knobs: &[
@@ -39,11 +39,11 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let done = state.number("step")?.min(steps);
     let ring = Ring::run(gpus, done).map_err(|stopped| stopped.error)?;
     let complete = ring.held.iter().filter(|held| held.count_ones() == gpus).count();
-    let sent = ring.sent as f64 / PIECE_BYTES as f64;
     let said = format!(
-        "{gpus} GPUs after {done} of {steps} steps: each has sent {sent} pieces, {:.3} of its \
-         vector. {complete} of {} pieces are complete.",
-        sent / f64::from(gpus),
+        "{gpus} GPUs after {done} of {steps} steps: each has sent {}, {:.3} of its vector. \
+         {complete} of {} chunks are complete.",
+        count(ring.sent / PIECE_BYTES, "chunk"),
+        (ring.sent / PIECE_BYTES) as f64 / f64::from(gpus),
         ring.held.len(),
     );
     Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &ring, done)) })
@@ -52,7 +52,8 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
 /// What is where after some steps.
 struct Ring {
     gpus: usize,
-    /// Of each GPU and piece whose figures are in it, one bit for each.
+    /// Of each GPU and piece whose figures it has, one bit for each: what has arrived, and its own,
+    /// which it adds when it passes the piece on.
     held: Vec<u32>,
     /// Bytes that a GPU has sent.
     sent: u64,
@@ -110,10 +111,12 @@ impl Ring {
             for piece in 0..u64::from(gpus) {
                 let at = output + piece * PIECE_BYTES;
                 let arrived = memory.first_unwritten(at, 4)?.is_none();
-                let mut figure = [0; 4];
-                let at = if arrived { at } else { *input };
-                memory.read(at, &mut figure)?;
-                held.push(f32::from_le_bytes(figure) as u32);
+                let figure = |at| -> Result<u32, Stopped> {
+                    let mut figure = [0; 4];
+                    memory.read(at, &mut figure)?;
+                    Ok(f32::from_le_bytes(figure) as u32)
+                };
+                held.push(figure(*input)? | if arrived { figure(at)? } else { 0 });
             }
         }
         let sent = sent.into_iter().max().unwrap_or(0);
@@ -158,7 +161,7 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
     picture.lines(&arrows, INK, 1.0);
     // As high as for the most GPUs, so that nothing below it moves.
     let below = top + f64::from(MOST) * row + 10.0;
-    let text = "a row is a piece; filled is whose figures are in it";
+    let text = "a row is a chunk; shaded are the GPUs whose figures are in it";
     picture.text((1.0, below), Anchor::Start, MUTED, text);
     let steps = 2 * (gpus as u32 - 1);
     let width = (picture.width - 2.0) / f64::from(steps + 1);
@@ -184,17 +187,17 @@ mod tests {
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
-        for gpus in 2..=8 {
+        for gpus in 2..=8u32 {
             let all = gpus * gpus;
-            let before = said(gpus, gpus - 1);
-            assert!(before.ends_with(&format!(" 0 of {all} pieces are complete.")), "{before}");
-            let first = said(gpus, gpus);
-            let told = format!(" {} of {all} pieces are complete.", 2 * gpus);
-            assert!(first.ends_with(&told), "{first}");
+            for steps in 0..=2 * (gpus - 1) {
+                let complete = gpus * (steps + 2).saturating_sub(gpus);
+                let told = format!(" {complete} of {all} chunks are complete.");
+                assert!(said(gpus, steps).ends_with(&told), "{gpus} {steps}");
+            }
             let end = said(gpus, 2 * (gpus - 1));
             let vectors = 2.0 * f64::from(gpus - 1) / f64::from(gpus);
             let told = format!(
-                "each has sent {} pieces, {vectors:.3} of its vector. {all} of {all} pieces are \
+                "each has sent {} chunks, {vectors:.3} of its vector. {all} of {all} chunks are \
                  complete.",
                 2 * (gpus - 1)
             );
