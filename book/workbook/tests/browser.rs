@@ -790,6 +790,7 @@ fn a_wide_table_scrolls_by_keyboard_without_turning_the_page() {
     let mut page = Page::new(browser, narrow);
     let file = &book::chapters_with("class=\"table\"")[0];
     page.open(file);
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)");
     page.tab_to(".table[role=region][aria-label]");
     page.press(Key::ArrowRight);
     page.wait_until("document.activeElement.scrollLeft > 0");
