@@ -161,7 +161,7 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
     picture.lines(&arrows, INK, 1.0);
     // As high as for the most GPUs, so that nothing below it moves.
     let below = top + f64::from(MOST) * row + 10.0;
-    let text = "a row is a chunk; shaded are the GPUs whose figures are in it";
+    let text = "a row is a chunk; shaded: whose figures are in it";
     picture.text((1.0, below), Anchor::Start, MUTED, text);
     let steps = 2 * (gpus as u32 - 1);
     let width = (picture.width - 2.0) / f64::from(steps + 1);
