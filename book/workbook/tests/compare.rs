@@ -88,7 +88,12 @@ fn without_arguments_the_last_two_runs_are_compared() {
     machine("h200");
     let ended = checkout.run("compare");
     let first = ended.succeeds().lines().next().unwrap();
-    assert!(first.starts_with("h200/host-r against h200/host-q:"), "{first}");
+    let runs = std::fs::read_dir(checkout.path("results/h200")).unwrap();
+    let runs = runs.map(|run| run.unwrap().file_name().into_string().unwrap());
+    let mut hosts: Vec<_> = runs.filter(|run| !run.contains('.')).collect();
+    hosts.sort(); // they were named in the order of their runs
+    let [.., before, last] = &hosts[..] else { panic!("{hosts:?}") };
+    assert!(first.starts_with(&format!("h200/{last} against h200/{before}:")), "{first}");
     let json = checkout.read("results/h200/host-r/host-memory.json");
     checkout.write(
         "results/mine/host-memory.json",
