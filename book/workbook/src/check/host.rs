@@ -1,6 +1,8 @@
 //! What of a file is for the host: `main`, what it calls, and header files. A kernel's compiler has
 //! no use for it, so that spaces stand in its place, and every line stays where it is.
 
+use lab::kernel::{literal, logical_line};
+
 /// What header files bring to most kernels. A type may have its name several times.
 const INTEGERS: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; \
                         typedef short int16_t; typedef unsigned short uint16_t; \
@@ -22,10 +24,12 @@ pub(super) fn without(source: &str) -> Option<String> {
     while let Some(c) = rest.chars().next() {
         let at_line_start = left.trim_end_matches([' ', '\t']).ends_with('\n') || left.is_empty();
         let (length, is_code) = match c {
-            '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
-            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |e| e + 2), false),
+            '/' if rest.starts_with("//") => (logical_line(rest), false),
+            '/' if rest.starts_with("/*") => {
+                (rest[2..].find("*/").map_or(rest.len(), |end| end + 4), false)
+            }
             '#' if at_line_start => {
-                let line = directive(rest);
+                let line = logical_line(rest);
                 left += &included(&rest[..line]);
                 rest = &rest[line..];
                 if item.is_empty() {
@@ -104,12 +108,6 @@ fn is_of_host(item: &str) -> bool {
     is_host || is_function(item) || !OF_BOTH.contains(&first) && first != "template"
 }
 
-/// Length of a directive, which may go over several lines.
-fn directive(text: &str) -> usize {
-    let mut ends = text.match_indices('\n').map(|(end, _)| end);
-    ends.find(|end| !text[..*end].ends_with('\\')).unwrap_or(text.len())
-}
-
 /// A directive; in the place of one that includes a file, the names that most files have from it.
 fn included(line: &str) -> String {
     let rest = line[1..].trim_start();
@@ -117,21 +115,6 @@ fn included(line: &str) -> String {
         true => INTEGERS.to_owned(),
         false => line.to_owned(),
     }
-}
-
-/// Length of the string or character at the start of `text`; it ends with the line at last.
-fn literal(text: &str, quote: char) -> usize {
-    let mut escaped = true; // the opening quote ends nothing
-    for (place, c) in text.char_indices() {
-        match c {
-            '\n' => return place,
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return place + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -142,14 +125,14 @@ mod tests {
     fn what_is_for_the_host_goes_and_lines_stay() {
         let source = "#include <stdio.h>\n#include \"mine.h\"\nusing namespace std;\n\
                       #define CHECK(x) do { x; } \\\n  while (0)\n\
-                      const int N = 3; // }\nconst char *title = \"t\";\nstatic float *host = new float[N];\n\
+                      const int N = 3; // } \\\n}\n/*/ } */const char *title = \"t\";\nstatic float *host = new float[N];\n\
                       struct P { float x; };\nextern \"C\" {\n__global__ void k(P *p) { p->x = '}'; }\n}\n\
                       __constant__ float table[] = {1, 2};\nvoid launch(int n);\n\
                       template <class T> T twice(T t) { return 2 * t; }\n\
                       template <class T> __device__ T half(T t) { return t / 2; }\n\
                       int main(int n = 1)\n{\n    k<<<1, 1>>>(nullptr); // {\n    return 0;\n}\n";
         let left = without(source).unwrap();
-        assert_eq!(left.lines().count(), source.lines().count());
+        assert_eq!(left.lines().count(), source.lines().count(), "{left}");
         for kept in ["CHECK", "const int N", "struct P", "void k(P", "table", "T half"] {
             assert!(left.contains(kept), "{kept}\n{left}");
         }

@@ -172,7 +172,7 @@ fn code(source: &str) -> String {
     let (mut code, mut rest) = (String::new(), source);
     while let Some(c) = rest.chars().next() {
         let (length, is_space) = match c {
-            '/' if rest.starts_with("//") => (line_comment(rest), true),
+            '/' if rest.starts_with("//") => (logical_line(rest), true),
             '/' if rest.starts_with("/*") => {
                 (rest[2..].find("*/").map_or(rest.len(), |end| end + 4), true)
             }
@@ -212,15 +212,15 @@ fn in_directive(code: &str) -> bool {
     first.starts_with('#')
 }
 
-/// Length of the comment `//` at the start of `text`, up to the line's end. After a backslash
-/// it goes on in the next line.
-fn line_comment(text: &str) -> usize {
+/// Length of the comment `//`, or of the directive, at the start of `text`, up to the line's end.
+/// After a backslash it goes on in the next line.
+pub fn logical_line(text: &str) -> usize {
     let mut ends = text.match_indices('\n').map(|(end, _)| end);
     ends.find(|end| !text[..*end].ends_with('\\')).unwrap_or(text.len())
 }
 
 /// Length of the string or character at the start of `text`; it ends with the line at last.
-fn literal(text: &str, quote: char) -> usize {
+pub fn literal(text: &str, quote: char) -> usize {
     let mut escaped = true; // the opening quote ends nothing
     for (place, c) in text.char_indices() {
         match c {
