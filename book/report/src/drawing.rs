@@ -71,7 +71,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 49] = [
+pub static ALL: [Drawing; 50] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -116,6 +116,7 @@ pub static ALL: [Drawing; 49] = [
     shares::FETCHES,
     shares::FLIGHT,
     shares::STARTS,
+    shares::RUNGS,
     shares::SHARES,
     shares::INDICES,
     shares::JOBS,

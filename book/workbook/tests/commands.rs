@@ -1094,7 +1094,7 @@ fn new_makes_a_draft_that_the_book_takes_at_once() {
         }
     }
     assert!(said.contains("cargo run -p shared-atomics"), "{ended}");
-    let list = "/transpose.md)\n- [shared-atomics](access-patterns/shared-atomics.md)\n\n# ";
+    let list = "/transpose-ladder.md)\n- [shared-atomics](access-patterns/shared-atomics.md)\n\n# ";
     let summary = checkout.read("book/src/SUMMARY.md");
     assert!(summary.contains(list), "not at the end of its section: {summary}");
     let changed = contents(&checkout.path(""));

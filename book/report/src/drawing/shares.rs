@@ -68,6 +68,32 @@ block 2: 2 ., 2 loads, 2 wait, 2 stores";
     },
 };
 
+pub(super) const RUNGS: Drawing = Drawing {
+    name: "rungs",
+    title: "Two large blocks leave the memory idle while they wait, many small ones do not",
+    description: "Two timetables of blocks that load, wait and store, again and again, and of the \
+        memory. With two blocks the memory sends what each has loaded, and is idle for most of \
+        the time. With four of eight small blocks, each of which loads as much, it is idle for a \
+        fifth of the time.",
+    caption: "A multiprocessor, and when the memory sends what its blocks load. A block of 256 \
+        threads loads as much as one of 1024, and eight of them fit where there was room for \
+        two; four are drawn. Lengths are not to scale.",
+    of: Of::Nobody,
+    draw: |c, _| {
+        let panels = "1024 threads, an element each
+block 1: 1 load, 3 wait, 1 store, 1 load, 3 wait, 1 store
+block 2: 1 ., 1 load, 3 wait, 1 store, 1 load, 3 wait
+memory: 2 ., 1 1, 1 2, 3 ., 1 1, 1 2
+256 threads, four elements each
+block 1: 1 loads, 3 wait, 1 stores, 1 loads, 3 wait, 1 stores
+block 2: 1 ., 1 loads, 3 wait, 1 stores, 1 loads, 3 wait
+block 3: 2 ., 1 loads, 3 wait, 1 stores, 1 loads, 2 wait
+block 4: 3 ., 1 loads, 3 wait, 1 stores, 1 loads, 1 wait
+memory: 2 ., 1 1, 1 2, 1 3, 1 4, 1 ., 1 1, 1 2, 1 3";
+        timetable(c, panels);
+    },
+};
+
 pub(super) const SHARES: Drawing = Drawing {
     name: "shares",
     title: "A block that keeps its share finds it in its L1 cache",

@@ -5,14 +5,16 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Measured | the ladder below, square and other matrices |
+//! | `main.rs` | Measured; The trap | the ladder below, square and other matrices |
 //! | [`ceiling`] | Measured | how fast is a copy, without and with an eviction hint? |
 //! | [`matrix`] | | shapes, what is in a matrix, what a way to transpose is |
-//! | [`kernels`] | The order of the blocks | how is a matrix divided among blocks? |
-//! | [`kept`] | An eviction hint | does it help if the L2 cache keeps what was read? |
-//! | [`bulk`] | Other ways | does it help if the copy unit (TMA) moves the tiles? |
-//! | [`in_place`] | Other ways | can the matrix stay where it is? |
-//! | [`library`] | Other ways | how fast is the library? |
+//! | [`kernels`] | | how is a matrix divided among blocks? |
+//! | [`kept`] | | does it help if the L2 cache keeps what was read? |
+//! | [`bulk`] | | does it help if the copy unit (TMA) moves the tiles? |
+//! | [`in_place`] | | can the matrix stay where it is? |
+//! | [`library`] | | how fast is the library? |
+//!
+//! The last five are on the page after it, `transpose-ladder.md`.
 //!
 //! A transpose computes nothing: it reads every element once and writes it once, as a
 //! copy does. So a copy is its ceiling. But rows become columns, so of the two accesses
@@ -126,8 +128,10 @@ fn measure(
     // 4. Each turn takes the next of several pairs of buffers, so that the turns of one
     //    sample touch at least four times the L2 cache and no transpose finds its data
     //    there from the turn before.
+    // ANCHOR: pairs
     let bytes = shape.elements() * size_of::<u32>();
     let pairs = (4 * lab.l2_bytes()).div_ceil(2 * bytes);
+    // ANCHOR_END: pairs
     let needed = pairs * 2 * bytes;
     if needed > lab.free_bytes()? / 10 * 9 {
         let reason = format!("needs {} MiB of free device memory", needed >> 20);
