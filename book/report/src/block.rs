@@ -86,6 +86,8 @@ pub struct Definitions {
     pub quantities: BTreeMap<String, Placed<String>>,
     /// `[conditions]`.
     pub conditions: BTreeMap<String, Placed<String>>,
+    /// `[routes]`: pages that are read one after the other.
+    pub routes: BTreeMap<String, Vec<String>>,
     /// What the page shows.
     pub blocks: BTreeMap<Name, Placed<Block>>,
 }
@@ -99,6 +101,8 @@ struct File {
     quantities: Named<String>,
     #[serde(default)]
     conditions: Named<String>,
+    #[serde(default)]
+    routes: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     chart: Named<ChartBlock>,
     #[serde(default)]
@@ -148,6 +152,7 @@ impl Definitions {
                 experiment: file.experiment,
                 quantities: place(file.quantities),
                 conditions: place(file.conditions),
+                routes: file.routes,
                 blocks: read.blocks,
             }),
             false => Err(read.problems),

@@ -327,7 +327,7 @@ fn replace(
             chapter.content = includes::take_in(&text, folder, &repository);
             let stem = path.trim_end_matches(".md").to_owned();
             let page = pages.iter().find(|page| page.stem == stem);
-            let practice = page.map_or(0, |page| tasks.minutes(&page.exercises));
+            let practice = page.map_or_else(Vec::new, |page| tasks.minutes(&page.exercises));
             shown.insert(stem, Shown::of(&chapter.content, practice));
         }
     });

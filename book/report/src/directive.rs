@@ -31,8 +31,10 @@ pub enum Directive {
     Overview,
     /// `{{predictions}}`: what the reader has predicted.
     Predictions,
-    /// `{{minutes PAGE …}}`, `{{practice PAGE …}}`, `{{hours PAGE …}}`: how long they take.
+    /// `{{minutes PAGE …}}`, `{{practice PAGE …}}` and the like: how long they take.
     Time(Time, Vec<String>),
+    /// `{{pages PAGE …}}`: links to them.
+    Pages(Vec<String>),
     /// `{{minutes}}`: how long each page, each part and all parts take.
     AllMinutes,
     /// `{{exercise NAME}}`: what a checked exercise asks for.
@@ -55,7 +57,7 @@ pub enum Directive {
 }
 
 /// The words that directives begin with, but for [`KINDS`].
-pub const WORDS: [&str; 17] = [
+pub const WORDS: [&str; 19] = [
     "budget",
     "claim",
     "drawing",
@@ -64,9 +66,11 @@ pub const WORDS: [&str; 17] = [
     "exercise",
     "exercises",
     "explorer",
+    "first-exercises",
     "hours",
     "if",
     "minutes",
+    "pages",
     "practice",
     "predictions",
     "provenance",
@@ -92,6 +96,7 @@ impl Directive {
             Directive::Quantity(_)
                 | Directive::Verdict(_)
                 | Directive::Time(..)
+                | Directive::Pages(_)
                 | Directive::If(_)
                 | Directive::End
         )
@@ -121,6 +126,7 @@ impl Directive {
             ["exercise", name] => Directive::Exercise(name.to_owned()),
             ["explorer", name] => Directive::Explorer(explorer::find(name)?),
             ["drawing", name] => Directive::Drawing(drawing::find(name)?),
+            ["pages", ref names @ ..] if !names.is_empty() => Directive::Pages(owned(names)),
             [name] => Directive::Quantity(name.to_owned()),
             [word, ref rest @ ..] => match (Time::of(word), Definitions::kind(word), rest) {
                 (Some(time), _, pages) => Directive::Time(time, owned(pages)),

@@ -69,10 +69,10 @@ impl Tasks {
         ))
     }
 
-    /// How many minutes the exercises of these names take.
-    pub fn minutes(&self, names: &[String]) -> usize {
+    /// How many minutes each of the exercises of these names takes.
+    pub fn minutes(&self, names: &[String]) -> Vec<usize> {
         let tasks = names.iter().filter_map(|name| self.0.get(name));
-        tasks.map(|task| task.minutes as usize).sum()
+        tasks.map(|task| task.minutes as usize).collect()
     }
 
     /// The exercises of these names, in this order, or else all that stand on a page, in the order

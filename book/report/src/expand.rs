@@ -109,6 +109,7 @@ pub fn read(
         goals: vec![],
         exercises: vec![],
         predictions: vec![],
+        routes: std::mem::take(&mut definitions.routes),
         unrecorded: false,
     };
     let Definitions { quantities, conditions, .. } = &definitions;
@@ -291,6 +292,7 @@ impl Text {
             }
             Directive::Predictions => prediction::all(pages, &root),
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
+            Directive::Pages(names) => minutes::links(names, pages, &root)?,
             Directive::AllMinutes => minutes::table(pages, &root),
             Directive::Exercise(name) => tasks.show(name, records)?,
             Directive::Exercises(names) => tasks.list(names, pages, &root)?,

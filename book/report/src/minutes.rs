@@ -1,7 +1,7 @@
 //! What a page shows, and how long it takes to read it and to do its exercises. That is known when
 //! all pages are expanded, so until then a mark stands where the number is to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::html;
 use crate::page::Page;
@@ -22,13 +22,19 @@ pub enum Time {
     Minutes,
     /// The minutes that their exercises take.
     Practice,
+    /// The minutes that the first exercise of each takes, the one that is not folded.
+    First,
     /// The hours that both take.
     Hours,
 }
 
 impl Time {
-    const ALL: [(&str, Time); 3] =
-        [("minutes", Time::Minutes), ("practice", Time::Practice), ("hours", Time::Hours)];
+    const ALL: [(&str, Time); 4] = [
+        ("minutes", Time::Minutes),
+        ("practice", Time::Practice),
+        ("first-exercises", Time::First),
+        ("hours", Time::Hours),
+    ];
 
     /// The one that directives begin with `word`.
     pub fn of(word: &str) -> Option<Time> {
@@ -44,10 +50,11 @@ impl Time {
     /// The number for what pages show together.
     fn print(self, pages: &[&Shown]) -> String {
         let reading: usize = pages.iter().map(|page| page.seconds()).sum();
-        let exercises = 60 * pages.iter().map(|page| page.practice).sum::<usize>();
+        let exercises = 60 * pages.iter().flat_map(|page| &page.practice).sum::<usize>();
         match self {
             Time::Minutes => minutes(reading),
             Time::Practice => minutes(exercises),
+            Time::First => minutes(pages.iter().map(|page| page.seconds_of_first()).sum()),
             Time::Hours => (reading + exercises).div_ceil(3600),
         }
         .to_string()
@@ -56,12 +63,35 @@ impl Time {
 
 /// The mark for a time of the pages of these names.
 pub fn mark(time: Time, names: &[String], pages: &[Page]) -> Result<String, String> {
-    for name in names {
-        if !pages.iter().any(|page| page.stem == *name) {
-            return Err(format!("there is no page `{name}`"));
+    let stems: Vec<_> = route(names, pages)?.iter().map(|page| page.stem.as_str()).collect();
+    Ok(time.mark(&stems))
+}
+
+/// Links to the pages of these names. `root` leads from the page to the book's root.
+pub fn links(names: &[String], pages: &[Page], root: &str) -> Result<String, String> {
+    let links = route(names, pages)?.into_iter().map(|page| page.link(root));
+    Ok(links.collect::<Vec<_>>().join(" · "))
+}
+
+/// The pages that these names lead over: each is a page's or a route's.
+pub fn route<'p>(names: &[String], pages: &'p [Page]) -> Result<Vec<&'p Page>, String> {
+    let mut found = vec![];
+    let mut open: Vec<(&str, BTreeSet<&str>)> =
+        names.iter().rev().map(|name| (name.as_str(), BTreeSet::new())).collect();
+    while let Some((name, mut within)) = open.pop() {
+        if let Some(page) = pages.iter().find(|page| page.stem == name) {
+            found.push(page);
+            continue;
         }
+        let of_this_name = pages.iter().find_map(|page| page.routes.get_key_value(name));
+        let (name, steps) =
+            of_this_name.ok_or_else(|| format!("there is no page and no route `{name}`"))?;
+        if !within.insert(name) {
+            return Err(format!("the route `{name}` leads back to itself"));
+        }
+        open.extend(steps.iter().rev().map(|step| (step.as_str(), within.clone())));
     }
-    Ok(time.mark(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+    Ok(found)
 }
 
 /// A table of the parts of the book, with their pages, but for those for contributors.
@@ -77,10 +107,8 @@ pub fn table(pages: &[Page], root: &str) -> String {
     };
     let mut rows = String::new();
     for of_part in all.chunk_by(|a, b| a.part == b.part) {
-        let link = |page: &&Page| {
-            let (file, title) = (page.html(), html::escape(&page.title));
-            format!("<a href=\"{root}{file}\">{title}</a> {}", Time::Minutes.mark(&[&page.stem]))
-        };
+        let link =
+            |page: &&Page| format!("{} {}", page.link(root), Time::Minutes.mark(&[&page.stem]));
         rows += &format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td>{}</tr>\n",
             html::escape(of_part[0].part.as_deref().unwrap_or_default()),
@@ -124,8 +152,8 @@ fn minutes(seconds: usize) -> usize {
 pub struct Shown {
     /// Without code, scripts, pictures and the numbers in tables.
     pub words: usize,
-    /// The minutes that its exercises take.
-    practice: usize,
+    /// The minutes that each of its exercises takes.
+    practice: Vec<usize>,
     lines_of_code: usize,
     predictions: usize,
     figures: usize,
@@ -133,8 +161,8 @@ pub struct Shown {
 
 impl Shown {
     /// What `text` shows, which is a page's Markdown, with HTML in place of the directives; its
-    /// exercises take so many minutes.
-    pub fn of(text: &str, practice: usize) -> Shown {
+    /// exercises take so many minutes each.
+    pub fn of(text: &str, practice: Vec<usize>) -> Shown {
         let mut shown = Shown { practice, ..Shown::default() };
         let (mut folded, mut code) = (0, false);
         for line in text.lines() {
@@ -158,8 +186,13 @@ impl Shown {
         shown
     }
 
+    /// How long it takes to do the first of its exercises, which it shows unfolded.
+    pub fn seconds_of_first(&self) -> usize {
+        60 * self.practice.first().copied().unwrap_or_default()
+    }
+
     /// How long it takes to read that.
-    fn seconds(&self) -> usize {
+    pub fn seconds(&self) -> usize {
         self.words * 60 / WORDS_A_MINUTE
             + self.lines_of_code * 60 / LINES_A_MINUTE
             + self.predictions * SECONDS_A_PREDICTION
@@ -229,7 +262,7 @@ mod tests {
     fn only_what_a_page_shows_takes_time() {
         let words = "one <b>two</b> - | ".repeat(WORDS_A_MINUTE / 2);
         let code = format!("```rust\n{}```\n", "x\n".repeat(LINES_A_MINUTE));
-        let read = |text: &str| Shown::of(text, 0).seconds();
+        let read = |text: &str| Shown::of(text, vec![]).seconds();
         assert_eq!(read(""), 0);
         assert_eq!(read(&words), 60);
         assert_eq!(read(&format!("{words}\n\n{code}")), 120);
@@ -245,8 +278,8 @@ mod tests {
         );
         let table =
             "| one two | 3 GB/s |\n|---|---:|\n<tr><td>three</td><td class=\"x\">4 s</td></tr>";
-        assert_eq!(Shown::of(table, 0).words, 3);
-        assert_eq!(Shown::of("5 apples, 3 > 2, or <b>one", 0).words, 6);
+        assert_eq!(Shown::of(table, vec![]).words, 3);
+        assert_eq!(Shown::of("5 apples, 3 > 2, or <b>one", vec![]).words, 6);
     }
 
     #[test]
@@ -259,10 +292,27 @@ mod tests {
     fn marks_become_the_minutes_of_their_pages() {
         let pages = [("a", 2), ("b", 3)].map(|(name, minutes)| {
             let words = minutes * WORDS_A_MINUTE - 10;
-            (name.to_owned(), Shown { words, practice: 40, ..Shown::default() })
+            (name.to_owned(), Shown { words, practice: vec![30, 10], ..Shown::default() })
         });
         let text = "a: <!--time minutes a-->, both: <!--time minutes a b--> and \
-            <!--time practice a b-->, <!--time hours a b--> h.";
-        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5 and 80, 2 h.");
+            <!--time practice a b-->, <!--time first-exercises a b--> at first, \
+            <!--time hours a b--> h.";
+        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5 and 80, 60 at first, 2 h.");
+    }
+
+    #[test]
+    fn a_route_leads_over_pages_and_other_routes() {
+        let routes =
+            [("both", vec!["a/x", "z"]), ("all", vec!["both", "a/y"]), ("turn", vec!["turn"])];
+        let routes = routes
+            .map(|(name, steps)| (name.to_owned(), steps.into_iter().map(str::to_owned).collect()));
+        let mut pages = ["course", "a/x", "a/y", "z"].map(|stem| page(stem, None));
+        pages[0].routes = routes.into();
+        let links = |name: &str| links(&[name.to_owned()], &pages, "");
+        let all = links("all").unwrap();
+        let at = ["a/x.html", "z.html", "a/y.html"].map(|file| all.find(file).unwrap());
+        assert!(at.is_sorted() && all.matches("<a ").count() == 3, "{all}");
+        assert_eq!(links("turn").unwrap_err(), "the route `turn` leads back to itself");
+        assert_eq!(links("b").unwrap_err(), "there is no page and no route `b`");
     }
 }

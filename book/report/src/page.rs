@@ -5,6 +5,7 @@ pub mod blocks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condition::Conditions;
+use crate::html::escape;
 use crate::quantity::Quantities;
 use crate::unit::Unit;
 use blocks::{Goals, Prediction};
@@ -33,6 +34,8 @@ pub struct Page {
     pub exercises: Vec<String>,
     /// What it asks its reader.
     pub predictions: Vec<Prediction>,
+    /// The routes that it defines: each leads over pages and other routes.
+    pub routes: BTreeMap<String, Vec<String>>,
     /// It is a draft whose experiment has no record yet.
     pub unrecorded: bool,
 }
@@ -44,6 +47,11 @@ impl Page {
         experiment
             .map(String::as_str)
             .ok_or_else(|| "name the `experiment` in the file beside the page".to_owned())
+    }
+
+    /// A link to it. `root` leads to the book's root.
+    pub fn link(&self, root: &str) -> String {
+        format!("<a href=\"{root}{}\">{}</a>", self.html(), escape(&self.title))
     }
 
     /// The page's file in the finished book.

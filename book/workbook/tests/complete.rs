@@ -619,6 +619,36 @@ fn what_is_read_on_the_forge_leads_to_text() {
     none(problems, "Name the page, or link what it shows: README.md links the published book.");
 }
 
+/// What each page of the book shows.
+fn shown_by_pages() -> BTreeMap<String, report::minutes::Shown> {
+    let drafts = experiments().into_iter().filter(|lesson| lesson.draft);
+    let options = report::Options {
+        drafts: drafts.map(|lesson| lesson.page()).collect(),
+        lessons: experiments().into_iter().map(|lesson| (lesson.name, lesson.gpus)).collect(),
+        this_machine: None,
+        ..report::Options::of(&root().join("book")).unwrap()
+    };
+    report::shown(&options).unwrap()
+}
+
+/// The course promises it, and counts one exercise on each page.
+#[test]
+fn the_route_of_six_hours_takes_no_longer() {
+    let routes: toml::Table = text("book/src/course.toml").parse().unwrap();
+    let (shown, mut stack, mut seconds) = (shown_by_pages(), vec!["six-hours"], 0);
+    while let Some(name) = stack.pop() {
+        match shown.get(name) {
+            Some(page) => seconds += page.seconds() + page.seconds_of_first(),
+            None => {
+                let steps = routes["routes"][name].as_array().unwrap();
+                stack.extend(steps.iter().filter_map(toml::Value::as_str));
+            }
+        }
+    }
+    let hours = seconds as f64 / 3600.0;
+    assert!((5.5..=6.0).contains(&hours), "{hours:.2} hours: change the route in course.toml");
+}
+
 #[test]
 fn a_lesson_is_short_and_ends_with_what_to_remember() {
     const MOST: usize = 900;
@@ -628,14 +658,7 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
         let stems = stems(&format!("book/src/{folder}"), "md").into_iter();
         stems.map(move |stem| format!("{folder}/{stem}"))
     });
-    let drafts = experiments().into_iter().filter(|lesson| lesson.draft);
-    let options = report::Options {
-        drafts: drafts.map(|lesson| lesson.page()).collect(),
-        lessons: experiments().into_iter().map(|lesson| (lesson.name, lesson.gpus)).collect(),
-        this_machine: None,
-        ..report::Options::of(&root().join("book")).unwrap()
-    };
-    let shown = report::shown(&options).unwrap();
+    let shown = shown_by_pages();
     let mut problems = vec![];
     for page in pages {
         let source = text(&format!("book/src/{page}.md"));
