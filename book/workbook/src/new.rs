@@ -17,7 +17,7 @@ use crate::terminal::{WrongUsage, misused, say};
 pub(crate) struct Arguments {
     /// The subject in the field's words, such as `shared-atomics`; never a section number
     name: String,
-    /// Section of the chapter it belongs to, such as 8.3; or 0, the first steps; or 9, models
+    /// Section of the chapter it belongs to, such as 8.3; or 0, the first steps; 1, blocks that cooperate; or 9, models
     #[arg(long)]
     section: String,
 }
