@@ -11,11 +11,12 @@ __device__ unsigned int shared(const void *pointer)
     return (unsigned int)__cvta_generic_to_shared(pointer);
 }
 
-// A barrier in shared memory that turns when `bytes` bytes have arrived, and a wait for its
-// `turn`, which is 0 and 1 in alternation.
-__device__ void prepare(unsigned long long *barrier)
+// A barrier in shared memory that turns when so many have arrived, and `bytes` bytes if one
+// expects them; and a wait for its `turn`, which is 0 and 1 in alternation.
+template <int ARRIVALS> __device__ void prepare(unsigned long long *barrier)
 {
-    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared(barrier)) : "memory");
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;"
+                 ::"r"(shared(barrier)), "n"(ARRIVALS) : "memory");
 }
 
 __device__ void expect(unsigned long long *barrier, unsigned int bytes)
@@ -117,7 +118,7 @@ extern "C" __global__ __launch_bounds__(256) void warpgroups(
     };
     if (t == 0) {
         for (int i = 0; i < TILES; i++)
-            prepare(&barriers[i]);
+            prepare<1>(&barriers[i]);
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         for (int i = 0; i < TILES; i++)
             if (64 * i < n)
@@ -159,3 +160,182 @@ extern "C" __global__ __launch_bounds__(256) void warpgroups(
     }
 }
 // ANCHOR_END: warpgroups
+
+// ANCHOR: cluster
+// Blocks of a *cluster* run side by side, and reach each other's shared memory. A copy can have
+// the same place in two of them, and counts at the barrier of each.
+__device__ void load_for_both(void *to, const TensorMap *from, unsigned int x, unsigned int y,
+                              unsigned long long *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(shared(to)), "l"(from), "r"(x), "r"(y), "r"(shared(barrier)),
+                   "h"((unsigned short)3) : "memory");
+}
+
+__device__ void arrive_in(unsigned int block, unsigned long long *barrier)
+{
+    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 ::"r"(shared(barrier)), "r"(block) : "memory");
+}
+
+__device__ void wait_for_cluster()
+{
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
+// ANCHOR_END: cluster
+
+// ANCHOR: trade
+// Four lanes have two neighbours of each of four times eight columns; after this each has eight
+// neighbours, 16 bytes.
+__device__ void trade(unsigned int (&pairs)[4], unsigned int lane)
+{
+#pragma unroll
+    for (int step = 1; step < 4; step *= 2)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (!(i & step)) {
+                unsigned int given = lane & step ? pairs[i] : pairs[i + step];
+                unsigned int taken = __shfl_xor_sync(0xffffffff, given, step);
+                if (lane & step)
+                    pairs[i] = taken;
+                else
+                    pairs[i + step] = taken;
+            }
+}
+// ANCHOR_END: trade
+
+// Writes a thread's sums, of which the first is element (x, y).
+template <bool WIDE>
+__device__ void write(const float (&sum)[128], unsigned short *c, unsigned int n,
+                      unsigned int x, unsigned int y)
+{
+    unsigned int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 128; i += 16)
+#pragma unroll
+        for (int below = 0; below < 2; below++) {
+            unsigned int pairs[4], row = y + 8 * below + lane / 4;
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                pairs[k] = rounded(sum[i + 4 * k + 2 * below], sum[i + 4 * k + 2 * below + 1]);
+            if (WIDE) {
+                trade(pairs, lane);
+                unsigned int column = x + 2 * i + lane % 4 * 8;
+                if (column < n && row < n)
+                    *(uint4 *)&c[(size_t)row * n + column]
+                        = {pairs[0], pairs[1], pairs[2], pairs[3]};
+                continue;
+            }
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                unsigned int column = x + 2 * i + 8 * k + lane % 4 * 2;
+                if (column < n && row < n)
+                    *(unsigned int *)&c[(size_t)row * n + column] = pairs[k];
+            }
+        }
+}
+
+// Tile number `tile` of a grid of which BLOCKS, one above the other, are a cluster's: sixteen
+// rows of tiles at a time, for the L2 cache.
+template <int BLOCKS>
+__device__ void find(unsigned int tile, unsigned int n, unsigned int &x, unsigned int &y)
+{
+    const unsigned int HIGH = 16 / BLOCKS;
+    unsigned int across = (n + 255) / 256, down = (n + 128 * BLOCKS - 1) / (128 * BLOCKS);
+    unsigned int band = tile / (HIGH * across), rows = min(HIGH, down - HIGH * band);
+    unsigned int along = tile - HIGH * band * across;
+    x = along / rows * 256;
+    y = ((HIGH * band + along % rows) * BLOCKS + blockIdx.x % BLOCKS) * 128;
+}
+
+// ANCHOR: roles
+// As above, with roles: a thread of the first four warps copies, the others multiply, and
+// no thread waits for all. A place for tiles is *full* when its bytes have arrived, and
+// *empty* when all that multiply have left it. Blocks go on with another tile, whose copies
+// are under way while this one is written. Of a cluster of two, each copies half of b's tile.
+const int PLACES = 4;
+
+template <bool WIDE, int BLOCKS>
+__device__ void roles(const TensorMap &a, const TensorMap &b, unsigned short *c, unsigned int n)
+{
+    extern __shared__ __align__(1024) unsigned short tiles[];
+    __shared__ unsigned long long full[PLACES], empty[PLACES];
+    unsigned short *tile_a = tiles + (1024 - shared(tiles) % 1024) % 1024 / 2;
+    unsigned short *tile_b = tile_a + PLACES * OF_A;
+    unsigned int t = threadIdx.x, cluster = blockIdx.x / BLOCKS, clusters = gridDim.x / BLOCKS;
+    unsigned int all = (n + 255) / 256 * ((n + 128 * BLOCKS - 1) / (128 * BLOCKS));
+    if (t == 0) {
+        for (int i = 0; i < PLACES; i++) {
+            prepare<1>(&full[i]);
+            prepare<2 * BLOCKS>(&empty[i]);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    wait_for_cluster();
+    unsigned int x, y, now = 0, turn = 0;
+    auto advance = [&] { turn ^= now == PLACES - 1, now = (now + 1) % PLACES; };
+    if (t < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        for (unsigned int tile = cluster; t == 0 && tile < all; tile += clusters) {
+            find<BLOCKS>(tile, n, x, y);
+            for (unsigned int left = 0; left < n; left += 64, advance()) {
+                wait(&empty[now], turn ^ 1);
+                expect(&full[now], (OF_A + OF_B) * 2);
+                load(&tile_a[now * OF_A], &a, left, y, &full[now]);
+                unsigned int mine = blockIdx.x % BLOCKS * 2;
+                for (unsigned int i = mine; i < mine + 4 / BLOCKS; i++) {
+                    auto *to = &tile_b[now * OF_B + i * 64 * 64];
+                    if (BLOCKS == 1)
+                        load(to, &b, x + 64 * i, left, &full[now]);
+                    else
+                        load_for_both(to, &b, x + 64 * i, left, &full[now]);
+                }
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        auto leave = [&](unsigned int place) {
+            if (t % 128 < BLOCKS)
+                arrive_in(t % 128, &empty[place]);
+        };
+        unsigned int group = t / 128 - 1, before;
+        float sum[128];
+        for (unsigned int tile = cluster; tile < all; tile += clusters) {
+            find<BLOCKS>(tile, n, x, y);
+#pragma unroll
+            for (int i = 0; i < 128; i++)
+                sum[i] = 0;
+            for (unsigned int left = 0; left < n; left += 64, advance()) {
+                wait(&full[now], turn);
+                begin();
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    multiply(sum, place(&tile_a[now * OF_A + group * 64 * 64 + 16 * k], 16),
+                             place(&tile_b[now * OF_B + 16 * k * 64], 64 * 128));
+                commit();
+                finish<1>(); // the products before these
+                if (left > 0)
+                    leave(before);
+                before = now;
+            }
+            finish<0>();
+            leave(before);
+            write<WIDE>(sum, c, n, x, y + 64 * group + t / 32 % 4 * 16);
+        }
+    }
+    wait_for_cluster(); // nobody's shared memory goes while others count on it
+}
+// ANCHOR_END: roles
+
+#define ROLES(NAME, WIDE, BLOCKS)                                                         \
+    extern "C" __global__ __cluster_dims__(BLOCKS) __launch_bounds__(384) void NAME(      \
+        const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,         \
+        unsigned short *c, unsigned int n)                                                \
+    {                                                                                     \
+        roles<WIDE, BLOCKS>(a, b, c, n);                                                  \
+    }
+ROLES(producer, false, 1)
+ROLES(wide_stores, true, 1)
+ROLES(pairs, true, 2)

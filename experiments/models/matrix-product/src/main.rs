@@ -120,15 +120,14 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     }
     ceiling::measure(lab, &stream, &kernels)?;
     data::measure(lab, &stream, &halves, largest)?;
-    // 5. The fastest ways in tensor cores, for a moment and for seconds.
-    let of_halves = &halves[halves.len().saturating_sub(2)..];
+    // 5. Tensor cores for a moment and for seconds.
     let of_floats = &floats[floats.len() - usize::from(floats_in_tensor_cores)..];
     for side in [largest / 2, largest] {
         let (kernels, stream) = (&kernels, &stream);
         let mut bench = lasting::Bench { lab, stream, kernels, side };
-        bench.random(of_halves)?;
+        bench.random(&halves)?;
         if side == largest {
-            bench.whole(&of_halves[of_halves.len().saturating_sub(1)..])?;
+            bench.whole(&halves[halves.len().saturating_sub(1)..])?;
             bench.random(of_floats)?;
             if takes_eight_bits {
                 bench.eight_bits()?;

@@ -27,16 +27,22 @@ mod hopper {
     // SAFETY: the copy unit stays within the matrices that the two maps describe, and threads
     // within the n * n elements of c.
     lab::kernels! { unsafe "matrix-product-hopper" {
-        fn warpgroups(a: [u64; 16], b: [u64; 16], c: &mut CudaSlice<u16>, n: u32);
+        fn product["warpgroups", "producer", "wide_stores", "pairs"](
+            a: [u64; 16], b: [u64; 16], c: &mut CudaSlice<u16>, n: u32,
+        );
     } }
 }
 
 /// Bytes of shared memory of `pipelined`: four tiles of each matrix, a's with 4 floats after each
 /// row.
 const PIPELINED_BYTES: u32 = 4 * 8 * (128 + 4 + 256) * 4;
-/// Bytes of shared memory of `warpgroups`: three tiles of each matrix, from a multiple of 1,024
-/// bytes on.
-const TILES_BYTES: u32 = 3 * (128 * 64 + 64 * 256) * 2 + 1024;
+/// Bytes of shared memory of so many tiles of each matrix, from a multiple of 1,024 bytes on.
+const fn tiles_bytes(tiles: u32) -> u32 {
+    tiles * (128 * 64 + 64 * 256) * 2 + 1024
+}
+/// What one changes after the other in `warpgroups`: threads that only copy, stores of 16 bytes,
+/// and pairs of blocks that share a tile.
+const STEPS: [&str; 3] = ["producer", "wide_stores", "pairs"];
 
 /// The ways that this GPU has; the others are skipped.
 pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multipliers> {
@@ -77,22 +83,33 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
     }
     match lab.load(hopper::KERNEL)? {
         Some(module) => {
-            let (kernels, queue) = (hopper::Kernels::of(&module)?, stream.clone());
-            let warpgroups = move |a: &_, b: &_, c: &mut _, n: usize| {
-                let mut config = config(n, (256, 128), 256);
-                config.shared_mem_bytes = TILES_BYTES;
-                let (a, b) =
-                    (tensor_map(&queue, a, n, 128)?, tensor_map(&queue, b, n, 64)?);
-                kernels.warpgroups(&queue, config, a, b, c, n as u32)
-            };
-            ways.halves.push(Multiplier {
-                multiple_of: 8,
-                ..Multiplier::new("warpgroups", warpgroups)
-            });
+            let kernels = hopper::Kernels::of(&module)?;
+            // Blocks that go on with other tiles: one on each multiprocessor, an even number.
+            let stay = blocks(lab.multiprocessors() / 2 * 2, 384);
+            for name in ["warpgroups"].into_iter().chain(STEPS) {
+                let (kernels, queue) = (kernels.clone(), stream.clone());
+                let multiply = move |a: &_, b: &_, c: &mut _, n: usize| {
+                    let mut config = match name {
+                        "warpgroups" => config(n, (256, 128), 256),
+                        _ => stay,
+                    };
+                    config.shared_mem_bytes =
+                        tiles_bytes(if name == "warpgroups" { 3 } else { 4 });
+                    let a = tensor_map(&queue, a, n, 128)?;
+                    let b = tensor_map(&queue, b, n, 64)?;
+                    kernels.product(name, &queue, config, a, b, c, n as u32)
+                };
+                ways.halves.push(Multiplier {
+                    multiple_of: 8,
+                    ..Multiplier::new(name, multiply)
+                });
+            }
         }
         None => {
             let why = "its instructions are those of compute capability 9.0 alone";
-            lab.skip(Case::new("warpgroups"), why);
+            for name in ["warpgroups"].into_iter().chain(STEPS) {
+                lab.skip(Case::new(name), why);
+            }
         }
     }
     Ok(ways)
