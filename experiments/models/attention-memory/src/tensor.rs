@@ -1,7 +1,8 @@
-//! Tensor cores: `flash` in BF16, with heads of 128 numbers, with and without a mask.
+//! Tensor cores: `flash` in BF16, with heads of 128 numbers, with and without a mask; by `mma`, an
+//! instruction of a warp, and by `wgmma`, one of four.
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
-use lab::launch::threads;
+use lab::launch::{tensor_map, threads};
 use lab::{Case, Lab, MemoryReading, Result};
 
 use crate::attention::{Attention, Inputs};
@@ -18,11 +19,29 @@ lab::kernels! { unsafe "attention-tensor" {
     );
 } }
 
-/// HEAD, QUERIES, KEYS and THREADS in the kernel file.
+mod hopper {
+    use cudarc::driver::CudaSlice;
+
+    // SAFETY: the copy unit stays within what the three maps describe, and threads within `n`
+    // rows of 128 elements for each head.
+    lab::kernels! { unsafe "attention-hopper" {
+        fn flash(
+            q: [u64; 16], k: [u64; 16], v: [u64; 16], out: &mut CudaSlice<u16>, n: u32,
+            scale: f32, causal: u32,
+        );
+    } }
+}
+
+/// HEAD and QUERIES in the kernel files.
 const HEAD: usize = 128;
 const QUERIES: usize = 128;
+/// KEYS and THREADS of the one, and the bytes of its tiles of Q, K and V.
 const KEYS: usize = 64;
 const THREADS: u32 = 128;
+const TILES_BYTES: usize = (QUERIES + 2 * KEYS) * HEAD * size_of::<u16>();
+/// The same of the other, with two tiles of each of K and V, from a multiple of 1,024 bytes on.
+const HOPPER_THREADS: u32 = 384;
+const HOPPER_TILES_BYTES: usize = (1 + 2 * 2) * 128 * HEAD * size_of::<u16>() + 1024;
 /// Heads in the guide: 4 sequences, 32 heads each.
 const HEADS: usize = 128;
 /// How far a result may be from that in FP32, relative to 1 / √(keys that the row sees):
@@ -41,21 +60,33 @@ pub(crate) fn experiment(
         lab.skip(Case::new("tensor"), reason);
         return Ok(());
     };
-    let kernels = Kernels::of(&module)?;
+    let ways = Ways {
+        mma: Kernels::of(&module)?,
+        wgmma: lab
+            .load(hopper::KERNEL)?
+            .map(|module| hopper::Kernels::of(&module))
+            .transpose()?,
+    };
+    if ways.wgmma.is_none() {
+        let why = "its instructions are those of compute capability 9.0 alone";
+        lab.skip(Case::new(Way::Wgmma.name()), why);
+    }
     let heads = if lab.quick() { 2 } else { HEADS };
 
     // Sizes that no tile divides come first.
     let small = |tokens, causal| Shape { tokens, heads: 2, head: HEAD, causal };
     for shape in [small(1, false), small(133, false), small(133, true)] {
-        let mut run = Run::new(attention, &kernels, &shape)?;
-        run.flash()?;
-        run.check()?;
+        let mut run = Run::new(attention, &ways, &shape)?;
+        for way in ways.all() {
+            run.flash(way)?;
+            run.check()?;
+        }
     }
     for tokens in lengths {
         for causal in [false, true] {
             let shape = Shape { tokens, heads, head: HEAD, causal };
             if !causal || tokens == masked {
-                measure(lab, attention, &kernels, &shape)?;
+                measure(lab, attention, &ways, &shape)?;
             }
         }
     }
@@ -65,29 +96,63 @@ pub(crate) fn experiment(
 fn measure(
     lab: &mut Lab,
     attention: &Attention,
-    kernels: &Kernels,
+    ways: &Ways,
     shape: &Shape,
 ) -> Result<()> {
-    let case = shape.case("tensor");
     // The arrays in BF16, and those in FP32 that the result is compared with.
     let needed = 2 * shape.bytes() + shape.bytes() + Method::HeadByHead.bytes(shape);
     if needed > lab.free_bytes()? / 10 * 9 {
         let reason = format!("needs {} MiB of free device memory", needed >> 20);
-        lab.skip(case, reason);
+        lab.skip(shape.case(Way::Mma.name()), reason);
         return Ok(());
     }
-    let mut run = Run::new(attention, kernels, shape)?;
-    let allocated = vec![MemoryReading { seconds: 0.0, bytes: run.bytes }];
-    case.memory("allocated", allocated)
-        .time_on_gpu(lab, &attention.stream, |_| run.flash())?
-        .checked(run.check()?)
-        .record(lab)
+    let mut run = Run::new(attention, ways, shape)?;
+    for way in ways.all() {
+        let allocated = vec![MemoryReading { seconds: 0.0, bytes: run.bytes }];
+        shape
+            .case(way.name())
+            .memory("allocated", allocated)
+            .time_on_gpu(lab, &attention.stream, |_| run.flash(way))?
+            .checked(run.check()?)
+            .record(lab)?;
+    }
+    Ok(())
+}
+
+/// The instruction that multiplies.
+#[derive(Clone, Copy)]
+enum Way {
+    Mma,
+    Wgmma,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Mma => "tensor",
+            Way::Wgmma => "wgmma",
+        }
+    }
+}
+
+struct Ways {
+    mma: Kernels,
+    /// Where the GPU has it.
+    wgmma: Option<hopper::Kernels>,
+}
+
+impl Ways {
+    fn all(&self) -> impl Iterator<Item = Way> {
+        [Some(Way::Mma), self.wgmma.as_ref().map(|_| Way::Wgmma)]
+            .into_iter()
+            .flatten()
+    }
 }
 
 /// Inputs and output in BF16.
 struct Run<'a> {
     attention: &'a Attention,
-    kernels: &'a Kernels,
+    ways: &'a Ways,
     shape: &'a Shape,
     inputs: [CudaSlice<u16>; 3],
     out: CudaSlice<u16>,
@@ -98,7 +163,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(
         attention: &'a Attention,
-        kernels: &'a Kernels,
+        ways: &'a Ways,
         shape: &'a Shape,
     ) -> Result<Run<'a>> {
         let (stream, count) = (&attention.stream, shape.elements());
@@ -108,22 +173,43 @@ impl<'a> Run<'a> {
         let (mut inputs, out) = ([room()?, room()?, room()?], room()?);
         let bytes = attention.used_bytes()? - before;
         for (exact, input) in exact.iter().zip(&mut inputs) {
-            kernels.narrow(stream, threads(count), exact, input, count)?;
+            ways.mma.narrow(stream, threads(count), exact, input, count)?;
         }
-        Ok(Run { attention, kernels, shape, inputs, out, bytes })
+        Ok(Run { attention, ways, shape, inputs, out, bytes })
     }
 
-    fn flash(&mut self) -> Result<()> {
+    fn flash(&mut self, way: Way) -> Result<()> {
         let Shape { tokens, heads, causal, .. } = *self.shape;
-        let config = LaunchConfig {
-            grid_dim: (tokens.div_ceil(QUERIES) as u32, heads as u32, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: ((QUERIES + 2 * KEYS) * HEAD * size_of::<u16>())
-                as u32,
-        };
         let (stream, [q, k, v]) = (&self.attention.stream, &self.inputs);
         let (n, scale, out) = (tokens as u32, self.shape.scale(), &mut self.out);
-        self.kernels.flash(stream, config, q, k, v, out, n, scale, causal.into())
+        let config = |threads, bytes| LaunchConfig {
+            grid_dim: (tokens.div_ceil(QUERIES) as u32, heads as u32, 1),
+            block_dim: (threads, 1, 1),
+            shared_mem_bytes: bytes as u32,
+        };
+        match (way, &self.ways.wgmma) {
+            (Way::Wgmma, Some(kernels)) => {
+                let map =
+                    |array| tensor_map(stream, array, [HEAD, tokens, heads], 128);
+                let (q, k, v) = (map(q)?, map(k)?, map(v)?);
+                let config = config(HOPPER_THREADS, HOPPER_TILES_BYTES);
+                kernels.flash(stream, config, q, k, v, out, n, scale, causal.into())
+            }
+            _ => {
+                let config = config(THREADS, TILES_BYTES);
+                self.ways.mma.flash(
+                    stream,
+                    config,
+                    q,
+                    k,
+                    v,
+                    out,
+                    n,
+                    scale,
+                    causal.into(),
+                )
+            }
+        }
     }
 
     /// Compares every element with what the naive kernels make of the same inputs in FP32.
@@ -132,7 +218,7 @@ impl<'a> Run<'a> {
         let (stream, count) = (&attention.stream, shape.elements());
         let widened = |narrow: &CudaSlice<u16>| {
             let mut wide = stream.alloc_zeros(count)?;
-            self.kernels.widen(stream, threads(count), narrow, &mut wide, count)?;
+            self.ways.mma.widen(stream, threads(count), narrow, &mut wide, count)?;
             Ok::<_, anyhow::Error>(wide)
         };
         let [q, k, v] = &self.inputs;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, LaunchConfig, sys};
-use lab::launch::blocks;
+use cudarc::driver::{CudaStream, LaunchConfig};
+use lab::launch::{blocks, tensor_map};
 use lab::{Case, Lab, Result};
 
 use crate::matrix::{Multiplier, Multipliers};
@@ -95,8 +95,8 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
                     };
                     config.shared_mem_bytes =
                         tiles_bytes(if name == "warpgroups" { 3 } else { 4 });
-                    let a = tensor_map(&queue, a, n, 128)?;
-                    let b = tensor_map(&queue, b, n, 64)?;
+                    let a = tensor_map(&queue, a, [n, n], 128)?;
+                    let b = tensor_map(&queue, b, [n, n], 64)?;
                     kernels.product(name, &queue, config, a, b, c, n as u32)
                 };
                 ways.halves.push(Multiplier {
@@ -113,35 +113,4 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
         }
     }
     Ok(ways)
-}
-
-/// What the copy unit has to know of a matrix of n × n: where it is, and that it is copied in
-/// pieces of 64 columns and `rows` rows, whose 128 bytes are swizzled.
-fn tensor_map(
-    stream: &Arc<CudaStream>,
-    matrix: &CudaSlice<u16>,
-    n: usize,
-    rows: u32,
-) -> Result<[u64; 16]> {
-    let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    // SAFETY: writes the map; the arrays have as many entries as there are dimensions,
-    // and of the distances between neighbours the first is not given.
-    unsafe {
-        sys::cuTensorMapEncodeTiled(
-            &raw mut map,
-            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-            2,
-            matrix.device_ptr(stream).0 as *mut _,
-            [n as u64; 2].as_ptr(),
-            [n as u64 * 2].as_ptr(),
-            [64, rows].as_ptr(),
-            [1, 1].as_ptr(),
-            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
-            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-    }
-    .result()?;
-    Ok(map.opaque)
 }

@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cudarc::driver::{
     CudaFunction, CudaModule, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr,
     LaunchConfig, sys,
@@ -50,6 +50,52 @@ pub fn tiles(area: (usize, usize), block: (usize, usize)) -> LaunchConfig {
         block_dim: (block.0 as u32, block.1 as u32, 1),
         shared_mem_bytes: 0,
     }
+}
+
+/// What Hopper's copy unit has to know of an array of 16-bit numbers: its sizes, the innermost
+/// first and all closely packed, of which it copies `rows` rows of 64 numbers at once, whose 128
+/// bytes are swizzled. What lies beyond is zero. An error if the array is shorter, or the unit
+/// cannot take it: rows have to begin at multiples of 16 bytes.
+pub fn tensor_map<const N: usize>(
+    stream: &CudaStream,
+    array: &CudaSlice<u16>,
+    sizes: [usize; N],
+    rows: u32,
+) -> Result<[u64; 16]> {
+    let count: usize = sizes.iter().product();
+    ensure!(
+        N >= 2 && count <= array.len(),
+        "a map of {count} numbers, and there are {}",
+        array.len()
+    );
+    let (mut strides, mut bytes) = (vec![], size_of::<u16>());
+    for size in sizes {
+        bytes *= size;
+        strides.push(bytes as u64);
+    }
+    let mut boxes = [1; N];
+    boxes[..2].copy_from_slice(&[64, rows]);
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    // SAFETY: writes the map; the arrays have as many entries as there are dimensions, and of the
+    // distances between neighbours the first is not given. The array holds what the map covers.
+    unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &raw mut map,
+            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            N as u32,
+            array.device_ptr(stream).0 as *mut _,
+            sizes.map(|size| size as u64).as_ptr(),
+            strides.as_ptr(),
+            boxes.as_ptr(),
+            [1; N].as_ptr(),
+            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    }
+    .result()?;
+    Ok(map.opaque)
 }
 
 /// What a kernel can be given: device memory by reference, numbers by value.
