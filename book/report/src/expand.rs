@@ -324,7 +324,8 @@ impl Text {
             Directive::Provenance => true,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
                 Block::Prediction(block) => {
-                    block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
+                    block.holds.is_some()
+                        || block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
                 }
                 Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,
                 Block::Goals(_) => false,

@@ -4,6 +4,7 @@
 
 use serde_json::json;
 
+use crate::condition;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
@@ -55,8 +56,10 @@ impl Prediction {
             .ok_or_else(|| format!("the answer is in `{}`, not `{typed}`", unit.symbol()))?;
         let answer = Answer { quantity, typed, scale };
         let first = quantity.value.first();
-        // What is computed from no record was not measured anywhere.
-        let computed = if quantity.value.from.is_empty() { " data-computed" } else { "" };
+        // What is computed from no record was not measured anywhere, and a count is exact.
+        let is_count = first.low == first.high && first.value.fract() == 0.0;
+        let exact = quantity.value.from.is_empty() || is_count;
+        let computed = if exact { " data-computed" } else { "" };
         let attributes = format!(
             "data-answer=\"{}\" data-scale=\"{scale}\" data-answer-text=\"{}\" \
              data-unit=\"{}\"{computed}",
@@ -86,8 +89,17 @@ impl Prediction {
             false => ("The answer", "Answer"),
             true => ("The measured answer", "Measured"),
         };
+        let choice = match &self.holds {
+            None => escape(&self.answer),
+            Some(holds) => {
+                let found = page.conditions.read(holds)?.holds(&page.quantities, records)?;
+                let (before, after) =
+                    (condition::before(&found, records), condition::after(&found));
+                format!("{before}{}{after}", escape(&self.answer))
+            }
+        };
         let value = answer.as_ref().map_or_else(
-            || escape(&self.answer),
+            || choice,
             |answer| {
                 let value = &answer.quantity.value;
                 records.sentence(value, |value, _| escape(&answer.print(value)))

@@ -140,7 +140,7 @@ fn a_number_is_of_all_runs() {
     check_parts(&page, &["is <span class=\"value\">3.67×</span> as fast", "3 runs"]);
     let half_width = 4.303 / 3f64.sqrt() * 0.02; // Student's, of 0.98, 1 and 1.02
     assert!((0.0495..0.05).contains(&half_width));
-    check_parts(&page, &["28.5 GB/s ± 5.0 %</td>"]);
+    check_parts(&page, &["28.5 GB/s ± 5.0%</td>"]);
     // Where runs are far apart, there is no one number.
     fixture.record(&run("faster", 1.25));
     let page = expanded(&fixture, "copy");
@@ -178,7 +178,7 @@ fn an_interval_around_the_claim_decides_nothing() {
     let narrow = "claimed = 5.0\nunit = \"×\"\ntolerance = 0.1";
     fixture.write("book/claims.toml", &changed(CLAIMS, claim, narrow));
     check_parts(&expanded(&fixture, "copy"), &["C1 · undecided"]);
-    let known = "3.91× (95 %: 2.18 to 9.15×)</span> measured, 5.00× claimed";
+    let known = "3.91× (95%: 2.18 to 9.15×)</span> measured, 5.00× claimed";
     check_parts(&expanded(&fixture, "scorecard"), &[known]);
 }
 
@@ -402,7 +402,7 @@ fn a_table_of_well_known_numbers_says_so_once() {
     let page = expanded(&fixture, "copy");
     let captions = ["Copies of 1 MiB.", "Bandwidth by size."];
     let said = captions
-        .map(|caption| format!("{caption} Within its runs every number is known to ± 0.5 %."));
+        .map(|caption| format!("{caption} Within its runs every number is known to ± 0.5%."));
     check_parts(&page, &said.each_ref().map(String::as_str));
     assert_eq!(page.matches('±').count(), 2, "{page}");
 }
@@ -574,7 +574,7 @@ fn differences_are_told_by_their_kind() {
     check_parts(
         &page,
         &[
-            "6 cases are faster or slower here by more than 5 %. 5 of them follow the link to the host, \
+            "6 cases are faster or slower here by more than 5%. 5 of them follow the link to the host, \
              whose peak is 0.500× the H200&#39;s.",
             "<span class=\"value\">0.250×</span> as fast: <a href=\"copy.html\">host-memory</a>, copy",
             "It has one run.",
@@ -620,7 +620,7 @@ fn two_machines_share_the_axes_of_a_chart() {
     for part in [">this machine</text>", ">H200</text>", "<title>H200: "] {
         assert!(values.contains(part), "{part} is not in {values}");
     }
-    for part in [">Share of “Link peak”</text>", ">Link peak: 100 %</text>", "% of “Link peak”<"]
+    for part in [">Share of “Link peak”</text>", ">Link peak: 100%</text>", "% of “Link peak”<"]
     {
         assert!(shares.contains(part), "{part} is not in {shares}");
     }
@@ -1078,7 +1078,7 @@ fn an_answer_is_in_the_unit_of_its_box() {
         ("1.0123e-6 | s", "ns", "1,012 ns"),
         ("pinned | GB/s", "MB/s", "28,519 MB/s"),
         ("512 | ", "", "512"),
-        ("0.5 | %", "%", "50.0 %"),
+        ("0.5 | %", "%", "50.0%"),
     ] {
         let fixture = Fixture::new();
         let page = changed(COPY, "\npeak =", &format!("\nasked = \"{quantity}\"\npeak ="));
@@ -1278,7 +1278,7 @@ fn quantities_without_a_value() {
 fn what_the_file_beside_a_page_cannot_define() {
     let cases = r#"
         experiment = 1 => page.toml:1: invalid type: integer `1`, expected a string
-        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `chart`, `table`, `counted`, `prediction`, `goals`; did you mean `quantities`?
+        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`; did you mean `quantities`?
         chart = 1 => page.toml:1: invalid type: integer `1`, expected a map
         [table.A]\nrows = ["a"]\nmetrics = ["time"]\ncaption = "C" => page.toml:1: [table.A]: a name has lower-case letters, digits and hyphens
         [conditions]\na = "b" => page.toml:2: `a`: `b` compares nothing, and is no condition's name
@@ -1430,7 +1430,7 @@ fn tables_and_predictions_that_cannot_be_made() {
         "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
         "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
         | × => | % => the answer is in `×`, not `%`
-        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `wrong`, `chart`, `explain`; did you mean `explain`?
+        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `holds`, `wrong`, `chart`, `explain`; did you mean `explain`?
         answer => chart = "none"\nanswer => this page has no chart `none`
         explain =  => choices = ["a", "b"]\nexplain =  => `answer` is none of `choices`: a, b
         explain =  => wrong = { four = "No." }\nexplain =  => `wrong`: nobody can answer `four` and be wrong
@@ -1548,7 +1548,7 @@ fn claims_that_break_a_rule() {
 #[test]
 fn a_verdict_follows_from_the_numbers() {
     const TEST: &str = "quantity = \"speedup\"\nclaimed = 4.0\nunit = \"×\"\ntolerance = 0.2\n";
-    // The measured ratio is 3.67×, the largest share 45.2 %, pinned memory has 28.5 GB/s.
+    // The measured ratio is 3.67×, the largest share 45.2%, pinned memory has 28.5 GB/s.
     let cases = r#"
         speedup => × => claimed = 4.0 => reproduced
         speedup => × => claimed = 5.0 => same-direction

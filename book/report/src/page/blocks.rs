@@ -73,6 +73,8 @@ pub struct Prediction {
     /// What the reader chooses from, where the answer is no number.
     #[serde(default)]
     pub(crate) choices: Vec<String>,
+    /// What has to be so for that choice to be right.
+    pub(crate) holds: Option<String>,
     /// What is said to some wrong answers.
     #[serde(default)]
     pub(crate) wrong: BTreeMap<String, String>,
@@ -92,6 +94,9 @@ impl Prediction {
         let is_choice = |answer: &String| self.choices.contains(answer);
         if !self.choices.is_empty() && !is_choice(&self.answer) {
             return Err(format!("`answer` is none of `choices`: {}", self.choices.join(", ")));
+        }
+        if self.choices.is_empty() && self.holds.is_some() {
+            return Err("`holds` is of `choices`; a number is its own proof".to_owned());
         }
         let known = |answer: &&String| match self.choices.is_empty() {
             true => answer.parse::<f64>().is_ok(),
