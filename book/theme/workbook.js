@@ -71,7 +71,7 @@
     }
 
     const withUnit = (text, unit) =>
-        unit === "×" ? `${text}×` : unit ? `${text}\u00a0${unit}` : text;
+        ["×", "%"].includes(unit) ? text + unit : unit ? `${text}\u00a0${unit}` : text;
 
     const rounded = (value, digits) => String(Number(value.toPrecision(digits)));
 
@@ -105,7 +105,7 @@
         const side = guess > truth ? "too high" : "too low";
         let distance = "";
         if (off < 0.005) {
-            distance = "right to within 0.5\u00a0%";
+            distance = "right to within 0.5%";
         } else if (factor >= 2) {
             distance = Number.isFinite(factor)
                 ? `a factor of ${rounded(factor, 2)} ${side}`
@@ -113,7 +113,7 @@
         } else if (unit === "%") {
             distance = `${rounded(Math.abs(guess - truth), 2)} percentage points ${side}`;
         } else {
-            distance = `${rounded(100 * off, 2)}\u00a0% ${side}`;
+            distance = `${rounded(100 * off, 2)}% ${side}`;
         }
         const comparison =
             `You predicted ${withUnit(String(guess), unit)}; measured: ${answerText}. ` +

@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Of hosts that differ by 10 %, one against several: seldom more than one of 20 is called
+    /// Of hosts that differ by 10%, one against several: seldom more than one of 20 is called
     /// faster or slower.
     #[test]
     fn one_run_is_compared_as_what_it_is() {

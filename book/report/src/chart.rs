@@ -118,9 +118,9 @@ pub struct Group {
 pub struct Bar {
     pub label: String,
     pub value: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95% interval.
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95% interval.
     pub high: f64,
     /// Shown when pointed at.
     pub hover: String,
@@ -251,9 +251,9 @@ pub struct Series {
 pub struct Point {
     pub x: f64,
     pub y: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95% interval.
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95% interval.
     pub high: f64,
     /// Shown when pointed at (measured curves only).
     pub hover: String,

@@ -77,8 +77,8 @@ pub struct Test {
     pub unit: String,
     /// How far measured may be from claimed, as a share of claimed.
     pub tolerance: Option<f64>,
-    /// Both are shares that are saved, so what they leave is compared: 80 % is not nearly
-    /// 90 %.
+    /// Both are shares that are saved, so what they leave is compared: 80% is not nearly
+    /// 90%.
     #[serde(default)]
     pub saved: bool,
     /// The hardware that the source speaks of, if its number is of that hardware only.
@@ -298,7 +298,7 @@ impl Recomputation {
         }
     }
 
-    /// Whether the source prints this value, to 1 %; `None` if it prints none.
+    /// Whether the source prints this value, to 1%; `None` if it prints none.
     fn agrees(&self, value: f64) -> Option<bool> {
         self.printed.map(|printed| (value / printed - 1.0).abs() <= 0.01)
     }

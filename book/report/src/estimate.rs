@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::unit::Unit;
 
-/// A number with the 95 % interval it is known in; both ends equal it where it is exact.
+/// A number with the 95% interval it is known in; both ends equal it where it is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The number: the median over the runs.
@@ -39,7 +39,7 @@ pub struct Runs {
 /// Runs whose values differ by more than this factor, or in their sign, are printed as a range.
 const RANGE: f64 = 1.05;
 
-/// The 97.5 % quantile of Student's t, for 1, 2, 3 … degrees of freedom.
+/// The 97.5% quantile of Student's t, for 1, 2, 3 … degrees of freedom.
 const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 /// For more than ten: that of ten, a little too wide and never too narrow.
 const T_OF_MANY: f64 = 2.228;
@@ -225,7 +225,7 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Student's 95 % interval of the mean of at least two values; of their logarithms, if they
+/// Student's 95% interval of the mean of at least two values; of their logarithms, if they
 /// have some.
 fn interval(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;

@@ -243,7 +243,7 @@ impl Metric {
         };
         let interval = match estimate.runs == 1 && s.confidence < CONFIDENCE {
             true => "all samples",
-            false => "95 % interval",
+            false => "95% interval",
         };
         format!(
             "{value} ({of}; {interval}: {} to {})",

@@ -227,7 +227,7 @@ fn interval(compared: &Compared, records: &Records) -> String {
             return escape(&value.print(unit));
         }
         let ends = unit.print_range(value.low, value.high);
-        escape(&format!("{} (95 %: {ends})", unit.print(value.value)))
+        escape(&format!("{} (95%: {ends})", unit.print(value.value)))
     })
 }
 

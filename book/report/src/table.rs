@@ -437,8 +437,8 @@ impl Block {
         match grid.is_tight() {
             Some(true) => {
                 caption += match shown.clone().any(|(of, _)| of.runs().count() == 1) {
-                    true => " Within its runs every number is known to ± 0.5 %.",
-                    false => " Every number is known to ± 0.5 %.",
+                    true => " Within its runs every number is known to ± 0.5%.",
+                    false => " Every number is known to ± 0.5%.",
                 }
             }
             Some(false) => grid.say_precision(self.columns_by.is_none()),
@@ -532,7 +532,7 @@ pub(crate) fn body(rows: &[Row]) -> String {
 }
 
 impl Precision {
-    /// Half the 95 % interval, as a share of the number; none of too few samples of one run,
+    /// Half the 95% interval, as a share of the number; none of too few samples of one run,
     /// nor where the number is a range.
     fn of(m: &Measurement, estimate: &Estimate) -> Precision {
         let few = m.statistics().is_none_or(|s| s.confidence < CONFIDENCE);

@@ -10,7 +10,7 @@ pub enum Unit {
     Number,
     /// A ratio, `4.12×`.
     Ratio,
-    /// A share, kept as a fraction of one: `85.0 %`.
+    /// A share, kept as a fraction of one: `85.0%`.
     Share,
     /// Bytes per second: `55.2 GB/s`.
     Bandwidth,
@@ -84,7 +84,7 @@ impl Unit {
             Unit::Number => number(value),
             Unit::Ratio => units::ratio(value),
             // Three digits of next to nothing would look like a finding.
-            Unit::Share if value > 0.0 && value < 1e-4 => "< 0.01 %".to_owned(),
+            Unit::Share if value > 0.0 && value < 1e-4 => "< 0.01%".to_owned(),
             Unit::Share => units::percent(value),
             Unit::Bandwidth => units::bandwidth(value),
             Unit::Arithmetic => units::arithmetic_rate(value),
@@ -164,9 +164,9 @@ mod tests {
             ("", 0.0, "0"),
             ("", 2.5, "2.50"),
             ("×", 4.1234, "4.12×"),
-            ("%", 0.223, "22.3 %"),
-            ("%", 6.4e-7, "< 0.01 %"),
-            ("%", 0.0, "0.00 %"),
+            ("%", 0.223, "22.3%"),
+            ("%", 6.4e-7, "< 0.01%"),
+            ("%", 0.0, "0.00%"),
             ("GB/s", 55.23e9, "55.2 GB/s"),
             ("s", 1.234e-6, "1.23 µs"),
             ("bytes", 4096.0, "4 KiB"),
@@ -189,7 +189,7 @@ mod tests {
             ("GB/s", 8.31e9, 10.72e9, "8.31 to 10.7 GB/s"),
             ("s", 9.5e-7, 1.2e-6, "950 ns to 1.20 µs"),
             ("×", 1.5, 2.0, "1.50 to 2.00×"),
-            ("%", 0.1, 0.2, "10.0 to 20.0 %"),
+            ("%", 0.1, 0.2, "10.0 to 20.0%"),
             ("", -2.5, 3.0, "-2.50 to 3"),
         ];
         for (unit, least, most, want) in cases {

@@ -1434,6 +1434,7 @@ fn tables_and_predictions_that_cannot_be_made() {
         answer => chart = "none"\nanswer => this page has no chart `none`
         explain =  => choices = ["a", "b"]\nexplain =  => `answer` is none of `choices`: a, b
         explain =  => wrong = { four = "No." }\nexplain =  => `wrong`: nobody can answer `four` and be wrong
+        explain =  => holds = "speedup > 1"\nexplain =  => `holds` is of `choices`; a number is its own proof
         as fast as => {{speedup}} => `question` takes no quantities: say them in the text above
     "#;
     for [from, to, expected] in &table(predictions) {

@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     markdown: bool,
 }
 
-/// `5%`, `5` or `0.5 %` as a share.
+/// `5%`, `5` or `0.5%` as a share.
 fn share(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').trim().parse::<f64>().ok();
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
@@ -345,7 +345,7 @@ fn chosen(experiment: &Experiment, threshold: f64, all: bool) -> (Vec<&Case>, us
 /// of the theoretical peak that the second side reaches, if there is one.
 fn columns(case: &Case, threshold: f64) -> [String; 5] {
     let (a, b) = &case.values;
-    let share = case.shares_of_peak.map(|(_, share)| format!("{:.0} % of peak", share * 100.0));
+    let share = case.shares_of_peak.map(|(_, share)| format!("{:.0}% of peak", share * 100.0));
     [
         case.unit.print(a.value),
         case.unit.print(b.value),
@@ -427,7 +427,7 @@ mod tests {
     fn thresholds_are_percentages() {
         for (text, expected) in [
             ("5%", Ok(0.05)),
-            ("0.5 %", Ok(0.005)),
+            ("0.5%", Ok(0.005)),
             ("10", Ok(0.1)),
             ("-1%", Err("write it like 5%".to_owned())),
             ("five", Err("write it like 5%".to_owned())),

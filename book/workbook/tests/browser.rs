@@ -383,7 +383,7 @@ fn a_prediction_is_scored_in_words() {
     let prediction = Prediction::open(browser, LIGHT, |_| ());
     let answer = prediction.answer();
     for (factor, score, side) in [
-        (1.0, "Spot on.", "right to within 0.5\u{a0}%"),
+        (1.0, "Spot on.", "right to within 0.5%"),
         (1.05, "Spot on.", "too high"),
         (0.93, "Spot on.", "too low"),
         (1.4, "Close.", "too high"),

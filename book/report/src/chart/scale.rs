@@ -233,7 +233,7 @@ impl Span {
         match (&self.unit, self.printed) {
             (Unit::Bytes, "") if value >= 1.0 => units::bytes(value as u64),
             (Unit::Time, "") => trimmed(&units::time(value)),
-            (Unit::Share, _) => format!("{} %", plain(value * self.factor)),
+            (Unit::Share, _) => format!("{}%", plain(value * self.factor)),
             (Unit::Ratio, _) => format!("{}×", plain(value)),
             _ => plain(value * self.factor),
         }
@@ -320,7 +320,7 @@ mod tests {
         let cases: [(_, _, &[f64], _); 15] = [
             (Linear, Unit::Bandwidth, &[4814e9], "0; 1,000; 2,000; 3,000; 4,000; 5,000"),
             (Linear, Unit::Bandwidth, &[55e6], "0; 10; 20; 30; 40; 50; 60"),
-            (Linear, Unit::Share, &[0.23], "0 %; 5 %; 10 %; 15 %; 20 %; 25 %"),
+            (Linear, Unit::Share, &[0.23], "0%; 5%; 10%; 15%; 20%; 25%"),
             (Linear, Unit::Ratio, &[0.7, 1.1], "0×; 0.2×; 0.4×; 0.6×; 0.8×; 1×; 1.2×"),
             (Linear, Unit::Time, &[0.0021], "0; 0.5; 1; 1.5; 2; 2.5"),
             (Linear, Unit::Bytes, &[3.0 * KIB * KIB], "0; 0.5; 1; 1.5; 2; 2.5; 3"),

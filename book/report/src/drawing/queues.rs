@@ -138,9 +138,9 @@ pub(super) const BUSY: Drawing = Drawing {
         of it.",
     of: Of::Nobody,
     draw: |c, _| {
-        let panels = "GPU-Util 50 %
+        let panels = "GPU-Util 50%
 GPU: 2 kernel, 2 ., 2 kernel, 2 ., 2 kernel, 2 .
-GPU-Util 75 %
+GPU-Util 75%
 GPU: 3 kernel, 1 ., 3 kernel, 1 ., 3 kernel, 1 .";
         timetable(c, panels);
     },

@@ -102,7 +102,7 @@ impl Differences {
         if self.cases == 0 {
             return "No case differs from the reference's by more than the runs do.".to_owned();
         }
-        let mut text = format!("{} cases are faster or slower here by more than 5 %.", self.cases);
+        let mut text = format!("{} cases are faster or slower here by more than 5%.", self.cases);
         for Kind { path, speed, label, cases } in &self.kinds {
             text += &format!(
                 " {cases} of them follow the {path}, whose peak is {speed} the {label}'s."

@@ -28,7 +28,7 @@
 //! **Prediction:** time follows the bytes that move, not the bytes that are asked for.
 //! At stride 1 `gather` moves 4 bytes in and 4 out for each element, at stride 8 it moves
 //! 32 in and 4 out. So at stride 1 the useful bytes reach the memory's peak, at stride 8
-//! they reach 8/36 = 22 % of it, and there they stay, however large the stride.
+//! they reach 8/36 = 22% of it, and there they stay, however large the stride.
 //! `scatter` touches as many sectors, so it is as fast as `gather`.
 
 mod device;

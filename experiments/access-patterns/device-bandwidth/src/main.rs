@@ -22,7 +22,7 @@
 //!           each of which goes on to further tiles
 //! ```
 //!
-//! **Prediction:** with enough bytes in flight all four reach 90 % of the memory's
+//! **Prediction:** with enough bytes in flight all four reach 90% of the memory's
 //! theoretical peak on large arrays.
 
 mod device;

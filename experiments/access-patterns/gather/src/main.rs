@@ -24,7 +24,7 @@
 //! **Prediction:** a warp with random indices touches 32 sectors, and the L2 cache
 //! fetches 64 bytes for each. From a table that is much larger than the cache, an element
 //! moves 64 bytes, and 4 for its index and 4 for the result: so the 12 useful bytes reach
-//! 12/72 = 17 % of the memory's peak, whatever the table's size. Sorting saves what
+//! 12/72 = 17% of the memory's peak, whatever the table's size. Sorting saves what
 //! neighbours share: nothing if the indices are more than 64 bytes apart, and with one
 //! index for every 4 bytes it makes a random read a contiguous one.
 

@@ -38,7 +38,7 @@
 //!
 //! **Prediction:** a strided access moves 32 bytes for each 4 that are used. If nothing
 //! helped, a naive transpose would move (4 + 32) bytes per element where the copy moves
-//! 8, and reach 8/36 = 22 % of the copy. The padded tile reaches the copy, and leaves
+//! 8, and reach 8/36 = 22% of the copy. The padded tile reaches the copy, and leaves
 //! nothing to the rungs above it.
 
 mod bulk;

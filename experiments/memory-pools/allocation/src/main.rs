@@ -31,7 +31,7 @@
 //! `keeping_pool` 1 µs; `workbook_pool`, which only takes an entry from a list and puts
 //! it back, less than 60 ns. With a kernel between and a wait behind, `returning_pool`
 //! is as slow as `direct`, and the others are as fast as `kept`. At 4 GiB all are, within
-//! 10 %, because the kernel takes a millisecond.
+//! 10%, because the kernel takes a millisecond.
 
 mod device;
 mod rounds;

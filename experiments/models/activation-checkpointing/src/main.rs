@@ -18,7 +18,7 @@
 //!
 //! **Prediction:** of L equal activations, every k-th kept, L / k + k are there at most, so
 //! the least is 2 √L at k = √L: 16 of 65. What is computed again is less than one forward
-//! pass, a third of a step's arithmetic; so a step takes at most 33 % longer.
+//! pass, a third of a step's arithmetic; so a step takes at most 33% longer.
 
 mod blocks;
 mod memory;

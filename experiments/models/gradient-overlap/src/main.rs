@@ -29,9 +29,9 @@
 //! several layers a call (a *bucket*) there are fewer calls; but the last one, which nothing
 //! hides, is larger.
 //!
-//! **Prediction:** with 2048 rows eight calls hide 80 % of the all-reduce, and the products
-//! take 5 % longer beside it. With 128 rows, where the products take no longer than the
-//! all-reduce, a step takes at least 60 % of what it takes one after the other. A call for
+//! **Prediction:** with 2048 rows eight calls hide 80% of the all-reduce, and the products
+//! take 5% longer beside it. With 128 rows, where the products take no longer than the
+//! all-reduce, a step takes at least 60% of what it takes one after the other. A call for
 //! each layer of 4 MiB hides less than eight calls. In the same stream nothing is hidden.
 
 mod all_reduce;

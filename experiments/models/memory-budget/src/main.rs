@@ -10,7 +10,7 @@
 //! Here a small model's parts are allocated, and the driver is asked how much memory is left.
 //!
 //! **Prediction:** the driver hands out blocks of 2 MiB, and a part of several hundred MB
-//! wastes half a block. Tensors share blocks, so the share that is lost stays below 1 %, also
+//! wastes half a block. Tensors share blocks, so the share that is lost stays below 1%, also
 //! if each tensor is an allocation.
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! # What does a GPU that is 100 % busy do?
+//! # What does a GPU that is 100% busy do?
 //!
 //! Page: `book/src/models/utilisation.md`. Its sections show each file, or what it measures:
 //!
@@ -12,14 +12,14 @@
 //! not say how large the kernel was, or what it did.
 //!
 //! ```text
-//! GPU-Util       ████████████████   there was a kernel: 100 %
+//! GPU-Util       ████████████████   there was a kernel: 100%
 //! SM 0           ████████████████   one warp, which waits
 //! SM 1 … 131
 //! ```
 //!
-//! **Prediction:** one warp that waits shows as 100 %, as do multiplications on all
+//! **Prediction:** one warp that waits shows as 100%, as do multiplications on all
 //! multiprocessors; only power and the work done tell them apart. With rests of half the
-//! time it is 50 %. A copy shows as 100 %, with little less for the memory.
+//! time it is 50%. A copy shows as 100%, with little less for the memory.
 
 mod loads;
 mod watch;

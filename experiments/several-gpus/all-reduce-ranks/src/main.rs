@@ -15,7 +15,7 @@
 //! says what all do next, measures and writes the record; the other ranks do the same work
 //! silently. Without a launcher this program starts one process per GPU of this host.
 //!
-//! **Prediction:** from 64 MiB on, the bus bandwidth is within 3 % of what one process with
+//! **Prediction:** from 64 MiB on, the bus bandwidth is within 3% of what one process with
 //! all the GPUs gets.
 
 mod gone;

@@ -32,7 +32,7 @@
 //! chunk from all and writing it to all (`direct`); few elements, each with a flag of its own
 //! (`tagged`); NVIDIA's library (`nccl`); and the host.
 //!
-//! **Prediction:** from 64 MiB on, `ring` reaches 85 % of NCCL's bandwidth, and NCCL 75 % of
+//! **Prediction:** from 64 MiB on, `ring` reaches 85% of NCCL's bandwidth, and NCCL 75% of
 //! the link's peak. For 1 KiB `ring` takes longer than `nccl`, and `tagged` less than 5 µs.
 
 mod device;

@@ -25,7 +25,7 @@
 //! staged         sender ─► pinned memory of the host ─► receiver, by the program itself
 //! ```
 //!
-//! **Prediction:** a copy engine reaches 80 to 90 % of what NVLink's links carry in one
+//! **Prediction:** a copy engine reaches 80 to 90% of what NVLink's links carry in one
 //! direction; both directions together twice as much; and in a ring of n GPUs, which a
 //! switch joins, n times. Without access it is no faster than PCI Express. Threads that
 //! read need as many bytes in flight as pass in one latency (Little's law): at 400 GB/s

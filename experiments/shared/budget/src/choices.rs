@@ -73,7 +73,7 @@ choice! {
     Optimiser {
         /// Two moments for each parameter.
         Adamw = "adamw",
-        /// The same in a byte each; their scales, under 2 % of them, are left out.
+        /// The same in a byte each; their scales, under 2% of them, are left out.
         Adamw8bit = "adamw-8bit",
         /// One moment.
         Momentum = "momentum",

@@ -398,13 +398,13 @@ mod tests {
 
     #[test]
     fn long_headings_take_several_lines() {
-        let rows = [";threads per multiprocessor=32;± 95 %=< 0.1 %,of peak=1 %"];
+        let rows = [";threads per multiprocessor=32;± 95%=< 0.1%,of peak=1%"];
         assert_eq!(
             printed(36, &rows),
             [
-                "          threads per             of",
-                "case   multiprocessor   ± 95 %  peak",
-                "copy               32  < 0.1 %   1 %",
+                "           threads per            of",
+                "case    multiprocessor   ± 95%  peak",
+                "copy                32  < 0.1%    1%",
             ]
         );
     }
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn no_line_is_too_wide() {
         let row = "layout=array_of_structures_as_vectors,direction=host_to_device;fields=8,\
-                   used=4;median=1.23 ms,± 95 %=< 0.1 %,bandwidth=4,of peak=83.1 %,bound=9";
+                   used=4;median=1.23 ms,± 95%=< 0.1%,bandwidth=4,of peak=83.1%,bound=9";
         for width in NARROWEST..=WIDEST {
             for line in printed(width, &[row]) {
                 assert!(length(&line) <= width, "{width}: {line}");

@@ -270,8 +270,7 @@ const fn figure(rank: u8, heading: &'static str, room: usize, meaning: &'static 
 }
 
 const MEDIAN: Figure = figure(0, "median", 7, "median: time of one operation");
-const SPREAD: Figure =
-    figure(1, "± 95 %", 7, "± 95 %: half its confidence interval, relative to it");
+const SPREAD: Figure = figure(1, "± 95%", 7, "± 95%: half its confidence interval, relative to it");
 const BANDWIDTH: Figure = figure(
     2,
     "bandwidth",

@@ -88,10 +88,10 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// For a record to quote: within ±0.5 % of the median with 95 % confidence, or 100
+    /// For a record to quote: within ±0.5% of the median with 95% confidence, or 100
     /// samples, or two seconds. Now and then something else slows a shared host down for a
     /// tenth of a second, which may be all samples of a short case: where 100 are not within
-    /// ±5 %, up to 400.
+    /// ±5%, up to 400.
     pub const FULL: Sampling = Sampling {
         warm_ups: 2,
         warm_up: Duration::from_millis(200),
@@ -103,7 +103,7 @@ impl Sampling {
         budget: Duration::from_secs(2),
         most_calls: u32::MAX,
     };
-    /// For a look: within ±5 %, or 10 samples, or 0.1 seconds.
+    /// For a look: within ±5%, or 10 samples, or 0.1 seconds.
     pub const QUICK: Sampling = Sampling {
         warm_ups: 1,
         warm_up: Duration::from_millis(20),
@@ -212,7 +212,7 @@ fn is_warm(seconds: &[f64]) -> bool {
 /// Events show times in steps of this on the GPUs that were tried; one operation lasts no
 /// less.
 pub(crate) const TICK_SECONDS: f64 = 32e-9;
-/// A sample should last this long, so that a tick at each end is 0.03 % of it.
+/// A sample should last this long, so that a tick at each end is 0.03% of it.
 const SAMPLE_SECONDS: f64 = 200e-6;
 /// How often two events with nothing between them are timed.
 const EMPTY_SAMPLES: usize = 9;

@@ -62,7 +62,7 @@ impl Statistics {
         })
     }
 
-    /// Half the confidence interval's width over the median: 0.01 is ±1 %.
+    /// Half the confidence interval's width over the median: 0.01 is ±1%.
     pub fn relative_half_width(&self) -> f64 {
         if self.median == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.median }
     }

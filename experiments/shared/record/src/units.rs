@@ -47,17 +47,17 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// `85.0 %` for 0.85.
+/// `85.0%` for 0.85.
 pub fn percent(share: f64) -> String {
-    format!("{} %", number(share * 100.0))
+    format!("{}%", number(share * 100.0))
 }
 
-/// A spread: `0.2 %`, `15 %`, `< 0.1 %`. More digits of a spread say nothing.
+/// A spread: `0.2%`, `15%`, `< 0.1%`. More digits of a spread say nothing.
 pub fn spread(share: f64) -> String {
     match share * 100.0 {
-        percent if percent < 0.05 => "< 0.1 %".to_owned(),
-        percent if percent < 9.95 => format!("{percent:.1} %"),
-        percent => format!("{percent:.0} %"),
+        percent if percent < 0.05 => "< 0.1%".to_owned(),
+        percent if percent < 9.95 => format!("{percent:.1}%"),
+        percent => format!("{percent:.0}%"),
     }
 }
 
@@ -130,10 +130,10 @@ mod tests {
             (bytes(1 << 30), "1 GiB"),
             (bytes(5 << 19), "2.50 MiB"),
             (bytes(17), "17 B"),
-            (percent(0.8504), "85.0 %"),
-            (spread(0.000_04), "< 0.1 %"),
-            (spread(0.0021), "0.2 %"),
-            (spread(0.1532), "15 %"),
+            (percent(0.8504), "85.0%"),
+            (spread(0.000_04), "< 0.1%"),
+            (spread(0.0021), "0.2%"),
+            (spread(0.1532), "15%"),
             (ratio(4.1234), "4.12×"),
             (number(9.996), "10.0"),
             (number(0.0), "0.00"),

@@ -19,7 +19,7 @@
 //!
 //! **Prediction:** a launch, copies of 64 MiB from and to pinned memory, fills and copies
 //! within the GPU return within 20 µs, in the default stream as in any other. Copies of
-//! 64 MiB from and to pageable memory return when 90 % of their time is over or later. So
+//! 64 MiB from and to pageable memory return when 90% of their time is over or later. So
 //! does a plain copy from pinned memory, but not a plain copy within the GPU.
 
 mod calls;

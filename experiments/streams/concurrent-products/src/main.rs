@@ -19,8 +19,8 @@
 //! ```
 //!
 //! **Prediction:** a large product fills the GPU by itself, and a second one beside it only
-//! shares it. At side 1000 two streams save less than 10 % of the time of one; at side 250,
-//! where a product has too few blocks for all multiprocessors, 40 % or more.
+//! shares it. At side 1000 two streams save less than 10% of the time of one; at side 250,
+//! where a product has too few blocks for all multiprocessors, 40% or more.
 
 use std::process::ExitCode;
 use std::sync::Arc;

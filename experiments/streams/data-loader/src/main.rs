@@ -25,7 +25,7 @@
 //!
 //! **Prediction:** a batch takes make + upload + kernel in turn, and with a loader as long
 //! as the longest of the three. So a kernel that is 0.8 times as long as the making keeps
-//! the GPU busy 0.8 / 1.8 = 44 % of the time at most, with a loader 80 %, and with two
+//! the GPU busy 0.8 / 1.8 = 44% of the time at most, with a loader 80%, and with two
 //! threads that make each batch, all the time. One slot is not enough, because the
 //! producer waits until it is sent; two are, and more only help if some batches take
 //! longer to make than others.

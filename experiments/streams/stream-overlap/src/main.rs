@@ -18,8 +18,8 @@
 //! threads; to the GPU and back. If nothing overlaps, both take twice as long as one.
 //!
 //! **Prediction:** in one stream both take 2 times as long as one, however they are
-//! issued. In two streams, pinned memory hides at least 90 % of one of them. Pageable
-//! memory hides nothing if the copy is issued first, but the same 90 % if the kernel is,
+//! issued. In two streams, pinned memory hides at least 90% of one of them. Pageable
+//! memory hides nothing if the copy is issued first, but the same 90% if the kernel is,
 //! or if a second thread issues the copy.
 
 mod device;

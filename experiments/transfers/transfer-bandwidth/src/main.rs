@@ -16,7 +16,7 @@
 //! ```
 //!
 //! **Prediction:** these two numbers give the time of every size from 1 KiB to 1 GiB
-//! to within 10 %. A small copy is all latency and a large one all bandwidth, which
+//! to within 10%. A small copy is all latency and a large one all bandwidth, which
 //! stays below the theoretical peak by the headers that packets carry: about nine tenths
 //! of it is left. The link has separate lanes for each direction, so copying both ways
 //! at once doubles the sum.

@@ -16,7 +16,7 @@
 //! cross back. Above are the ways to pay less for that, and two limits to all of them.
 //!
 //! **Prediction:** a copy costs latency + bytes / bandwidth (transfer-bandwidth); the
-//! rest is arithmetic. k kernels with one round trip save 1 - 1/k of the transfers: 90 %
+//! rest is arithmetic. k kernels with one round trip save 1 - 1/k of the transfers: 90%
 //! from k = 10 on. 1024 copies cost 1023 latencies more than one: at 2.5 µs each, 30 times
 //! the one copy. A copy beside a kernel that lasts as long is hidden in full, which saves
 //! half of the time and no more. And the kernel lasts as long as the copy at 1200 FLOP per
