@@ -126,10 +126,13 @@ impl Unit {
     }
 
     /// The unit that a name with its unit in it promises: `bytes`, `l2_bytes`,
-    /// `bandwidth_bytes_per_second`, `latency_seconds`, `l2_throughput_percent`.
+    /// `bandwidth_bytes_per_second`, `roof_operations_per_second`, `latency_seconds`,
+    /// `l2_throughput_percent`.
     pub fn of_name(name: &str) -> Unit {
         if name.ends_with("bytes_per_second") {
             Unit::Bandwidth
+        } else if name.ends_with("operations_per_second") {
+            Unit::Arithmetic
         } else if name.ends_with("seconds") {
             Unit::Time
         } else if name.ends_with("bytes") {

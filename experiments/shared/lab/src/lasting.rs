@@ -6,10 +6,11 @@
 //! pause, with an event after each millisecond of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use cudarc::driver::{CudaEvent, CudaStream, sys};
+use anyhow::{Context, Result, ensure};
+use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, sys};
 use record::Clock;
 
 use crate::timing::{Gate, MOST_OPERATIONS, Samples, Sampling, TICK_SECONDS, in_picoseconds};
@@ -81,6 +82,25 @@ pub(crate) fn by_bursts_and_lasting(
     lasting.drain(..first);
     let of = |seconds| Samples::of(Clock::CudaEvents, operations, seconds);
     Ok([(of(bursts), burst_khz), (of(lasting), khz)])
+}
+
+/// How long the clock is counted: so long that a step of the timer does not matter.
+const CLOCK_NANOSECONDS: u32 = 200_000;
+
+/// The clock in kHz, as a kernel counts it: `queue` is given two words and the nanoseconds for
+/// which it is to count.
+pub(crate) fn clock_khz(
+    stream: &Arc<CudaStream>,
+    queue: &mut dyn FnMut(&mut CudaSlice<u64>, u32) -> Result<()>,
+) -> Result<f64> {
+    let mut out = stream.alloc_zeros(2)?;
+    queue(&mut out, CLOCK_NANOSECONDS)?;
+    let counted = stream.clone_dtoh(&out)?;
+    stream.synchronize()?;
+    let (cycles, nanoseconds) = (counted[0] as f64, counted[1] as f64);
+    let right = nanoseconds >= f64::from(CLOCK_NANOSECONDS) && cycles > 0.0;
+    ensure!(right, "the clock made {cycles} cycles in {nanoseconds} ns");
+    Ok(cycles / nanoseconds * 1e6)
 }
 
 /// Seconds of one operation, of samples of so many that follow each other for so long. What

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use cudarc::driver::{CudaContext, CudaModule, CudaStream, sys};
+use cudarc::driver::{CudaContext, CudaModule, CudaSlice, CudaStream, sys};
 use record::{Clock, EMULATED, Measurement, Record, Results, Skipped, Software, Source, units};
 
 use crate::case::Case;
@@ -268,20 +268,23 @@ impl Lab {
     }
 
     /// Times work on `stream` in bursts after rests, and when it has gone on for two seconds;
-    /// see module `lasting`. `clock` queues a kernel that counts the clock, and waits
-    /// for what it counted, in kHz; where nothing is timed, it does not run.
+    /// see module `lasting`. With each comes the clock in kHz, counted right after by the kernel
+    /// that `clock` queues: into two words, the cycles of at least so many nanoseconds, and the
+    /// nanoseconds. Where nothing is timed, it does not run.
     pub fn time_in_bursts_and_lasting(
         &self,
-        stream: &CudaStream,
+        stream: &Arc<CudaStream>,
         enqueue: &mut dyn FnMut(usize) -> Result<()>,
-        clock: &mut dyn FnMut() -> Result<f64>,
+        clock: &mut dyn FnMut(&mut CudaSlice<u64>, u32) -> Result<()>,
     ) -> Result<[(Samples, f64); 2]> {
         if self.emulator.is_some() || self.windows.is_some() {
             let mut once = || self.time_on_gpu(stream, enqueue);
             return Ok([(once()?, f64::NAN), (once()?, f64::NAN)]);
         }
         let times = lasting::Times::of(self.quick());
-        let found = lasting::by_bursts_and_lasting(stream, self.sampling, times, enqueue, clock)?;
+        let mut clock = || lasting::clock_khz(stream, clock);
+        let sampling = self.sampling;
+        let found = lasting::by_bursts_and_lasting(stream, sampling, times, enqueue, &mut clock)?;
         Ok(found.map(|(samples, khz)| (self.observed(samples), khz)))
     }
 
