@@ -26,10 +26,11 @@ __device__ void each(u32 count, Change change)
 }
 // ANCHOR_END: cell
 
-// What change i adds, times `sign`: a word with all bits random, or for floats an integer
-// from -128 to 127, of which any sum that can come about here is exact.
+// What change i adds, times `sign`: a word with all bits random, or for floats an odd integer
+// from -127 to 127: as many below zero as above, so that any sum that can come about here is
+// exact.
 __device__ u32 amount(u32 i, int sign) { return i * 2654435761u * sign; }
-__device__ int little(u32 i, int sign) { return ((int)(i * 2654435761u) >> 24) * sign; }
+__device__ int little(u32 i, int sign) { return ((int)(i * 2654435761u) >> 24 | 1) * sign; }
 
 // ANCHOR: add
 extern "C" __global__ void add_u32(u32 *cells, u32 mask, u32 random, u32 count, int sign)

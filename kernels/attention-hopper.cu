@@ -226,6 +226,7 @@ flash(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
         EACH(j, 8) EACH(i, 4) weights[j][i] = pack(s[8 * j + 2 * i], s[8 * j + 2 * i + 1]);
     };
 
+    // ANCHOR: overlap
     wait(&queries, 0);
     score(0);
     finish<0>();
@@ -245,6 +246,7 @@ flash(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
     weigh_values(count - 1);
     finish<0>();
     hold(sums);
+    // ANCHOR_END: overlap
 
     EACH(h, 2) {
         float all = rows.sum[h];

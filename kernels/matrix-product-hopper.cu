@@ -276,6 +276,7 @@ __device__ void roles(const TensorMap &a, const TensorMap &b, unsigned short *c,
     wait_for_cluster();
     unsigned int x, y, now = 0, turn = 0;
     auto advance = [&] { turn ^= now == PLACES - 1, now = (now + 1) % PLACES; };
+    // ANCHOR: both_roles
     if (t < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         for (unsigned int tile = cluster; t == 0 && tile < all; tile += clusters) {
@@ -325,7 +326,8 @@ __device__ void roles(const TensorMap &a, const TensorMap &b, unsigned short *c,
             write<WIDE>(sum, c, n, x, y + 64 * group + t / 32 % 4 * 16);
         }
     }
-    wait_for_cluster(); // nobody's shared memory goes while others count on it
+    // ANCHOR_END: both_roles
+    wait_for_cluster(); // no block's shared memory goes while the other counts on it
 }
 // ANCHOR_END: roles
 

@@ -120,7 +120,7 @@ impl Change {
 
     /// The bits that change i makes of a cell's.
     fn made_of(self, bits: u64, i: u32) -> u64 {
-        let (word, little) = (bits as u32, (value(i as usize) as i32) >> 24);
+        let (word, little) = (bits as u32, (value(i as usize) as i32) >> 24 | 1);
         match self {
             Change::AddU64 => {
                 bits.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15))
