@@ -102,6 +102,15 @@ fn checkout_with_nvrtc() -> Option<Checkout> {
     None
 }
 
+/// Leaves one kernel of the committed ones, or none: what a test says of one needs no other.
+fn keep_only(checkout: &Checkout, kept: Option<&str>) {
+    for (name, _) in kernels() {
+        if kept != Some(&name) {
+            fs::remove_file(checkout.path(&format!("kernels/{name}.cu"))).unwrap();
+        }
+    }
+}
+
 #[test]
 fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
@@ -116,6 +125,7 @@ fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
 fn only_edited_code_or_moved_lines_fail_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, source) = kernels().swap_remove(0);
+    keep_only(&checkout, Some(&name));
     let (source_path, path) = (format!("kernels/{name}.cu"), format!("kernels/ptx/{name}.ptx"));
     let committed = checkout.read(&path);
     let before = ptx::functions(&committed);
@@ -146,6 +156,7 @@ fn only_edited_code_or_moved_lines_fail_the_check() {
 fn ptx_that_was_edited_or_is_missing_fails_the_check() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let (name, _) = kernels().swap_remove(0);
+    keep_only(&checkout, Some(&name));
     let path = format!("kernels/ptx/{name}.ptx");
     checkout.run("ptx").succeeds();
     let committed = checkout.read(&path);
@@ -175,6 +186,7 @@ fn a_syntax_error_is_shown_with_file_and_line() {
 #[test]
 fn the_templates_ptx_is_what_its_source_compiles_to() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
+    keep_only(&checkout, None);
     checkout.run("new shared-atomics --section 8.3").succeeds();
     let ended = checkout.run(&format!("ptx --check --compute {CAPABILITIES}"));
     let fresh = "kernels/ptx/shared-atomics.ptx is fresh\n";
@@ -237,6 +249,7 @@ extern \"C\" __global__ void product(const float *in, float *out)
 #[test]
 fn accesses_that_the_compiler_merges_are_listed() {
     let Some(checkout) = checkout_with_ptxas() else { return };
+    keep_only(&checkout, None);
     checkout.write("kernels/merged.cu", MERGED);
     checkout.run("ptx").succeeds();
     let ended = checkout.run("sass");
