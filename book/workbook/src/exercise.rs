@@ -13,13 +13,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use exercise::check::HINTS;
 use exercise::progress::Done;
 use exercise::{Exercise, Judge, Progress, catalogue, source};
 use keys::{Key, Keys};
 use lab::compiler;
 use record::file::visible_lines;
-use report::names::did_you_mean;
+use record::names::did_you_mean;
+use referee::check::HINTS;
 
 use crate::terminal::{complain, misused, say};
 

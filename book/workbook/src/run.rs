@@ -20,8 +20,8 @@ use lab::layout::{self, beside, wrap};
 use lab::options::{self, INTERRUPTED};
 use lab::{place, workspace};
 use lessons::Lesson;
+use record::names::nearest;
 use record::{EMULATED, Results};
-use report::names::nearest;
 use report::this_machine::{checked, skipped};
 
 use crate::book;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use exercise::check::Element;
+use referee::check::Element;
 
 use crate::terminal::misused;
 

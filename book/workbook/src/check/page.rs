@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use referee::count::{Lines, total};
 use report::html::xml;
 
 use super::show::heading;
@@ -93,7 +94,7 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
         let link = link.unwrap_or_default();
         writeln!(html, "<div class=\"{}\">{link}{}</div>", finding.kind.word(), said(finding))?;
     }
-    let none = table::Lines::new();
+    let none = Lines::new();
     let counted = trial.lines().unwrap_or(&none);
     let columns = table::columns(&[counted]);
     *html += "<div class=\"wide\"><table><tr><th>line";
@@ -119,7 +120,7 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
         }
         *html += "\n";
     }
-    let total = table::total(counted);
+    let total = total(counted);
     *html += "<tr><td>all";
     for column in &columns {
         write!(html, "<td>{}", column.text(&total))?;

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, FromArgMatches};
-use exercise::check::{Buffer, Element, Expression, Fill, Launch};
-use exercise::data::Shape;
 use lab::kernel::COMMITTED_COMPUTE;
-use report::names::did_you_mean;
+use record::names::did_you_mean;
+use referee::check::{Buffer, Element, Expression, Fill, Launch};
+use referee::data::Shape;
 
 use super::npy;
 use super::subject::Subject;

@@ -4,9 +4,10 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use lab::layout;
 use record::file::{visible, visible_lines};
+use referee::count::{Lines, total};
 use serde_json::{Map, Value, json};
 
-use super::table::{self, Column, Lines};
+use super::table::{self, Column};
 use super::trial::{Finding, Kind, Run, Trial, of};
 use crate::terminal::say;
 
@@ -96,7 +97,7 @@ pub(super) fn lines(trial: &Trial) {
             code: code(&trial.subject.source, *number).to_owned(),
         })
         .collect();
-    let total = table::total(lines);
+    let total = total(lines);
     rows.push(Row {
         labels: vec!["all".to_owned()],
         cells: columns.iter().map(|column| vec![column.text(&total)]).collect(),
@@ -130,7 +131,7 @@ pub(super) fn beside(one: &Trial, other: &Trial) {
             Row { labels: vec![label(a), label(b)], cells: cells(a, b), code }
         })
         .collect();
-    let (a, b) = (table::total(first), table::total(second));
+    let (a, b) = (total(first), total(second));
     rows.push(Row {
         labels: vec!["all".to_owned(), "all".to_owned()],
         cells: columns.iter().map(|c| vec![c.text(&a), c.text(&b)]).collect(),
@@ -211,7 +212,7 @@ pub(super) fn json(trials: &[Trial]) -> Result<String> {
             all
         };
         let each = lines.iter().map(|(line, tally)| json!({"line": line, "counts": of(tally)}));
-        json!({"total": of(&table::total(lines)), "lines": each.collect::<Vec<_>>()})
+        json!({"total": of(&total(lines)), "lines": each.collect::<Vec<_>>()})
     };
     let one = |trial: &Trial| {
         let findings = trial.findings.iter().map(|finding| {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use emulator::{Kernel, Module};
 use exercise::{compile, source};
 use lab::compiler::Compiler;
-use report::names::did_you_mean;
+use record::names::did_you_mean;
 
 use super::host;
 use super::plan::is_name;

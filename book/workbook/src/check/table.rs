@@ -1,15 +1,8 @@
 //! Counts by lines of the source, of one kernel or of two.
 
-use std::collections::BTreeMap;
-
-use emulator::{Counts, Tally};
-use exercise::kernel::count;
+use emulator::Tally;
 use record::units;
-
-use super::trial::line;
-
-/// What each line did.
-pub(crate) type Lines = BTreeMap<u32, Tally>;
+use referee::count::{Lines, count, total};
 
 /// A count: its heading, its name in JSON and in exercises, and what is counted, if it has an ideal.
 pub(crate) struct Column {
@@ -72,24 +65,6 @@ pub(crate) fn columns(of: &[&Lines]) -> Vec<&'static Column> {
         of.iter().flat_map(|lines| lines.values()).any(|tally| column.of(tally).0 > 0)
     };
     COLUMNS.iter().filter(any).collect()
-}
-
-/// Counts by lines of the source, or of the PTX.
-pub(super) fn lines(counts: &Counts, is_ptx: bool) -> Lines {
-    let mut lines = Lines::new();
-    for counted in &counts.lines {
-        if let Some(number) = line(&counted.place, is_ptx) {
-            *lines.entry(number).or_default() += counted.tally;
-        }
-    }
-    lines.retain(|_, tally| tally.instructions > 0);
-    lines
-}
-
-pub(crate) fn total(lines: &Lines) -> Tally {
-    let mut total = Tally::default();
-    lines.values().for_each(|tally| total += *tally);
-    total
 }
 
 /// What moves more than its bytes need, with the line that does most of it, and a sentence.

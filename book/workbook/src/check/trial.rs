@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use emulator::{Counts, Fault, FaultKind, Module, Place};
-use exercise::check::Launch;
-use exercise::data::{Buffers, Placed, Shape, number};
-use exercise::launch::{self, Finished, Form, Limits};
+use emulator::{Counts, Fault, FaultKind, Module};
 use record::units;
+use referee::check::Launch;
+use referee::count::{self, Lines, line};
+use referee::data::{Buffers, Placed, Shape, number};
+use referee::launch::{self, Finished, Form, Limits};
 
 use super::plan::{Plan, Work};
 use super::subject::{Subject, plain};
-use super::table::{self, Lines};
+use super::table;
 use crate::terminal::misused;
 
 /// Threads of a launch at most: more take minutes here, and show the same.
@@ -145,9 +146,9 @@ impl Trial {
         };
         let mut attempt = |backwards| {
             let patience = Duration::from_secs(seconds.into());
-            let limits = Limits { budget: 1 << 40, patience, backwards };
+            let limits = Limits { budget: 1 << 40, patience: Some(patience), ..Limits::TERMINAL };
             let Work { buffers, launch, .. } = work;
-            launch::run(module, buffers, std::slice::from_ref(launch), shape, &limits)
+            launch::run(module, buffers, std::slice::from_ref(launch), shape, &limits, backwards)
         };
         let forwards = match attempt(false)? {
             Ok(finished) => finished,
@@ -163,10 +164,8 @@ impl Trial {
             Err(fault) => self.fault(shape, ", the last block first", &fault)?,
             Ok(backwards) => self.order(&forwards, &backwards)?,
         }
-        for counts in &forwards.ran.counts {
-            self.notes(counts);
-            run.lines = table::lines(counts, self.subject.is_ptx);
-        }
+        forwards.ran.counts.iter().for_each(|counts| self.notes(counts));
+        run.lines = count::lines(&forwards.ran.counts, self.subject.is_ptx);
         for (_, line, text) in table::excess(&run.lines) {
             self.find(Kind::Note, Some(line), text);
         }
@@ -306,14 +305,6 @@ fn arguments_are(what: &str, launch: &Launch) -> String {
 pub(crate) fn of(shape: &Shape) -> String {
     let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
     sizes.collect::<Vec<_>>().join(", ")
-}
-
-/// The line of the file that a place is in.
-pub(super) fn line(place: &Place, is_ptx: bool) -> Option<u32> {
-    match is_ptx {
-        true => Some(place.ptx_line),
-        false => place.source.as_ref().map(|(_, line)| *line),
-    }
 }
 
 /// `my.cu(12): error: …`, or `my.cu:12:5: error: …`.

@@ -1,12 +1,13 @@
 //! What a check found, in the terminal.
 
 use anstyle::{AnsiColor, Style};
-use exercise::check::HINTS;
 use exercise::progress::Done;
-use exercise::{Exercise, Outcome, Progress, Row, State};
+use exercise::{Exercise, Progress};
 use lab::layout;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use record::file::{visible, visible_lines};
+use referee::check::HINTS;
+use referee::{Outcome, Row, State};
 
 use super::list;
 use crate::terminal::say;

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use lessons::Lesson;
-
-use crate::check::{Check, Source};
+use referee::check::{Check, Source};
 
 /// An exercise, as its folder describes it.
 #[derive(Clone, Debug)]

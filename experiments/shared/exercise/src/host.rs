@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use ledger::{Engine, Ledger, Schedule};
+use referee::check::{Host, ORDER, RESULT};
+use referee::outcome::{Line, Outcome, State};
 
 use crate::catalogue::Exercise;
-use crate::check::{Host, ORDER, RESULT};
 use crate::lock;
-use crate::outcome::{Line, Outcome, State};
 use crate::process::{self, Bounds};
 use report::Report;
 

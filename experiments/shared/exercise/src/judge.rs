@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
+use referee::Outcome;
+use referee::check::{ORDER, RACES};
 
 use crate::catalogue::{Exercise, Language};
-use crate::check::{ORDER, RACES};
-use crate::outcome::Outcome;
 use crate::{host, kernel, source};
 
 /// Judges solutions of one exercise.

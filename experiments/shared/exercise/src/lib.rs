@@ -5,7 +5,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `exercise.md` | the task, in one screen; its lesson's page includes it |
-//! | `check.toml` | what a solution has to do, and three hints ([`Check`]) |
+//! | `check.toml` | what a solution has to do, and three hints ([`referee::Check`]) |
 //! | `start.cu` or `start.rs` | what the learner begins with: a kernel, or code of the host |
 //! | `expected.cu` | of a kernel: what the result has to be, one thread for each element |
 //! | `check.rs` | of host code: calls it and compares the results, see the crate `trial` |
@@ -15,39 +15,29 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`catalogue`] | the exercises, in the order of the book |
-//! | [`mod@check`] | `check.toml` |
 //! | [`judge`] | a solution is judged, by one of the next two |
 //! | [`source`] | a learner's file, whatever lies in its place |
 //! | [`compile`] | a learner's kernel is compiled, apart from all else |
 //! | `process` | programs that may crash, or take too long, or print too much |
-//! | [`launch`] | kernels are launched on the emulated GPU |
-//! | [`kernel`] | a kernel is judged by what its launches did |
+//! | [`kernel`] | a kernel is compiled, and judged by the crate `referee` |
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
-//! | [`data`] | the buffers that it works on |
 //! | [`measure`] | a kernel on a real GPU, to be timed |
-//! | [`outcome`] | what is said of it, row by row |
 //! | [`progress`] | what the learner has done so far |
 //! | `lock` | programs that take turns |
 //! | [`mod@verify`] | whether starts, mistakes and solutions do what they declare |
 
 pub mod catalogue;
-pub mod check;
 pub mod compile;
-pub mod data;
 pub mod host;
 pub mod judge;
 pub mod kernel;
-pub mod launch;
 mod lock;
 pub mod measure;
-pub mod outcome;
 mod process;
 pub mod progress;
 pub mod source;
 pub mod verify;
 
 pub use catalogue::Exercise;
-pub use check::Check;
 pub use judge::Judge;
-pub use outcome::{Outcome, Row, State};
 pub use progress::Progress;

@@ -8,12 +8,12 @@ use cudarc::nvrtc::Ptx;
 use emulator::Module;
 use lab::compiler::Compiler;
 use record::hash::sha256;
+use referee::check::{Check, Launch};
+use referee::data::{Buffers, Device, Shape};
+use referee::judge::of_elements;
+use referee::launch::Form;
 
 use crate::catalogue::Exercise;
-use crate::check::{Check, Launch};
-use crate::data::{Buffers, Device, Shape};
-use crate::kernel::of_elements;
-use crate::launch::Form;
 
 /// What surrounds a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use record::file::write_atomically;
+use referee::check::HINTS;
 use serde::{Deserialize, Serialize};
 
-use crate::check::HINTS;
 use crate::lock;
 
 /// What was done, by the names of exercises.

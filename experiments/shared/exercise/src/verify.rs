@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use referee::Outcome;
+use referee::check::Host;
 
 use crate::catalogue::Exercise;
-use crate::check::Host;
 use crate::judge::Judge;
-use crate::outcome::Outcome;
 
 /// Memory of a GPU other than the usual one.
 const OTHER_MIB: u32 = 256;

@@ -18,9 +18,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use emulator::{Module, Tally};
 use exercise::catalogue::{self, Language};
-use exercise::launch::{self, Limits};
 use exercise::verify::is_reason;
-use exercise::{Exercise, Outcome, kernel};
+use exercise::{Exercise, kernel};
+use referee::Outcome;
+use referee::count;
+use referee::launch::{self, Limits};
 use skip::skip;
 
 const UNROLLED: &str = "NVRTC unrolls a loop that lanes leave at different turns, and their requests \
@@ -86,15 +88,11 @@ fn ran(exercise: &Exercise, ptx: &str) -> Vec<Option<(Vec<Vec<u8>>, Moved)>> {
     let mut module = Module::parse(ptx).unwrap();
     let shapes = check.shapes.iter();
     let ran = shapes.map(|shape| {
-        let limits = Limits { patience: Duration::from_secs(60), ..Limits::default() };
-        let ran = launch::run(&mut module, &check.buffers, &check.launches, shape, &limits);
+        let patience = Some(Duration::from_secs(60));
+        let limits = Limits { patience, ..Limits::TERMINAL };
+        let ran = launch::run(&mut module, &check.buffers, &check.launches, shape, &limits, false);
         let finished = ran.unwrap().ok()?;
-        let mut lines = BTreeMap::<u32, Tally>::new();
-        for counts in &finished.ran.counts {
-            for ((_, line), tally) in counts.by_source_line() {
-                *lines.entry(line).or_default() += tally;
-            }
-        }
+        let lines = count::lines(&finished.ran.counts, false);
         let moved = |tally: Tally| {
             [
                 tally.global_loads.sectors,

@@ -12,10 +12,7 @@ use crate::libraries::NVRTC;
 use crate::ptx;
 use record::hash::sha256;
 
-/// Compute capability that the committed PTX is made for, if the source does not ask for
-/// a newer one ([`compute`]). The driver translates it for the GPU at hand, and every GPU
-/// since 2018 has at least this one.
-pub const COMMITTED_COMPUTE: &str = "7.5";
+pub use record::COMMITTED_COMPUTE;
 
 /// NVRTC release that makes the committed PTX. Newer ones write a newer PTX version,
 /// which older drivers refuse; this one's loads on drivers from CUDA 12.4 on.

@@ -13,6 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::machine::Machine;
 use crate::statistics::Statistics;
 
+/// Compute capability that kernels are compiled for, if a source does not ask for a newer one. The
+/// driver translates it for the GPU at hand, and every GPU since 2018 has at least this one.
+pub const COMMITTED_COMPUTE: &str = "7.5";
+
 /// The version of the format that this crate reads and writes.
 pub const SCHEMA: u32 = 4;
 

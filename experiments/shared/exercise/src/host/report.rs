@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::singular;
+use referee::check::singular;
+
 use crate::process::{End, Ended};
 
 /// What the emulated driver puts before what it says.

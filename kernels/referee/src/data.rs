@@ -201,6 +201,15 @@ impl Placed<'_> {
     }
 }
 
+/// Bytes of all buffers together, at the sizes of a shape.
+pub fn bytes(buffers: &BTreeMap<String, Buffer>, shape: &Shape) -> Result<u64> {
+    let mut all = 0;
+    for (name, buffer) in buffers {
+        all += buffer.sizes(name, shape)?.iter().product::<u64>() * buffer.element.bytes() as u64;
+    }
+    Ok(all)
+}
+
 /// What a buffer holds at first. The same name gives the same numbers each time.
 fn content(
     name: &str,

@@ -13,15 +13,15 @@ use serde::Deserialize;
 /// Rows of checks, besides their demands.
 const ROWS: [&str; 5] = [RESULT, RACES, ORDER, SHARING, COMPILES];
 /// Results, compared under all shapes or schedules.
-pub(crate) const RESULT: &str = "result";
+pub const RESULT: &str = "result";
 /// Accesses of threads that nothing orders.
-pub(crate) const RACES: &str = "races";
+pub const RACES: &str = "races";
 /// Operations that nothing orders.
-pub(crate) const ORDER: &str = "order";
+pub const ORDER: &str = "order";
 /// How the work is shared among warps; shown only if it is not.
-pub(crate) const SHARING: &str = "sharing";
+pub const SHARING: &str = "sharing";
 /// A source that does not compile.
-pub(crate) const COMPILES: &str = "compiles";
+pub const COMPILES: &str = "compiles";
 
 /// Bytes of a buffer at most: a check takes seconds, not minutes.
 const MOST_BYTES: u64 = 1 << 29;
@@ -224,7 +224,7 @@ pub enum Expression {
 }
 
 fn oldest() -> String {
-    lab::kernel::COMMITTED_COMPUTE.to_owned()
+    record::COMMITTED_COMPUTE.to_owned()
 }
 
 fn expected() -> String {
@@ -332,7 +332,7 @@ impl Mistake {
 
 impl Demand {
     /// Whether it is met, and what to say of it; `of` gives the value of a name.
-    pub(crate) fn judge(&self, of: impl Fn(&str) -> Option<f64>) -> Result<(bool, String)> {
+    pub fn judge(&self, of: impl Fn(&str) -> Option<f64>) -> Result<(bool, String)> {
         let value = |expression: &Expression| {
             let value = expression.value(&of);
             value.with_context(|| format!("demand {}", self.name))
@@ -370,7 +370,7 @@ impl Demand {
 }
 
 /// `copies per step` for one: `copy per step`; `pages are read`: `page is read`.
-pub(crate) fn singular(unit: &str) -> String {
+pub fn singular(unit: &str) -> String {
     let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
     let one = match first {
         word if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
@@ -416,7 +416,7 @@ impl Expression {
     }
 
     /// What it is computed from: names, and numbers.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+    pub fn words(&self) -> impl Iterator<Item = &str> {
         let text = match self {
             Expression::Number(_) => "",
             Expression::Text(text) => text,
@@ -425,7 +425,7 @@ impl Expression {
     }
 
     /// Whether it is computed from what has this name.
-    pub(crate) fn names(&self, name: &str) -> bool {
+    pub fn names(&self, name: &str) -> bool {
         self.words().any(|word| word == name)
     }
 

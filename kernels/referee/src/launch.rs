@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use emulator::{Counts, Fault, FaultKind, Memory, Module, Options, Parameter, WARP};
+use record::units;
 
 use crate::check::{Buffer, Expression, Launch};
-use crate::data::{Buffers, Shape};
+use crate::data::{self, Buffers, Shape};
 
-/// Bytes of the emulated GPU's memory.
-pub(crate) const MEMORY_BYTES: u64 = 1 << 30;
 /// Bytes that a launch may print: what comes last is kept.
 const PRINT_BYTES: usize = 1 << 14;
 
@@ -21,21 +20,39 @@ thread_local! {
 }
 
 /// What a launch may take.
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Instructions that a block's warps may execute.
     pub budget: u64,
-    /// How long a launch may take, where it is not the budget that ends it first.
-    pub patience: Duration,
-    /// Whether the last block and warp come first.
-    pub backwards: bool,
+    /// How long a launch may take, where it is not the budget that ends it first; nothing where
+    /// there is no clock.
+    pub patience: Option<Duration>,
+    /// Threads of a launch.
+    pub threads: u64,
+    /// Bytes of all buffers together.
+    pub buffer_bytes: u64,
+    /// Bytes of the emulated GPU's memory, which has the module's variables, too.
+    pub memory_bytes: u64,
 }
 
-impl Default for Limits {
-    /// More than any solution of an exercise needs a hundred times, and so little that a loop
-    /// without an end is found in a second.
-    fn default() -> Limits {
-        Limits { budget: 1 << 24, patience: Duration::from_secs(2), backwards: false }
-    }
+impl Limits {
+    /// Of an exercise at a terminal: more than any solution needs a hundred times, and so little
+    /// that a loop without an end is found in a second.
+    pub const TERMINAL: Limits = Limits {
+        budget: 1 << 24,
+        patience: Some(Duration::from_secs(2)),
+        threads: 1 << 27,
+        buffer_bytes: 1 << 30,
+        memory_bytes: 1 << 30,
+    };
+    /// Of a page, which has no clock and little memory.
+    pub const PAGE: Limits = Limits {
+        patience: None,
+        threads: 1 << 22,
+        buffer_bytes: 1 << 26,
+        memory_bytes: 1 << 27,
+        ..Limits::TERMINAL
+    };
 }
 
 /// What the launches of one shape did.
@@ -54,25 +71,34 @@ pub struct Finished<'c> {
     pub buffers: Buffers<'c>,
 }
 
-/// Runs launches, one after the other, on fresh memory. The inner error is a kernel's.
+/// Runs launches, one after the other, on fresh memory; if `backwards`, with the last block and
+/// warp first. The inner error is a kernel's.
 pub fn run<'c>(
     module: &mut Module,
     buffers: &'c BTreeMap<String, Buffer>,
     launches: &[Launch],
     shape: &Shape,
     limits: &Limits,
+    backwards: bool,
 ) -> Result<Result<Finished<'c>, Box<Fault>>> {
-    let mut memory = Memory::new(MEMORY_BYTES);
+    let mut memory = Memory::new(limits.memory_bytes);
     module.place(&mut memory)?; // its variables, and the texts that it prints
+    let bytes = data::bytes(buffers, shape)?;
+    ensure!(bytes <= limits.buffer_bytes, "{}", too_large(bytes, limits));
     let buffers = Buffers::make(buffers, shape, &mut memory)?;
     let mut ran = Ran { counts: vec![], shared_bytes: 0, warps: 0 };
-    let Limits { budget, patience, backwards } = *limits;
-    let stop = Some(is_late as fn() -> bool);
+    let Limits { budget, patience, .. } = *limits;
+    let stop = patience.map(|_| is_late as fn() -> bool);
     let print_bytes = PRINT_BYTES;
     let options = Options { budget, backwards, print_bytes, stop, ..Options::default() };
     for launch in launches {
-        DEADLINE.set(Some(Instant::now() + patience));
-        match launch_on(module, launch, shape, &buffers, &mut memory, &options)? {
+        DEADLINE.set(patience.map(|patience| Instant::now() + patience));
+        let form = match Form::of(module, launch, shape, &buffers)? {
+            Ok(form) => form,
+            Err(what) => return Ok(Err(bad_launch(launch, what))),
+        };
+        ensure!(form.threads() <= limits.threads, "{}", too_many(form.threads(), limits));
+        match launch_on(module, &form, &mut memory, &options) {
             Ok((counts, shared_bytes, warps)) => {
                 ran.counts.push(counts);
                 ran.warps += warps;
@@ -111,7 +137,27 @@ pub struct Form {
     pub arguments: Vec<Vec<u8>>,
 }
 
+/// What to say of more threads than a launch may have.
+pub(crate) fn too_many(threads: u64, limits: &Limits) -> String {
+    let [threads, most] = [threads, limits.threads].map(units::count);
+    format!(
+        "{threads} threads; the emulated GPU takes {most} at most, and shows the same with fewer"
+    )
+}
+
+/// What to say of larger buffers than there may be.
+pub(crate) fn too_large(bytes: u64, limits: &Limits) -> String {
+    let [bytes, most] = [bytes, limits.buffer_bytes].map(units::bytes);
+    format!("the buffers have {bytes}, of {most} at most: smaller sizes show the same")
+}
+
 impl Form {
+    /// How many threads it has.
+    pub fn threads(&self) -> u64 {
+        let sizes = self.grid.iter().chain(&self.block);
+        sizes.fold(1, |all, size| all.saturating_mul(u64::from(*size)))
+    }
+
     /// The inner error is the kernel's: it is not there, or has other parameters.
     pub fn of(
         module: &Module,
@@ -157,38 +203,35 @@ impl Form {
     }
 }
 
-/// Launches a kernel: its counts, the bytes of shared memory of a block, and all its warps. The
-/// inner error is the kernel's.
+/// A launch that no kernel can have.
+fn bad_launch(launch: &Launch, what: String) -> Box<Fault> {
+    let (kernel, kind) = (launch.kernel.clone(), FaultKind::BadLaunch);
+    let (place, block, thread) = (None, None, None);
+    Box::new(Fault { kind, what, kernel, place, block, thread })
+}
+
+/// Launches a kernel: its counts, the bytes of shared memory of a block, and all its warps.
 pub(crate) fn launch_on(
     module: &Module,
-    launch: &Launch,
-    shape: &Shape,
-    buffers: &Buffers<'_>,
+    form: &Form,
     memory: &mut Memory,
     options: &Options,
-) -> Result<Result<(Counts, u64, u64), Box<Fault>>> {
-    let form = match Form::of(module, launch, shape, buffers)? {
-        Ok(form) => form,
-        Err(what) => {
-            let (kernel, kind) = (launch.kernel.clone(), FaultKind::BadLaunch);
-            let (place, block, thread) = (None, None, None);
-            let fault = Fault { kind, what, kernel, place, block, thread };
-            return Ok(Err(Box::new(fault)));
+) -> Result<(Counts, u64, u64), Box<Fault>> {
+    let kernel = module.kernel(&form.kernel);
+    let (mut arguments, mut shared) = (vec![], u64::from(form.shared_bytes));
+    if let Some(kernel) = kernel {
+        shared += u64::from(kernel.shared_bytes);
+        for (bytes, parameter) in form.arguments.iter().zip(&kernel.parameters) {
+            arguments.resize(parameter.offset as usize, 0);
+            arguments.extend(bytes);
         }
-    };
-    let kernel = module.kernel(&form.kernel).context("it has a form")?;
-    let mut arguments = vec![];
-    for (bytes, parameter) in form.arguments.iter().zip(&kernel.parameters) {
-        arguments.resize(parameter.offset as usize, 0);
-        arguments.extend(bytes);
     }
-    let Form { grid, block, shared_bytes, .. } = form;
+    let Form { grid, block, shared_bytes, .. } = *form;
     let all = emulator::Launch { grid, block, shared_bytes, arguments: &arguments };
-    let shared_bytes = u64::from(shared_bytes) + u64::from(kernel.shared_bytes);
-    let ran = emulator::run(module, &launch.kernel, &all, memory, options);
+    let counts = emulator::run(module, &form.kernel, &all, memory, options)?;
     let warps = block.map(u64::from).iter().product::<u64>().div_ceil(WARP as u64)
         * grid.map(u64::from).iter().product::<u64>();
-    Ok(ran.map(|counts| (counts, shared_bytes, warps)))
+    Ok((counts, shared, warps))
 }
 
 /// Why a module has no kernel of this name.
@@ -281,7 +324,7 @@ mod tests {
         .unwrap();
         let shape = Shape::from([("n".to_owned(), 3)]);
         let none = BTreeMap::new();
-        let memory = &mut Memory::new(MEMORY_BYTES);
+        let memory = &mut Memory::new(1 << 20);
         let buffers = Buffers::make(&none, &shape, memory).unwrap();
         let mut launch = Launch {
             kernel: "k".to_owned(),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::check::{COMPILES, Check, RESULT};
+use crate::count::Lines;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -11,6 +12,8 @@ pub struct Outcome {
     pub printed: String,
     /// When each operation would run, as a picture in text; empty where no demand asks for it.
     pub timeline: String,
+    /// What each line of a kernel's source did in the launches that were counted.
+    pub lines: Lines,
 }
 
 /// One thing that was looked at.
@@ -57,7 +60,7 @@ impl Outcome {
 
     /// That of a source which does not compile: nothing else can be looked at. `order` is what
     /// follows the results: a kernel's races, or host code's order.
-    pub(crate) fn uncompiled(why: String, order: &str, check: &Check) -> Outcome {
+    pub fn uncompiled(why: String, order: &str, check: &Check) -> Outcome {
         let mut outcome = Outcome::default();
         outcome.bad(COMPILES, why, None);
         outcome.leave_open(&[RESULT, order], check);
@@ -69,18 +72,18 @@ impl Outcome {
         self.rows.iter().find(|row| row.state == State::Bad)
     }
 
-    pub(crate) fn row(&mut self, name: &str, state: State, text: impl Into<String>) {
+    pub fn row(&mut self, name: &str, state: State, text: impl Into<String>) {
         let (name, text) = (name.to_owned(), text.into());
         self.rows.push(Row { name, state, text, line: None });
     }
 
-    pub(crate) fn bad(&mut self, name: &str, text: String, line: Option<Line>) {
+    pub fn bad(&mut self, name: &str, text: String, line: Option<Line>) {
         let (name, state) = (name.to_owned(), State::Bad);
         self.rows.push(Row { name, state, text, line });
     }
 
     /// Adds rows that cannot be looked at: these, and those of all demands.
-    pub(crate) fn leave_open(&mut self, rows: &[&str], check: &Check) {
+    pub fn leave_open(&mut self, rows: &[&str], check: &Check) {
         let demands = check.demands.iter().map(|demand| demand.name.as_str());
         for name in rows.iter().copied().chain(demands) {
             self.row(name, State::Open, "");
