@@ -4,34 +4,36 @@
 //! | file | what is in it |
 //! |---|---|
 //! | this one | what is asked for |
-//! | `plan.rs` | what to launch, on which buffers: from options, or from a comment in the file |
+//! | `options.rs` | what to launch, on which buffers |
 //! | `npy.rs` | arrays in files, as NumPy writes them |
-//! | `subject.rs` | a file: read, compiled, and which of its kernels |
+//! | `subject.rs` | a file: read, and compiled |
 //! | `host.rs` | what of a file is for the host |
-//! | `trial.rs` | the kernel is run: what it did, and what was found |
-//! | `table.rs` | counts by lines, of one kernel or of two |
+//! | `table.rs` | counts of one kernel or of two |
 //! | `show.rs` | all of it in the terminal, and as JSON |
 //! | `page.rs` | all of it as a page of HTML |
+//!
+//! The kernel is run by the crate `referee`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use lab::compiler;
-use plan::Plan;
-use subject::Subject;
-use trial::Trial;
+use options::Options;
+use referee::Limits;
+use referee::plan::{self, Plan};
+use referee::trial::Trial;
 
 use crate::terminal::say;
 
 mod host;
 mod npy;
+mod options;
 mod page;
-mod plan;
 mod show;
 mod subject;
 mod table;
-mod trial;
 
 /// Options of `cargo workbook check`.
 #[derive(clap::Args, Debug)]
@@ -40,7 +42,7 @@ pub(crate) struct Arguments {
     /// CUDA C, or PTX that any compiler made (`.ptx`)
     file: PathBuf,
     #[command(flatten)]
-    plan: Plan,
+    options: Options,
     /// The file is PTX, whatever it is called
     #[arg(long)]
     ptx: bool,
@@ -70,15 +72,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         page::may_write(path)?;
     }
     compiler::choose(arguments.compiler);
-    let first = Subject::read(&arguments.file, arguments.ptx)?;
-    let mut plan = arguments.plan.clone().over(Plan::of_comment(&first)?);
-    let mut trials = vec![Trial::of(first, &plan, arguments.seconds)?];
+    let first = subject::read(&arguments.file, arguments.ptx)?;
+    let plan = Plan::from(&arguments.options);
+    // Files of options are looked for where one is, those of a comment beside its file.
+    let is_comments = plan.arg.is_empty() && plan.expect.is_empty();
+    let folder = is_comments.then(|| subject::folder(&arguments.file));
+    let files = |file: &str, element| subject::array(folder.as_deref(), file, element);
+    let patience = Some(Duration::from_secs(arguments.seconds.into()));
+    let limits = Limits { budget: 1 << 40, patience, buffer_bytes: 1 << 28, ..Limits::TERMINAL };
+    let tried = |subject, plan: &Plan| {
+        let made = subject::compile(&subject, &subject::compute(plan, &subject)?)?;
+        Trial::of(subject, made, plan, &limits, &files)
+    };
+    let mut plan = plan.over(Plan::of_comment(&first.name, &first.source)?);
+    let mut trials = vec![tried(first, &plan)?];
     if let Some(other) = &arguments.compare {
         let (path, kernel) = named(other);
-        let other = Subject::read(path, arguments.ptx)?;
+        let other = subject::read(path, arguments.ptx)?;
         let known = kernel.or_else(|| plan.kernel.clone().filter(|name| other.names(name)));
         plan.kernel = known;
-        trials.push(Trial::of(other, &plan, arguments.seconds)?);
+        trials.push(tried(other, &plan)?);
     }
     if let Some(path) = &arguments.html {
         page::write(path, &trials)?;

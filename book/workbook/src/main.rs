@@ -139,7 +139,11 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(e) => {
             terminal::complain!("error: {}", visible_lines(&format!("{e:#}")));
-            ExitCode::from(if e.is::<WrongUsage>() { WrongUsage::CODE } else { 1 })
+            ExitCode::from(if e.is::<WrongUsage>() || e.is::<referee::Misused>() {
+                WrongUsage::CODE
+            } else {
+                1
+            })
         }
     }
 }

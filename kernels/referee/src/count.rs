@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use emulator::{Counts, Place, Sectors, Tally, Wavefronts};
+use record::units;
 
 /// What each line did.
 pub type Lines = BTreeMap<u32, Tally>;
@@ -71,4 +72,84 @@ pub fn count(tally: &Tally, name: &str) -> Option<(u64, u64)> {
         _ => return None,
     };
     Some((number, 0))
+}
+
+/// A count as a column of a table.
+pub struct Column {
+    /// What stands at its head.
+    pub heading: &'static str,
+    /// Its name in JSON and in exercises.
+    pub name: &'static str,
+    /// What is counted, if it has an ideal.
+    what: &'static str,
+}
+
+/// All of them, in their order.
+pub const COLUMNS: [Column; 10] = [
+    Column { heading: "loads", name: "loads.sectors", what: "sectors are read as" },
+    Column { heading: "stores", name: "stores.sectors", what: "sectors are written as" },
+    Column { heading: "async copies", name: "async.sectors", what: "sectors are copied as" },
+    Column {
+        heading: "shared loads",
+        name: "shared_loads.wavefronts",
+        what: "wavefronts of shared memory are read as",
+    },
+    Column {
+        heading: "shared stores",
+        name: "shared_stores.wavefronts",
+        what: "wavefronts of shared memory are written as",
+    },
+    Column { heading: "atomics", name: "atomics", what: "" },
+    Column { heading: "local", name: "locals", what: "" },
+    Column { heading: "barriers", name: "barriers", what: "" },
+    Column { heading: "divergent", name: "divergent_branches", what: "" },
+    Column { heading: "instructions", name: "instructions", what: "" },
+];
+
+/// How many times the ideal a kernel may count before it is said.
+const EXCESS: f64 = 1.25;
+impl Column {
+    /// What was counted, and what it would be at best.
+    pub fn of(&self, tally: &Tally) -> (u64, u64) {
+        count(tally, self.name).unwrap_or_default()
+    }
+
+    /// `1,000 ×8.00`, where the same bytes would need an eighth.
+    pub fn text(&self, tally: &Tally) -> String {
+        let (value, ideal) = self.of(tally);
+        let number = units::grouped(&value.to_string());
+        match value {
+            0 => String::new(),
+            _ if ideal > 0 && value > ideal => format!("{number} {}", times(value, ideal)),
+            _ => number,
+        }
+    }
+}
+
+fn times(value: u64, ideal: u64) -> String {
+    format!("×{}", units::number(value as f64 / ideal as f64))
+}
+
+/// What moves more than its bytes need, with the line that does most of it, and a sentence.
+pub fn excess(lines: &Lines) -> Vec<(u32, String)> {
+    let total = total(lines);
+    let mut found = vec![];
+    for column in &COLUMNS {
+        let (value, ideal) = column.of(&total);
+        let beyond = |tally: &Tally| {
+            let (value, ideal) = column.of(tally);
+            value.saturating_sub(ideal)
+        };
+        let worst = lines.iter().max_by_key(|(_, tally)| beyond(tally));
+        let Some((line, tally)) = worst.filter(|_| value as f64 > EXCESS * ideal as f64) else {
+            continue;
+        };
+        let (value, ideal) = column.of(tally);
+        if ideal > 0 {
+            let times = times(value, ideal);
+            let text = format!("{times} as many {} these bytes need", column.what);
+            found.push((*line, text));
+        }
+    }
+    found
 }

@@ -8,19 +8,47 @@
 //! | [`data`] | the buffers that a kernel works on |
 //! | [`launch`] | kernels are launched, on fresh memory and within limits |
 //! | [`judge`] | a kernel is judged by what its launches did |
+//! | [`plan`] | what of anybody's kernel to launch, on which buffers: from options, or from a comment |
+//! | [`subject`] | a file with kernels, and the choice of one of them |
+//! | [`trial`] | that kernel is run: what it did, and what was found |
+//! | [`compiler`] | what compilers say, and what it means here |
 //! | [`count`] | counts by their names, and by lines of the source |
 //! | [`outcome`] | what is said of it, row by row |
 
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod compiler;
 pub mod count;
 pub mod data;
 pub mod judge;
 pub mod launch;
 pub mod outcome;
+pub mod plan;
+pub mod subject;
+pub mod trial;
+
+use std::fmt;
 
 pub use check::Check;
 pub use judge::Judge;
 pub use launch::Limits;
 pub use outcome::{Outcome, Row, State};
+
+/// What was asked for cannot be done as it was asked, whatever the kernel is: a sentence.
+#[derive(Debug)]
+pub struct Misused(pub String);
+
+impl fmt::Display for Misused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misused {}
+
+/// Returns [`Misused`], as `bail!` returns another error.
+macro_rules! misused {
+    ($($text:tt)*) => { return Err($crate::Misused(format!($($text)*)).into()) };
+}
+use misused;

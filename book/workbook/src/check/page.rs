@@ -7,11 +7,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use referee::count::{Lines, total};
+use referee::trial::{Finding, Kind, Trial};
 use report::html::xml;
 
 use super::show::heading;
 use super::table;
-use super::trial::{Finding, Kind, Trial};
 use crate::terminal::misused;
 
 /// What a report begins with, by which it is known.

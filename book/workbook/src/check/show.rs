@@ -4,11 +4,11 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use lab::layout;
 use record::file::{visible, visible_lines};
-use referee::count::{Lines, total};
+use referee::count::{COLUMNS, Column, Lines, total};
+use referee::trial::{Finding, Kind, Run, Trial, of};
 use serde_json::{Map, Value, json};
 
-use super::table::{self, Column};
-use super::trial::{Finding, Kind, Run, Trial, of};
+use super::table;
 use crate::terminal::say;
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -200,7 +200,7 @@ fn print(labels: &[&str], columns: &[&Column], rows: Vec<Row>) {
 pub(super) fn json(trials: &[Trial]) -> Result<String> {
     let tally = |lines: &Lines| {
         let of = |tally: &emulator::Tally| -> Map<String, Value> {
-            let counted = table::COLUMNS.iter().map(|column| (column, column.of(tally)));
+            let counted = COLUMNS.iter().map(|column| (column, column.of(tally)));
             let mut all = Map::new();
             for (column, (value, ideal)) in counted.filter(|(_, (value, _))| *value > 0) {
                 all.insert(column.name.to_owned(), value.into());

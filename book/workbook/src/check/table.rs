@@ -1,63 +1,9 @@
-//! Counts by lines of the source, of one kernel or of two.
+//! Counts of one kernel or of two, as a table.
 
-use emulator::Tally;
-use record::units;
-use referee::count::{Lines, count, total};
+use referee::count::{COLUMNS, Column, Lines};
 
-/// A count: its heading, its name in JSON and in exercises, and what is counted, if it has an ideal.
-pub(crate) struct Column {
-    pub(crate) heading: &'static str,
-    pub(crate) name: &'static str,
-    what: &'static str,
-}
-
-pub(crate) const COLUMNS: [Column; 10] = [
-    Column { heading: "loads", name: "loads.sectors", what: "sectors are read as" },
-    Column { heading: "stores", name: "stores.sectors", what: "sectors are written as" },
-    Column { heading: "async copies", name: "async.sectors", what: "sectors are copied as" },
-    Column {
-        heading: "shared loads",
-        name: "shared_loads.wavefronts",
-        what: "wavefronts of shared memory are read as",
-    },
-    Column {
-        heading: "shared stores",
-        name: "shared_stores.wavefronts",
-        what: "wavefronts of shared memory are written as",
-    },
-    Column { heading: "atomics", name: "atomics", what: "" },
-    Column { heading: "local", name: "locals", what: "" },
-    Column { heading: "barriers", name: "barriers", what: "" },
-    Column { heading: "divergent", name: "divergent_branches", what: "" },
-    Column { heading: "instructions", name: "instructions", what: "" },
-];
-
-/// How many times the ideal a kernel may count before it is said.
-const EXCESS: f64 = 1.25;
 /// Pairs of lines that are compared at most.
 const MOST_PAIRS: usize = 1 << 24;
-
-impl Column {
-    /// What was counted, and what it would be at best.
-    pub(crate) fn of(&self, tally: &Tally) -> (u64, u64) {
-        count(tally, self.name).unwrap_or_default()
-    }
-
-    /// `1,000 ×8.00`, where the same bytes would need an eighth.
-    pub(crate) fn text(&self, tally: &Tally) -> String {
-        let (value, ideal) = self.of(tally);
-        let number = units::grouped(&value.to_string());
-        match value {
-            0 => String::new(),
-            _ if ideal > 0 && value > ideal => format!("{number} {}", times(value, ideal)),
-            _ => number,
-        }
-    }
-}
-
-fn times(value: u64, ideal: u64) -> String {
-    format!("×{}", units::number(value as f64 / ideal as f64))
-}
 
 /// The columns in which one of these has something.
 pub(crate) fn columns(of: &[&Lines]) -> Vec<&'static Column> {
@@ -65,30 +11,6 @@ pub(crate) fn columns(of: &[&Lines]) -> Vec<&'static Column> {
         of.iter().flat_map(|lines| lines.values()).any(|tally| column.of(tally).0 > 0)
     };
     COLUMNS.iter().filter(any).collect()
-}
-
-/// What moves more than its bytes need, with the line that does most of it, and a sentence.
-pub(super) fn excess(lines: &Lines) -> Vec<(&'static Column, u32, String)> {
-    let total = total(lines);
-    let mut found = vec![];
-    for column in &COLUMNS {
-        let (value, ideal) = column.of(&total);
-        let beyond = |tally: &Tally| {
-            let (value, ideal) = column.of(tally);
-            value.saturating_sub(ideal)
-        };
-        let worst = lines.iter().max_by_key(|(_, tally)| beyond(tally));
-        let Some((line, tally)) = worst.filter(|_| value as f64 > EXCESS * ideal as f64) else {
-            continue;
-        };
-        let (value, ideal) = column.of(tally);
-        if ideal > 0 {
-            let times = times(value, ideal);
-            let text = format!("{times} as many {} these bytes need", column.what);
-            found.push((column, *line, text));
-        }
-    }
-    found
 }
 
 /// A line of two files beside each other: one of the first, one of the second, or the same in both.
@@ -138,6 +60,8 @@ pub(crate) fn pairs(
 
 #[cfg(test)]
 mod tests {
+    use emulator::Tally;
+
     use super::*;
 
     #[test]

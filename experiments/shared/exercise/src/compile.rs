@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use lab::compiler::{self, Compiler, Job};
 use lab::kernel;
+use referee::compiler::advice;
 
 use crate::process::{self, Bounds, End, Ended};
 
@@ -73,24 +74,7 @@ fn open_nothing() {
     }
 }
 
-/// What a compiler's words mean that finds no header file.
-const NO_HEADERS: &str = "There are no header files here: leave the `#include` out.";
-/// What a compiler says, and what that means here.
-const ADVICE: [(&str, &str); 5] = [
-    (" open source file", NO_HEADERS),
-    ("' file not found", NO_HEADERS),
-    ("__host__ function", "Put `__device__` in front of a function that kernels call."),
-    (
-        "without execution space annotations",
-        "Put `__device__` in front of a function that kernels call, and what only the host needs \
-         between `#ifndef __CUDACC_RTC__` and `#endif`.",
-    ),
-    (
-        "identifier \"__reduce_",
-        "This needs compute capability 8.0, and the check compiles for COMPUTE.",
-    ),
-];
-/// What it advises for options that cannot be set here.
+/// What NVRTC advises for options that cannot be set here.
 const OPTION: &str = " Consider using -default-device flag to process unannotated functions as \
                       __device__ functions in JIT mode";
 
@@ -104,10 +88,8 @@ fn compiler_text(text: &str, compute: &str) -> String {
         .filter(|line| !line.trim_start().starts_with("Remark: ") && !line.trim().is_empty());
     let text = lines.collect::<Vec<_>>().join("\n");
     let mut text = text.replace(OPTION, "").replace(NO_FILE, "");
-    for (said, advice) in ADVICE {
-        if text.contains(said) {
-            text = text + "\n" + &advice.replace("COMPUTE", compute);
-        }
+    for advice in advice(&text, compute) {
+        text += &format!("\n{advice}");
     }
     text
 }
@@ -122,7 +104,7 @@ mod tests {
                     (__host__/__device__/__global__) is considered a host function, and host \
                     functions are not allowed in JIT mode.";
         let text = compiler_text(&format!("{said}{OPTION}\n"), "7.5");
-        assert_eq!(text, format!("{said}\n{}", ADVICE[3].1));
+        assert_eq!(text, format!("{said}\n{}", advice(said, "7.5")[0]));
         let said = "k.cu(2): error: identifier \"__reduce_add_sync\" is undefined";
         let advice = "This needs compute capability 8.0, and the check compiles for 7.5.";
         assert_eq!(compiler_text(said, "7.5"), format!("{said}\n{advice}"));

@@ -1,65 +1,58 @@
 //! A kernel is run at all sizes of a plan: what it did, and what was found.
 
-use std::time::Duration;
-
 use anyhow::{Result, bail};
-use emulator::{Counts, Fault, FaultKind, Module};
-use record::units;
-use referee::check::Launch;
-use referee::count::{self, Lines, line};
-use referee::data::{Buffers, Placed, Shape, number};
-use referee::launch::{self, Finished, Form, Limits};
+use emulator::{Counts, Fault, FaultKind, Memory, Module};
 
-use super::plan::{Plan, Work};
-use super::subject::{Subject, plain};
-use super::table;
-use crate::terminal::misused;
+use crate::check::Launch;
+use crate::compiler;
+use crate::count::{self, Lines, line};
+use crate::data::{self, Buffers, Placed, Shape, number};
+use crate::launch::{self, Finished, Form, Limits};
+use crate::misused;
+use crate::plan::{Files, Plan, Work};
+use crate::subject::{Made, Subject, plain};
 
-/// Threads of a launch at most: more take minutes here, and show the same.
-const MOST_THREADS: u64 = 1 << 27;
-/// Bytes of all buffers together at most.
-const MOST_BYTES: u64 = 1 << 28;
 /// Numbers of a buffer that are shown.
 const SHOWN: usize = 4;
 
 /// A file, and what became of its kernel.
-pub(crate) struct Trial {
-    pub(crate) subject: Subject,
+pub struct Trial {
+    pub subject: Subject,
     /// As the source calls it; nothing where the file does not compile.
-    pub(crate) kernel: String,
-    pub(crate) compiler: String,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) runs: Vec<Run>,
+    pub kernel: String,
+    pub compiler: String,
+    pub findings: Vec<Finding>,
+    pub runs: Vec<Run>,
 }
 
 /// What one shape did.
-pub(crate) struct Run {
-    pub(crate) shape: Shape,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
+pub struct Run {
+    pub shape: Shape,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
     /// What is in buffers afterwards, and what was printed; nothing if it has a mistake.
-    pub(crate) results: Vec<String>,
-    pub(crate) lines: Lines,
-    pub(crate) is_clean: bool,
+    pub results: Vec<String>,
+    pub lines: Lines,
+    pub is_clean: bool,
 }
 
 /// Something to be said of a line, or of the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) kind: Kind,
-    pub(crate) line: Option<u32>,
-    pub(crate) text: String,
+pub struct Finding {
+    pub kind: Kind,
+    pub line: Option<u32>,
+    pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Mistake,
     /// Right, and rarely meant.
     Note,
 }
 
 impl Kind {
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Kind::Mistake => "mistake",
             Kind::Note => "note",
@@ -68,19 +61,26 @@ impl Kind {
 }
 
 impl Trial {
-    /// Compiles `subject` and runs it. Wrong usage is an error, as is what cannot be run here.
-    pub(crate) fn of(subject: Subject, plan: &Plan, seconds: u32) -> Result<Trial> {
+    /// Runs what a compiler has made of `subject`; `files` reads those that the plan names. Wrong
+    /// usage is an error, as is what cannot be run here.
+    pub fn of(
+        subject: Subject,
+        made: Made,
+        plan: &Plan,
+        limits: &Limits,
+        files: &Files<'_>,
+    ) -> Result<Trial> {
         let none = String::new();
         let mut trial =
             Trial { subject, kernel: none.clone(), compiler: none, findings: vec![], runs: vec![] };
         let subject = &trial.subject;
-        let ptx = match subject.compile(&plan.compute(subject)?)? {
+        let ptx = match made {
             Ok((ptx, compiler)) => {
                 trial.compiler = compiler;
                 ptx
             }
             Err(said) => {
-                let line = line_of_error(&subject.name, &said);
+                let line = compiler::first_line(&subject.name, &said);
                 let text = format!("it does not compile:\n{said}");
                 trial.findings.push(Finding { kind: Kind::Mistake, line, text });
                 return Ok(trial);
@@ -93,21 +93,21 @@ impl Trial {
             bail!("{}: the emulated GPU cannot run `{name}`: {why}", subject.name);
         }
         trial.kernel = plain(&kernel.name).to_owned();
-        let work = plan.work(&kernel.name.clone())?;
+        let work = plan.work(&kernel.name.clone(), files)?;
         for shape in &work.shapes {
-            let run = trial.run(&mut module, &work, shape, seconds)?;
+            let run = trial.run(&mut module, &work, shape, limits)?;
             trial.runs.push(run);
         }
         trial.suggest(&work);
         Ok(trial)
     }
 
-    pub(crate) fn has_mistakes(&self) -> bool {
+    pub fn has_mistakes(&self) -> bool {
         self.findings.iter().any(|finding| finding.kind == Kind::Mistake)
     }
 
     /// The counts of the last shape that ended.
-    pub(crate) fn lines(&self) -> Option<&Lines> {
+    pub fn lines(&self) -> Option<&Lines> {
         self.runs.iter().rev().map(|run| &run.lines).find(|lines| !lines.is_empty())
     }
 
@@ -124,18 +124,13 @@ impl Trial {
         module: &mut Module,
         work: &Work,
         shape: &Shape,
-        seconds: u32,
+        limits: &Limits,
     ) -> Result<Run> {
-        let form = form(module, work, shape)?;
-        let Form { grid, block, .. } = form;
-        let threads = grid.iter().chain(&block).map(|n| u64::from(*n)).product::<u64>();
-        if threads > MOST_THREADS {
-            misused!(
-                "{} threads; the emulated GPU takes {} at most, and shows the same with fewer",
-                units::count(threads),
-                units::count(MOST_THREADS)
-            );
+        let form = form(module, work, shape, limits)?;
+        if form.threads() > limits.threads {
+            misused!("{}", launch::too_many(form.threads(), limits));
         }
+        let Form { grid, block, .. } = form;
         let mut run = Run {
             shape: shape.clone(),
             grid,
@@ -145,10 +140,8 @@ impl Trial {
             is_clean: false,
         };
         let mut attempt = |backwards| {
-            let patience = Duration::from_secs(seconds.into());
-            let limits = Limits { budget: 1 << 40, patience: Some(patience), ..Limits::TERMINAL };
             let Work { buffers, launch, .. } = work;
-            launch::run(module, buffers, std::slice::from_ref(launch), shape, &limits, backwards)
+            launch::run(module, buffers, std::slice::from_ref(launch), shape, limits, backwards)
         };
         let forwards = match attempt(false)? {
             Ok(finished) => finished,
@@ -159,14 +152,14 @@ impl Trial {
         };
         let backwards = attempt(true)?;
         let before = self.findings.len();
-        self.compare(work, shape, &forwards)?;
+        self.compare(work, shape, limits, &forwards)?;
         match backwards {
             Err(fault) => self.fault(shape, ", the last block first", &fault)?,
             Ok(backwards) => self.order(&forwards, &backwards)?,
         }
         forwards.ran.counts.iter().for_each(|counts| self.notes(counts));
         run.lines = count::lines(&forwards.ran.counts, self.subject.is_ptx);
-        for (_, line, text) in table::excess(&run.lines) {
+        for (line, text) in count::excess(&run.lines) {
             self.find(Kind::Note, Some(line), text);
         }
         run.results = results(&forwards)?;
@@ -195,8 +188,14 @@ impl Trial {
         Ok(())
     }
 
-    fn compare(&mut self, work: &Work, shape: &Shape, finished: &Finished<'_>) -> Result<()> {
-        let mut memory = emulator::Memory::new(1 << 30);
+    fn compare(
+        &mut self,
+        work: &Work,
+        shape: &Shape,
+        limits: &Limits,
+        finished: &Finished<'_>,
+    ) -> Result<()> {
+        let mut memory = Memory::new(limits.memory_bytes);
         let expected = match Buffers::make(&work.expected, shape, &mut memory) {
             Ok(expected) => expected,
             Err(e) => misused!("{e:#}"),
@@ -264,23 +263,13 @@ impl Trial {
 }
 
 /// The launch with its numbers: what is wrong with them is wrong usage.
-fn form(module: &Module, work: &Work, shape: &Shape) -> Result<Form> {
-    let sizes = work.buffers.iter().map(|(name, buffer)| {
-        let sizes = buffer.sizes(name, shape)?;
-        Ok(sizes.iter().product::<u64>() * buffer.element.bytes() as u64)
-    });
-    let bytes = sizes.collect::<Result<Vec<_>>>();
-    if let Some(all) =
-        bytes.as_ref().ok().map(|bytes| bytes.iter().sum()).filter(|all| *all > MOST_BYTES)
-    {
-        let most = units::bytes(MOST_BYTES);
-        misused!(
-            "the buffers have {}, of {most} at most: smaller sizes show the same",
-            units::bytes(all)
-        );
+fn form(module: &Module, work: &Work, shape: &Shape, limits: &Limits) -> Result<Form> {
+    let bytes = data::bytes(&work.buffers, shape);
+    if let Some(all) = bytes.as_ref().ok().filter(|all| **all > limits.buffer_bytes) {
+        misused!("{}", launch::too_large(*all, limits));
     }
-    let made = bytes
-        .and_then(|_| Buffers::make(&work.buffers, shape, &mut emulator::Memory::new(1 << 30)));
+    let memory = &mut Memory::new(limits.memory_bytes);
+    let made = bytes.and_then(|_| Buffers::make(&work.buffers, shape, memory));
     let form = made.and_then(|buffers| Form::of(module, &work.launch, shape, &buffers));
     let said = match form {
         Ok(Ok(form)) => return Ok(form),
@@ -289,7 +278,7 @@ fn form(module: &Module, work: &Work, shape: &Shape) -> Result<Form> {
     };
     let unknown = said.split_once("what is `").and_then(|(_, rest)| rest.split_once('`'));
     match unknown {
-        Some((name, _)) if super::plan::is_name(name) => {
+        Some((name, _)) if crate::plan::is_name(name) => {
             misused!("{said} Give it a number with --set {name}=1000, or name a buffer with --arg")
         }
         _ => misused!("{said}"),
@@ -302,17 +291,9 @@ fn arguments_are(what: &str, launch: &Launch) -> String {
 }
 
 /// `n = 1000003, m = 3`.
-pub(crate) fn of(shape: &Shape) -> String {
+pub fn of(shape: &Shape) -> String {
     let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
     sizes.collect::<Vec<_>>().join(", ")
-}
-
-/// `my.cu(12): error: …`, or `my.cu:12:5: error: …`.
-fn line_of_error(file: &str, said: &str) -> Option<u32> {
-    let (_, rest) = said.split_once(file)?;
-    let digits = rest.get(1..)?;
-    let end = digits.find(|c: char| !c.is_ascii_digit())?;
-    digits[..end].parse().ok()
 }
 
 /// What is in each buffer that the kernel has changed, and what it printed.
@@ -362,17 +343,4 @@ fn content(
             format!("{before}nothing has written {first}")
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::line_of_error;
-
-    #[test]
-    fn a_compiler_names_a_line() {
-        let of = |said| line_of_error("my.cu", said);
-        assert_eq!(of("my.cu(12): error: expected a `;`"), Some(12));
-        assert_eq!(of("my.cu:7:5: error: unknown"), Some(7));
-        assert_eq!(of("the compiler does not end"), None);
-    }
 }

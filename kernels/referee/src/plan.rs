@@ -1,68 +1,59 @@
 //! What to launch, on which buffers, at which sizes.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
-use clap::{Args, FromArgMatches};
-use lab::kernel::COMMITTED_COMPUTE;
 use record::names::did_you_mean;
-use referee::check::{Buffer, Element, Expression, Fill, Launch};
-use referee::data::Shape;
+use serde::Deserialize;
 
-use super::npy;
-use super::subject::Subject;
-use crate::terminal::misused;
+use crate::check::{Buffer, Element, Expression, Fill, Launch};
+use crate::data::Shape;
+use crate::misused;
 
 /// What a line of the file's first comment begins with that has options.
-pub(crate) const COMMENT: &str = "// check:";
+pub const COMMENT: &str = "// check:";
 
-/// What to launch, and how: options of the command, and of a comment in the file.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Plan {
-    /// The kernel to launch [default: the only one of the file]
-    #[arg(long, value_name = "NAME")]
-    pub(super) kernel: Option<String>,
-    /// Blocks along x, y and z, such as 64 or "ceil(n/32),8"
-    #[arg(long, value_name = "X,Y,Z")]
-    grid: Option<String>,
-    /// Threads of a block along x, y and z, such as 256 or 32,8
-    #[arg(long, value_name = "X,Y,Z")]
-    block: Option<String>,
-    /// Bytes of dynamic shared memory of each block
-    #[arg(long, value_name = "BYTES")]
-    shared: Option<String>,
-    /// The next argument of the kernel: a buffer `NAME=TYPE[SIZE]` or `NAME=TYPE[SIZE]:FILL`, where
-    /// FILL is zero, ramp, random, permutation, below(N) or a file.npy; a number such as 2, 0.5f or
-    /// n/2; or the name of a buffer again
-    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
-    arg: Vec<String>,
-    /// A size, such as n=1000003, or several with commas between them; the same name once more
-    /// begins another shape, to be tried as well
-    #[arg(long, value_name = "NAME=NUMBER")]
-    set: Vec<String>,
-    /// What a buffer has to hold in the end, from a file of NumPy's: out=file.npy
-    #[arg(long, value_name = "BUFFER=FILE")]
-    expect: Vec<String>,
-    /// How far a number may be off, relative to the expected one, or to 1 if that is less
-    /// [default: 0.00001; integers are exact]
-    #[arg(long, value_name = "X")]
-    tolerance: Option<f64>,
-    /// Compute capability to compile for [default: 7.5, or what the file's first line says]
-    #[arg(long, value_name = "CC")]
-    compute: Option<String>,
-    /// Folder of the files that it names; of a comment, they lie in it.
-    #[arg(skip)]
-    folder: Option<PathBuf>,
+/// What to launch, and how: options of a command, of a comment in the file, or of a page's form.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plan {
+    /// The kernel to launch; nothing is the only one of the file.
+    pub kernel: Option<String>,
+    /// Blocks along x, y and z.
+    pub grid: Option<String>,
+    /// Threads of a block along x, y and z.
+    pub block: Option<String>,
+    /// Bytes of dynamic shared memory of each block.
+    pub shared: Option<String>,
+    /// Arguments of the kernel: `NAME=TYPE[SIZE]:FILL`, numbers, names.
+    pub arg: Vec<String>,
+    /// Sizes: `n=1000003`.
+    pub set: Vec<String>,
+    /// What buffers have to hold in the end: `out=file.npy`.
+    pub expect: Vec<String>,
+    /// How far a number may be off.
+    pub tolerance: Option<f64>,
+    /// Compute capability to compile for.
+    pub compute: Option<String>,
 }
 
+/// Gives the numbers in a file of NumPy's, if they have this type.
+pub type Files<'f> = dyn Fn(&str, Element) -> Result<Vec<u8>> + 'f;
+
 /// A plan, read: nothing of it is computed yet.
-pub(crate) struct Work {
-    pub(crate) buffers: BTreeMap<String, Buffer>,
-    pub(crate) launch: Launch,
-    pub(crate) shapes: Vec<Shape>,
+pub struct Work {
+    pub buffers: BTreeMap<String, Buffer>,
+    pub launch: Launch,
+    pub shapes: Vec<Shape>,
     /// The buffers, with what they have to hold in the end.
-    pub(crate) expected: BTreeMap<String, Buffer>,
+    pub expected: BTreeMap<String, Buffer>,
+}
+
+/// Where an option's value belongs.
+enum Place<'p> {
+    One(&'p mut Option<String>),
+    List(&'p mut Vec<String>),
+    Number(&'p mut Option<f64>),
 }
 
 /// How far floating-point numbers may be off.
@@ -90,25 +81,63 @@ const TYPES: [(&str, Element); 16] = [
 
 impl Plan {
     /// The options in the comment that a file begins with.
-    pub(crate) fn of_comment(subject: &Subject) -> Result<Plan> {
-        let comment = subject.source.lines().map(str::trim);
+    pub fn of_comment(name: &str, source: &str) -> Result<Plan> {
+        let comment = source.lines().map(str::trim);
         let comment = comment.take_while(|line| line.is_empty() || line.starts_with("//"));
         let lines = comment.filter_map(|line| line.strip_prefix(COMMENT));
-        let words: Vec<_> = lines.flat_map(words).collect();
-        let command = clap::Command::new("check").no_binary_name(true).disable_help_flag(true);
-        let plan = Plan::augment_args(command).try_get_matches_from(&words);
-        match plan.and_then(|matches| Plan::from_arg_matches(&matches)) {
-            Ok(plan) => Ok(Plan { folder: Some(subject.folder()), ..plan }),
-            Err(e) => {
-                let said = e.to_string();
-                let said = said.lines().next().unwrap_or_default().replacen("error: ", "", 1);
-                misused!("{}: its comment `{COMMENT}` has {said}", subject.name)
-            }
+        match Plan::of_words(lines.flat_map(words)) {
+            Ok(plan) => Ok(plan),
+            Err(said) => misused!("{name}: its comment `{COMMENT}` has {said}"),
         }
     }
 
+    /// The options that stand in these words, such as `--grid` and `64`.
+    fn of_words(words: impl Iterator<Item = String>) -> Result<Plan, String> {
+        let (mut plan, mut words) = (Plan::default(), words);
+        while let Some(word) = words.next() {
+            let (option, value) = match word.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => {
+                    (option, Some(value.to_owned()))
+                }
+                _ => (word.as_str(), None),
+            };
+            let Some(place) = option.strip_prefix("--").and_then(|name| plan.place(name)) else {
+                return Err(format!("unexpected argument '{option}' found"));
+            };
+            let Some(value) = value.or_else(|| words.next()) else {
+                return Err(format!("'{option}' without a value"));
+            };
+            match place {
+                Place::One(place) if place.is_none() => *place = Some(value),
+                Place::One(_) => return Err(format!("'{option}' several times")),
+                Place::List(list) => list.push(value),
+                Place::Number(place) => match value.parse() {
+                    Ok(number) => *place = Some(number),
+                    Err(_) => return Err(format!("'{option} {value}', which is no number")),
+                },
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Where an option's value belongs.
+    fn place(&mut self, name: &str) -> Option<Place<'_>> {
+        Some(match name {
+            "kernel" => Place::One(&mut self.kernel),
+            "grid" => Place::One(&mut self.grid),
+            "block" => Place::One(&mut self.block),
+            "shared" => Place::One(&mut self.shared),
+            "compute" => Place::One(&mut self.compute),
+            "arg" => Place::List(&mut self.arg),
+            "set" => Place::List(&mut self.set),
+            "expect" => Place::List(&mut self.expect),
+            "tolerance" => Place::Number(&mut self.tolerance),
+            _ => return None,
+        })
+    }
+
     /// What it says, and where it says nothing, what `below` does.
-    pub(crate) fn over(self, below: Plan) -> Plan {
+    pub fn over(self, below: Plan) -> Plan {
         let list = |own: Vec<String>, other| if own.is_empty() { other } else { own };
         Plan {
             kernel: self.kernel.or(below.kernel),
@@ -117,33 +146,19 @@ impl Plan {
             shared: self.shared.or(below.shared),
             tolerance: self.tolerance.or(below.tolerance),
             compute: self.compute.or(below.compute),
-            // Files of options are looked for where one is.
-            folder: below.folder.filter(|_| self.arg.is_empty() && self.expect.is_empty()),
             arg: list(self.arg, below.arg),
             set: list(self.set, below.set),
             expect: list(self.expect, below.expect),
         }
     }
 
-    /// The compute capability to compile `subject` for.
-    pub(crate) fn compute(&self, subject: &Subject) -> Result<String> {
-        let of_file = lab::kernel::compute(&subject.source);
-        let compute = self.compute.as_deref().unwrap_or(of_file);
-        let number = |text: &str| text.parse::<u8>().is_ok();
-        let plain = compute.trim_end_matches('a').split_once('.');
-        if !plain.is_some_and(|(major, minor)| number(major) && number(minor)) {
-            misused!("`{compute}` is no compute capability, such as {COMMITTED_COMPUTE} or 9.0");
-        }
-        Ok(compute.to_owned())
-    }
-
     /// Reads the plan for the kernel that a module calls `kernel`.
-    pub(crate) fn work(&self, kernel: &str) -> Result<Work> {
+    pub fn work(&self, kernel: &str, files: &Files<'_>) -> Result<Work> {
         let (mut buffers, mut arguments) = (BTreeMap::new(), vec![]);
         for text in &self.arg {
             arguments.push(match text.split_once('=') {
                 Some((name, rest)) => {
-                    let buffer = self.buffer(name, rest)?;
+                    let buffer = buffer(name, rest, files)?;
                     if buffers.insert(name.to_owned(), buffer).is_some() {
                         misused!("--arg {text}: there are two buffers called {name}");
                     }
@@ -159,68 +174,16 @@ impl Plan {
             shared_bytes: self.shared.clone().map(Expression::Text),
             arguments,
         };
-        let expected = self.expected(&mut buffers)?;
+        let expected = self.expected(&mut buffers, files)?;
         Ok(Work { buffers, launch, shapes: self.shapes()?, expected })
     }
 
-    /// `f32[n][4]:ramp`.
-    fn buffer(&self, name: &str, text: &str) -> Result<Buffer> {
-        let given = || format!("--arg {name}={text}");
-        if !is_name(name) {
-            misused!("{}: `{name}` is no name", given());
-        }
-        let (kind, rest) = text.split_at(text.find('[').unwrap_or(text.len()));
-        let Some((_, element)) = TYPES.iter().find(|(known, _)| *known == kind) else {
-            let near = did_you_mean(kind, TYPES.iter().map(|(known, _)| *known));
-            let all = TYPES[..10].iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-            misused!("{}: there is no type `{kind}`{near} (there are {all})", given());
-        };
-        let Some(end) = rest.rfind(']') else {
-            misused!("{}: its size is missing, such as {name}={kind}[n]", given());
-        };
-        let size = rest[1..end].split("][").flat_map(split).map(Expression::Text).collect();
-        let fill = match rest[end + 1..].split_at_checked(1) {
-            None => None,
-            Some((":", fill)) => Some(self.fill(&given(), fill, *element)?),
-            Some(_) => misused!("{}: what is `{}`?", given(), &rest[end + 1..]),
-        };
-        let tolerance = 0.0;
-        Ok(Buffer { element: *element, size, fill, result: false, scratch: true, tolerance })
-    }
-
-    fn fill(&self, given: &str, text: &str, element: Element) -> Result<Fill> {
-        let below = text.strip_prefix("below(").and_then(|rest| rest.strip_suffix(')'));
-        Ok(match (text, below) {
-            ("zero", _) => Fill::Zero,
-            ("ramp", _) => Fill::Index,
-            ("random", _) => Fill::Random,
-            ("permutation", _) => Fill::Permutation,
-            (_, Some(limit)) => Fill::Below(Expression::Text(limit.to_owned())),
-            (file, _) if file.ends_with(".npy") => Fill::Bytes(self.array(file, element)?),
-            _ => misused!(
-                "{given}: a buffer is filled with zero, ramp, random, permutation, below(N) or a \
-                 file.npy, not with `{text}`"
-            ),
-        })
-    }
-
-    /// The numbers in a file of NumPy's, of this type.
-    fn array(&self, file: &str, element: Element) -> Result<Vec<u8>> {
-        let mut path = PathBuf::from(file);
-        if let Some(folder) = &self.folder {
-            // Whoever wrote the file does not choose among the reader's.
-            let plain = Path::new(file).components().all(|c| matches!(c, Component::Normal(_)));
-            path = folder.join(file);
-            let inside = || path.canonicalize().is_ok_and(|path| path.starts_with(folder));
-            if !plain || path.exists() && !inside() {
-                misused!("{file} is named in a comment, and lies outside of its file's folder");
-            }
-        }
-        npy::read(&path, element)
-    }
-
     /// The buffers with what is expected of some, which are to be compared.
-    fn expected(&self, buffers: &mut BTreeMap<String, Buffer>) -> Result<BTreeMap<String, Buffer>> {
+    fn expected(
+        &self,
+        buffers: &mut BTreeMap<String, Buffer>,
+        files: &Files<'_>,
+    ) -> Result<BTreeMap<String, Buffer>> {
         let mut expected = buffers.clone();
         for text in &self.expect {
             let Some((name, file)) = text.split_once('=') else {
@@ -233,7 +196,7 @@ impl Plan {
             let is_float = matches!(buffer.element, Element::F32 | Element::F64);
             buffer.tolerance = if is_float { self.tolerance.unwrap_or(TOLERANCE) } else { 0.0 };
             (buffer.result, buffer.scratch) = (true, false);
-            let fill = Some(Fill::Bytes(self.array(file, buffer.element)?));
+            let fill = Some(Fill::Bytes(files(file, buffer.element)?));
             expected.insert(name.to_owned(), Buffer { fill, ..buffer.clone() });
         }
         Ok(expected)
@@ -269,6 +232,47 @@ impl Plan {
         }
         Ok(shapes)
     }
+}
+
+/// `f32[n][4]:ramp`.
+fn buffer(name: &str, text: &str, files: &Files<'_>) -> Result<Buffer> {
+    let given = || format!("--arg {name}={text}");
+    if !is_name(name) {
+        misused!("{}: `{name}` is no name", given());
+    }
+    let (kind, rest) = text.split_at(text.find('[').unwrap_or(text.len()));
+    let Some((_, element)) = TYPES.iter().find(|(known, _)| *known == kind) else {
+        let near = did_you_mean(kind, TYPES.iter().map(|(known, _)| *known));
+        let all = TYPES[..10].iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+        misused!("{}: there is no type `{kind}`{near} (there are {all})", given());
+    };
+    let Some(end) = rest.rfind(']') else {
+        misused!("{}: its size is missing, such as {name}={kind}[n]", given());
+    };
+    let size = rest[1..end].split("][").flat_map(split).map(Expression::Text).collect();
+    let fill = match rest[end + 1..].split_at_checked(1) {
+        None => None,
+        Some((":", fill)) => Some(filled(&given(), fill, *element, files)?),
+        Some(_) => misused!("{}: what is `{}`?", given(), &rest[end + 1..]),
+    };
+    let tolerance = 0.0;
+    Ok(Buffer { element: *element, size, fill, result: false, scratch: true, tolerance })
+}
+
+fn filled(given: &str, text: &str, element: Element, files: &Files<'_>) -> Result<Fill> {
+    let below = text.strip_prefix("below(").and_then(|rest| rest.strip_suffix(')'));
+    Ok(match (text, below) {
+        ("zero", _) => Fill::Zero,
+        ("ramp", _) => Fill::Index,
+        ("random", _) => Fill::Random,
+        ("permutation", _) => Fill::Permutation,
+        (_, Some(limit)) => Fill::Below(Expression::Text(limit.to_owned())),
+        (file, _) if file.ends_with(".npy") => Fill::Bytes(files(file, element)?),
+        _ => misused!(
+            "{given}: a buffer is filled with zero, ramp, random, permutation, below(N) or a \
+             file.npy, not with `{text}`"
+        ),
+    })
 }
 
 /// The words of a line, of which one in quotes may have spaces.
@@ -326,7 +330,7 @@ fn number(text: &str) -> String {
 }
 
 /// Whether it can be the name of a kernel, a buffer or a size.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
