@@ -16,6 +16,7 @@
 //! | `pool` | what a pool holds |
 //! | `emulator` | the emulated GPU |
 //! | `attention` | the matrix of scores that never exists |
+//! | `together` | threads that make one number, or a place for each |
 //! | `cuts` | a net that several GPUs share |
 //! | `timetable` | timetables, and those of a copy between host and GPU |
 //! | `moves` | timetables of memory that is carried, taken and given back |
@@ -44,6 +45,7 @@ mod shares;
 mod streams;
 mod threads;
 mod timetable;
+mod together;
 
 #[cfg(test)]
 mod tests;
@@ -71,7 +73,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 50] = [
+pub static ALL: [Drawing; 53] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -122,6 +124,9 @@ pub static ALL: [Drawing; 50] = [
     shares::JOBS,
     shares::CARRIERS,
     shares::PROCESSES,
+    together::CELLS,
+    together::AGREEMENT,
+    together::SO_FAR,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.
