@@ -40,9 +40,12 @@ extern "C" __global__ void read_4x16(const uint4 *in, u32 *sums, size_t count)
 
 // ANCHOR: multiply
 // Multiply-adds in registers. A step needs the result of the one before; CHAINS of such rows of
-// steps do not need each other. `turns` times 128 steps, of all chains together.
+// steps do not need each other. `turns` times 128 steps, of all chains together. A block tells
+// on which multiprocessor, and from when to when on its clock.
+struct Span { long long multiprocessor, begin, end; };
+
 template <int CHAINS>
-__device__ void multiply(u32 *out, long long *cycles, u32 turns)
+__device__ void multiply(u32 *out, Span *spans, u32 turns)
 {
     float x[CHAINS];
 #pragma unroll
@@ -58,8 +61,11 @@ __device__ void multiply(u32 *out, long long *cycles, u32 turns)
             for (int chain = 0; chain < CHAINS; chain++)
                 x[chain] = fmaf(x[chain], 1.0001f, 1.0f);
     __syncthreads();
-    if (threadIdx.x == 0)
-        cycles[blockIdx.x] = clock64() - begin;
+    if (threadIdx.x == 0) {
+        u32 multiprocessor;
+        asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+        spans[blockIdx.x] = {multiprocessor, begin, clock64()};
+    }
 
     u32 word = 0;
 #pragma unroll
@@ -69,10 +75,10 @@ __device__ void multiply(u32 *out, long long *cycles, u32 turns)
 }
 // ANCHOR_END: multiply
 
-extern "C" __global__ void multiply_1(u32 *out, long long *cycles, u32 turns)
-{ multiply<1>(out, cycles, turns); }
-extern "C" __global__ void multiply_4(u32 *out, long long *cycles, u32 turns)
-{ multiply<4>(out, cycles, turns); }
+extern "C" __global__ void multiply_1(u32 *out, Span *spans, u32 turns)
+{ multiply<1>(out, spans, turns); }
+extern "C" __global__ void multiply_4(u32 *out, Span *spans, u32 turns)
+{ multiply<4>(out, spans, turns); }
 
 // ANCHOR: hashes
 // Hashes each word 64 times, one hash from the other, and adds up the first hashes, the second

@@ -1,6 +1,8 @@
 //! How many warps does it take to keep the units busy, where threads wait for nothing but
 //! their own results?
 
+use std::collections::BTreeMap;
+
 use lab::launch::blocks;
 use lab::{Case, Lab, Result, check};
 
@@ -43,12 +45,10 @@ pub(crate) fn measure(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
                 bench.check_multiplied(all, THREADS, chains, turns as usize)?;
 
             // 3. By the multiprocessors' own count of cycles: no clock matters.
-            let mut cycles = bench.stream.clone_dtoh(&bench.cycles)?;
+            let spans = bench.stream.clone_dtoh(&bench.spans)?;
             bench.stream.synchronize()?;
-            cycles.truncate(grid.grid_dim.0 as usize);
-            cycles.sort_unstable();
-            let steps = (count * THREADS * TURN * turns as usize) as f64;
-            let rate = steps / cycles[cycles.len() / 2] as f64;
+            let cycles = cycles(&spans[..3 * grid.grid_dim.0 as usize]);
+            let rate = (count * THREADS * TURN * turns as usize) as f64 / cycles;
             let timed = timed.checked(checked);
             let timed = match lab.emulated() {
                 true => timed, // it has no clock
@@ -60,6 +60,20 @@ pub(crate) fn measure(lab: &mut Lab, bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
+/// Cycles from the first block's begin to the last one's end, on the median multiprocessor. The
+/// blocks of one are not served in turn: some may end long before the others.
+fn cycles(spans: &[u64]) -> f64 {
+    let mut all = BTreeMap::new();
+    for span in spans.chunks_exact(3) {
+        let (begin, end) = all.entry(span[0]).or_insert((span[1], span[2]));
+        (*begin, *end) = (span[1].min(*begin), span[2].max(*end));
+    }
+    let mut cycles: Vec<_> =
+        all.values().map(|(begin, end)| end.wrapping_sub(*begin)).collect();
+    cycles.sort_unstable();
+    cycles[cycles.len() / 2] as f64
+}
+
 impl Bench {
     fn multiply(
         &mut self,
@@ -67,8 +81,8 @@ impl Bench {
         grid: cudarc::driver::LaunchConfig,
         turns: u32,
     ) -> Result<()> {
-        let Bench { stream, kernels, out, cycles, .. } = self;
-        kernels.multiply(kernel, stream, grid, out, cycles, turns)
+        let Bench { stream, kernels, out, spans, .. } = self;
+        kernels.multiply(kernel, stream, grid, out, spans, turns)
     }
 
     /// Compares what all threads end with: the 32 of a warp begin with different numbers.

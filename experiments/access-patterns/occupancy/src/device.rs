@@ -12,14 +12,14 @@ use crate::{THREADS, WARPS};
 
 // SAFETY: `fill` writes `count` words, `read` and `hashes` use the first `count` elements
 // of `words`. `out` has a word for each thread that a multiprocessor can hold, and
-// `cycles` one for each block of such a launch.
+// `spans` three numbers for each block of such a launch.
 lab::kernels! { unsafe "occupancy" {
     fn fill(words: &mut CudaSlice<u32>, count: usize);
     fn read["read_1x4", "read_4x4", "read_1x16", "read_4x16"](
         words: &CudaSlice<u32>, out: &mut CudaSlice<u32>, count: usize,
     );
     fn multiply["multiply_1", "multiply_4"](
-        out: &mut CudaSlice<u32>, cycles: &mut CudaSlice<u64>, turns: u32,
+        out: &mut CudaSlice<u32>, spans: &mut CudaSlice<u64>, turns: u32,
     );
     fn hashes["hashes_1", "hashes_2", "hashes_3", "hashes_4", "hashes_6", "hashes_8"](
         words: &CudaSlice<u32>, out: &mut CudaSlice<u32>, count: usize,
@@ -32,7 +32,8 @@ pub(crate) struct Bench {
     pub(crate) kernels: Kernels,
     /// A word for each thread, and room to see what was written past them.
     pub(crate) out: CudaSlice<u32>,
-    pub(crate) cycles: CudaSlice<u64>,
+    /// Of each block: its multiprocessor, and on that one's clock its begin and its end.
+    pub(crate) spans: CudaSlice<u64>,
     module: Arc<cudarc::driver::CudaModule>,
     multiprocessors: usize,
     /// Warps that a multiprocessor can hold.
@@ -53,7 +54,7 @@ impl Bench {
         Ok(Bench {
             kernels: Kernels::load(lab)?,
             out: stream.alloc_zeros(threads + check::GUARD)?,
-            cycles: stream.alloc_zeros(threads / THREADS)?,
+            spans: stream.alloc_zeros(3 * threads / THREADS)?,
             module: lab.module()?.clone(),
             multiprocessors: lab.multiprocessors(),
             most_warps: threads / lab.multiprocessors() / 32,
@@ -105,9 +106,9 @@ impl Bench {
     }
     // ANCHOR_END: grid
 
-    /// The occupancy with so many warps on a multiprocessor, in percent.
+    /// The occupancy with so many warps on a multiprocessor.
     pub(crate) fn share(&self, warps: usize) -> f64 {
-        100.0 * warps as f64 / self.most_warps as f64
+        warps as f64 / self.most_warps as f64
     }
 
     pub(crate) fn clear(&mut self) -> Result<()> {
