@@ -75,11 +75,11 @@ fn argument(device: &mut Device, arguments: Arguments, text: &str) -> Arguments 
 fn ran(launch: &[&str], options: Options) -> (Device, Counts) {
     let [ptx, kernel, grid, block, rest @ ..] = launch else { panic!() };
     let mut device = match *ptx {
-        "patterns" | "atomics" | "matrices" => Device::tests(ptx),
+        "patterns" | "atomic-accesses" | "matrices" => Device::tests(ptx),
         _ => Device::workbook(ptx),
     };
     // The patterns are about addresses, and some threads write to the same.
-    let races = !matches!(*ptx, "patterns" | "atomics");
+    let races = !matches!(*ptx, "patterns" | "atomic-accesses");
     let checks = Checks { races, ..options.checks };
     device.options = Options { checks, ..options };
     let arguments = rest
@@ -153,8 +153,8 @@ fn counts_are_those_of_the_hardware() {
 #[test]
 fn atomics_are_those_of_the_hardware() {
     let launches = lines(include_str!("goldens/launches.txt"));
-    let launches = launches.filter(|launch| launch[0] == "atomics");
-    for (launch, measured) in launches.zip(lines(include_str!("goldens/atomics.txt"))) {
+    let launches = launches.filter(|launch| launch[0] == "atomic-accesses");
+    for (launch, measured) in launches.zip(lines(include_str!("goldens/atomic-accesses.txt"))) {
         assert_eq!(launch[1], measured[0], "the kernels of both lines");
         let is_loop = LOOPS.contains(&launch[1]);
         let tally = run(&launch);

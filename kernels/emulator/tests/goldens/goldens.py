@@ -2,8 +2,8 @@
 
 It has a line for each of launches.txt, in its order: the kernel; requests and sectors of
 loads from and stores to global memory; requests and wavefronts of loads from and stores to
-shared memory. A load and a store have two numbers each. atomics.txt has, for each of those
-launches that are of atomics.ptx, requests and sectors of atomic operations on and of
+shared memory. A load and a store have two numbers each. atomic-accesses.txt has, for each of those
+launches that are of atomic-accesses.ptx, requests and sectors of atomic operations on and of
 reductions in global memory, and requests and wavefronts of atomic operations on shared
 memory.
 """
@@ -56,4 +56,4 @@ def write(name, metrics, is_wanted):
 
 
 write("counters.txt", METRICS, lambda launch: True)
-write("atomics.txt", ATOMICS, lambda launch: launch[0] == "atomics")
+write("atomic-accesses.txt", ATOMICS, lambda launch: launch[0] == "atomic-accesses")

@@ -3,7 +3,7 @@
     ncu --csv --page raw --clock-control none --metrics (those named in goldens.py) \\
         python3 measure.py FOLDER-WITH-PTX > raw.csv
 
-The folder has the workbook's kernels/ptx, and patterns.ptx, atomics.ptx and matrices.ptx.
+The folder has the workbook's kernels/ptx, and patterns.ptx, atomic-accesses.ptx and matrices.ptx.
 Only launches that counters.txt does not have yet are run: new ones, at the end of
 launches.txt. ideals.txt is made in the same way, with the metrics
 memory_l1_wavefronts_shared_ideal and memory_l2_theoretical_sectors_global_ideal. Needs NumPy.
