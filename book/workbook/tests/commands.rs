@@ -1544,24 +1544,29 @@ fn import_changes_a_reference_machine_only_if_told_to_and_never_its_hardware() {
 #[test]
 fn import_of_anything_broken_leaves_it_out() {
     let good = Checkout::new().read(RECORD);
-    let file = "brought/h200/transpose.json";
-    for (text, problem) in [
-        (good.as_str(), "field `experiment`"), // the file's name says another
-        (&good[..good.len() / 2], "field `measurements["),
-        ("{}", "missing field"),
-        ("", "the file is empty"),
-        (r#"{"\u001b]0;title\u0007": 1}"#, r"unknown field `\u{1b}]0;title\u{7}`"),
-    ] {
-        for arguments in ["--as mine", "--as mine --replace"] {
-            let checkout = Checkout::new();
-            let results = contents(&checkout.path("results"));
-            brought(&checkout, "h200", "coalescing", |_| {});
-            checkout.write(file, text);
-            let ended = checkout.run(&format!("import brought {arguments}"));
-            ended.refuses(&[file, problem, "1 of 2 records were refused"]);
-            let after = contents(&checkout.path("results"));
-            assert_eq!(after.len(), results.len() + 2, "{ended}"); // and the mark
+    let broken = [
+        ("transpose", good.as_str(), "field `experiment`"), // the file's name says another
+        ("gather", &good[..good.len() / 2], "field `measurements["),
+        ("memories", "{}", "missing field"),
+        ("fusion", "", "the file is empty"),
+        ("warps", r#"{"\u001b]0;title\u0007": 1}"#, r"unknown field `\u{1b}]0;title\u{7}`"),
+    ];
+    for arguments in ["--as mine", "--as mine --replace"] {
+        let checkout = Checkout::new();
+        let results = contents(&checkout.path("results"));
+        brought(&checkout, "h200", "coalescing", |_| {});
+        for (name, text, _) in broken {
+            checkout.write(&format!("brought/h200/{name}.json"), text);
         }
+        let ended = checkout.run(&format!("import brought {arguments}"));
+        ended.refuses(&["5 of 6 records were refused"]);
+        for (name, _, problem) in broken {
+            let file = format!("brought/h200/{name}.json");
+            let said = |line: &str| line.contains(&file) && line.contains(problem);
+            assert!(ended.stderr.lines().any(said), "no {file:?} with {problem:?} in {ended}");
+        }
+        let after = contents(&checkout.path("results"));
+        assert_eq!(after.len(), results.len() + 2, "{ended}"); // and the mark
     }
 }
 
