@@ -47,7 +47,7 @@ pub(super) const AGREEMENT: Drawing = Drawing {
         each warp's four to one sum of the warp in the second row, from both to one sum of the \
         block in the third, and from there, beside an arrow from the other blocks, to one word of \
         device memory in the last.",
-    caption: "From many sums to one. (A real warp has 32 threads, and a block up to 32 warps.)",
+    caption: "From many sums to one. A real warp has 32 threads, and a block up to 32 warps.",
     of: Of::Nobody,
     draw: agreement,
 };

@@ -17,7 +17,7 @@
 //! ```text
 //! 1 cell:     0 0 0 0 0 0 0 0 …    all threads queue at one
 //! 4 cells:    0 1 2 3 0 1 2 3 …
-//! as many as changes:  0 1 2 3 4 5 6 7 …   nobody meets anybody
+//! as many as changes:  0 1 2 3 4 5 6 7 …   no two meet
 //! ```
 //!
 //! **Prediction:** an address can be changed once per clock of the L2 cache, so additions to
