@@ -1,0 +1,64 @@
+//! What a page of the book asks when a reader has written a kernel: what clang in the page is to be
+//! told, PTX from its LLVM IR, and whether the kernel does what it has to. `cargo workbook engine`
+//! makes WebAssembly of it, `book/src/workshop.js`, which a page loads at the first *Run*.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`request`] | what a page may ask |
+//! | `told` | what it is told, as JSON |
+//! | `module` | what the WebAssembly module exports: that of the crate `engine` |
+//!
+//! A request is JSON with one key, and the reply is JSON:
+//!
+//! ```
+//! let reply = workshop::answer(r#"{ "options": {} }"#);
+//! assert!(reply.text.contains("-emit-llvm"), "{}", reply.text);
+//!
+//! let reply = workshop::answer(r#"{ "translate": { "ir": "define" } }"#);
+//! assert!(reply.text.starts_with("{\"error\":"), "{}", reply.text);
+//! ```
+#![warn(missing_docs)]
+
+#[cfg(target_arch = "wasm32")]
+#[path = "../../engine/src/module.rs"]
+mod module;
+pub mod request;
+mod told;
+
+use request::Request;
+use serde_json::{Value, json};
+
+/// Bytes of a reader's source at most.
+pub const MOST_SOURCE_BYTES: usize = 100_000;
+/// Bytes of a request at most, which also has what compilers have made.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// Characters of an error at most.
+const MOST_ERROR: usize = 500;
+
+/// What a page gets.
+#[derive(Debug, Default)]
+pub struct Reply {
+    /// JSON: what was asked for, or `error` with a sentence.
+    pub text: String,
+    /// None: an explorer's replies have some.
+    pub arrays: Vec<Vec<u8>>,
+}
+
+/// Answers a request. It ends: launches are bounded in their instructions, threads and memory, and
+/// in what they print.
+pub fn answer(request: &str) -> Reply {
+    let told = match request.len() {
+        ..=MOST_BYTES => serde_json::from_str::<Request>(request)
+            .map_err(|error| anyhow::anyhow!("not a request: {error}"))
+            .and_then(Request::answer),
+        bytes => Err(anyhow::anyhow!("a request of {bytes} bytes, of {MOST_BYTES} at most")),
+    };
+    let mut told: Value = told.unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));
+    if let Some(Value::String(error)) = told.get_mut("error")
+        && let Some((end, _)) = error.char_indices().nth(MOST_ERROR)
+    {
+        error.replace_range(end.., "…"); // it may quote what was sent
+    }
+    Reply { text: told.to_string(), arrays: vec![] }
+}
