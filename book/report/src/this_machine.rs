@@ -92,12 +92,39 @@ impl Skipped {
     }
 }
 
-/// What the records leave out, by the reasons.
+/// What the records leave out, by the reasons. Those that differ in a number are one, with the
+/// range: `needs 64 to 8,192 MiB`.
 pub fn skipped<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<Skipped> {
     let cases = records.into_iter().flat_map(|record| {
-        record.skipped.iter().map(|case| (record.experiment.as_str(), case.reason.clone()))
+        record.skipped.iter().map(|case| (record.experiment.as_str(), case.reason.as_str()))
     });
-    by_reason(cases)
+    let cases: Vec<_> = cases.collect();
+    let mut ranges = BTreeMap::new();
+    for (before, number, after) in cases.iter().filter_map(|(_, reason)| amount(reason)) {
+        let (low, high) = ranges.entry((before, after)).or_insert((number, number));
+        (*low, *high) = (number.min(*low), number.max(*high));
+    }
+    by_reason(cases.iter().map(|(experiment, reason)| {
+        let range =
+            amount(reason).map(|(before, _, after)| (before, ranges[&(before, after)], after));
+        let reason = match range {
+            Some((before, (low, high), after)) if low < high => {
+                format!("{before}{} to {}{after}", units::count(low), units::count(high))
+            }
+            _ => (*reason).to_owned(),
+        };
+        (*experiment, reason)
+    }))
+}
+
+/// A text's first word that is a whole number, with what stands before and after it.
+fn amount(text: &str) -> Option<(&str, u64, &str)> {
+    let mut start = 0;
+    text.split_inclusive(' ').find_map(|word| {
+        let (before, end) = (&text[..start], start + word.trim_end().len());
+        start += word.len();
+        Some((before, word.trim_end().parse().ok()?, &text[end..]))
+    })
 }
 
 /// Experiments, each with the reason why something of it is left out.
