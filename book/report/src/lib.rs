@@ -13,6 +13,7 @@
 //! | [`includes`] | every included file and anchor exists |
 //! | [`glossary`] | a word's first use on a page leads to the glossary |
 //! | [`pictures`] | charts on their way around mdBook |
+//! | [`veil`] | what the search does not print: the text that a prediction veils |
 //! | [`minutes`] | what a page shows, and how long it takes to read that |
 //! | [`print`](mod@print) | the print edition: title page, contents |
 //! | [`links`] | every link of the finished book leads somewhere |
@@ -97,6 +98,7 @@ pub mod svg;
 pub mod table;
 pub mod this_machine;
 pub mod unit;
+pub mod veil;
 
 #[cfg(test)]
 mod language;

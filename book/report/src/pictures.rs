@@ -1,10 +1,12 @@
 //! Pictures and answers on their way around mdBook: they are taken out of the pages before it
 //! reads them, so that its search neither indexes every number of every chart nor prints what a
-//! prediction veils, and put back when the book is finished.
+//! prediction veils, and put back when the book is finished. Text that stays is [covered](veil).
 
 use std::ops::Range;
 
 use mdbook_preprocessor::book::Book;
+
+use crate::veil;
 
 /// Where one was.
 const MARK: &str = "<!--picture ";
@@ -19,7 +21,7 @@ impl Pictures {
     pub fn take_out(book: &mut Book) -> Pictures {
         let mut pictures = Pictures::default();
         book.for_each_chapter_mut(|chapter| {
-            chapter.content = pictures.take(&chapter.content);
+            chapter.content = veil::cover(&pictures.take(&chapter.content));
         });
         pictures
     }
@@ -37,6 +39,7 @@ impl Pictures {
 
     /// A finished page with what is its own.
     pub fn put_back(&self, html: &str) -> String {
+        let html = veil::uncover(html);
         let mut parts = html.split(MARK);
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -69,12 +72,9 @@ fn find(text: &str) -> Vec<Range<usize>> {
     for (begin, end) in [("<svg class=\"", "</svg>\n"), answer] {
         text.match_indices(begin).for_each(|(start, _)| take(start, end));
     }
-    let first = |rest: &str| rest.split('"').next().unwrap_or_default().to_owned();
-    let veiled: Vec<String> = text.split(" data-figure=\"").skip(1).map(first).collect();
     for (start, _) in text.match_indices("<figcaption>") {
         let figure = text[..start].rsplit("<figure ").next().unwrap_or_default();
-        let id = figure.split("id=\"").nth(1).map(first).unwrap_or_default();
-        if veiled.iter().any(|veiled| veiled == id.trim_end_matches("-reference")) {
+        if veil::is_veiled(text, figure) {
             take(start, "</figcaption>\n");
         }
     }
