@@ -42,20 +42,34 @@ fn yardstick() -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
+/// The same where so many `workers` launch at a time, as a run's do: cores share what is in them,
+/// and memory.
+fn pace(workers: usize) -> Result<f64> {
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers)
+            .map(|_| scope.spawn(|| Ok((yardstick()?, yardstick()?).1))) // the first one warms up
+            .collect();
+        let count = workers.len() as f64;
+        let times = workers.into_iter().map(|worker| worker.join().expect("no worker panics"));
+        Ok(times.sum::<Result<f64>>()? / count)
+    })
+}
+
 /// Seconds that each experiment is expected to take: on so many `gpus` by the records of the
-/// reference machines, without any on the emulated one by the table.
+/// reference machines, without any on the emulated one, so many `workers` at a time, by the table.
 pub(super) fn seconds(
     wanted: &[Lesson],
     results: &Results,
     gpus: Option<usize>,
+    workers: usize,
     quick: bool,
 ) -> Result<Vec<f64>> {
     let Some(gpus) = gpus else {
         let table: BTreeMap<String, f64> = toml::from_str(EMULATED)?;
         let mean = table.values().sum::<f64>() / table.len().max(1) as f64;
-        let yardstick = yardstick()?;
+        let pace = pace(workers)?;
         let times = |lesson: &Lesson| table.get(&lesson.name).copied().unwrap_or(mean);
-        return Ok(wanted.iter().map(|lesson| times(lesson) * yardstick).collect());
+        return Ok(wanted.iter().map(|lesson| times(lesson) * pace).collect());
     };
     let references = results.references()?;
     let share = if quick { QUICK } else { 1.0 };

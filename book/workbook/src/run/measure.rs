@@ -50,12 +50,15 @@ pub(super) fn all<'l>(
     interrupted: &AtomicBool,
 ) -> Result<Vec<(&'l Lesson, Ended)>> {
     let results = Results::new(root.join("results"));
-    let seconds = estimate::seconds(wanted, &results, gpus, arguments.quick)?;
+    let at_once = gpus.is_none() && !arguments.weigh;
+    let workers = match at_once {
+        true => std::thread::available_parallelism()?.get().min(wanted.len()),
+        false => 1,
+    };
+    let seconds = estimate::seconds(wanted, &results, gpus, workers, arguments.quick)?;
     let mut order: Vec<usize> = (0..wanted.len()).collect();
-    let mut workers = 1;
-    if gpus.is_none() && !arguments.weigh {
+    if at_once {
         order.sort_by(|a, b| seconds[*b].total_cmp(&seconds[*a]));
-        workers = std::thread::available_parallelism()?.get().min(wanted.len());
     }
     let expected = estimate::together(order.iter().map(|i| seconds[*i]), workers);
     if wanted.len() > 1 {
