@@ -1,5 +1,6 @@
-//! The environment variables that the workbook's programs listen to. Each is checked before
-//! anything is measured, and the book's page on running has them in a table.
+//! What the workbook's programs ask of their surroundings before anything is measured: the
+//! environment variables that they listen to, which the book's page on running has in a table, and
+//! room for a few open files.
 
 use std::ffi::OsStr;
 
@@ -54,8 +55,25 @@ fn number(value: &OsStr) -> Option<u64> {
     value.to_str()?.parse().ok()
 }
 
-/// Fails if one of them has a value that means nothing.
+/// How many files a program has to be able to open at a time. With fewer, whatever it cannot open
+/// looks as if it were missing: a compiler, git, a driver.
+#[cfg(unix)]
+const OPEN_FILES: u64 = 32;
+
+/// Fails if one of the variables has a value that means nothing, or if files cannot be opened.
 pub fn check() -> Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        if let Some(limit) = getrlimit(Resource::Nofile).current
+            && limit < OPEN_FILES
+        {
+            bail!(
+                "only {limit} files may be open at a time here, and {OPEN_FILES} are needed: \
+                 `ulimit -n {OPEN_FILES}` or more"
+            );
+        }
+    }
     for Variable { name, may_be, is_right } in VARIABLES {
         if let Some(value) = std::env::var_os(name)
             && !is_right(&value)
