@@ -186,11 +186,24 @@ impl Text {
         let mut problems = Problems { path, text, found: vec![] };
         let (mut out, mut pictures, mut end) = (String::new(), vec![], 0);
         let mut open: Option<Sentence> = None; // what is being said under a condition
+        let mut begins = false; // it does so here
         for Found { range, name, what } in directives {
             let between = &text[end..range.start];
-            if !matches!(open, Some(Sentence::LeftOut)) {
-                out += between;
+            if begins && between.starts_with([',', ';', ' ']) {
+                problems.at(
+                    range.start,
+                    name,
+                    "what stands under it is a sentence, and begins as one",
+                );
             }
+            match &open {
+                Some(Sentence::LeftOut) => {}
+                Some(Sentence::If(found)) if begins && condition::is_elsewhere(found) => {
+                    out += &html::uncapitalised(between);
+                }
+                _ => out += between,
+            }
+            begins = matches!(what, Directive::If(_));
             if open.is_some() && between.contains("\n\n") {
                 problems.at(range.start, name, "an `{{if}}` ends in its paragraph: `{{end}}`");
                 open = None;

@@ -172,7 +172,7 @@ impl ChartBlock {
                             false => format!(
                                 "{title}. On the {}: {}",
                                 escape(called.1),
-                                prose(&theirs.title)
+                                uncapitalised(&prose(&theirs.title))
                             ),
                         };
                         let lines =

@@ -76,14 +76,18 @@ pub fn prose(text: &str) -> String {
     out
 }
 
-/// `text` with a small first letter, unless its first word has more capitals than that.
+/// `text` with a small first letter, as it stands after a colon, unless its first word is a name
+/// or has more than letters and one capital.
 pub fn uncapitalised(text: &str) -> String {
-    let word = text.split_whitespace().next().unwrap_or_default();
-    if word.chars().skip(1).any(char::is_uppercase) {
-        return text.to_owned();
-    }
+    const NAMES: [&str; 7] = ["Ampere", "Blackwell", "Hopper", "Intel", "Linux", "Python", "Rust"];
+    let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_lowercase().chain(chars).collect())
+    match chars.next() {
+        Some(first) if word.chars().skip(1).all(char::is_lowercase) && !NAMES.contains(&word) => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// `text` with a capital first letter.
@@ -95,6 +99,23 @@ pub fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_goes_on_in_small_letters() {
+        for (sentence, small) in [
+            ("Counting bytes comes close.", "counting bytes comes close."),
+            ("A copy", "a copy"),
+            ("That's it", "that's it"),
+            ("INT8's time", "INT8's time"),
+            ("L2 cache", "L2 cache"),
+            ("Hopper's own", "Hopper's own"),
+            ("`Direct` is slower", "`Direct` is slower"),
+            ("<code>A</code>", "<code>A</code>"),
+            ("", ""),
+        ] {
+            assert_eq!(uncapitalised(sentence), small);
+        }
+    }
 
     #[test]
     fn nothing_of_a_stranger_is_markup() {

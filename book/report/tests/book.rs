@@ -219,6 +219,7 @@ fn a_sentence_holds_in_every_run_or_is_not_said() {
         ("pinned > 1}}{{if pinned > 1", "stands within another"),
         ("pinned > [large kind=pinned : time]", "give `[large kind=pinned : time]` a name"),
         ("pinned > nothing", "there is no quantity `nothing`"),
+        ("pinned > 1}}, as{{end}}{{if pinned > 1", "a sentence, and begins as one"),
     ] {
         write(&fixture, condition);
         let problems = fixture.problems().join("\n");
@@ -234,7 +235,7 @@ fn a_sentence_holds_in_every_run_or_is_not_said() {
 fn a_sentence_that_is_not_so_here_is_about_the_reference() {
     let fixture = here();
     fixture.write("book/src/copy.md", &with_condition("speedup > 2"));
-    let sentence = "<span class=\"elsewhere\">On the H200, not here: Quick: \
+    let sentence = "<span class=\"elsewhere\">On the H200, not here: quick: \
         <span class=\"value\">28.5 GB/s (here: 3.88 GB/s)</span>.</span> Pinned memory is";
     check_parts(&expanded(&fixture, "copy"), &[sentence]);
 }
@@ -359,7 +360,10 @@ fn one_gpu_does_not_speak_for_several() {
 fn a_charts_title_is_another_machines_too_where_it_holds() {
     let title = "Pinned memory is faster at every size";
     for (condition, caption) in [
-        ("speedup > 2", format!("Bandwidth over size on this machine. On the H200: {title}")),
+        (
+            "speedup > 2",
+            format!("Bandwidth over size on this machine. On the H200: p{}", &title[1..]),
+        ),
         ("speedup > 0.5", format!("{title} (this machine)")),
     ] {
         let fixture = here();
@@ -589,6 +593,7 @@ fn the_search_does_not_print_what_a_prediction_veils() {
     let options = fixture.read("book/book.toml").replace("enable = false", "enable = true");
     fixture.write("book/book.toml", &options);
     let page = changed(COPY, "explain =", "chart = \"copies\"\nexplain =");
+    let page = changed(&page, "{{chart copies}}\n", "{{chart copies}}\n\nIt is *twice* as fast.\n");
     fixture.write("book/src/copy.md", &page);
     fixture.build().unwrap();
     let files = fixture.files("book/html");
@@ -599,8 +604,10 @@ fn the_search_does_not_print_what_a_prediction_veils() {
         ("How many times as fast as pageable memory", true),
         ("The driver need not copy", false),
         ("Pinned memory is faster at every size", false),
-        ("Bandwidth by size", true),
+        ("Bandwidth by size", false), // of a table below that chart
+        ("It is twice as fast.", false),
     ] {
+        let html = html.replace("<em>twice</em>", "twice");
         assert!(html.contains(text), "{text}");
         assert_eq!(index.contains(text), is_found, "{text}");
     }

@@ -105,6 +105,15 @@ fn a_machine_of_half_the_bandwidth_gets_a_book_about_itself() {
     let pcie = &pages["transfers/transfer-latency.html"];
     assert!(pcie.contains("The link is PCI Express, generation"), "{pcie}");
     assert!(elsewhere(&pages) > 0);
+    for (name, html) in &pages {
+        for said in html.split("class=\"elsewhere\">").skip(1) {
+            let sentence = said.split_once(": ").map_or("", |(_, sentence)| sentence);
+            let mut letters = sentence.chars();
+            let is_big = letters.next().is_some_and(char::is_uppercase);
+            let begins = is_big && letters.next().is_some_and(char::is_lowercase);
+            assert!(!begins, "{name}: a capital after a colon: {sentence:.60}");
+        }
+    }
 }
 
 /// No case keeps its proportion to another: what is said of many pages is broken, and the book

@@ -205,6 +205,21 @@ fn variables_are_checked_first() {
     Ended::of(checkout.command("list").arg(bytes)).fails(2);
 }
 
+/// What cannot be opened would otherwise be told as missing: compilers, git.
+#[cfg(unix)]
+#[test]
+fn too_few_open_files_are_said_to_be_too_few() {
+    let checkout = Checkout::new();
+    for command in commands() {
+        let inner = checkout.command(&command);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -n 4; exec \"$0\" \"$@\""]).arg(inner.get_program());
+        limited.args(inner.get_args()).current_dir(inner.get_current_dir().unwrap());
+        let ended = Ended::of(limited.stdin(Stdio::null()));
+        ended.refuses(&["only 4 files may be open at a time here", "ulimit -n 32"]);
+    }
+}
+
 // ---- list, doctor, run --------------------------------------------------------------
 
 /// No line has more characters than `columns`, but where a path or a command is longer.
@@ -469,15 +484,18 @@ fn run_tells_what_records_leave_out() {
     let programs = checkout.path("elsewhere");
     fs::create_dir_all(&programs).unwrap();
     let record = checkout.path("results/emulated/coalescing.json");
-    let skipped = |stride: u64| json!({ "case": "stride", "parameters": { "stride": stride }, "reason": "no room" });
+    let skipped = |stride: u64, reason: &str| json!({ "case": "stride", "parameters": { "stride": stride }, "reason": reason });
+    let reasons = ["no room", "no room", "needs 64 MiB of memory", "needs 8192 MiB of memory"];
     edit_record(&checkout, "results/emulated/coalescing.json", |record| {
-        record["skipped"] = json!([skipped(2), skipped(4)]);
+        let cases = (1..).zip(reasons).map(|(stride, reason)| skipped(stride, reason));
+        record["skipped"] = cases.collect();
     });
     assert!(record.is_file());
     stand_in(&programs, "coalescing", "");
     let mut command = command_without_an_emulator(&checkout, "run coalescing --emulate");
     let ended = Ended::of(command.env("CARGO", "true"));
-    let said = "\nSkipped cases\n  coalescing (2): no room\n";
+    let said = "\nSkipped cases\n  coalescing (2): no room\n  \
+                coalescing (2): needs 64 to 8,192 MiB of memory\n";
     assert!(ended.succeeds().contains(said), "{ended}");
 }
 
