@@ -224,32 +224,30 @@ fn content(
     let mut random = Random(seed);
     let is_float = matches!(element, Element::F32 | Element::F64);
     let wanted = elements as usize * element.bytes();
-    let numbers: Vec<f64> = match fill {
+    let number: Box<dyn FnMut(u64) -> f64> = match fill {
         Fill::Bytes(bytes) => {
             let count = bytes.len() / element.bytes();
             ensure!(bytes.len() == wanted, "{name} has {elements} elements, and its file {count}");
             return Ok(bytes.clone());
         }
-        Fill::Zero => vec![0.0; elements as usize],
-        Fill::Index => (0..elements).map(|i| i as f64).collect(),
-        Fill::Random if is_float => {
-            (0..elements).map(|_| random.below(2049) as f64 / 1024.0 - 1.0).collect()
-        }
-        Fill::Random => (0..elements).map(|_| random.below(256) as f64).collect(),
+        Fill::Zero => Box::new(|_| 0.0),
+        Fill::Index => Box::new(|i| i as f64),
+        Fill::Random if is_float => Box::new(move |_| random.below(2049) as f64 / 1024.0 - 1.0),
+        Fill::Random => Box::new(move |_| random.below(256) as f64),
         Fill::Permutation => {
-            let mut order: Vec<_> = (0..elements).map(|i| i as f64).collect();
+            let mut order: Vec<_> = (0..elements as u32).collect();
             for i in (1..order.len()).rev() {
                 order.swap(i, random.below(i as u64 + 1) as usize);
             }
-            order
+            Box::new(move |i| f64::from(order[i as usize]))
         }
         Fill::Below(limit) => {
             let limit = limit.count(shape)?.max(1);
-            (0..elements).map(|_| random.below(limit) as f64).collect()
+            Box::new(move |_| random.below(limit) as f64)
         }
     };
-    let mut bytes = Vec::with_capacity(numbers.len() * element.bytes());
-    for number in numbers {
+    let mut bytes = Vec::with_capacity(wanted);
+    for number in (0..elements).map(number) {
         match element {
             Element::I8 => bytes.push(number as i8 as u8),
             Element::U8 => bytes.push(number as u8),

@@ -49,8 +49,8 @@ impl Limits {
     pub const PAGE: Limits = Limits {
         patience: None,
         threads: 1 << 22,
-        buffer_bytes: 1 << 26,
-        memory_bytes: 1 << 27,
+        buffer_bytes: 1 << 25,
+        memory_bytes: 1 << 26,
         ..Limits::TERMINAL
     };
 }
