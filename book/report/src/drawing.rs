@@ -23,6 +23,7 @@
 //! | `queues` | timetables of calls, copies, launches and blocks |
 //! | `shares` | timetables of what is shared: a gate, a cache, a list of jobs, a host |
 //! | `canvas` | the sheet, and what colours mean |
+//! | `limits` | what bounds a kernel: room for its blocks, and the roof over what it can reach |
 //! | `facts` | what a machine's records say |
 
 mod attention;
@@ -33,6 +34,7 @@ mod facts;
 mod host;
 mod kernels;
 mod layouts;
+mod limits;
 mod machine;
 mod moves;
 mod multiprocessor;
@@ -73,7 +75,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 53] = [
+pub static ALL: [Drawing; 55] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -127,6 +129,8 @@ pub static ALL: [Drawing; 53] = [
     together::CELLS,
     together::AGREEMENT,
     together::SO_FAR,
+    limits::ROOM,
+    limits::ROOF,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.
