@@ -119,6 +119,14 @@ pub(crate) struct Function {
 /// Environment variable: the seed of the schedule.
 const SEED: &str = "WORKBOOK_EMULATED_SCHEDULE";
 
+/// Environment variable: 1 if a program is told, when it gives its context back, which of its work
+/// uses the same memory in no order.
+const ORDER: &str = "WORKBOOK_EMULATED_ORDER";
+/// Pieces of work that are looked at; each is compared with all before it.
+const MOST_WORK: usize = 10_000;
+/// Pairs of them that are told.
+const MOST_TOLD: usize = 5;
+
 static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(|| Mutex::new(Driver::new(&gpu::visible())));
 /// Signalled when a host function has ended.
 static ENDED: Condvar = Condvar::new();
@@ -130,6 +138,10 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
     /// This thread's default streams: context and queue.
     static OF_THREAD: RefCell<Vec<(usize, u32)>> = const { RefCell::new(vec![]) };
+}
+
+fn is_order_told() -> bool {
+    std::env::var_os(ORDER).is_some_and(|value| value == "1")
 }
 
 impl Driver {
@@ -148,9 +160,13 @@ impl Driver {
         };
         let seed = std::env::var(SEED).ok().and_then(|text| text.trim().parse().ok());
         let gpus: Vec<_> = visible.iter().enumerate().map(gpu).collect();
+        let (memory, mut recorder) = (Memory::new(gpus.len()), Recorder::default());
+        if is_order_told() {
+            recorder.start(&memory);
+        }
         Driver {
             initialised: false,
-            memory: Memory::new(gpus.len()),
+            memory,
             gpus,
             contexts: Handles::of_kind(1),
             streams: Handles::of_kind(2),
@@ -164,7 +180,7 @@ impl Driver {
             executables: Handles::of_kind(8),
             captures: BTreeMap::new(),
             counted: Counted::default(),
-            recorder: Recorder::default(),
+            recorder,
             host_writes: 0,
             elapsed_is_nan: false,
             counts_pieces: false,
@@ -187,6 +203,30 @@ impl Driver {
     pub(crate) fn gpu_of(&self, queue: u32) -> Answer<usize> {
         let context = self.contexts.get(self.context_of(queue));
         context.map(|context| context.gpu).ok_or(CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// Tells which work used the same memory in no order, if the program wants to know.
+    pub(crate) fn tell_order(&self) {
+        if !is_order_told() {
+            return;
+        }
+        let Some(mut ledger) = self.recorder.ledger() else { return };
+        let all = ledger.operations.len();
+        ledger.operations.truncate(MOST_WORK);
+        ledger.waits.retain(|wait| wait.operation <= MOST_WORK);
+        let found = ledger::unordered(&ledger);
+        for conflict in found.iter().take(MOST_TOLD) {
+            report("order", &conflict.to_string());
+        }
+        if found.len() > MOST_TOLD {
+            report("order", &format!("and {} pairs more", found.len() - MOST_TOLD));
+        }
+        if found.is_empty() {
+            report("order", "all work that uses the same memory is in order");
+        }
+        if all > MOST_WORK {
+            report("order", &format!("only the first {MOST_WORK} of {all} pieces of work count"));
+        }
     }
 
     /// Queues work behind what is in `queue`, and behind `after`; and notes it.

@@ -224,13 +224,18 @@ impl Recorder {
 
     /// The ledger as text; empty if none was begun.
     pub(crate) fn tell(&self) -> String {
-        let Some(kept) = &self.kept else { return String::new() };
+        self.ledger().map_or_else(String::new, |ledger| ledger.to_string())
+    }
+
+    /// The ledger, if one was begun.
+    pub(crate) fn ledger(&self) -> Option<Ledger> {
+        let kept = self.kept.as_ref()?;
         let operations = kept.operations.iter().map(|noted| {
             let [read, written] = [&noted.read, &noted.written].map(|parts| self.named(parts));
             Operation { read, written, ..noted.operation.clone() }
         });
         let (operations, waits) = (operations.collect(), kept.orders.waits().to_vec());
-        Ledger { operations, waits, ..kept.ledger.clone() }.to_string()
+        Some(Ledger { operations, waits, ..kept.ledger.clone() })
     }
 
     /// Memory by names: a range for each that it has.

@@ -35,6 +35,7 @@ pub const VARIABLES: &[Variable] = &[
     variable("WORKBOOK_EMULATED_PEERS", "`none` or a number", |v| {
         v == "none" || number(v).is_some()
     }),
+    variable("WORKBOOK_EMULATED_ORDER", "1", |v| v == "1"),
     variable("WORKBOOK_EMULATED_SCHEDULE", "a number", |v| number(v).is_some()),
     variable("WORKBOOK_REVISION", "a revision of git", |v| {
         let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric());
