@@ -128,8 +128,9 @@ fn last_runs(results: &Results, machine: &str) -> Result<[String; 2]> {
     match &runs[..] {
         [.., (_, a), (_, b)] => Ok([a, b].map(|label| format!("{machine}/{label}"))),
         _ => misused!(
-            "{machine} has one run: `cargo workbook run --label again` adds one, or name what to \
-             compare it with"
+            "{machine} has one run: name what to compare it with, such as `cargo workbook compare \
+             {} {machine}`; or add a run, with `--label again`",
+            results.references()?.first().map_or("h200", String::as_str)
         ),
     }
 }

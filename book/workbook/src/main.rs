@@ -72,7 +72,7 @@ enum Learn {
     Serve(serve::Arguments),
     /// Check your solution of an exercise, on the emulated GPU; or show how far you are
     Exercise(exercise::Arguments),
-    /// Check a kernel of your own, on the emulated GPU: mistakes by line, and what each line moves
+    /// Check a kernel of your own, on the emulated GPU: its mistakes, and what each line moves
     Check(Box<check::Arguments>),
     /// Build the book from the records
     Build(book::Arguments),

@@ -142,6 +142,7 @@ fn help_is_given_outside_of_a_checkout_and_documents_the_exit_codes() {
     for part in ["Exit codes: 0 ", "Learn:\n", "Measure:\n", "Contribute:\n"] {
         assert!(help.succeeds().contains(part), "no {part:?} in {help}");
     }
+    fits(&help.stdout, "100");
     for command in commands() {
         let name = command.split(' ').next().unwrap();
         let ended = run(&format!("{name} --help"));
