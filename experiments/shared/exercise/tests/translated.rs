@@ -28,14 +28,17 @@ use skip::skip;
 const UNROLLED: &str = "NVRTC unrolls a loop that lanes leave at different turns, and their requests \
                         are others";
 const MOVED: &str = "clang moves a load to another line, or makes one of two";
+const JOINED: &str = "NVRTC loads several words of shared memory at once";
 const LOCAL: &str = "NVRTC keeps a part of an array in registers, clang all of it or nothing";
 
 /// Exercises with sources of which lines move something else, and why.
-const OTHER_COUNTS: [(&str, &str); 16] = [
+const OTHER_COUNTS: [(&str, &str); 18] = [
     ("bug-total", UNROLLED),
     ("bump", UNROLLED),
     ("chained-scan", MOVED),
     ("compact", MOVED),
+    ("contrast", JOINED),
+    ("filter", MOVED),
     ("four-products", UNROLLED),
     ("fuse", UNROLLED),
     ("join", UNROLLED),
@@ -129,6 +132,8 @@ fn differences(zig: &Path, exercise: &Exercise) -> Vec<String> {
         let Ok(of_nvrtc) = lab::kernel::compile_file("k.cu", &source, compute) else { continue };
         let translated = match translator::translate(&ir(zig, folder.path(), &source, compute)) {
             Ok(ptx) => ptx,
+            // An exercise that begins with an empty file: NVRTC's PTX has no kernel, either.
+            Err(_) if !of_nvrtc.contains(".entry") => continue,
             Err(error) => {
                 differs(error.to_string());
                 continue;

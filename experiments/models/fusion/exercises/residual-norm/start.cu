@@ -22,6 +22,7 @@ extern "C" __global__ void residual_norm(const float *x, const float *r, const f
     atomicAdd(&squares, mine);
     __syncthreads();
 
+    float scale = rsqrtf(squares / columns + 1e-5f);
     for (int c = threadIdx.x; c < columns; c += THREADS)
-        y[row + c] = h[row + c] * rsqrtf(squares / columns + 1e-5f) * w[c];
+        y[row + c] = h[row + c] * scale * w[c];
 }
