@@ -16,6 +16,8 @@ use crate::names::did_you_mean;
 pub enum Directive {
     /// `{{name}}`: a quantity of the page.
     Quantity(String),
+    /// `{{about name}}`: the same in round numbers.
+    About(String),
     /// `{{if CONDITION}}`: what follows, up to `{{end}}`, is said under a condition.
     If(String),
     End,
@@ -57,7 +59,8 @@ pub enum Directive {
 }
 
 /// The words that directives begin with, but for [`KINDS`].
-pub const WORDS: [&str; 19] = [
+pub const WORDS: [&str; 20] = [
+    "about",
     "budget",
     "claim",
     "drawing",
@@ -94,6 +97,7 @@ impl Directive {
         !matches!(
             self,
             Directive::Quantity(_)
+                | Directive::About(_)
                 | Directive::Verdict(_)
                 | Directive::Time(..)
                 | Directive::Pages(_)
@@ -120,6 +124,7 @@ impl Directive {
             ["goals"] => Directive::AllGoals,
             ["errata"] => Directive::Errata,
             ["verdict", id] => Directive::Verdict(id.to_owned()),
+            ["about", name] => Directive::About(name.to_owned()),
             ["claim", id] => Directive::Claim(id.to_owned()),
             ["scorecard", section] => Directive::Scorecard(section.to_owned()),
             ["minutes"] => Directive::AllMinutes,

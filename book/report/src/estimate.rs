@@ -112,6 +112,30 @@ impl Estimate {
             false => unit.print(self.value),
         }
     }
+
+    /// The same in a sentence, where a range has too many digits: `about 40×`, the roundest
+    /// number within it.
+    pub fn about(&self, unit: &Unit) -> String {
+        let (least, most) = self.range;
+        let round = |digits: i32| {
+            let scale = 10f64.powi(digits - 1 - self.value.log10().floor() as i32);
+            (self.value * scale).round() / scale
+        };
+        let within = |rounded: &f64| (least..=most).contains(rounded);
+        let rounded = match self.is_range() && least > 0.0 {
+            true => (1..=2).map(round).find(within),
+            false => None,
+        };
+        let Some(rounded) = rounded else { return self.print(unit) };
+        let printed = unit.print(rounded);
+        let end = printed.find(|c: char| !c.is_ascii_digit() && !",.".contains(c));
+        let (number, unit) = printed.split_at(end.unwrap_or(printed.len()));
+        let number = match number.contains('.') {
+            true => number.trim_end_matches('0').trim_end_matches('.'),
+            false => number,
+        };
+        format!("about {number}{unit}")
+    }
 }
 
 impl Runs {
@@ -267,6 +291,22 @@ mod tests {
         let half = three.high.ln() - 1.0;
         assert!((half - 4.303 / 3f64.sqrt()).abs() < 1e-12, "{half}");
         assert!((1.0 - three.low.ln() - half).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_range_is_about_the_roundest_number_in_it() {
+        for (values, unit, said) in [
+            (vec![36.7, 41.0, 45.3], "×", "about 40×"),
+            (vec![1.85, 2.02], "×", "about 2×"),
+            (vec![128e-3, 136e-3, 145e-3], "s", "about 140 ms"),
+            (vec![0.785, 0.932], "%", "about 90%"),
+            (vec![1.011, 1.068], "×", "1.01 to 1.07×"),
+            (vec![2.54, 2.56], "×", "2.55×"),
+            (vec![-1.0, 1.0], "", "-1 to 1"),
+        ] {
+            let unit = Unit::parse(unit).unwrap();
+            assert_eq!(runs(&values).estimate().about(&unit), said, "{values:?}");
+        }
     }
 
     #[test]

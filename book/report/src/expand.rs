@@ -10,6 +10,7 @@ use crate::both::Both;
 use crate::claims::Findings;
 use crate::condition::Conditions;
 use crate::directive::{self, Directive, Found};
+use crate::estimate::Estimate;
 use crate::exercise::Tasks;
 use crate::figure::Picture;
 use crate::names::{Defaults, did_you_mean};
@@ -261,7 +262,9 @@ impl Text {
         let Context { records, findings, pages, account, tasks, src, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
-            Directive::Quantity(name) if !page.quantities.defines(name) => {
+            Directive::Quantity(name) | Directive::About(name)
+                if !page.quantities.defines(name) =>
+            {
                 if directive::words().any(|word| word == name) {
                     return Err(format!("`{name}` is followed by a name"));
                 }
@@ -269,12 +272,18 @@ impl Text {
                 let near = did_you_mean(name, known);
                 return Err(format!("there is no quantity `{name}` on `{}`{near}", self.path));
             }
-            Directive::Quantity(name) => match open {
-                Some(Sentence::If(found)) if condition::is_elsewhere(found) => {
-                    page.quantities.value_elsewhere(name, html::inline)?
+            Directive::Quantity(name) | Directive::About(name) => {
+                let print = match directive {
+                    Directive::About(_) => Estimate::about,
+                    _ => Estimate::print,
+                };
+                match open {
+                    Some(Sentence::If(found)) if condition::is_elsewhere(found) => {
+                        page.quantities.value_elsewhere(name, html::inline, print)?
+                    }
+                    _ => page.quantities.value(name, records, html::inline, print)?,
                 }
-                _ => page.quantities.value(name, records, html::inline)?,
-            },
+            }
             Directive::If(condition) => {
                 if open.is_some() {
                     return Err("stands within another".to_owned());
@@ -333,7 +342,7 @@ impl Text {
     /// Whether a directive shows what was recorded. Quantities have to be defined, though.
     fn needs_records(&self, directive: &Directive, page: &Page) -> bool {
         match directive {
-            Directive::Quantity(name) => page.quantities.defines(name),
+            Directive::Quantity(name) | Directive::About(name) => page.quantities.defines(name),
             Directive::Provenance => true,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
                 Block::Prediction(block) => {

@@ -171,7 +171,7 @@ impl Goal {
              <p class=\"limit\">{limit}</p></td></tr>\n</tbody>\n",
             self.explained(pages)?.html(),
             prose(&self.what),
-            page.quantities.value(&self.achieved, records, escape)?,
+            page.quantities.value(&self.achieved, records, escape, Estimate::print)?,
             escape(&required),
             records.sentence(&outcome, |met, _| met.badge()),
         );

@@ -347,36 +347,42 @@ impl Quantities {
         name: &str,
         records: &Records,
         safe: fn(&str) -> String,
+        print: fn(&Estimate, &Unit) -> String,
     ) -> Result<String, String> {
         let Quantity { unit, value, of_other_work, .. } = self.get(name)?;
         let value = match &value.here {
-            Here::Measured(here) if *of_other_work => safe(&here.print(unit)),
-            _ => records.sentence(value, |value, _| safe(&value.print(unit))),
+            Here::Measured(here) if *of_other_work => safe(&print(here, unit)),
+            _ => records.sentence(value, |value, _| safe(&print(value, unit))),
         };
         Ok(format!("<span class=\"value\">{value}</span>"))
     }
 
     /// The same in a sentence that is about the references, and not so here.
-    pub fn value_elsewhere(&self, name: &str, safe: fn(&str) -> String) -> Result<String, String> {
+    pub fn value_elsewhere(
+        &self,
+        name: &str,
+        safe: fn(&str) -> String,
+        print: fn(&Estimate, &Unit) -> String,
+    ) -> Result<String, String> {
         let Quantity { unit, value, .. } = self.get(name)?;
         let here = match &value.here {
             Here::Measured(here) if !here.is_like(&value.reference) => {
-                format!(" (here: {})", safe(&here.print(unit)))
+                format!(" (here: {})", safe(&print(here, unit)))
             }
             _ => String::new(),
         };
-        let reference = safe(&value.reference.print(unit));
+        let reference = safe(&print(&value.reference, unit));
         Ok(format!("<span class=\"value\">{reference}{here}</span>"))
     }
 
     /// A sentence out of a block, as HTML: [`html::prose`], and `{{name}}` is a quantity.
     pub fn prose(&self, text: &str, records: &Records) -> Result<String, String> {
-        fill(text, |name| self.value(name, records, html::escape))
+        fill(text, |name| self.value(name, records, html::escape, Estimate::print))
     }
 
     /// The same of a sentence that is about the references.
     pub fn prose_elsewhere(&self, text: &str) -> Result<String, String> {
-        fill(text, |name| self.value_elsewhere(name, html::escape))
+        fill(text, |name| self.value_elsewhere(name, html::escape, Estimate::print))
     }
 
     /// The quantities and families that nothing has used, once all is expanded.
