@@ -6,117 +6,9 @@
 (() => {
     const figures = [...document.querySelectorAll("main figure.explorer")];
     const isPrint = document.querySelector(".title-page") !== null;
-    const runs = typeof WebAssembly === "object" && typeof DecompressionStream === "function";
+    const { runs, moduleAt } = window.workbook.workers;
     if (figures.length === 0 || isPrint || !runs) {
         return;
-    }
-
-    // What the worker runs: it is its text that counts. The first message is the module.
-    function answerAll() {
-        let started;
-        function answer({ memory, room, reply }, text) {
-            const request = new TextEncoder().encode(text);
-            const place = room(request.length) >>> 0; // may make another buffer of the memory
-            new Uint8Array(memory.buffer, place).set(request);
-            const at = reply() >>> 0;
-            const [count] = new Uint32Array(memory.buffer, at, 1);
-            const places = new Uint32Array(memory.buffer, at + 4, 2 * count);
-            const part = n => new Uint8Array(memory.buffer, places[2 * n], places[2 * n + 1]);
-            const told = JSON.parse(new TextDecoder().decode(part(0)));
-            const arrays = (told.arrays ?? []).map(({ name, of }, n) => {
-                const bytes = part(n + 1).slice();
-                return [name, of === "u32" ? new Uint32Array(bytes.buffer) : bytes];
-            });
-            return { ...told, arrays: Object.fromEntries(arrays) };
-        }
-        self.onmessage = async ({ data }) => {
-            if (data instanceof ArrayBuffer) {
-                started = WebAssembly.instantiate(data);
-                return;
-            }
-            try {
-                const told = answer((await started).instance.exports, data.request);
-                self.postMessage({ id: data.id, told });
-            } catch (error) {
-                self.postMessage({ failed: `The engine failed: ${error.message}.` });
-            }
-        };
-    }
-
-    // The engine, which lies in a script, so that a book that is opened as a file has it, too. It
-    // is fetched when it is first asked something, and started anew where it had to be stopped.
-    function engineAt(address) {
-        let code = null;
-        let worker = null;
-        let number = 0;
-        const waiting = new Map();
-
-        async function fetched() {
-            await new Promise((loaded, failed) => {
-                const script = document.createElement("script");
-                script.onload = loaded;
-                script.onerror = () => failed(new Error(`${address} cannot be loaded`));
-                script.src = address;
-                document.head.append(script);
-            });
-            const packed = Uint8Array.from(atob(window.workbookEngine), c => c.charCodeAt(0));
-            delete window.workbookEngine;
-            const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-            return new Response(stream).arrayBuffer();
-        }
-
-        function load() {
-            code ??= fetched();
-            return code;
-        }
-
-        async function start() {
-            const bytes = await load();
-            if (worker !== null) {
-                return;
-            }
-            const text = new Blob([`(${answerAll})()`], { type: "text/javascript" });
-            worker = new Worker(URL.createObjectURL(text));
-            worker.onmessage = ({ data: { id, told, failed } }) => {
-                if (failed !== undefined) {
-                    stop(failed);
-                    return;
-                }
-                const asked = waiting.get(id);
-                waiting.delete(id);
-                clearTimeout(asked.timer);
-                asked.done(told);
-            };
-            worker.postMessage(bytes);
-        }
-
-        function stop(why) {
-            worker?.terminate();
-            worker = null;
-            for (const { done, timer } of waiting.values()) {
-                clearTimeout(timer);
-                done({ error: why });
-            }
-            waiting.clear();
-        }
-
-        // The reply to a request, or the error of one that takes longer than this.
-        async function ask(request, seconds = 10) {
-            try {
-                await start();
-            } catch (error) {
-                return { error: `The engine did not start: ${error.message}.` };
-            }
-            const id = (number += 1);
-            return new Promise(done => {
-                const late = `Stopped: the kernel did not end within ${seconds} s.`;
-                const timer = setTimeout(() => stop(late), 1000 * seconds);
-                waiting.set(id, { done, timer });
-                worker.postMessage({ id, request: JSON.stringify(request) });
-            });
-        }
-
-        return { ask, start, stop: () => stop("Stopped.") };
     }
 
     function explore(figure, engine) {
@@ -246,7 +138,8 @@
         }
     }
 
-    const engine = engineAt(new URL(figures[0].dataset.engine, document.baseURI).href);
+    const address = new URL(figures[0].dataset.engine, document.baseURI).href;
+    const engine = moduleAt(address, "workbookEngine");
     figures.forEach(figure => explore(figure, engine));
     // It is there before a knob is moved.
     const seen = new IntersectionObserver(entries => {

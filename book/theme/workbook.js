@@ -678,8 +678,8 @@
     }
 
     function forgetAll() {
-        const ours = Object.keys(localStorage).filter(key => key.startsWith(keyOf("")));
-        ours.forEach(key => localStorage.removeItem(key));
+        const isOurs = key => key.startsWith(keyOf("")) && !key.startsWith(keyOf("exercise "));
+        Object.keys(localStorage).filter(isOurs).forEach(key => localStorage.removeItem(key));
     }
 
     // A question of the list, with the reader's guess if there is one.
@@ -770,9 +770,13 @@
             measured: answerText,
             off_by_factor: Number.isFinite(factor) ? factor : null,
         }));
-        const blob = new Blob([JSON.stringify(data, null, 4)], { type: "application/json" });
-        const address = URL.createObjectURL(blob);
-        element("a", "", { href: address, download: "my-predictions.json" }).click();
+        saveAs("my-predictions.json", data);
+    }
+
+    function saveAs(name, data) {
+        const text = `${JSON.stringify(data, null, 2)}\n`;
+        const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+        element("a", "", { href: address, download: name }).click();
         setTimeout(() => URL.revokeObjectURL(address), 60_000);
     }
 
@@ -871,23 +875,6 @@
         });
     }
 
-    // Which exercises are solved is known where `cargo workbook serve` shows the book: it adds
-    // the place for its errors to the end of every page.
-
-    async function markExercises() {
-        const exercises = document.querySelectorAll("main .exercise");
-        if (exercises.length === 0 || !document.getElementById("build-error")) return;
-        const answer = await fetch(new URL("exercises.json", new URL(path_to_root, document.baseURI)));
-        if (!answer.ok) return;
-        const all = (await answer.json()).exercises;
-        for (const place of exercises) {
-            const done = all.find(({ name }) => name === place.dataset.exercise);
-            if (done === undefined || done.checks + done.hints === 0) continue;
-            const word = done.passed ? "solved" : "begun";
-            place.prepend(element("span", word, { class: `mark ${word}` }), " ");
-        }
-    }
-
     // Without a font for Japanese, all its characters are the same box.
     function hasJapanese(element) {
         const pen = document.createElement("canvas").getContext("2d");
@@ -900,8 +887,9 @@
         return first !== second;
     }
 
+    window.workbook = { recall, remember, element, button, watchScrolling, saveAs };
+
     offerToSkip();
-    addEventListener("DOMContentLoaded", () => markExercises().catch(() => {}));
     const japanese = document.querySelector("main :lang(ja)");
     if (japanese !== null && !hasJapanese(japanese)) {
         document.documentElement.classList.add("lacks-japanese");

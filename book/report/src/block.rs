@@ -22,6 +22,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
+use crate::editor::Kernel;
 use crate::figure::ChartBlock;
 use crate::names::{Defaults, did_you_mean};
 use crate::page::blocks::{Goals, Prediction};
@@ -60,10 +61,11 @@ pub enum Block {
     Counted(counted::Block),
     Prediction(Prediction),
     Goals(Goals),
+    Kernel(Kernel),
 }
 
 /// The words of the kinds of blocks, in directives and at their heads.
-pub const KINDS: [&str; 5] = ["chart", "table", "counted", "prediction", "goals"];
+pub const KINDS: [&str; 6] = ["chart", "table", "counted", "prediction", "goals", "kernel"];
 
 /// Kind and name of a block.
 pub type Name = (&'static str, String);
@@ -113,6 +115,8 @@ struct File {
     prediction: Named<Prediction>,
     #[serde(default)]
     goals: Named<Goals>,
+    #[serde(default)]
+    kernel: Named<Kernel>,
 }
 
 type Named<T> = BTreeMap<String, Spanned<T>>;
@@ -147,6 +151,7 @@ impl Definitions {
         read.take("counted", file.counted, |block, _| block.complete(names), Block::Counted);
         read.take("prediction", file.prediction, |block, id| block.complete(id), Block::Prediction);
         read.take("goals", file.goals, |block, _| block.check(), Block::Goals);
+        read.take("kernel", file.kernel, |_, _| Ok(()), Block::Kernel);
         match read.problems.is_empty() {
             true => Ok(Definitions {
                 experiment: file.experiment,

@@ -8,6 +8,7 @@ use record::hash::sha256;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
+use crate::editor::Exercise;
 use crate::html::{escape, prose};
 use crate::page::Page;
 use crate::quantity::{Quantities, Quantity};
@@ -26,12 +27,15 @@ struct Task {
     minutes: u32,
     /// What the record calls the start and the solution, if they are kernels.
     codes: Option<[String; 2]>,
+    /// What an editor in the page has to know, if it is a kernel.
+    kernel: Option<Exercise>,
 }
 
 /// As much of `check.toml` as a page shows.
 #[derive(Deserialize)]
 struct Check {
     minutes: u32,
+    hints: Vec<String>,
 }
 
 impl Tasks {
@@ -52,20 +56,29 @@ impl Tasks {
     }
 
     /// What a page shows of an exercise: Markdown. With it, what was measured of the start and of
-    /// our solution, if they are the ones that are there now.
-    pub fn show(&self, name: &str, records: &Records) -> Result<String, String> {
+    /// our solution, if they are the ones that are there now; and a kernel's editor.
+    pub fn show(
+        &self,
+        name: &str,
+        records: &Records,
+        src: &Path,
+        root: &str,
+    ) -> Result<String, String> {
         let task = self.0.get(name);
-        let Task { title, text, minutes, codes } =
+        let Task { title, text, minutes, codes, kernel } =
             task.ok_or_else(|| format!("there is no experiments/*/*/exercises/{name}"))?;
         let codes = codes.as_ref();
         let measured = codes.and_then(|codes| measured(name, codes, records));
         let measured = measured.unwrap_or_default();
+        let editor = kernel.as_ref().map(|kernel| kernel.expand(name, src, root));
+        let editor = editor.transpose()?.unwrap_or_default();
         let name = escape(name);
         Ok(format!(
             "### {title} {{#exercise-{name}}}\n\n{text}\n\n\
              ```sh\ncargo workbook exercise {name} --watch\n```\n\n\
              <p class=\"exercise\" data-exercise=\"{name}\">About {minutes} minutes. \
-             Hints: <code>--hint</code>.{measured}</p>\n"
+             Hints: <code>--hint</code>.{measured}</p>\n\n\
+             {editor}"
         ))
     }
 
@@ -158,17 +171,26 @@ impl Task {
             let path = folder.join(name);
             std::fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
-        let check: Check = toml::from_str(&read("check.toml")?)
+        let toml = read("check.toml")?;
+        let Check { minutes, hints } = toml::from_str(&toml)
             .with_context(|| folder.join("check.toml").display().to_string())?;
         let text = read("exercise.md")?;
         let (title, text) = text.split_once('\n').unwrap_or((&text, ""));
         let title = title.trim_start_matches('#').trim().to_owned();
-        let code = |name: &str| {
-            let source = std::fs::read(folder.join(name)).ok()?;
-            Some(format!("x{}", &sha256(source)[..12]))
+        let text = text.trim().to_owned();
+        let kernel = match folder.join("start.cu").is_file() {
+            false => None,
+            true => Some(Exercise {
+                check: toml,
+                start: read("start.cu")?,
+                expected: read("expected.cu")?,
+                solution: read("solution.cu")?,
+                hints,
+            }),
         };
-        let codes = code("start.cu").zip(code("solution.cu"));
-        let codes = codes.map(|(start, solution)| [start, solution]);
-        Ok(Task { title, text: text.trim().to_owned(), minutes: check.minutes, codes })
+        let code = |source: &String| format!("x{}", &sha256(source)[..12]);
+        let codes = kernel.as_ref().map(|Exercise { start, solution, .. }| [start, solution]);
+        let codes = codes.map(|sources| sources.map(code));
+        Ok(Task { title, text, minutes, codes, kernel })
     }
 }

@@ -141,7 +141,7 @@ pub fn read(
                             }
                             page.predictions.push(block.clone());
                         }
-                        Block::Table(_) | Block::Counted(_) => {}
+                        Block::Table(_) | Block::Counted(_) | Block::Kernel(_) => {}
                     }
                 }
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
@@ -316,7 +316,7 @@ impl Text {
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::Pages(names) => minutes::links(names, pages, &root)?,
             Directive::AllMinutes => minutes::table(pages, &root),
-            Directive::Exercise(name) => tasks.show(name, records)?,
+            Directive::Exercise(name) => tasks.show(name, records, src, &root)?,
             Directive::Exercises(names) => tasks.list(names, pages, &root)?,
             Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
             Directive::AllGoals => goals::all(pages, records)?,
@@ -335,6 +335,7 @@ impl Text {
                 Block::Counted(block) => block.expand(records, page)?,
                 Block::Prediction(block) => block.expand(records, page)?,
                 Block::Goals(block) => block.expand(records, page, pages, &root)?,
+                Block::Kernel(block) => block.expand(&name.1, &page.stem, src, &root)?,
             },
         })
     }
@@ -350,7 +351,7 @@ impl Text {
                         || block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
                 }
                 Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,
-                Block::Goals(_) => false,
+                Block::Goals(_) | Block::Kernel(_) => false,
             },
             _ => false,
         }
@@ -369,7 +370,7 @@ impl Text {
             match &block.what {
                 Block::Chart(block) => names.extend(block.common.machine.clone()),
                 Block::Table(block) => names.extend(block.machines().cloned()),
-                Block::Counted(_) | Block::Prediction(_) | Block::Goals(_) => {}
+                Block::Counted(_) | Block::Prediction(_) | Block::Goals(_) | Block::Kernel(_) => {}
             }
         }
         for name in names {

@@ -93,6 +93,22 @@ pub fn take_in(text: &str, folder: &Path, repository: &Repository) -> String {
     out
 }
 
+/// What `#include` of this target is in a page that lies in `folder`.
+pub fn code(target: &str, folder: &Path) -> Result<String, String> {
+    directive(&format!("include {target}"), folder)?;
+    let part = anchored(&format!("{{{{#include {target}}}}}"), folder);
+    match part {
+        Some(part) => Ok(part),
+        None => {
+            let all = std::fs::read_to_string(folder.join(target));
+            let all = all.map_err(|e| format!("{target}: {e}"))?;
+            let is_code =
+                |line: &&str| anchor(line, "ANCHOR").or(anchor(line, "ANCHOR_END")).is_none();
+            Ok(all.split_inclusive('\n').filter(is_code).collect())
+        }
+    }
+}
+
 /// The file that `line` includes, and which part of it, if it includes one and nothing else.
 fn included(line: &str) -> Option<(&str, &str)> {
     let target = line.strip_prefix("{{#include ")?.strip_suffix("}}")?;

@@ -38,6 +38,7 @@
 //! | [`chart`] | a chart; knows nothing of records |
 //! | [`drawing`] | drawings that explain |
 //! | [`explorer`] | explorers: what the reader moves |
+//! | [`editor`] | kernels that are edited and run in the page |
 //! | [`mod@svg`] | SVG, of charts and of drawings |
 //! | [`prediction`] | predictions, and the list of all |
 //! | [`goals`] | goals, and whether they are met |
@@ -66,6 +67,7 @@ pub mod condition;
 pub mod counted;
 pub mod directive;
 pub mod drawing;
+pub mod editor;
 pub mod estimate;
 pub mod exercise;
 pub mod expand;

@@ -1285,7 +1285,7 @@ fn quantities_without_a_value() {
 fn what_the_file_beside_a_page_cannot_define() {
     let cases = r#"
         experiment = 1 => page.toml:1: invalid type: integer `1`, expected a string
-        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`; did you mean `quantities`?
+        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`, `kernel`; did you mean `quantities`?
         chart = 1 => page.toml:1: invalid type: integer `1`, expected a map
         [table.A]\nrows = ["a"]\nmetrics = ["time"]\ncaption = "C" => page.toml:1: [table.A]: a name has lower-case letters, digits and hyphens
         [conditions]\na = "b" => page.toml:2: `a`: `b` compares nothing, and is no condition's name
@@ -1853,4 +1853,33 @@ fn what_was_not_counted_is_an_error() {
     fixture.record(&record(record::EMULATED, "NVIDIA H200", 1.0));
     let [problem] = fixture.problems().try_into().unwrap();
     assert!(problem.contains("no emulated GPU has a record of it"), "{problem}");
+}
+
+#[test]
+fn a_kernel_to_try_is_text_in_an_empty_element() {
+    let toml = "[kernel.a]\nsource = \"code.cu\"\ngrid = \"1\"\nblock = \"32\"\narg = [\"<i>\"]";
+    let text = "+++\n".to_owned() + toml + "\n+++\n# Title\n\n{{kernel a}}\n";
+    let fixture = Fixture::page(&text);
+    let problems = ["page.toml:1: [kernel.a]: cannot read `code.cu`: "];
+    assert!(fixture.problems().iter().any(|problem| problem.starts_with(problems[0])));
+
+    fixture.write("book/src/code.cu", "// ANCHOR: x\n\"</div><b>'{{#include ../../x}}\n\n");
+    fixture.write("book/src/workshop.js", "");
+    let pages = |fixture: &Fixture| {
+        let built = fixture.build().unwrap();
+        std::fs::read_to_string(built.html.join("page.html")).unwrap()
+    };
+    let page = pages(&fixture);
+    let (_, editor) = page.split_once("<div class=\"editor\"").unwrap();
+    let (editor, _) = editor.split_once("></div>").unwrap();
+    assert!(editor.contains("data-workshop=\"workshop.js?e3b0c442\""), "{editor}");
+    assert!(editor.contains("&lt;/div&gt;&lt;b&gt;"), "{editor}");
+    assert!(!editor.contains("ANCHOR") && !editor.contains("data-compiler"), "{editor}");
+
+    fixture.write("book/src/compiler/about.json", "{ \"version\": \"1.2\", \"bytes\": 3 }");
+    let found = "data-compiler=\"compiler/\" data-version=\"1.2\" data-bytes=\"3\"";
+    assert!(pages(&fixture).contains(found));
+    fixture.write("book/src/compiler/about.json", "{}");
+    let broken = fixture.problems().join("\n");
+    assert!(broken.contains("compiler/about.json: missing field"), "{broken}");
 }

@@ -16,6 +16,8 @@ mod book;
 mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/editor.rs"]
+mod editor;
 #[path = "browser/explorer.rs"]
 mod explorer;
 #[path = "browser/page.rs"]

@@ -68,6 +68,12 @@ pub(crate) fn chapters_with(text: &str) -> Vec<PathBuf> {
     chapters
 }
 
+/// A page's address within the book.
+pub(crate) fn address(page: &Path) -> String {
+    let path = page.strip_prefix(folder()).expect("the page is in the book");
+    path.to_string_lossy().into_owned()
+}
+
 /// A page's path within the book, for messages and file names.
 pub(crate) fn name(page: &Path) -> String {
     let path = page.strip_prefix(folder()).expect("the page is in the book");

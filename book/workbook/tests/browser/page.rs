@@ -256,12 +256,22 @@ impl Page {
 
     /// Presses and releases one key.
     pub(crate) fn press(&self, key: Key) {
+        self.press_with(key, 0);
+    }
+
+    /// The same with the Control key held.
+    pub(crate) fn press_with_control(&self, key: Key) {
+        self.press_with(key, 2);
+    }
+
+    fn press_with(&self, key: Key, modifiers: u32) {
         let (name, code, text) = key.description();
         let mut event = json!({
             "type": "keyDown",
             "key": name,
             "code": name,
             "windowsVirtualKeyCode": code,
+            "modifiers": modifiers,
         });
         if let Some(text) = text {
             event["text"] = text.into();

@@ -1,0 +1,130 @@
+//! Kernels that are edited and run in the page: of exercises, and `{{kernel NAME}}`, which the
+//! file beside the page describes. What `theme/editor.js` makes an editor of is one empty element
+//! with all that it has to know, so that a page without JavaScript, or on paper, shows nothing.
+//!
+//! ```toml
+//! [kernel.gather]
+//! source = "../../../kernels/coalescing.cu:gather"
+//! grid = "ceil(n / 256)"
+//! block = "256"
+//! arg = ["in=f32[n]:ramp", "out=f32[n]", "n"]
+//! set = ["n=1000"]
+//! ```
+
+use std::path::Path;
+
+use record::hash::sha256;
+use serde::{Deserialize, Serialize};
+
+use crate::html::escape;
+use crate::includes;
+
+/// The module that judges kernels in the page, in `src/`.
+const WORKSHOP: &str = "workshop.js";
+/// What `scripts/page-compiler` has fetched, in `src/`, and the file there that says what it is.
+const COMPILER: &str = "compiler";
+const ABOUT: &str = "about.json";
+
+/// A kernel to try, as the file beside a page describes it, and what to launch, in the words of
+/// `cargo workbook check`.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// What to begin with, as `#include` names it from the page's folder.
+    #[serde(skip_serializing)]
+    source: String,
+    /// Whether the editor is open from the start.
+    #[serde(default, skip_serializing)]
+    open: bool,
+    kernel: Option<String>,
+    grid: String,
+    block: String,
+    shared: Option<String>,
+    #[serde(default)]
+    arg: Vec<String>,
+    #[serde(default)]
+    set: Vec<String>,
+}
+
+/// What an editor is about.
+#[derive(Serialize)]
+struct Work<'w> {
+    name: &'w str,
+    /// What messages call the source.
+    file: &'w str,
+    source: &'w str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exercise: Option<&'w Exercise>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<&'w Kernel>,
+}
+
+/// An exercise in a kernel.
+#[derive(Debug, Serialize)]
+pub struct Exercise {
+    /// Its `check.toml`.
+    pub check: String,
+    /// Of each, the source.
+    #[serde(skip)]
+    pub start: String,
+    pub expected: String,
+    pub solution: String,
+    /// Markdown.
+    pub hints: Vec<String>,
+}
+
+/// As much of [`ABOUT`] as pages need.
+#[derive(Deserialize)]
+struct About {
+    version: String,
+    bytes: u64,
+}
+
+impl Kernel {
+    /// The editor on a page, whose path in `src` without `.md` is `stem`.
+    pub fn expand(&self, name: &str, stem: &str, src: &Path, root: &str) -> Result<String, String> {
+        let page = src.join(stem);
+        let source = includes::code(&self.source, page.parent().unwrap_or(src))?;
+        let (_, file) = self.source.rsplit_once('/').unwrap_or(("", &self.source));
+        let file = file.split(':').next().unwrap_or_default();
+        let name = format!("{stem}/{name}");
+        let launch = Some(self);
+        let work = Work { name: &name, file, source: &source, exercise: None, launch };
+        place(&work, self.open, src, root)
+    }
+}
+
+impl Exercise {
+    /// The editor of the exercise of this name.
+    pub fn expand(&self, name: &str, src: &Path, root: &str) -> Result<String, String> {
+        let file = format!("{name}.cu");
+        let exercise = Some(self);
+        let work = Work { name, file: &file, source: &self.start, exercise, launch: None };
+        place(&work, false, src, root)
+    }
+}
+
+fn place(work: &Work, open: bool, src: &Path, root: &str) -> Result<String, String> {
+    let workshop = std::fs::read(src.join(WORKSHOP))
+        .map_err(|e| format!("src/{WORKSHOP}: {e}; `cargo workbook engine` makes it"))?;
+    let version = &sha256(workshop)[..8];
+    let mut more = String::new();
+    if open {
+        more += " data-open";
+    }
+    let about = src.join(COMPILER).join(ABOUT);
+    if let Ok(about) = std::fs::read_to_string(&about) {
+        let About { version, bytes } = serde_json::from_str(&about)
+            .map_err(|e| format!("src/{COMPILER}/{ABOUT}: {e}; scripts/page-compiler makes it"))?;
+        let version = escape(&version);
+        more += &format!(
+            " data-compiler=\"{root}{COMPILER}/\" data-version=\"{version}\" data-bytes=\"{bytes}\""
+        );
+    }
+    let work = serde_json::to_string(work).map_err(|e| e.to_string())?;
+    Ok(format!(
+        "<div class=\"editor\" data-workshop=\"{root}{WORKSHOP}?{version}\"{more} \
+         data-work=\"{}\"></div>\n",
+        escape(&work)
+    ))
+}

@@ -1,0 +1,401 @@
+// Kernels that are edited, compiled and checked in the page: exercises, and kernels to try. They are
+// compiled by compile.js; the module `workshop` (book/workshop) runs them on the emulated GPU and
+// judges them, by the rules and in the words of the terminal. All of it is loaded at the first
+// check. Sources are text, wherever they come from, and never HTML.
+"use strict";
+
+(() => {
+    const { recall, remember, element, button, watchScrolling, exercises } = window.workbook;
+    const { fieldsOf, sources, workers, benches } = window.workbook;
+    const { sourceOf, packed, unpacked } = sources;
+    const { benchOf, Found } = benches;
+    const places = [...document.querySelectorAll("main .editor")];
+    const isPrint = document.querySelector(".title-page") !== null;
+    if (places.length === 0 || isPrint || !workers.runs) {
+        return;
+    }
+    // mdBook listens to keys on the document, the arrow keys among them.
+    places.forEach(place => place.addEventListener("keydown", event => event.stopPropagation()));
+
+    const MEGABYTE = 1e6;
+    const UNDO = "Undo the reset";
+
+    const { dataset } = places[0];
+    const { workshop, compiler, settings, compiled } = benchOf(dataset);
+    const megabytes = Math.ceil(dataset.bytes / MEGABYTE);
+
+    // Why nothing can be compiled in this page, if nothing can be.
+    const obstacle =
+        document.location.protocol === "file:" ?
+            "A page that was opened as a file cannot load a compiler: start `cargo workbook serve` " +
+            "in your workbook, and open the address that it says."
+        : dataset.compiler === undefined ?
+            "This book was built without the compiler that its pages use: `scripts/page-compiler` " +
+            "fetches it, and the next `cargo workbook serve` has it."
+        : undefined;
+
+    // Text in which `code` is set as such.
+    function inCode(text) {
+        return text.split("`").map((part, n) => (n % 2 === 1 ? element("code", part) : part));
+    }
+
+    // Text with code in blocks, as hints have it.
+    function inBlocks(text) {
+        return text.split(/^```.*\n/mu).map((part, n) => {
+            const made = element(n % 2 === 1 ? "pre" : "p");
+            made.append(...(n % 2 === 1 ? [element("code", part)] : inCode(part.trim())));
+            return made;
+        }).filter(made => made.textContent !== "");
+    }
+
+    function tableOf(heads, rows) {
+        const table = element("table");
+        const head = table.createTHead().insertRow();
+        heads.forEach(name => head.append(element("th", name, { scope: "col" })));
+        const body = table.createTBody();
+        for (const cells of rows) {
+            const row = body.insertRow();
+            cells.forEach(cell => row.insertCell().append(...[cell].flat()));
+        }
+        const wrapper = element("div", "", { class: "table" });
+        wrapper.append(table);
+        watchScrolling(wrapper);
+        return wrapper;
+    }
+
+    function fold(summary, ...inside) {
+        const made = element("details");
+        made.append(element("summary", summary), ...inside);
+        return made;
+    }
+
+    const listing = text => {
+        const made = element("pre", "", { tabindex: "0" });
+        made.append(element("code", text, { class: "nohighlight" }));
+        return made;
+    };
+
+    // What the page shows of it is in the editor now.
+    function hideListing(place, name) {
+        const listed = [...document.querySelectorAll("main p.listing")];
+        const file = `/exercises/${name}/start.cu`;
+        const listing = listed.find(
+            each => each.nextElementSibling === place || each.textContent.trim().endsWith(file),
+        );
+        for (const part of [listing, listing?.previousElementSibling]) {
+            part?.setAttribute("hidden", "");
+        }
+    }
+
+    // An editor in the place for it.
+    function open(place) {
+        const { name, file, source: start, exercise, launch } = JSON.parse(place.dataset.work);
+        const key = `exercise source ${name}`;
+        const source = sourceOf(file, { changed, run: check });
+        const said = element("p", "", { class: "said", role: "status" });
+        const outcome = element("div", "", { class: "outcome" });
+        const fields = launch && fieldsOf(launch, `${key} launch`);
+        let back = null; // what another source took the place of, and what leads there
+        let hinted = 0;
+        let expected = null;
+
+        const run = button(exercise ? "Check" : "Run", check);
+        run.title = "Ctrl+Enter";
+        run.className = "run";
+        const halt = button("Stop", () => [workshop, compiler].forEach(worker => worker.stop()));
+        halt.hidden = true;
+        const reset = button("Reset", () => {
+            const text = back?.text ?? start;
+            back = back === null ? { text: source.value, label: UNDO } : null;
+            put(text);
+        });
+        const hint = exercise && button("", giveHint);
+        const solve = exercise && button("Solution", showSolution);
+        const help = element("div", "", { class: "help" });
+        const controls = element("div", "", { class: "controls" });
+        controls.append(
+            run, halt, ...[hint, solve].filter(Boolean), reset, button("Copy link", copyLink),
+        );
+
+        function say(...parts) {
+            said.replaceChildren(...parts);
+        }
+
+        function put(text) {
+            source.value = text;
+            outcome.replaceChildren();
+            keep();
+        }
+
+        let timer;
+        function changed() {
+            if (back?.label === UNDO) {
+                back = null;
+            }
+            outcome.replaceChildren();
+            clearTimeout(timer);
+            timer = setTimeout(keep, 300);
+            refresh();
+        }
+
+        function keep() {
+            clearTimeout(timer);
+            remember(key, source.value);
+            refresh();
+        }
+
+        function refresh() {
+            reset.textContent = back?.label ?? "Reset";
+            reset.disabled = back === null && source.value === start;
+            if (exercise) {
+                const { hints } = exercise;
+                const { passed, hints: seen } = exercises.doneOf(name);
+                hint.textContent = hinted === 0 ? "Hint" : `Next hint (${hinted + 1} of ${hints.length})`;
+                hint.hidden = hinted === hints.length;
+                solve.hidden = !passed && Math.max(seen, hinted) < hints.length;
+            }
+        }
+
+        function giveHint() {
+            const made = element("div", "", { class: "hint" });
+            made.append(...inBlocks(exercise.hints[hinted]));
+            help.append(made);
+            hinted += 1;
+            exercises.record(name, done => ({ ...done, hints: Math.max(done.hints, hinted) }));
+            refresh();
+        }
+
+        function showSolution() {
+            exercises.record(name, done => ({
+                ...done,
+                shown_before: done.shown_before || !done.passed,
+            }));
+            const made = fold("One solution", listing(exercise.solution));
+            made.open = true;
+            help.append(made);
+            solve.remove();
+        }
+
+        async function copyLink() {
+            const state = { name, source: source.value, launch: fields?.texts() };
+            const address = new URL(document.location.href);
+            address.hash = `edit=${await packed(JSON.stringify(state))}`;
+            history.replaceState(history.state, "", address);
+            try {
+                await navigator.clipboard.writeText(address.href);
+                say("The link is copied. It carries your source.");
+            } catch {
+                say("The address of this page carries your source now: copy it.");
+            }
+        }
+
+        async function check() {
+            if (!halt.hidden) {
+                return;
+            }
+            keep();
+            source.clear();
+            outcome.replaceChildren();
+            if (obstacle !== undefined) {
+                say(...inCode(obstacle));
+                return;
+            }
+            halt.hidden = false;
+            run.disabled = true;
+            place.setAttribute("aria-busy", "true");
+            try {
+                await judge(source.value);
+            } catch (error) {
+                say(error.message);
+                list(error instanceof Found ? error.messages : []);
+            }
+            place.removeAttribute("aria-busy");
+            halt.hidden = true;
+            run.disabled = false;
+            refresh();
+        }
+
+        async function judge(text) {
+            say("Loading…");
+            await settings();
+            await compiler.start(bytes => {
+                const done = Math.floor(bytes / MEGABYTE);
+                say(`Loading the compiler: ${done} of ${megabytes} MB…`);
+            });
+            say("Compiling…");
+            const attempt = { file, source: text };
+            if (exercise) {
+                exercises.record(name, done => ({ ...done, checks: done.checks + 1 }));
+            }
+            const { ptx, messages } = await compiled(file, text);
+            Object.assign(attempt, { ptx });
+            list(messages);
+            if (exercise) {
+                expected ??= (await compiled("expected.cu", exercise.expected)).ptx;
+                say("Running…");
+                const { check } = exercise;
+                showVerdict(await workshop.ask({ judge: { check, expected, ...attempt } }, 60));
+            } else {
+                say("Running…");
+                const options = fields.options();
+                showRuns(await workshop.ask({ check: { options, ...attempt } }, 60));
+            }
+            outcome.append(fold("PTX", listing(ptx)));
+        }
+
+        const goTo = (line, column) =>
+            button(`line ${line}`, () => source.goTo(line, column ?? 1));
+
+        // What there is to say of lines.
+        function list(messages) {
+            const made = element("ul", "", { class: "messages" });
+            for (const message of messages) {
+                const item = element("li", "", { class: message.kind });
+                if (message.line) {
+                    source.mark(message.line, message.kind);
+                    item.append(goTo(message.line, message.column), " ");
+                }
+                item.append(message.text);
+                made.append(item);
+            }
+            if (messages.length > 0) {
+                outcome.append(made);
+            }
+        }
+
+        function refuse(told) {
+            if (told.error !== undefined) {
+                throw new Error(told.error);
+            }
+        }
+
+        function showVerdict(told) {
+            refuse(told);
+            const words = { good: "ok", bad: "no", open: "–" };
+            const rows = told.rows.map(({ name, state, text, line }) => {
+                const place = [];
+                if (line) {
+                    source.mark(line.number, "error");
+                    place.push(" ", goTo(line.number));
+                }
+                return [name, element("span", words[state], { class: state }), [text, ...place]];
+            });
+            outcome.append(tableOf(["demand", "state", "found"], rows));
+            if (told.solved) {
+                exercises.record(name, done => ({ ...done, passed: true }));
+                say(element("strong", "Solved."));
+            } else {
+                const bad = told.rows.filter(({ state }) => state === "bad");
+                say(`Not solved yet: ${bad.map(({ name }) => name).join(", ")}`);
+            }
+            showPrinted(told.printed);
+            showLines(told.lines);
+        }
+
+        function showRuns(told) {
+            refuse(told);
+            list(told.findings.map(found => ({
+                ...found,
+                kind: found.kind === "mistake" ? "error" : "note",
+            })));
+            const mistakes = told.findings.filter(({ kind }) => kind === "mistake").length;
+            say(
+                mistakes === 0 ? "Clean: no fault, no race."
+                : mistakes === 1 ? "One mistake."
+                : `${mistakes} mistakes.`,
+            );
+            for (const { shape, results, printed } of told.runs) {
+                const sizes = Object.entries(shape).map(([name, size]) => `${name} = ${size}`);
+                outcome.append(element("p", sizes.join(", "), { class: "shape" }));
+                outcome.append(listing(results.join("\n")));
+                showPrinted(printed);
+            }
+            showLines(told.runs.at(-1)?.lines ?? []);
+        }
+
+        function showPrinted(printed) {
+            if (printed) {
+                outcome.append(fold("What it printed", listing(printed)));
+            }
+        }
+
+        function showLines(lines) {
+            source.count(lines.map(({ line, columns }) => {
+                const moved = columns.filter(([name]) => name !== "instructions");
+                return [line, moved.map(([name, text]) => `${name} ${text}`).join("  ")];
+            }));
+            if (lines.length > 0) {
+                const names = [...new Set(lines.flatMap(({ columns }) => columns.map(([name]) => name)))];
+                const rows = lines.map(({ line, columns }) => {
+                    const of = Object.fromEntries(columns);
+                    return [goTo(line), ...names.map(name => of[name] ?? "")];
+                });
+                outcome.append(fold("What each line did", tableOf(["line", ...names], rows)));
+            }
+        }
+
+        source.value = recall(key) ?? start;
+        say(...inCode(obstacle ??
+            `The first check loads a compiler of ${megabytes} MB into this browser, once. ` +
+            "What you write stays here."));
+        refresh();
+        place.classList.add("open");
+        hideListing(place, name);
+        place.replaceChildren(...[fields?.box].filter(Boolean), source.box, controls, said, outcome, help);
+        return {
+            // Shows what a link carries; the reader's own is an undo away.
+            show({ source: text, launch: texts }) {
+                back = { text: source.value, label: "Back to mine" };
+                source.value = text;
+                fields?.fill(texts ?? {});
+                say("This source is from the link that you opened; nobody has checked it.");
+                refresh();
+            },
+        };
+    }
+
+    const opened = new Map();
+    function openedAt(place) {
+        if (!opened.has(place)) {
+            opened.set(place, open(place));
+        }
+        return opened.get(place);
+    }
+
+    for (const place of places) {
+        if (place.dataset.open === undefined) {
+            const isExercise = JSON.parse(place.dataset.work).exercise !== undefined;
+            const begin = button(isExercise ? "Solve it here" : "Change it, and run it", () => {
+                openedAt(place);
+                place.querySelector(".source textarea").focus();
+            });
+            place.append(begin);
+        } else {
+            openedAt(place);
+        }
+    }
+
+    // A link that carries a source opens its editor.
+    async function follow() {
+        const [, carried] = document.location.hash.match(/^#edit=([\w-]+)$/u) ?? [];
+        if (carried === undefined) {
+            return;
+        }
+        try {
+            const { name, source, launch } = JSON.parse(await unpacked(carried, 200_000));
+            const place = places.find(each => JSON.parse(each.dataset.work).name === name);
+            if (place === undefined || typeof source !== "string") {
+                throw new Error("it is of another page");
+            }
+            place.closest("details")?.setAttribute("open", "");
+            openedAt(place).show({ source, launch });
+            place.scrollIntoView();
+        } catch (error) {
+            const said = `The source in this page's address cannot be read: ${error.message}.`;
+            places[0].before(element("p", said, { role: "alert" }));
+        }
+    }
+    addEventListener("hashchange", follow);
+    follow();
+    places[0].workers = { workshop, compiler }; // for tests
+})();

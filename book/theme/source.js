@@ -1,0 +1,156 @@
+// A source that the reader edits: a plain text area, with the numbers of its lines, marks at lines
+// with a message, and what each line moved beside it.
+"use strict";
+
+(() => {
+    const { element } = window.workbook;
+    const MOST_ROWS = 60;
+
+    // An editor of a file; `changed` is called after each change, `run` on Ctrl+Enter.
+    function sourceOf(file, { changed, run }) {
+        const text = element("textarea", "", {
+            "aria-label": `Source of ${file}`,
+            autocapitalize: "off",
+            autocomplete: "off",
+            autocorrect: "off",
+            spellcheck: "false",
+            wrap: "off",
+        });
+        const [numbers, counts] = ["numbers", "counts"].map(name => {
+            const column = element("div", "", { class: name, "aria-hidden": "true" });
+            column.append(element("div"));
+            return column;
+        });
+        const box = element("div", "", { class: "source" });
+        box.append(numbers, text, counts);
+        let lines = 0;
+
+        function follow() {
+            const now = text.value.split("\n").length;
+            if (now !== lines) {
+                lines = now;
+                text.rows = Math.min(lines, MOST_ROWS);
+                const all = Array.from({ length: lines }, (_, n) => n + 1);
+                numbers.firstChild.textContent = all.join("\n");
+            }
+            scroll();
+        }
+
+        function scroll() {
+            for (const column of [numbers, counts]) {
+                column.firstChild.style.translate = `0 ${-text.scrollTop}px`;
+            }
+        }
+
+        function clear() {
+            numbers.querySelectorAll("mark").forEach(mark => mark.remove());
+            counts.firstChild.replaceChildren();
+            counts.hidden = true;
+        }
+
+        // Puts something beside a line, which is counted from 1.
+        function beside(column, line, made) {
+            made.style.insetBlockStart = `${line - 1}lh`;
+            column.firstChild.append(made);
+        }
+
+        // The new line begins as deep as the one that it follows.
+        function breakLine() {
+            const before = text.value.slice(0, text.selectionStart);
+            const [depth] = before.slice(before.lastIndexOf("\n") + 1).match(/^[ \t]*/u);
+            // Only this can be undone by the reader, where a browser knows it still.
+            if (!document.execCommand("insertText", false, `\n${depth}`)) {
+                text.setRangeText(`\n${depth}`, text.selectionStart, text.selectionEnd, "end");
+                text.dispatchEvent(new Event("input"));
+            }
+        }
+
+        text.addEventListener("input", () => {
+            follow();
+            clear();
+            changed();
+        });
+        text.addEventListener("scroll", scroll);
+        text.addEventListener("keydown", event => {
+            const { key, ctrlKey, metaKey, shiftKey, altKey, isComposing } = event;
+            if (key === "Enter" && (ctrlKey || metaKey)) {
+                event.preventDefault();
+                run();
+            } else if (key === "Enter" && !shiftKey && !altKey && !isComposing) {
+                event.preventDefault();
+                breakLine();
+            }
+        });
+        clear();
+
+        return {
+            box,
+            clear,
+            get value() {
+                return text.value;
+            },
+            set value(value) {
+                text.value = value;
+                follow();
+                clear();
+            },
+            // Says that there is something to read about a line.
+            mark(line, kind) {
+                beside(numbers, line, element("mark", String(line), { class: kind }));
+            },
+            // Says what lines moved: pairs of a line and words.
+            count(lines) {
+                const told = lines.filter(([, said]) => said !== "");
+                counts.hidden = told.length === 0;
+                counts.style.inlineSize = `${Math.max(...told.map(([, { length }]) => length)) + 2}ch`;
+                for (const [line, said] of told) {
+                    const isMore = said.includes("×");
+                    beside(counts, line, element("span", said, isMore ? { class: "more" } : {}));
+                }
+            },
+            // Puts the cursor at the start of a line, or into this column of it.
+            goTo(line, column = 1) {
+                const before = text.value.split("\n").slice(0, line - 1);
+                const start = before.reduce((sum, { length }) => sum + length + 1, 0);
+                const place = Math.min(start + column - 1, text.value.length);
+                text.focus();
+                text.setSelectionRange(place, place);
+                const height = text.scrollHeight / lines;
+                if (text.scrollHeight > text.clientHeight + height) {
+                    text.scrollTop = (line - MOST_ROWS / 2) * height;
+                }
+            },
+        };
+    }
+
+    // Sources in addresses: compressed, and of a bounded size when they are read.
+
+    async function packed(text) {
+        const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+        const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+        const characters = Array.from(bytes, byte => String.fromCharCode(byte)).join("");
+        return btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/u, "");
+    }
+
+    async function unpacked(text, most) {
+        const characters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+        const bytes = Uint8Array.from(characters, c => c.charCodeAt(0));
+        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+        const reader = stream.getReader();
+        const decoder = new TextDecoder();
+        let found = "";
+        for (;;) {
+            const { done, value } = await reader.read();
+            if (done) {
+                return found;
+            }
+            found += decoder.decode(value, { stream: true });
+            if (found.length > most) {
+                await reader.cancel();
+                throw new Error("it is too long");
+            }
+        }
+    }
+
+    window.workbook.sources = { sourceOf, packed, unpacked };
+})();

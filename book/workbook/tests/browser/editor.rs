@@ -1,0 +1,461 @@
+//! Kernels that are edited in the page, in the hands of a reader: exercises pass and fail as they
+//! do natively, kernels of lessons and of the playground run, and nothing that is typed, linked or
+//! loaded harms the page.
+//!
+//! They need the compiler of `scripts/page-compiler`, and are skipped without it.
+
+use std::fs;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use exercise::Exercise;
+use exercise::catalogue::{self, Language};
+use serde_json::{Value, json};
+
+use crate::axe;
+use crate::book;
+use crate::checkout::{self, Checkout};
+use crate::chromium::Browser;
+use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
+use crate::server::Server;
+use crate::skip::skip;
+use crate::{CONTRAST, LAYOUT};
+
+/// Of how many exercises one is tried each day; with `WORKBOOK_ALL_EXERCISES=1` all are.
+const DAYS: u64 = 10;
+/// How long the first check may take, with the compiler to be loaded from this machine, and each
+/// further one. A busy machine is given more than a reader's.
+const FIRST: Duration = Duration::from_secs(60);
+const FURTHER: Duration = Duration::from_secs(20);
+
+/// As wide as many phones are.
+const NARROW: View = View { width: 390, height: 844, ..PHONE };
+
+/// A served copy of the checkout, with the compiler in it.
+fn served() -> Option<(&'static Browser, Checkout)> {
+    let browser = Browser::get()?;
+    if !checkout::root().join("book/src/compiler/about.json").is_file() {
+        skip("the pages' compiler is not there: scripts/page-compiler");
+        return None;
+    }
+    Some((browser, Checkout::new()))
+}
+
+/// An editor on a page.
+struct Editor {
+    page: Page,
+    /// What finds its element.
+    place: String,
+}
+
+impl Editor {
+    /// Opens that of an exercise or of a page's kernel, whose name this is.
+    fn open(mut page: Page, server: &Server, address: &str, name: &str) -> Self {
+        page.visit(&format!("http://{}/{address}", server.address()));
+        let editor = Self::on(page, name);
+        editor.page.evaluate(&format!(
+            "document.querySelector('{0}').closest('details')?.setAttribute('open', ''),
+             document.querySelector('{0} > button')?.click()",
+            editor.place
+        ));
+        editor
+    }
+
+    fn on(page: Page, name: &str) -> Self {
+        page.evaluate(
+            "document.querySelectorAll('main .editor').forEach(place => {
+                 place.dataset.name = JSON.parse(place.dataset.work).name;
+             })",
+        );
+        Self { page, place: format!(".editor[data-name=\"{name}\"]") }
+    }
+
+    /// What a JavaScript expression gives, in which `$` is the editor's element.
+    fn evaluate(&self, expression: &str) -> Value {
+        let find = format!("document.querySelector({})", json!(self.place));
+        self.page.evaluate(&format!("($ => {expression})({find})"))
+    }
+
+    fn text(&self, selector: &str) -> String {
+        let text = self.evaluate(&format!(
+            "[...$.querySelectorAll({selector:?})].map(each => each.textContent).join('\\n')"
+        ));
+        text.as_str().expect("it is text").to_owned()
+    }
+
+    fn press(&self, button: &str) {
+        let pressed = self.evaluate(&format!(
+            "[...$.querySelectorAll('button')].find(each => each.textContent.startsWith({button:?})
+                 && each.checkVisibility())?.click() === undefined"
+        ));
+        assert_eq!(pressed, true, "no button {button}");
+    }
+
+    fn write(&self, source: &str) {
+        self.evaluate(&format!(
+            "{{ const text = $.querySelector('.source textarea');
+                text.value = {};
+                text.dispatchEvent(new Event('input', {{ bubbles: true }})); }}",
+            json!(source)
+        ));
+    }
+
+    /// Waits until a check has ended, and gives what it says.
+    fn ended(&self, within: Duration) -> String {
+        let start = Instant::now();
+        while self.evaluate("$.hasAttribute('aria-busy')") == true {
+            assert!(start.elapsed() < within, "no end within {within:?}: {}", self.text(".said"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.text(".said")
+    }
+
+    /// Checks a source, and gives what the page says.
+    fn check(&self, source: &str, within: Duration) -> String {
+        self.write(source);
+        self.evaluate("$.querySelector('.run').click()");
+        self.ended(within)
+    }
+
+    /// The demand that is not met first, with what was found.
+    fn first_bad(&self) -> Option<(String, String)> {
+        let bad = self.evaluate(
+            "(row => row && [...row.cells].map(cell => cell.textContent))
+                 ($.querySelector('tr:has(.bad)'))",
+        );
+        let cells: Option<[String; 3]> = serde_json::from_value(bad).expect("three cells");
+        cells.map(|[name, _, text]| (name, text))
+    }
+
+    /// What is wrong with a source's verdict, which has to be this `reason`, or *solved* for none.
+    fn differs(&self, source: &str, reason: Option<&str>, within: Duration) -> Option<String> {
+        let said = self.check(source, within);
+        match (reason, self.first_bad()) {
+            (None, None) if said == "Solved." => None,
+            (Some(reason), Some((name, text))) => {
+                let (row, wanted) = reason.split_once(": ").unwrap_or((reason, ""));
+                let is_reason = name == row && text.contains(wanted);
+                (!is_reason).then(|| format!("has to fail with `{reason}`: {name}: {text}"))
+            }
+            (reason, _) => {
+                Some(format!("{reason:?}: {said} {}", self.text(".outcome :is(li, td)")))
+            }
+        }
+    }
+}
+
+/// The exercises in kernels of today, or all.
+fn todays() -> Vec<Exercise> {
+    let all = std::env::var_os("WORKBOOK_ALL_EXERCISES").is_some();
+    let day = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
+    let day = day / (24 * 60 * 60);
+    let exercises = catalogue::all(&checkout::root()).expect("there are some");
+    let kernels = exercises.into_iter().filter(|each| each.language == Language::Kernel);
+    let chosen = kernels.zip(0..).filter(|(_, n)| all || n % DAYS == day % DAYS);
+    chosen.map(|(exercise, _)| exercise).collect()
+}
+
+#[test]
+fn exercises_in_kernels_are_as_declared_in_the_page() {
+    let Some((browser, checkout)) = served() else { return };
+    let server = Server::start(&checkout);
+    let mut problems = vec![];
+    let mut within = FIRST;
+    let mut page = Page::new(browser, LIGHT);
+    for exercise in todays() {
+        let name = &exercise.name;
+        let address = exercise.page.replace(".md", ".html");
+        let mut editor = Editor::open(page, &server, &address, name);
+        let reasons = exercise.check.reasons().map(|(name, reason)| (name, Some(reason)));
+        for (of, reason) in reasons.chain([("solution", None)]) {
+            let source = exercise.source(of).expect("it is one of its sources");
+            let differs = editor.differs(&source, reason, within);
+            problems.extend(differs.map(|differs| format!("{name}, {of}: {differs}")));
+            within = FURTHER;
+        }
+        let found = editor.page.problems().into_iter();
+        let found = found.filter(|each| !each.contains(&server.address()));
+        problems.extend(found.map(|each| format!("{name}: {each}")));
+        page = editor.page;
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What goes wrong in the page alone, and what readers do beside checking.
+#[test]
+fn a_reader_is_told_what_is_wrong_and_goes_on() {
+    let Some((browser, checkout)) = served() else { return };
+    let server = Server::start(&checkout);
+    let page = "access-patterns/coalescing.html";
+    let folder = "experiments/access-patterns/coalescing/exercises/chunks";
+    let [start, solution] =
+        ["start", "solution"].map(|name| checkout.read(&format!("{folder}/{name}.cu")));
+    let editor = Editor::open(Page::new(browser, NARROW), &server, page, "chunks");
+    assert!(editor.text(".said").contains(" 23 MB into this browser, once."));
+    assert_eq!(editor.text(".source textarea"), "");
+    assert_eq!(editor.evaluate("$.querySelector('textarea').value"), json!(start));
+
+    // Each is a sentence; then the next check is as good as the first.
+    let end = "\n";
+    let kernel = |body: &str| {
+        format!(
+            "extern \"C\" __global__ void scale(const float *in, float *out, float f, int n) {{ \
+             {body} }}{end}"
+        )
+    };
+    let cases = [
+        (start.replace("int n)", "itn n)"), "unknown type name 'itn'"),
+        (kernel("out[0] = frobnicate(in[0]);"), "frobnicate"),
+        (format!("#include <stdio.h>\n{start}"), "leave the #include out"),
+        (format!("#include \"/etc/passwd\"\n{start}"), "leave the #include out"),
+        (
+            format!(
+                "template <int N> struct S {{ static const int v = S<N + 1>::v; }};\n\
+                     int x = S<0>::v;\n{start}"
+            ),
+            "without end",
+        ),
+        (kernel("for (;;) out[0] = 1;"), "result"),
+        ("x".repeat(10 << 20), "the page takes 100,000"),
+        (start.replace("scale", "other"), "scale"),
+        (kernel("__shared__ float tile[1 << 28]; tile[n] = 1; out[0] = tile[0];"), "is too large"),
+        ("<img src=x onerror=alert(1)>".to_owned(), "expected unqualified-id"),
+        (String::new(), "scale"),
+    ];
+    let mut within = FIRST;
+    for (source, part) in &cases {
+        let said = editor.check(source, within);
+        let all = format!("{said}\n{}", editor.text(".outcome :is(li, td)"));
+        let shown = source.chars().take(80).collect::<String>();
+        assert!(all.replace('`', "").contains(part), "{shown}: no {part:?} in {all}");
+        assert!(!said.starts_with("Solved"), "{shown}: {said}");
+        within = FURTHER;
+    }
+    assert_eq!(editor.evaluate("document.querySelector('.editor img')"), Value::Null);
+
+    // A message leads to its line.
+    editor.check(&cases[0].0, FURTHER);
+    editor.press("line 7");
+    let line = editor.evaluate(
+        "(text => text === document.activeElement &&
+             text.value.slice(0, text.selectionStart).split('\\n').length)
+             ($.querySelector('textarea'))",
+    );
+    assert_eq!(line, 7);
+
+    // Solved by keyboard; the page and the list of all say so, after reloading, too.
+    editor.write(&solution);
+    editor.evaluate("$.querySelector('textarea').focus()");
+    editor.page.press_with_control(Key::Enter);
+    assert_eq!(editor.ended(FURTHER), "Solved.");
+    assert!(editor.page.holds(
+        "document.querySelector('.exercise[data-exercise=chunks] .mark').textContent === 'solved'"
+    ));
+    let mut page = editor.page;
+    page.visit(&format!("http://{}/exercises.html", server.address()));
+    assert!(page.holds("document.querySelector('[data-exercise=chunks] .solved') !== null"));
+    let said = "document.querySelector('.my-exercises p').textContent";
+    assert_eq!(page.text(said), "You have solved 1 in this browser.");
+
+    // The file is the terminal's; what is no such file is refused, and nothing is lost.
+    let kept =
+        page.text("Object.entries(localStorage).find(([key]) => key.endsWith(' progress'))[1]");
+    checkout.write("my/progress.json", &kept);
+    let listed = checkout.run("exercise list --json");
+    let listed: Value = serde_json::from_str(listed.succeeds()).expect("it is JSON");
+    let listed = listed["exercises"].as_array().expect("all of them");
+    let chunks = listed.iter().find(|done| done["name"] == "chunks").expect("it is there");
+    assert_eq!(chunks["passed"], true, "{chunks}");
+    let load = |text: &str| {
+        page.evaluate(&format!(
+            "(() => {{
+                const files = new DataTransfer();
+                files.items.add(new File([{}], 'progress.json'));
+                const input = document.querySelector('.my-exercises input');
+                input.files = files.files;
+                input.dispatchEvent(new Event('change'));
+            }})()",
+            json!(text)
+        ));
+    };
+    for (text, part) in [
+        ("{}", "it has to be"),
+        ("[", "JSON"),
+        (r#"{"exercises":{"<b>":{}}}"#, "\"<b>\" is no exercise"),
+        (r#"{"exercises":{"add":{"checks":-1}}}"#, "\"checks\" is not as it should be"),
+        (r#"{"exercises":{"add":{"__proto__":1}}}"#, "is not as it should be"),
+    ] {
+        load(text);
+        page.wait_until(&format!("{said}.includes({part:?})"));
+    }
+    load(r#"{"exercises":{"add":{"checks":2,"hints":0,"passed":true,"shown_before":false}}}"#);
+    page.wait_until(&format!("{said} === 'You have solved 2 in this browser.'"));
+}
+
+/// Sources are kept, go back to the start, and travel in links; hints come one by one.
+#[test]
+fn what_a_reader_writes_is_kept_and_can_be_linked() {
+    let Some((browser, checkout)) = served() else { return };
+    let server = Server::start(&checkout);
+    let page = "access-patterns/coalescing.html";
+    let mut editor = Editor::open(Page::new(browser, LIGHT), &server, page, "chunks");
+    let value = |editor: &Editor| {
+        editor.evaluate("$.querySelector('textarea').value").as_str().expect("text").to_owned()
+    };
+    let start = value(&editor);
+    let mine = format!("// <b>mine</b> & ünï\n{start}");
+    editor.write(&mine);
+    editor.press("Reset");
+    assert_eq!(value(&editor), start);
+    editor.press("Undo the reset");
+    assert_eq!(value(&editor), mine);
+    for hint in ["Hint", "Next hint (2 of 3)", "Next hint (3 of 3)"] {
+        editor.press(hint);
+    }
+    assert_eq!(editor.evaluate("$.querySelectorAll('.hint').length"), 3);
+    editor.press("Solution");
+    assert!(editor.text(".help details").contains("__global__"));
+    editor.press("Copy link");
+    editor.page.wait_until("location.hash.startsWith('#edit=')");
+    let link = editor.page.text("location.href");
+
+    // A new line begins as deep as the one before.
+    editor.evaluate(
+        "(text => { text.focus(); const at = text.value.indexOf(';') + 1;
+             text.setSelectionRange(at, at); })($.querySelector('textarea'))",
+    );
+    editor.page.press(Key::Enter);
+    assert!(value(&editor).contains(";\n    \n"), "{}", value(&editor));
+    editor
+        .page
+        .wait_until("Object.values(localStorage).some(text => text.includes(';\\n    \\n'))");
+    editor.page.visit(&format!("http://{}/{page}", server.address()));
+    let mut editor = Editor::on(editor.page, "chunks");
+    editor.press("Solve it here");
+    assert!(value(&editor).contains(";\n    \n"), "{}", value(&editor));
+
+    // The link opens the editor; what is in it is text, and the reader's own is not lost.
+    editor.page.visit(&format!("http://{}/exercises.html", server.address()));
+    editor.page.visit(&link);
+    let editor = Editor::on(editor.page, "chunks");
+    editor
+        .page
+        .wait_until("document.querySelector('.editor.open textarea')?.value.includes('ünï')");
+    assert_eq!(value(&editor), mine);
+    assert!(editor.text(".said").contains("nobody has checked it"));
+    editor.press("Back to mine");
+    assert!(value(&editor).contains(";\n    \n"), "{}", value(&editor));
+    let mut page = editor.page;
+    for bad in ["AAAA", "%3Cb%3E", &"A".repeat(3000)] {
+        page.visit(&format!("http://{}/exercises.html", server.address()));
+        page.visit(&format!(
+            "http://{}/access-patterns/coalescing.html#edit={bad}",
+            server.address()
+        ));
+        assert_eq!(page.evaluate("document.querySelectorAll('.editor.open').length"), 0);
+    }
+}
+
+/// Each kernel of a page is one that can be run as it stands there; the playground's, too.
+#[test]
+fn kernels_of_pages_run() {
+    let Some((browser, checkout)) = served() else { return };
+    let server = Server::start(&checkout);
+    let mut page = Page::new(browser, LIGHT);
+    let mut ran = 0;
+    for file in book::chapters_with("&quot;launch&quot;:") {
+        let address = book::address(&file);
+        page.visit(&format!("http://{}/{address}", server.address()));
+        let names = page.texts(
+            "[...document.querySelectorAll('main .editor')]
+                 .map(place => JSON.parse(place.dataset.work))
+                 .filter(({ launch }) => launch).map(({ name }) => name)",
+        );
+        for name in names {
+            let editor = Editor::open(page, &server, &address, &name);
+            editor.evaluate("$.querySelector('.run').click()");
+            let said = editor.ended(FIRST);
+            let is_broken = address == "broken-kernels.html";
+            let wanted = if is_broken { "One mistake." } else { "Clean: no fault, no race." };
+            assert_eq!(said, wanted, "{name}: {}", editor.text(".outcome"));
+            let counted = editor.evaluate("$.querySelectorAll('.counts span').length > 0");
+            assert!(is_broken || counted == true, "{name}");
+            ran += 1;
+            page = editor.page;
+        }
+    }
+    assert!(ran > 30, "{ran}");
+}
+
+/// The playground in all views: nothing outside the window, nothing too faint, and nothing that keeps
+/// people from using it; and what is wrong with a launch is a sentence.
+#[test]
+fn the_playground_can_be_used_by_all() {
+    let Some((browser, checkout)) = served() else { return };
+    let server = Server::start(&checkout);
+    let name = "playground/playground";
+    for view in [LIGHT, DARK, NARROW] {
+        let mut page = Page::new(browser, view);
+        let script = axe::script();
+        if let Some(script) = &script {
+            page.before_load(script);
+        }
+        page.visit(&format!("http://{}/playground.html", server.address()));
+        let editor = Editor::on(page, name);
+        editor.evaluate("$.querySelector('details').open = true");
+        let first = editor.evaluate("$.querySelector('.source textarea').value");
+        let first = first.as_str().expect("text").to_owned();
+        let stride = first.replace("in[i]", "in[i / 8 * 8]").replace("out[i]", "out[i + 1]");
+        for source in [&stride, &first.replace("int n", "itn n"), &first] {
+            editor.check(source, FIRST);
+            editor.evaluate(
+                "$.querySelectorAll('.outcome details').forEach(each => each.open = true)",
+            );
+            assert_eq!(editor.page.texts(LAYOUT), [""; 0], "{}", view.name);
+            assert_eq!(editor.page.texts(CONTRAST), [""; 0], "{}", view.name);
+            if script.is_some() {
+                assert_eq!(axe::findings(&editor.page, true), [""; 0], "{}", view.name);
+            }
+        }
+        editor.page.screenshot(&format!("playground-{}", view.name));
+        if view != LIGHT {
+            continue;
+        }
+        for (field, text, part) in [
+            ("grid", "0", "grid"),
+            ("block", "2000", "1024"),
+            ("arg", "in=f32[9999999999]:ramp\nout=f32[n]\nn", "more than 512 MiB"),
+            ("arg", "in=f32[n]:<b>\nout=f32[n]\nn", "<b>"),
+            ("arg", "n", "3 parameters"),
+            ("set", "n=a", "n=a"),
+            ("kernel", "nobody", "nobody"),
+        ] {
+            let label = json!(format!("[name={field}]"));
+            let old = editor.evaluate(&format!("$.querySelector({label}).value"));
+            editor.evaluate(&format!("$.querySelector({label}).value = {}", json!(text)));
+            let said = editor.check(&first, FURTHER);
+            let all = format!("{said}\n{}", editor.text(".outcome li"));
+            assert!(all.contains(part), "{field} {text}: {all}");
+            editor.evaluate(&format!("$.querySelector({label}).value = {old}"));
+        }
+        assert_eq!(editor.check(&first, FURTHER), "Clean: no fault, no race.");
+    }
+}
+
+/// Without the compiler's files, and in a book that was opened as a file, the page says what to do.
+#[test]
+fn a_page_without_the_compiler_says_how_to_get_it() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("data-open")[0]);
+    assert!(page.text("document.querySelector('.editor .said').textContent").contains("serve"));
+    assert_eq!(page.problems(), [""; 0]);
+
+    let checkout = Checkout::new();
+    let _ = fs::remove_dir_all(checkout.path("book/src/compiler"));
+    let server = Server::start(&checkout);
+    page.visit(&format!("http://{}/playground.html", server.address()));
+    let said = "document.querySelector('.editor .said').textContent";
+    assert!(page.text(said).contains("scripts/page-compiler"));
+    page.evaluate("document.querySelector('.editor .run').click()");
+    assert!(page.text(said).contains("scripts/page-compiler"));
+}
