@@ -40,8 +40,9 @@ const PIPELINED_BYTES: u32 = 4 * 8 * (128 + 4 + 256) * 4;
 const fn tiles_bytes(tiles: u32) -> u32 {
     tiles * (128 * 64 + 64 * 256) * 2 + 1024
 }
-/// What one changes after the other in `warpgroups`: threads that only copy, stores of 16 bytes,
-/// and pairs of blocks that share a tile.
+/// The simple kernel, and what changes in it, one after the other: threads that only copy, stores
+/// of 16 bytes, and pairs of blocks that share a tile. Their blocks go on with other tiles.
+const SIMPLE: &str = "warpgroups";
 const STEPS: [&str; 3] = ["producer", "wide_stores", "pairs"];
 
 /// The ways that this GPU has; the others are skipped.
@@ -86,15 +87,15 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
             let kernels = hopper::Kernels::of(&module)?;
             // Blocks that go on with other tiles: one on each multiprocessor, an even number.
             let stay = blocks(lab.multiprocessors() / 2 * 2, 384);
-            for name in ["warpgroups"].into_iter().chain(STEPS) {
+            let all = [(SIMPLE, None, 3)].into_iter();
+            for (name, stay, tiles) in
+                all.chain(STEPS.map(|name| (name, Some(stay), 4)))
+            {
                 let (kernels, queue) = (kernels.clone(), stream.clone());
                 let multiply = move |a: &_, b: &_, c: &mut _, n: usize| {
-                    let mut config = match name {
-                        "warpgroups" => config(n, (256, 128), 256),
-                        _ => stay,
-                    };
-                    config.shared_mem_bytes =
-                        tiles_bytes(if name == "warpgroups" { 3 } else { 4 });
+                    let mut config =
+                        stay.unwrap_or_else(|| config(n, (256, 128), 256));
+                    config.shared_mem_bytes = tiles_bytes(tiles);
                     let a = tensor_map(&queue, a, [n, n], 128)?;
                     let b = tensor_map(&queue, b, [n, n], 64)?;
                     kernels.product(name, &queue, config, a, b, c, n as u32)
@@ -107,7 +108,7 @@ pub(crate) fn ways(lab: &mut Lab, stream: &Arc<CudaStream>) -> Result<Multiplier
         }
         None => {
             let why = "its instructions are those of compute capability 9.0 alone";
-            for name in ["warpgroups"].into_iter().chain(STEPS) {
+            for name in [SIMPLE].into_iter().chain(STEPS) {
                 lab.skip(Case::new(name), why);
             }
         }
