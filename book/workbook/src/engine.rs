@@ -65,6 +65,7 @@ const MODULES: [Module; 2] = [
             "experiments/shared/record/src",
             "kernels/emulator/src",
             "kernels/referee/src",
+            "kernels/translator/optimising.rs",
             "kernels/translator/prelude.h",
             "kernels/translator/src",
         ],

@@ -22,29 +22,20 @@ mod types;
 pub const PRELUDE: &str = include_str!("../prelude.h");
 
 /// What clang is to be told, beside the compute capability, the version of PTX and the files'
-/// names, so that its IR is what [`translate`] expects. All functions have to be inlined: there are
-/// no calls. And loops of which the number of turns is known are unrolled, as NVRTC does it: so an
-/// array of a thread is in registers. Loads of vectors stay loads of vectors.
-pub const OPTIONS: [&str; 18] = [
-    "-std=c++17",
-    "-fdeclspec",
-    "-ffp-contract=fast",
-    "-O2",
-    "-funroll-loops",
-    "-mllvm",
-    "-unroll-runtime=0",
-    "-mllvm",
-    "-unroll-allow-partial=0",
-    "-mllvm",
-    "-unroll-threshold=1000",
-    "-mllvm",
-    "-inline-threshold=100000",
-    "-mllvm",
-    "-disable-vector-combine",
-    "-debug-info-kind=line-tables-only",
-    "-fcuda-is-device",
-    "-emit-llvm",
-];
+/// names, so that its IR is what [`translate`] expects.
+pub const OPTIONS: [&str; 18] = {
+    let mut options = [""; 18];
+    let (optimising, others) = options.split_at_mut(15);
+    optimising.copy_from_slice(&OPTIMISING);
+    others.copy_from_slice(&[
+        "-debug-info-kind=line-tables-only",
+        "-fcuda-is-device",
+        "-emit-llvm",
+    ]);
+    options
+};
+
+const OPTIMISING: [&str; 15] = include!("../optimising.rs");
 
 /// Why IR is not translated.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -101,7 +101,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let told = Told { tile, loads, asked, wanted, sectors };
     let moved = count(told.sectors.len() as u64, "sector");
     let said = format!(
-        "{} of the warp ask for {}; that is {moved}, and {} % of their bytes are wanted.",
+        "{} of the warp ask for {}; that is {moved}, and {}% of their bytes are wanted.",
         count(loads, "load"),
         count(asked, "sector"),
         (1000.0 * f64::from(wanted) / (8 * told.sectors.len()).max(1) as f64).round() / 10.0,
@@ -178,13 +178,13 @@ mod tests {
         ] {
             let told = format!(
                 "1 load of the warp asks for {sectors} sectors; that is {sectors} sectors, and \
-                 {share} % of their bytes are wanted."
+                 {share}% of their bytes are wanted."
             );
             assert_eq!(said(&tile.to_string(), "1"), told);
         }
         let all = said("1", "8");
         assert!(all.starts_with("8 loads of the warp ask for 256 sectors; that is 32"), "{all}");
-        assert!(all.ends_with("100 % of their bytes are wanted."), "{all}");
+        assert!(all.ends_with("100% of their bytes are wanted."), "{all}");
         assert!(said("8", "8").starts_with("8 loads of the warp ask for 32 sectors"));
         assert!(said("1", "vectors").starts_with("2 loads of the warp ask for 64 sectors"));
         assert!(said("8", "vectors").ends_with("in tiles of 1 only"));

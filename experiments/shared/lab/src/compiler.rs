@@ -16,6 +16,9 @@ use crate::libraries::{self, CLANG, NVRTC};
 /// What CUDA C has without any `#include`, for clang.
 const PRELUDE: &str = include_str!("../../../../kernels/translator/prelude.h");
 
+/// How clang optimises, here and in a page.
+const OPTIMISING: [&str; 15] = include!("../../../../kernels/translator/optimising.rs");
+
 /// No file but those that are named here can be opened, and none is.
 const NO_FILES: &str = r#"{"version": 0, "redirecting-with": "redirect-only", "roots": []}"#;
 
@@ -146,10 +149,7 @@ impl Clang {
             .args(["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc"])
             .arg(format!("--cuda-gpu-arch=sm_{}", compute.replace('.', "")))
             .args(["-Xclang", "-target-feature", "-Xclang", "+ptx84"]) // as NVRTC 12.4 makes
-            .args(["-fdeclspec", "-std=c++17", "-ffp-contract=fast", "-O3"])
-            // A loop is unrolled whole or not at all: in parts, lanes that leave it earlier have
-            // accesses of their own.
-            .args(["-mllvm", "-unroll-runtime=false", "-mllvm", "-unroll-allow-partial=false"])
+            .args(OPTIMISING)
             .args(["-S", "-gline-tables-only", "-fdebug-compilation-dir=.", "-w"])
             .args(["-fno-color-diagnostics", "-fno-crash-diagnostics", "-ferror-limit=20"])
             .args(["-Xclang", "-ivfsoverlay", "-Xclang"])
