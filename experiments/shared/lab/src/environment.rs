@@ -103,6 +103,7 @@ mod tests {
             ("EMULATED_GPU", "8.6", "8"),
             ("EMULATED_MEMORY", "256", "0"),
             ("EMULATED_PEERS", "none", "-1"),
+            ("EMULATED_ORDER", "1", "0"),
             ("EMULATED_SCHEDULE", "18446744073709551615", "one"),
             ("REVISION", "1ee1bb9", "\u{1b}[31m"),
             ("DIRTY", "0", "yes"),
@@ -112,7 +113,7 @@ mod tests {
             assert!((variable.is_right)(right.as_ref()), "{name}={right}");
             assert!(!(variable.is_right)(wrong.as_ref()), "{name}={wrong}");
         }
-        assert_eq!(VARIABLES.len(), 11, "the others have no test");
+        assert_eq!(VARIABLES.len(), 12, "the others have no test");
     }
 
     #[test]
