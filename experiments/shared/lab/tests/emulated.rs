@@ -44,8 +44,9 @@ fn without_a_driver_an_experiment_counts_and_checks() {
 #[test]
 fn an_emulated_driver_that_cannot_be_loaded_is_not_said_to_be_missing() {
     let desk = Desk::new();
-    let program = desk.program("vector-add", "").without_driver();
-    let ended = program.limited("-n 4").run().with_code(77);
+    let program = desk.program_elsewhere("vector-add", "");
+    desk.write("../elsewhere/libemulated_driver.so", "no library");
+    let ended = program.run().with_code(77);
     assert!(ended.stderr.contains("the emulated driver cannot be loaded: "), "{ended}");
 }
 
