@@ -5,8 +5,8 @@
 "use strict";
 
 (() => {
-    const { recall, remember, element, button, watchScrolling, exercises } = window.workbook;
-    const { fieldsOf, sources, workers, benches } = window.workbook;
+    const { recall, remember, forget, element, button, watchScrolling, exercises } = window.workbook;
+    const { fieldsOf, inFields, sources, workers, benches } = window.workbook;
     const { sourceOf, packed, unpacked } = sources;
     const { benchOf, Found } = benches;
     const places = [...document.querySelectorAll("main .editor")];
@@ -19,10 +19,14 @@
 
     const MEGABYTE = 1e6;
     const UNDO = "Undo the reset";
+    const BACK = "Back to mine";
+    const LOADED = "compiler";
 
     const { dataset } = places[0];
     const { workshop, compiler, settings, compiled } = benchOf(dataset);
     const megabytes = Math.ceil(dataset.bytes / MEGABYTE);
+    // Whether the browser has loaded it before: by its cache, the next time takes no network.
+    const isHere = recall(LOADED) === dataset.version;
 
     // Why nothing can be compiled in this page, if nothing can be.
     const obstacle =
@@ -95,7 +99,10 @@
         const said = element("p", "", { class: "said", role: "status" });
         const outcome = element("div", "", { class: "outcome" });
         const fields = launch && fieldsOf(launch, `${key} launch`);
-        let back = null; // what another source took the place of, and what leads there
+        // What another source took the place of, and what leads there. The reader's own is kept
+        // while a link's is shown and edited.
+        let back = ownAside();
+        let isOfLink = false; // and as it was there
         let hinted = 0;
         let expected = null;
 
@@ -105,8 +112,13 @@
         const halt = button("Stop", () => [workshop, compiler].forEach(worker => worker.stop()));
         halt.hidden = true;
         const reset = button("Reset", () => {
-            const text = back?.text ?? start;
+            const { text, launch } = back ?? { text: start };
+            if (back?.label === BACK) {
+                fields?.fill(launch ?? {});
+                forget(`${key} mine`);
+            }
             back = back === null ? { text: source.value, label: UNDO } : null;
+            isOfLink = false;
             put(text);
         });
         const hint = exercise && button("", giveHint);
@@ -116,6 +128,16 @@
         controls.append(
             run, halt, ...[hint, solve].filter(Boolean), reset, button("Copy link", copyLink),
         );
+
+        function ownAside() {
+            try {
+                const { text, launch } = JSON.parse(recall(`${key} mine`));
+                const isAside = typeof text === "string" && text !== (recall(key) ?? start);
+                return isAside ? { text, launch, label: BACK } : null;
+            } catch {
+                return null;
+            }
+        }
 
         function say(...parts) {
             said.replaceChildren(...parts);
@@ -132,6 +154,7 @@
             if (back?.label === UNDO) {
                 back = null;
             }
+            isOfLink = false;
             outcome.replaceChildren();
             clearTimeout(timer);
             timer = setTimeout(keep, 300);
@@ -160,6 +183,7 @@
             const made = element("div", "", { class: "hint" });
             made.append(...inBlocks(exercise.hints[hinted]));
             help.append(made);
+            made.scrollIntoView({ block: "nearest" });
             hinted += 1;
             exercises.record(name, done => ({ ...done, hints: Math.max(done.hints, hinted) }));
             refresh();
@@ -173,6 +197,7 @@
             const made = fold("One solution", listing(exercise.solution));
             made.open = true;
             help.append(made);
+            made.scrollIntoView({ block: "nearest" });
             solve.remove();
         }
 
@@ -206,7 +231,7 @@
             try {
                 await judge(source.value);
             } catch (error) {
-                say(error.message);
+                say(...inCode(error.message));
                 list(error instanceof Found ? error.messages : []);
             }
             place.removeAttribute("aria-busy");
@@ -220,8 +245,9 @@
             await settings();
             await compiler.start(bytes => {
                 const done = Math.floor(bytes / MEGABYTE);
-                say(`Loading the compiler: ${done} of ${megabytes} MB…`);
+                say(isHere ? "Starting the compiler…" : `Loading the compiler: ${done} of ${megabytes} MB…`);
             });
+            remember(LOADED, dataset.version);
             say("Compiling…");
             const attempt = { file, source: text };
             if (exercise) {
@@ -255,7 +281,7 @@
                     source.mark(message.line, message.kind);
                     item.append(goTo(message.line, message.column), " ");
                 }
-                item.append(message.text);
+                item.append(...inCode(fields ? inFields(message.text) : message.text));
                 made.append(item);
             }
             if (messages.length > 0) {
@@ -265,7 +291,8 @@
 
         function refuse(told) {
             if (told.error !== undefined) {
-                throw new Error(told.error);
+                fields?.show();
+                throw new Error(fields ? inFields(told.error) : told.error);
             }
         }
 
@@ -278,10 +305,12 @@
                     source.mark(line.number, "error");
                     place.push(" ", goTo(line.number));
                 }
-                return [name, element("span", words[state], { class: state }), [text, ...place]];
+                return [name, element("span", words[state], { class: state }), [...inCode(text), ...place]];
             });
             outcome.append(tableOf(["demand", "state", "found"], rows));
-            if (told.solved) {
+            if (told.solved && isOfLink) {
+                say("The source of the link solves it.");
+            } else if (told.solved) {
                 exercises.record(name, done => ({ ...done, passed: true }));
                 say(element("strong", "Solved."));
             } else {
@@ -335,17 +364,23 @@
         }
 
         source.value = recall(key) ?? start;
-        say(...inCode(obstacle ??
-            `The first check loads a compiler of ${megabytes} MB into this browser, once. ` +
-            "What you write stays here."));
+        say(...inCode(obstacle ?? (isHere ?
+            "This browser has the compiler already. What you write stays here."
+        :   `The first check loads a compiler of ${megabytes} MB into this browser, once. ` +
+            "What you write stays here.")));
         refresh();
         place.classList.add("open");
         hideListing(place, name);
-        place.replaceChildren(...[fields?.box].filter(Boolean), source.box, controls, said, outcome, help);
+        place.replaceChildren(...[fields?.box].filter(Boolean), source.box, controls, said, help, outcome);
         return {
             // Shows what a link carries; the reader's own is an undo away.
             show({ source: text, launch: texts }) {
-                back = { text: source.value, label: "Back to mine" };
+                if (back?.label !== BACK) {
+                    const own = { text: source.value, launch: fields?.texts() };
+                    remember(`${key} mine`, JSON.stringify(own));
+                    back = { ...own, label: BACK };
+                }
+                isOfLink = true;
                 source.value = text;
                 fields?.fill(texts ?? {});
                 say("This source is from the link that you opened; nobody has checked it.");

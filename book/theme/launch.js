@@ -15,6 +15,15 @@
     ];
     const LISTS = ["arg", "set"];
 
+    // What the terminal's options are called here.
+    function inFields(text) {
+        const several = text.replace(/--set (\S+) --set ([^\s;,]+)/gu, "$1 and $2 in *Sizes*");
+        return FIELDS.reduce(
+            (said, [name, label]) => said.replaceAll(`--${name}`, `*${label.split(",")[0]}*`),
+            several,
+        );
+    }
+
     // Fields that begin with a launch, or with what was kept under this key.
     function fieldsOf(launch, key) {
         const first = Object.fromEntries(
@@ -57,16 +66,19 @@
         }
         fill(kept());
         box.addEventListener("input", () => remember(key, JSON.stringify(texts())));
-        // What the workshop understands: nothing of what was left empty.
+        // What the workshop understands: nothing of what was left empty. Lists may be as at the
+    // terminal, `--set n=32 --set n=31`.
         function options() {
             const all = Object.entries(texts()).map(([name, text]) => {
-                const lines = text.split("\n").map(line => line.trim()).filter(line => line !== "");
-                return [name, LISTS.includes(name) ? lines : lines[0]];
+                const all = text.replaceAll(`--${name} `, "\n").split("\n");
+                const lines = all.map(line => line.trim()).filter(line => line !== "");
+                    return [name, LISTS.includes(name) ? lines : lines[0]];
             });
             return Object.fromEntries(all.filter(([, value]) => value !== undefined));
         }
-        return { box, texts, fill, options };
+        const show = () => (box.open = true);
+        return { box, texts, fill, options, show };
     }
 
-    window.workbook.fieldsOf = fieldsOf;
+    Object.assign(window.workbook, { fieldsOf, inFields });
 })();

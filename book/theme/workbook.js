@@ -35,6 +35,14 @@
         }
     }
 
+    function forget(name) {
+        try {
+            localStorage.removeItem(keyOf(name));
+        } catch {
+            // Nothing to do: see above.
+        }
+    }
+
     // Numbers as people type them.
 
     // The number in `text`, or null; none is below 0. `1,234` groups thousands; `1,5` is a decimal comma;
@@ -887,7 +895,7 @@
         return first !== second;
     }
 
-    window.workbook = { recall, remember, element, button, watchScrolling, saveAs };
+    window.workbook = { recall, remember, forget, element, button, watchScrolling, saveAs };
 
     offerToSkip();
     const japanese = document.querySelector("main :lang(ja)");

@@ -73,11 +73,18 @@ impl Tasks {
         let editor = kernel.as_ref().map(|kernel| kernel.expand(name, src, root));
         let editor = editor.transpose()?.unwrap_or_default();
         let name = escape(name);
+        let hints = match kernel {
+            Some(_) => {
+                "The command is for an editor of your own, and gives hints by \
+                        <code>--hint</code>; to solve it here takes nothing."
+            }
+            None => "It is code of the host: in your own editor. Hints: <code>--hint</code>.",
+        };
         Ok(format!(
             "### {title} {{#exercise-{name}}}\n\n{text}\n\n\
              ```sh\ncargo workbook exercise {name} --watch\n```\n\n\
              <p class=\"exercise\" data-exercise=\"{name}\">About {minutes} minutes. \
-             Hints: <code>--hint</code>.{measured}</p>\n\n\
+             {hints}{measured}</p>\n\n\
              {editor}"
         ))
     }

@@ -258,7 +258,7 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
         ["host-memory", "8.2", "1 GPU", "Host memory", "h200, other (here)"],
         ["not-yet", "8.2", "1 GPU", "not-yet", "no machine yet (draft)"],
         ["coalescing", "8.3", "1 GPU", "Coalescing", "h200, other (here)"],
-        ["transpose", "8.3", "1 GPU", "Transpose", "h200"],
+        ["transpose", "8.3", "1 GPU", "Transpose: tile and padding", "h200"],
         ["warps", "0", "1 GPU", "Warps", "no record needed"],
     ];
     for row in expected {
