@@ -163,7 +163,9 @@
 
         function keep() {
             clearTimeout(timer);
-            remember(key, source.value);
+            if (!isOfLink) {
+                remember(key, source.value);
+            }
             refresh();
         }
 
@@ -333,11 +335,10 @@
                 : mistakes === 1 ? "One mistake."
                 : `${mistakes} mistakes.`,
             );
-            for (const { shape, results, printed } of told.runs) {
+            for (const { shape, results } of told.runs) {
                 const sizes = Object.entries(shape).map(([name, size]) => `${name} = ${size}`);
                 outcome.append(element("p", sizes.join(", "), { class: "shape" }));
                 outcome.append(listing(results.join("\n")));
-                showPrinted(printed);
             }
             showLines(told.runs.at(-1)?.lines ?? []);
         }

@@ -17,9 +17,9 @@
 
     // What the terminal's options are called here.
     function inFields(text) {
-        const several = text.replace(/--set (\S+) --set ([^\s;,]+)/gu, "$1 and $2 in *Sizes*");
+        const several = text.replace(/--set (\S+) --set ([^\s;,]+)/gu, "$1 and $2 in “Sizes”");
         return FIELDS.reduce(
-            (said, [name, label]) => said.replaceAll(`--${name}`, `*${label.split(",")[0]}*`),
+            (said, [name, label]) => said.replaceAll(`--${name}`, `“${label.split(",")[0]}”`),
             several,
         );
     }

@@ -74,17 +74,14 @@ impl Tasks {
         let editor = editor.transpose()?.unwrap_or_default();
         let name = escape(name);
         let hints = match kernel {
-            Some(_) => {
-                "The command is for an editor of your own, and gives hints by \
-                        <code>--hint</code>; to solve it here takes nothing."
-            }
-            None => "It is code of the host: in your own editor. Hints: <code>--hint</code>.",
+            Some(_) => "The command is for your own editor; on this page you need nothing else.",
+            None => "This is host code: solve it in your own editor.",
         };
         Ok(format!(
             "### {title} {{#exercise-{name}}}\n\n{text}\n\n\
              ```sh\ncargo workbook exercise {name} --watch\n```\n\n\
              <p class=\"exercise\" data-exercise=\"{name}\">About {minutes} minutes. \
-             {hints}{measured}</p>\n\n\
+             {hints} Hints: <code>--hint</code>.{measured}</p>\n\n\
              {editor}"
         ))
     }
