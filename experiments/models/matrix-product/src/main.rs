@@ -11,7 +11,7 @@
 //! | [`library`] | Measured; Tensor cores | how fast is cuBLAS, in each precision? |
 //! | [`eight`] | Tensor cores | and with numbers of 8 bits? |
 //! | [`host`] | Tensor cores | how long does the host take? |
-//! | [`lasting`] | Bursts, and what lasts | how fast in a burst, and how fast when it goes on? |
+//! | [`lasting`] | Burst and sustained rates | how fast in a burst, and how fast when it goes on? |
 //! | [`data`] | The trap | does the time depend on what is in the matrices? |
 //!
 //! A product of two matrices of n × n uses each element n times. So what counts is where a

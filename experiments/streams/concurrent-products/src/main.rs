@@ -5,7 +5,7 @@
 //!
 //! | file | section | question |
 //! |---|---|---|
-//! | `main.rs` | Two matrix products | two products in one stream and in two |
+//! | `main.rs` | Two matmuls | two products in one stream and in two |
 //!
 //! The chapter's example of streams: in each of two, CuPy multiplies a matrix of side 1000
 //! by itself. Here cuBLAS, on which CuPy's product rests, does the same with matrices of

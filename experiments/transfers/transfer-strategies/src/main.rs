@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | k kernels on data that stays, or a round trip for each? |
-//! | [`batching`] | A full lorry has to be loaded | one copy of 4 MiB, or up to 1024 copies of pieces? |
+//! | [`batching`] | A full truck has to be loaded | one copy of 4 MiB, or up to 1024 copies of pieces? |
 //! | [`overlap`] | Side by side, the longer one counts | the copy beside a kernel, or before it? |
 //! | | What the chapter claims | (the experiment `host-memory`) |
 //! | [`crossover`] | Where transfers stop mattering | when does a kernel take as long as the copy? |
