@@ -23,9 +23,9 @@ pub const PRELUDE: &str = include_str!("../prelude.h");
 
 /// What clang is to be told, beside the compute capability, the version of PTX and the files'
 /// names, so that its IR is what [`translate`] expects.
-pub const OPTIONS: [&str; 18] = {
-    let mut options = [""; 18];
-    let (optimising, others) = options.split_at_mut(15);
+pub const OPTIONS: [&str; 19] = {
+    let mut options = [""; 19];
+    let (optimising, others) = options.split_at_mut(16);
     optimising.copy_from_slice(&OPTIMISING);
     others.copy_from_slice(&[
         "-debug-info-kind=line-tables-only",
@@ -35,7 +35,7 @@ pub const OPTIONS: [&str; 18] = {
     options
 };
 
-const OPTIMISING: [&str; 15] = include!("../optimising.rs");
+const OPTIMISING: [&str; 16] = include!("../optimising.rs");
 
 /// Why IR is not translated.
 #[derive(Clone, Debug, PartialEq, Eq)]

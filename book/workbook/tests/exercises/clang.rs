@@ -91,6 +91,16 @@ fn without_nvrtc_a_learner_has_clang() {
     let own = run("check book/src/check/last-block.cu");
     assert!(own.code == Some(1) && own.stdout.contains("last-block.cu:7 "), "{own}");
 
+    // No loop is taken for finite: clang leaves none out.
+    for body in ["while (i < n) out[i] = 1", "while (1)", "for (; i < n; i *= 1)"] {
+        let kernel = "__global__ void k(int *out, int n) { int i = threadIdx.x;";
+        checkout.write("my/endless.cu", &format!("{kernel}\n    {body};\n}}\n"));
+        let ended = run("check my/endless.cu --grid 1 --block 64 --arg out=i32[64] --arg 32");
+        let told =
+            ended.stdout.contains("no thread gets anywhere: lanes 0-31 of warp 0 run at line 2");
+        assert!(ended.code == Some(1) && told, "{body}\n{ended}");
+    }
+
     // An edited kernel is tried; what is committed stays.
     let before = checkout.read("kernels/ptx/warps.ptx");
     checkout.edit("kernels/warps.cu", "{", "{ int edited = 1; (void)edited;");

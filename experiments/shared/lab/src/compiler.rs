@@ -17,7 +17,7 @@ use crate::libraries::{self, CLANG, NVRTC};
 const PRELUDE: &str = include_str!("../../../../kernels/translator/prelude.h");
 
 /// How clang optimises, here and in a page.
-const OPTIMISING: [&str; 15] = include!("../../../../kernels/translator/optimising.rs");
+const OPTIMISING: [&str; 16] = include!("../../../../kernels/translator/optimising.rs");
 
 /// No file but those that are named here can be opened, and none is.
 const NO_FILES: &str = r#"{"version": 0, "redirecting-with": "redirect-only", "roots": []}"#;

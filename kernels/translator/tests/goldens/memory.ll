@@ -12,7 +12,7 @@ target triple = "nvptx64-nvidia-cuda"
 @rest = external local_unnamed_addr addrspace(3) global [0 x float], align 4
 @llvm.compiler.used = appending global [2 x ptr] [ptr addrspacecast (ptr addrspace(4) @table to ptr), ptr addrspacecast (ptr addrspace(1) @visits to ptr)], section "llvm.metadata"
 
-; Function Attrs: convergent mustprogress noinline norecurse nounwind
+; Function Attrs: convergent noinline norecurse nounwind
 define dso_local ptx_kernel void @memory(ptr noundef writeonly captures(none) %out, ptr noundef readonly byval(%struct.Plan) align 8 captures(none) %plan, ptr noalias noundef readonly captures(none) %in, i1 noundef zeroext %mirrored, double noundef %scale) local_unnamed_addr #0 !dbg !10 {
 entry:
   %mixed = alloca [4 x float], align 4
@@ -149,7 +149,7 @@ declare void @llvm.lifetime.end.p0(ptr captures(none)) #1
 ; Function Attrs: mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none)
 declare noundef range(i32 0, 1024) i32 @llvm.nvvm.read.ptx.sreg.tid.x() #3
 
-attributes #0 = { convergent mustprogress noinline norecurse nounwind "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
+attributes #0 = { convergent noinline norecurse nounwind "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 attributes #2 = { convergent nocallback nounwind }
 attributes #3 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }

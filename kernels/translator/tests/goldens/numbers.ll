@@ -3,7 +3,7 @@ source_filename = "numbers.cu"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
-; Function Attrs: convergent mustprogress noinline norecurse nounwind memory(argmem: readwrite)
+; Function Attrs: convergent noinline norecurse nounwind memory(argmem: readwrite)
 define dso_local ptx_kernel void @numbers(ptr noundef readonly captures(none) %bytes, ptr noundef readonly captures(none) %shorts, ptr noundef writeonly captures(none) %out, ptr noundef writeonly captures(none) %floats) local_unnamed_addr #0 !dbg !10 {
 entry:
   %0 = tail call noundef i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !14
@@ -168,7 +168,7 @@ declare float @llvm.fma.f32(float, float, float) #4
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
 declare i32 @llvm.umax.i32(i32, i32) #4
 
-attributes #0 = { convergent mustprogress noinline norecurse nounwind memory(argmem: readwrite) "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
+attributes #0 = { convergent noinline norecurse nounwind memory(argmem: readwrite) "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
 attributes #1 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #2 = { mustprogress nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #3 = { mustprogress nocallback nofree nosync nounwind willreturn memory(none) }

@@ -11,7 +11,7 @@ target triple = "nvptx64-nvidia-cuda"
 @__PRETTY_FUNCTION__.warp = private unnamed_addr constant [49 x i8] c"void warp(unsigned int *, unsigned short *, int)\00", align 1
 @.str2 = private unnamed_addr constant [14 x i8] c"%d of %u: %f\0A\00", align 1
 
-; Function Attrs: convergent mustprogress noinline norecurse nounwind
+; Function Attrs: convergent noinline norecurse nounwind
 define dso_local ptx_kernel void @warp(ptr noundef writeonly captures(none) %out, ptr noundef writeonly captures(none) %halves, i32 noundef %bins) local_unnamed_addr #0 !dbg !10 {
 entry:
   %tmp = alloca %printf_args, align 8
@@ -130,7 +130,7 @@ declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32) #4
 ; Function Attrs: convergent nocallback nounwind memory(inaccessiblemem: readwrite)
 declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32) #4
 
-attributes #0 = { convergent mustprogress noinline norecurse nounwind "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
+attributes #0 = { convergent noinline norecurse nounwind "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" "uniform-work-group-size"="true" }
 attributes #1 = { convergent nocallback nounwind }
 attributes #2 = { convergent noreturn nounwind "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="sm_75" "target-features"="+ptx75,+sm_75" }
 attributes #3 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
