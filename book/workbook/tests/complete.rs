@@ -705,6 +705,54 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
 }
 
+/// What we cannot explain is said in one place: a page with such an effect leads to the list, and
+/// the list back to the page.
+#[test]
+fn open_questions_are_one_short_list() {
+    const LIST: &str = "open-questions.md";
+    const MOST: usize = 15;
+    let list = text(&format!("book/src/{LIST}"));
+    let is_number = |number: &str| number.parse::<usize>().is_ok();
+    let is_question = |line: &str| line.split_once(". **").is_some_and(|(n, _)| is_number(n));
+    let mut questions: Vec<Vec<&str>> = vec![];
+    for line in list.lines() {
+        match questions.last_mut() {
+            _ if is_question(line) => questions.push(vec![line]),
+            Some(question) if line.starts_with("   ") => question.push(line.trim()),
+            _ => {}
+        }
+    }
+    let mut problems = vec![];
+    if !(1..=MOST).contains(&questions.len()) {
+        problems.push(format!("there are {} questions, and {MOST} at most", questions.len()));
+    }
+    let mut listed = BTreeSet::new();
+    for question in questions {
+        let [first, experiment @ .., places] = &question[..] else { continue };
+        let links = places.split("](").skip(1).filter_map(|link| Some(link.split_once(".md")?.0));
+        let pages: Vec<_> = links.map(|page| format!("{page}.md")).collect();
+        if pages.is_empty() || experiment.is_empty() {
+            problems.push(format!("no experiment, or no page where it was measured: {first}"));
+        }
+        listed.extend(pages);
+    }
+    for page in files("book/src") {
+        if !page.ends_with(".md") || page.starts_with("contributing/") || page == "SUMMARY.md" {
+            continue;
+        }
+        let source = text(&format!("book/src/{page}"));
+        match (listed.contains(&page), source.contains(LIST)) {
+            (true, false) => problems.push(format!("{page} is in the list, and not linked to it")),
+            (false, true) => problems.push(format!("{page} leads to the list, which lacks it")),
+            (false, false) if source.to_lowercase().contains("we do not know") => {
+                problems.push(format!("{page} does not know something, and is not in the list"));
+            }
+            _ => {}
+        }
+    }
+    none(problems, "`book/src/open-questions.md` has all that we do not know.");
+}
+
 /// So a change of the text shows what it changes, sentence by sentence.
 #[test]
 fn a_sentence_of_a_page_begins_on_a_line_of_its_own() {

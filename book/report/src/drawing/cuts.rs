@@ -13,8 +13,8 @@ pub(super) const CUTS: Drawing = Drawing {
         of B. Columns: all of x, the left or the right half of A, the upper or the lower half of \
         B. Layers: the first GPU has x and A, the second B. An arrow between the GPUs says what \
         they send.",
-    caption: "Two GPUs, one above the other, that share a batch x and two layers with weights A and B. \
-        What a GPU has is filled; the arrow says what they send to each other.",
+    caption: "Two GPUs, one above the other, that share a batch x and two layers with weights A \
+        and B. What a GPU has is filled; the arrow shows what they send each other.",
     of: Of::Nobody,
     draw: cuts,
 };

@@ -11,7 +11,7 @@ pub(super) const KINDS: Drawing = Drawing {
         memory: a CPU core copies into the driver's pinned buffer, a copy engine from there to \
         device memory. Pinned memory: a copy engine takes it straight to device memory. Mapped \
         memory: nothing is copied, the threads of a kernel read it over the link. Managed \
-        memory: the driver moves pages, to the GPU or back, when somebody touches them.",
+        memory: the driver moves pages, to the GPU or back, when they are accessed.",
     caption: "Four kinds of host memory, and who moves the bytes. The line in the middle is the \
         link, PCI Express.",
     of: Of::Nobody,
@@ -75,14 +75,14 @@ fn kinds(c: &mut Canvas, _: &Facts) {
 
 pub(super) const FAULT: Drawing = Drawing {
     name: "page-fault",
-    title: "A page fault goes round: from the warp to the driver, and with the page back to the \
-        warp",
+    title: "A page fault goes in a circle: from the warp to the driver, and with the page back \
+        to the warp",
     description: "A circle of four numbered arrows. One: a warp on the GPU touches a page that \
         the GPU's page table lacks, and the driver on the host is told. Two: the driver takes \
         the page out of the CPU's page table. Three: a copy engine moves the page to device \
         memory. Four: the page is entered into the GPU's page table, and the warp tries again.",
-    caption: "What one touch of a managed page sets off if the page is in the other memory. The \
-        warp waits until the circle is closed.",
+    caption: "What touching a managed page sets off if the page is in the other memory. The warp \
+        waits until the circle is closed.",
     of: Of::Nobody,
     draw: fault,
 };

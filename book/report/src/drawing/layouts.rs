@@ -11,8 +11,8 @@ pub(super) const LAYOUTS: Drawing = Drawing {
     description: "Eight elements with four fields x, y, z and q in three layouts, each as a strip \
         of four sectors. In the array of structures, field x is in all four sectors. In tiles of \
         four elements it is in two of them, in the structure of arrays in one.",
-    caption: "Eight elements with the fields x, y, z and q of 4 bytes each, in three layouts. If \
-        a kernel reads every x, the framed sectors of 32 bytes move.",
+    caption: "Eight elements with the 4-byte fields x, y, z and q, in three layouts. If a kernel \
+        reads every x, the framed 32-byte sectors move.",
     of: Of::Nobody,
     draw: layouts,
 };

@@ -11,8 +11,8 @@ pub(super) const ROOM: Drawing = Drawing {
     description: "A multiprocessor's shared memory, and its room for 64 warps, in three cases. One \
         block takes all of the shared memory and brings 4 warps. Four blocks take a quarter each \
         and bring 16. Sixteen take a sixteenth each, and all 64 warps are there.",
-    caption: "A multiprocessor with room for 64 warps. Each block has 4 of them, and asks for as \
-        much shared memory as there is for it. Whoever asks for more leaves room for fewer.",
+    caption: "A multiprocessor with room for 64 warps. Each block has 4 of them. The more shared \
+        memory it asks for, the fewer blocks have room.",
     of: Of::Nobody,
     draw: |c, _| {
         let case = |blocks: usize| {
@@ -36,8 +36,8 @@ pub(super) const ROOF: Drawing = Drawing {
     description: "A line that rises from the lower left and then is flat. Where it bends is the \
         ridge. Below the slope stands that the memory decides, below the flat part that the units \
         decide. The axis across is operations for each byte, the axis upwards operations a second.",
-    caption: "What a kernel can reach, by the operations that it does for each byte, both axes in \
-        powers. No kernel lies above the line; many lie far below it.",
+    caption: "The most that a kernel can reach, over the operations that it does for each byte; \
+        both axes are logarithmic. No kernel lies above the line; many lie far below it.",
     of: Of::Nobody,
     draw: roof,
 };

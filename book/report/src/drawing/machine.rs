@@ -11,8 +11,8 @@ pub(super) const MACHINE: Drawing = Drawing {
         memory and the GPU's copy engines. In the GPU, multiprocessors, each with registers, an L1 cache \
         and shared memory, stand above the L2 cache, and that above the device memory. Sizes \
         and theoretical peaks are written beside them as far as the record has them.",
-    caption: "Where bytes can be. The nearer to the multiprocessors, the less room there is and \
-        the faster it is. Link and device memory are given with their theoretical peaks.",
+    caption: "Where bytes can be. The closer to the multiprocessors, the less room there is, and \
+        the faster it is. For the link and device memory, the theoretical peaks are given.",
     of: Of::AMachine,
     draw: machine,
 };

@@ -6,14 +6,14 @@ use super::timetable::timetable;
 
 pub(super) const FIRST_TOUCH: Drawing = Drawing {
     name: "first-touch",
-    title: "A copy into pages that are not there makes each of them first",
+    title: "A copy into missing pages creates each of them first",
     description: "Three timetables of a CPU core that copies four pieces. If the pages are there, \
         it only copies. If four small pages were never touched, each piece begins with a fault \
         and zeros. If one huge page was never touched, there is one fault, as many zeros, and \
         then the copy.",
-    caption: "A core copies four pieces: into pages that are there, into small pages and into \
-        one huge page that were never touched. A fault comes first, then zeros, then the copy. \
-        Lengths are not to scale.",
+    caption: "A core copies four pieces: into existing pages, and into small pages and a huge \
+        page that were never touched. A fault comes first, then zeros, then the copy. Lengths \
+        are not to scale.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "Pages that are there

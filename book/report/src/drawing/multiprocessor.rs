@@ -12,9 +12,9 @@ pub(super) const MULTIPROCESSOR: Drawing = Drawing {
         precision (FP64), and a tensor core. Below all four lies one memory: L1 cache and shared \
         memory. Beside some units stands how many operations all four do together in a cycle, as \
         far as it was measured.",
-    caption: "A multiprocessor. In a cycle, each of its four schedulers starts one instruction of \
-        one warp, if a warp is ready and the unit is free. Numbers are operations that all four \
-        do together in a cycle, as measured; a multiplication with an addition is one.",
+    caption: "A multiprocessor. In a cycle, each of its four schedulers starts one instruction \
+        of one warp, if a warp is ready and the unit is free. Numbers are operations that all \
+        four do together in a cycle, as measured; a multiply-add is one.",
     of: Of::AMachine,
     draw: multiprocessor,
 };

@@ -10,8 +10,8 @@ pub(super) const FORMATS: Drawing = Drawing {
     description: "Seven formats of numbers as rows of bits, one below the other: a sign, then the \
         exponent, then the fraction. FP32 has 8 bits of exponent and 23 of fraction, TF32 8 and \
         10, BF16 8 and 7, FP16 5 and 10, E5M2 5 and 2, E4M3 4 and 3, E2M1 2 and 1.",
-    caption: "Each small box is a bit. The exponent says between which two powers of two a number \
-        lies, the fraction where between them. BF16 is the upper half of FP32.",
+    caption: "Each small box is a bit. The exponent tells between which two powers of two a \
+        number lies; the fraction tells where between them. BF16 is the upper half of FP32.",
     of: Of::Nobody,
     draw: formats,
 };

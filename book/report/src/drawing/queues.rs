@@ -24,7 +24,7 @@ GPU: 7 ., 4.5 kernel";
 
 pub(super) const TWO_PAIRS: Drawing = Drawing {
     name: "two-pairs",
-    title: "Two streams with a pair of buffers each leave every engine idle in a third of the time",
+    title: "Two streams with a pair of buffers each leave every engine idle a third of the time",
     description: "A timetable of uploads, kernels and downloads of six batches in two streams. \
         Batches 1 and 2 follow each other by one slot. Batch 3 is uploaded when batch 1 is back, \
         after a slot in which nothing is uploaded, and so on.",
@@ -95,8 +95,8 @@ pub(super) const RETURNS: Drawing = Drawing {
     description: "Two timetables of the host and the GPU, which does the same work in both. After \
         a synchronous call the host waits until the work is done, and then goes on. After an \
         asynchronous call it goes on at once, beside the GPU.",
-    caption: "The same work, asked for by a synchronous and by an asynchronous call. “Goes on” is \
-        whatever the host does next.",
+    caption: "The same work, requested by a synchronous and by an asynchronous call. “Goes on” \
+        is whatever the host does next.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "Synchronous
@@ -134,8 +134,7 @@ pub(super) const BUSY: Drawing = Drawing {
     title: "GPU-Util is the share of the time in which at least one kernel runs",
     description: "Two timetables of a GPU. In the first, kernels run for half of the time, with \
         pauses between them. In the second, they run for three quarters of it.",
-    caption: "Two GPUs over the same second: with kernels half of the time, and three quarters \
-        of it.",
+    caption: "Two GPUs over the same second: with kernels for half of it, and for three quarters.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "GPU-Util 50%

@@ -12,9 +12,9 @@ pub(super) const RING: Drawing = Drawing {
         each GPU adds one chunk that comes from the GPU before it: 2, 3, then 4 inputs, so that \
         each GPU has one chunk that is complete. In steps 4 to 6 complete chunks are passed on, \
         until all are complete everywhere.",
-    caption: "A ring all-reduce. A column is a GPU, with a vector of four chunks; a number says \
-        how many GPUs' inputs are summed in the chunk. What has just come from the GPU to the \
-        left (to the first, from the last) is framed.",
+    caption: "A ring all-reduce. A column is a GPU, with a vector of four chunks; a number tells \
+        how many GPUs' inputs are summed in the chunk. A frame marks what has just arrived from \
+        the GPU to the left (at the first, from the last).",
     of: Of::Nobody,
     draw: ring,
 };

@@ -58,8 +58,8 @@ pub(super) const TILE: Drawing = Drawing {
         goes into row 1 of the shared tile. Column 1 of the shared tile, elements 1, 5, 9 and \
         13, is marked too, and becomes row 1 of the output.",
     caption: "Rows of the input go into rows of the tile; columns of the tile become rows of the \
-        output. So both matrices are only ever touched along their rows, and the turning happens \
-        in shared memory.",
+        output. Both matrices are thus touched only along their rows; the turning happens in \
+        shared memory.",
     of: Of::Nobody,
     draw: tile,
 };

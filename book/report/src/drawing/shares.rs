@@ -51,9 +51,9 @@ pub(super) const STARTS: Drawing = Drawing {
         gate starts one block after another, eight in all; each loads, waits and stores. With \
         four floats for each thread it starts two blocks, which have more to load and to store, \
         but one start and one wait each.",
-    caption: "Blocks are started, load, wait and store; the first two are shown. With four floats for \
-        each thread, a quarter as many have to be started, and all four loads wait together. \
-        Lengths are not to scale.",
+    caption: "Blocks are started, load, wait and store; the first two are shown. With four \
+        floats for each thread, only a quarter as many blocks have to be started, and all four \
+        loads wait together. Lengths are not to scale.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "A float for each thread
@@ -70,7 +70,7 @@ block 2: 2 ., 2 loads, 2 wait, 2 stores";
 
 pub(super) const RUNGS: Drawing = Drawing {
     name: "rungs",
-    title: "Two large blocks leave the memory idle while they wait, many small ones do not",
+    title: "Two large blocks leave the memory idle while they wait; many small ones do not",
     description: "Two timetables of blocks that load, wait and store, again and again, and of the \
         memory. With two blocks the memory sends what each has loaded, and is idle for most of \
         the time. With four of eight small blocks, each of which loads as much, it is idle for a \
@@ -100,8 +100,8 @@ pub(super) const SHARES: Drawing = Drawing {
     description: "Two timetables of two blocks that read shares of a set. Own: block 0 reads \
         share 0 in every pass, block 1 share 1. Next: block 0 reads the shares 0, 1, 2 and 3 in \
         turn, block 1 the shares 1, 2, 3 and 4.",
-    caption: "Which share of the set a block reads in each pass. Own: always the same, which \
-        its L1 cache keeps. Next: the one after, which only the L2 cache can have.",
+    caption: "Which share of the set a block reads in each pass. Own: always the same, which its \
+        L1 cache keeps. Next: the following one, which only the L2 cache can hold.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "Own
@@ -187,7 +187,7 @@ pub(super) const PROCESSES: Drawing = Drawing {
     description: "Two timetables of hosts and GPUs. One process launches on GPU 0, 1 and 2 in \
         turn, and the all-reduce runs when the last launch is there. With a process for each \
         GPU, all three launch at the same time, and the all-reduce runs at once.",
-    caption: "Who launches an all-reduce, and when it runs. Lengths are not to scale.",
+    caption: "Which process launches an all-reduce, and when it runs. Lengths are not to scale.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "One process

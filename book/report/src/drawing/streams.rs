@@ -63,14 +63,14 @@ fn streams(c: &mut Canvas, _: &Facts) {
 
 pub(super) const PIPELINE: Drawing = Drawing {
     name: "pipeline",
-    title: "Four batches take twelve steps one after the other, and six if the engines overlap",
+    title: "Four batches take twelve steps one after another, and six if the engines overlap",
     description: "Two timetables with a row each for upload, kernel and download. One after the \
         other, the three steps of four batches take twelve time slots, and only one row is busy \
         at a time. As on a conveyor belt, batch 2 is uploaded while the kernel works on batch 1, \
         and so on: six slots, and all three rows are busy in the middle.",
-    caption: "Four batches, each of which is uploaded, computed and downloaded: one after the \
-        other, and as on a conveyor belt. The slots are drawn equally long; in fact the longest \
-        step sets the pace.",
+    caption: "Four batches, each of which is uploaded, computed and downloaded: one after \
+        another, and as on a conveyor belt. The slots are drawn equally long; in fact the \
+        longest step sets the pace.",
     of: Of::Nobody,
     draw: pipeline,
 };
@@ -113,13 +113,13 @@ fn pipeline(c: &mut Canvas, _: &Facts) {
 pub(super) const OVERLAP: Drawing = Drawing {
     name: "overlap",
     title: "In theory, only the last all-reduce takes time of its own",
-    description: "Three timetables with a row each for products and all-reduces of six layers. \
-        The products go from layer 6 to layer 1. After them: one all-reduce of all layers begins \
-        when the products have ended. A call for each layer: the all-reduce of layer 6 runs beside \
-        the products of layer 5, and so on, and that of layer 1 is left over. A call for two \
+    description: "Three timetables with a row each for matmuls and all-reduces of six layers. \
+        The matmuls go from layer 6 to layer 1. After them: one all-reduce of all layers begins \
+        when the matmuls have ended. A call for each layer: the all-reduce of layer 6 runs beside \
+        the matmuls of layer 5, and so on, and that of layer 1 is left over. A call for two \
         layers: three longer all-reduces, and that of layers 2 and 1 is left over.",
     caption: "The backward pass over six layers, from the last to the first, and the all-reduces \
-        of their gradients, drawn half as long as the products. A call's own cost is not drawn.",
+        of their gradients, drawn half as long as the matmuls. A call's own cost is not drawn.",
     of: Of::Nobody,
     draw: overlap,
 };
@@ -129,7 +129,7 @@ fn overlap(c: &mut Canvas, _: &Facts) {
     const ROW: f64 = 28.0;
     let label = 78.0;
     let slot = (c.width - label - 1.0) / (3 * LAYERS) as f64;
-    let ways = [("After the products", LAYERS), ("A call for each layer", 1)];
+    let ways = [("After the matmuls", LAYERS), ("A call for each layer", 1)];
     let ways = ways.into_iter().chain([("A call for two layers", 2)]);
     for (n, (name, call)) in ways.enumerate() {
         let top = n as f64 * 104.0;
@@ -151,7 +151,7 @@ fn overlap(c: &mut Canvas, _: &Facts) {
                 cell(1, 2 * (done + 1), call, UPLOAD, &numbers);
             }
         }
-        for (row, what) in ["products", "all-reduce"].into_iter().enumerate() {
+        for (row, what) in ["matmuls", "all-reduce"].into_iter().enumerate() {
             let y = top + 24.0 + (row as f64 + 0.5) * ROW;
             c.text((1.0, y), Anchor::Start, Pen::INK, what);
         }
@@ -164,17 +164,17 @@ fn overlap(c: &mut Canvas, _: &Facts) {
 
 pub(super) const WAITING: Drawing = Drawing {
     name: "waiting",
-    title: "Two blocks of a product wait until a call of three blocks is over",
-    description: "Two timetables of a GPU with eight multiprocessors, a row each. A product has \
+    title: "Two blocks of a matmul wait until a call of three blocks is over",
+    description: "Two timetables of a GPU with eight multiprocessors, a row each. A matmul has \
         seven blocks. First, a call of three blocks begins on the three last multiprocessors when \
         inputs_back has ended. Five blocks of weights_back begin at once, and two when the call \
-        is over; the product after them begins later by as much. Second, a call of one block \
-        takes three times as long on the last multiprocessor, beside both products, and all \
-        blocks of the products begin at once.",
-    caption: "A GPU of eight multiprocessors, a row each, and products of seven blocks, \
-        `inputs_back` and `weights_back` in turns. Above, the call finds room when \
-        `inputs_back` has ended, and two blocks wait for the call. Below, it fits beside the \
-        products: it takes three times as long, and no block waits.",
+        is over; the matmul after them begins later by as much. Second, a call of one block \
+        takes three times as long on the last multiprocessor, beside both matmuls, and all \
+        blocks of the matmuls begin at once.",
+    caption: "A GPU of eight multiprocessors, a row each, and matmuls of seven blocks, \
+        `inputs_back` and `weights_back` in turn. Above, the call finds room when `inputs_back` \
+        has ended, and two blocks wait for the call. Below, it fits beside the matmuls: it takes \
+        three times as long, and no block waits.",
     of: Of::Nobody,
     draw: waiting,
 };

@@ -47,7 +47,7 @@ pub(super) const BLOCKS: Drawing = Drawing {
     description: "Three blocks of four threads, each numbered 0 to 3. Arrows lead from the threads of \
         block 0 to elements 0 to 3, from those of block 1 to elements 4 to 7, and from the \
         first two of block 2 to elements 8 and 9. Where the last two threads point there is no element.",
-    caption: "Ten elements in blocks of four threads. The last block has two threads more than there are \
+    caption: "Ten elements in blocks of four threads. The last block has two more threads than \
         elements.",
     of: Of::Nobody,
     draw: split,
@@ -162,9 +162,9 @@ pub(super) const SECTORS: Drawing = Drawing {
         bytes move for the 32 threads. At stride 2 every second word is read, and 8 sectors \
         move. At stride 8 one word of each sector is read, and 32 sectors move.",
     caption: "What moves for one load of a warp, 4 bytes for each of 32 threads. Numbers are \
-        threads, large boxes are sectors of 32 bytes: memory moves whole sectors, even if only \
-        one word of them is wanted. The strip below each row is the first 32 sectors, and those \
-        that move are filled.",
+        threads, large boxes are 32-byte sectors: memory moves whole sectors, even if only one \
+        word of them is wanted. The strip below each row is the first 32 sectors, and those that \
+        move are filled.",
     of: Of::Nobody,
     draw: sectors,
 };

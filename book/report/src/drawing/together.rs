@@ -6,12 +6,12 @@ use super::facts::{Facts, Of};
 
 pub(super) const CELLS: Drawing = Drawing {
     name: "cells",
-    title: "At one cell eight threads wait for each other; at eight cells none waits",
+    title: "At one cell eight threads wait for each other; at eight cells none does",
     description: "Two timetables of eight additions by the threads 0 to 7. With one cell they \
         stand one after the other in its row. With eight cells each stands alone at the beginning \
         of a row of its own.",
-    caption: "Eight threads add at the same time, to one cell or to eight: a cell takes one after \
-        the other.",
+    caption: "Eight threads add at the same time, to one cell or to eight: each cell takes one \
+        addition after another.",
     of: Of::Nobody,
     draw: cells,
 };
@@ -42,7 +42,7 @@ fn cells(c: &mut Canvas, _: &Facts) {
 
 pub(super) const AGREEMENT: Drawing = Drawing {
     name: "agreement",
-    title: "Threads add up in their warp, warps in their block, and blocks in one word",
+    title: "Threads are added up in their warp, warps in their block, and blocks in one word",
     description: "Four rows. In the first, eight sums of threads in two warps. Arrows lead from \
         each warp's four to one sum of the warp in the second row, from both to one sum of the \
         block in the third, and from there, beside an arrow from the other blocks, to one word of \
@@ -99,7 +99,7 @@ fn agreement(c: &mut Canvas, _: &Facts) {
 
 pub(super) const SO_FAR: Drawing = Drawing {
     name: "so-far",
-    title: "Three steps turn eight values into eight sums so far",
+    title: "Three steps turn eight values into eight prefix sums",
     description: "Four rows of eight numbers. The first row has the values 3, 0, 2, 2, 1, 4, 0 and \
         1. In each further row a number is the one above it plus the one that is 1, then 2, then 4 \
         places to the left in the row above, if there is one. The last row has the sums so far: 3, \
