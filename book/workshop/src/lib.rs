@@ -11,7 +11,7 @@
 //! A request is JSON with one key, and the reply is JSON:
 //!
 //! ```
-//! let reply = workshop::answer(r#"{ "options": {} }"#);
+//! let reply = workshop::answer(r#"{ "options": { "file": "my.cu", "source": "" } }"#);
 //! assert!(reply.text.contains("-emit-llvm"), "{}", reply.text);
 //!
 //! let reply = workshop::answer(r#"{ "translate": { "ir": "define" } }"#);
@@ -25,6 +25,7 @@ mod module;
 pub mod request;
 mod told;
 
+use referee::subject::Unsupported;
 use request::Request;
 use serde_json::{Value, json};
 
@@ -54,7 +55,10 @@ pub fn answer(request: &str) -> Reply {
             .and_then(Request::answer),
         bytes => Err(anyhow::anyhow!("a request of {bytes} bytes, of {MOST_BYTES} at most")),
     };
-    let mut told: Value = told.unwrap_or_else(|error| json!({ "error": format!("{error:#}") }));
+    let mut told: Value = told.unwrap_or_else(|error| {
+        let line = error.downcast_ref::<Unsupported>().and_then(|unsupported| unsupported.line);
+        json!({ "error": format!("{error:#}"), "line": line })
+    });
     if let Some(Value::String(error)) = told.get_mut("error")
         && let Some((end, _)) = error.char_indices().nth(MOST_ERROR)
     {

@@ -55,6 +55,8 @@ pub fn messages(file: &str, said: &str) -> Vec<Message> {
             let (place, text) = line.split_once(kind)?;
             Some((place, *is_error, text))
         });
+        // What is in no file, such as an unknown compute capability.
+        let kind = kind.or(line.strip_prefix("error: ").map(|text| ("", true, text)));
         if let Some((place, is_error, text)) = kind {
             all.push(Message { place: place_in(file, place), is_error, text: text.to_owned() });
         } else if let Some((place, note)) = line.split_once(": note: ")
@@ -90,7 +92,8 @@ mod tests {
         let said = "In file included from <built-in>:1:\n\
                     my.cu:3:5: error: expected '}'\n    3 | int\n      | ^\n\
                     my.cu:1:9: note: to match this '{'\nprelude.h:9:1: note: here\n\
-                    prelude.h:4:1: warning: unused\nmy.cu:9:1: fatal error: 'a.h' file not found\n";
+                    prelude.h:4:1: warning: unused\nmy.cu:9:1: fatal error: 'a.h' file not found\n\
+                    error: unknown target CPU 'sm_99'\n";
         let message = |place, is_error, text: &str| Message { place, is_error, text: text.into() };
         assert_eq!(
             messages("my.cu", said),
@@ -98,6 +101,7 @@ mod tests {
                 message(Some((3, 5)), true, "expected '}'\nline 1: to match this '{'"),
                 message(None, false, "unused"),
                 message(Some((9, 1)), true, "'a.h' file not found"),
+                message(None, true, "unknown target CPU 'sm_99'"),
             ]
         );
         assert_eq!(advice(said, "7.5"), [NO_HEADERS]);

@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use emulator::Memory;
+use emulator::{Addresses, Memory};
+use record::units;
 
 use crate::check::{Buffer, Element, Fill};
+
+/// Bytes from the start of a buffer to that of the next one on the emulated GPU: no index of 32 bits
+/// leads from one to another.
+const APART: u64 = 1 << 40;
 
 pub type Shape = BTreeMap<String, u64>;
 
@@ -21,7 +26,9 @@ pub trait Device {
 
 impl Device for Memory {
     fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64> {
-        Ok(Memory::allocate(self, bytes, name)?)
+        let address = Addresses::FIRST + (1 + self.buffers().count() as u64) * APART;
+        self.allocate_at(address, bytes, name)?;
+        Ok(address)
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<()> {
@@ -96,6 +103,47 @@ impl<'c> Buffers<'c> {
 
     pub fn get(&self, name: &str) -> Option<&Placed<'c>> {
         self.all.get(name)
+    }
+
+    /// What the emulated GPU says of an address, said of an element: `reads in[1000]: …`.
+    pub fn in_elements(&self, what: &str) -> String {
+        self.said_of_element(what).unwrap_or_else(|| what.to_owned())
+    }
+
+    fn said_of_element(&self, what: &str) -> Option<String> {
+        let (before, rest) = what.split_once(" at 0x")?;
+        let (digits, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_hexdigit())?);
+        let address = u64::from_str_radix(digits, 16).ok()?;
+        let is_near = |placed: &Placed| address.abs_diff(placed.address) < APART / 2;
+        let (name, placed) = self.iter().find(|(_, placed)| is_near(placed))?;
+        let (verb, bytes) = before.rmatch_indices(' ').nth(1).map(|(at, _)| before.split_at(at))?;
+        let (offset, width) =
+            (address.wrapping_sub(placed.address) as i64, placed.element_bytes() as i64);
+        let index = offset.div_euclid(width);
+        let element = match usize::try_from(index) {
+            Ok(index) => placed.place(name, index),
+            Err(_) => format!("{name}[{index}]"),
+        };
+        let element = match offset.rem_euclid(width) {
+            0 if bytes.split_whitespace().next() == Some(width.to_string().as_str()) => element,
+            0 => format!("{} at {element}", bytes.trim()),
+            byte => format!("{} at byte {byte} of {element}", bytes.trim()),
+        };
+        // The element says where in the buffer it is, and the buffer how long it is.
+        let rest = match rest.split_once(&format!("`{name}`")) {
+            Some((place, rest)) if place.starts_with(", ") => rest.to_owned(),
+            Some((place, rest)) => {
+                let rest = rest.split_once(" at 0x").and_then(|(_, rest)| rest.split_once(')'));
+                let rest = rest.map_or("", |(_, rest)| rest);
+                let elements = match placed.elements() {
+                    1 => "1 element".to_owned(),
+                    elements => format!("{} elements", units::count(elements)),
+                };
+                format!("{place}`{name}` ({elements}){rest}")
+            }
+            None => rest.to_owned(),
+        };
+        Some(format!("{verb} {element}{rest}"))
     }
 
     /// What is not as it was, or not as in `expected`: a sentence, or none if all is well.
@@ -188,14 +236,15 @@ impl Placed<'_> {
         Ok(Some(said))
     }
 
-    /// An element by its indices: `out[3][0]`.
+    /// An element by its indices: `out[3][0]`. One behind the end has a first index that is too large.
     pub fn place(&self, name: &str, mut index: usize) -> String {
         let mut indices = vec![];
-        for size in self.sizes.iter().rev() {
+        for size in self.sizes.iter().skip(1).rev() {
             let size = (*size).max(1) as usize;
             indices.push(format!("[{}]", index % size));
             index /= size;
         }
+        indices.push(format!("[{index}]"));
         indices.reverse();
         format!("{name}{}", indices.concat())
     }

@@ -8,6 +8,7 @@ use crate::count::{self, Lines, count};
 use crate::data::{Buffers, Shape};
 use crate::launch::{self, Finished, Form, Limits, Ran, in_words, launch_on};
 use crate::outcome::{Line, Outcome, State};
+use crate::subject::source_line;
 
 /// Warps of which one may well do most of the work, if there are fewer.
 const FEW_WARPS: u64 = 16;
@@ -58,6 +59,13 @@ impl<'c> Judge<'c> {
         let check = self.check;
         let mut module = Module::parse(ptx).context(file.to_owned())?;
         let mut outcome = Outcome::default();
+        let mut kernels = check.launches.iter().filter_map(|launch| module.kernel(&launch.kernel));
+        if let Some(why) = kernels.find_map(|kernel| kernel.unsupported.as_ref()) {
+            let line = source_line(file, ptx, why.line).and_then(|line| Line::of(source, line));
+            outcome.bad(RESULT, format!("the emulated GPU cannot run this: {}", why.what), line);
+            outcome.leave_open(&[RACES], check);
+            return Ok(outcome);
+        }
         let (mut shapes, mut last) = (vec![], None);
         for (place, shape) in check.shapes.iter().enumerate() {
             shapes.push(title(check, shape)?);

@@ -104,7 +104,10 @@ pub fn run<'c>(
                 ran.warps += warps;
                 ran.shared_bytes = ran.shared_bytes.max(shared_bytes);
             }
-            Err(fault) => return Ok(Err(fault)),
+            Err(mut fault) => {
+                fault.what = buffers.in_elements(&fault.what);
+                return Ok(Err(fault));
+            }
         }
     }
     Ok(Ok(Finished { ran, memory, buffers }))
@@ -271,6 +274,14 @@ fn argument(
         }
         None => (text, 0),
     };
+    if let Some(words) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let words = words.split(',').map(|word| Expression::Text(word.to_owned()).count(shape));
+        let words = words.collect::<Result<Vec<_>>>()?;
+        return Ok(match bytes as usize == 4 * words.len() {
+            true => Ok(words.iter().flat_map(|word| (*word as u32).to_le_bytes()).collect()),
+            false => Err(format!("{}, and `{text}` has {} bytes", is(), 4 * words.len())),
+        });
+    }
     if let Some(buffer) = buffers.get(name) {
         let address = buffer.address + index * buffer.element_bytes();
         return Ok(match (bytes, is_float) {
@@ -339,6 +350,9 @@ mod tests {
         launch.arguments = vec!["n".to_owned(), "n".to_owned()];
         let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
         assert_eq!(form.arguments[1], 3f32.to_le_bytes());
+        launch.arguments = vec!["{n}".to_owned(), "0.5".to_owned()];
+        let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+        assert_eq!(form.arguments, [[3, 0, 0, 0], half]);
         launch.arguments = vec!["0.5".to_owned(), "n".to_owned()];
         let wrong = Form::of(&module, &launch, &shape, &buffers).unwrap();
         assert_eq!(

@@ -1,7 +1,9 @@
 //! A file with kernels, and the choice of one of them.
 
+use std::fmt;
+
 use anyhow::Result;
-use emulator::{Kernel, Module};
+use emulator::{Kernel, Module, ParseError};
 use record::names::did_you_mean;
 
 use crate::misused;
@@ -9,6 +11,24 @@ use crate::plan::is_name;
 
 /// PTX and who made it, or what the compiler says.
 pub type Made = Result<(String, String), String>;
+
+/// What the emulated GPU cannot run, and in which line of the source, if that is known.
+#[derive(Debug)]
+pub struct Unsupported {
+    pub line: Option<u32>,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}, at line {line}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}
 
 /// A file, as it was read.
 pub struct Subject {
@@ -29,8 +49,16 @@ impl Subject {
         match Module::parse(ptx) {
             Ok(module) => Ok(module),
             Err(e) if self.is_ptx => misused!("{} is no PTX: {e}", self.name),
-            Err(e) => Err(e.into()),
+            Err(e) => Err(self.unsupported("it", ptx, &e).into()),
         }
+    }
+
+    /// What to say of what the emulated GPU does not know in the PTX of `kernel`.
+    pub(crate) fn unsupported(&self, kernel: &str, ptx: &str, why: &ParseError) -> Unsupported {
+        let line =
+            if self.is_ptx { Some(why.line) } else { source_line(&self.name, ptx, why.line) };
+        let what = format!("{}: the emulated GPU cannot run {kernel}: {}", self.name, why.what);
+        Unsupported { line, what }
     }
 
     /// The kernel of this name, or the only one: what the PTX calls it.
@@ -75,6 +103,25 @@ impl Subject {
     }
 }
 
+/// The line of the source `file` that a line of its PTX was made of: the last one that is named
+/// before it in the same function.
+pub(crate) fn source_line(file: &str, ptx: &str, line: u32) -> Option<u32> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let numbers = |text: &str, what: &str| {
+        let rest = text.trim_start().strip_prefix(what)?;
+        let mut words = rest.split_whitespace();
+        Some((words.next()?.parse::<u32>().ok()?, words.next()?.to_owned()))
+    };
+    let is_it = |path: &str| path.trim_matches(['"', ',']).rsplit('/').next() == Some(name);
+    let mut files = ptx.lines().filter_map(|text| numbers(text, ".file"));
+    let (of_file, _) = files.find(|(_, path)| is_it(path))?;
+    let before: Vec<_> = ptx.lines().take(line as usize).collect();
+    let is_head = |text: &&&str| text.contains(".entry ") || text.contains(".func ");
+    let here = before.iter().rev().take_while(|text| !is_head(text));
+    let mut lines = here.filter_map(|text| numbers(text, ".loc"));
+    lines.find(|(file, _)| *file == of_file)?.1.parse().ok()
+}
+
 /// What a template of kernels lacks.
 fn instantiate(name: &str) -> String {
     format!(
@@ -102,7 +149,17 @@ pub fn plain(mangled: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{plain, source_line};
+
+    #[test]
+    fn a_line_of_ptx_is_of_the_line_named_before_it() {
+        let ptx = ".entry a()\n{\n.loc 2 3 0\nret;\n}\n.entry b()\n{\nnop;\n.loc\t2 7 5\n\
+                   .loc 1 9 0, function_name $x, inlined_at 2 7 5\nfoo;\n}\n\
+                   .file\t1 \"prelude.h\"\n.file 2 \"/x/my.cu\"\n";
+        let line = |line| source_line("kernels/my.cu", ptx, line);
+        assert_eq!([line(4), line(8), line(11)], [Some(3), None, Some(7)]);
+        assert_eq!(source_line("other.cu", ptx, 4), None);
+    }
 
     #[test]
     fn names_are_those_of_the_source() {

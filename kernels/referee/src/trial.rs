@@ -1,6 +1,6 @@
 //! A kernel is run at all sizes of a plan: what it did, and what was found.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use emulator::{Counts, Fault, FaultKind, Memory, Module};
 
 use crate::check::Launch;
@@ -10,7 +10,7 @@ use crate::data::{self, Buffers, Placed, Shape, number};
 use crate::launch::{self, Finished, Form, Limits};
 use crate::misused;
 use crate::plan::{Files, Plan, Work};
-use crate::subject::{Made, Subject, plain};
+use crate::subject::{Made, Subject, Unsupported, plain};
 
 /// Numbers of a buffer that are shown.
 const SHOWN: usize = 4;
@@ -89,8 +89,8 @@ impl Trial {
         let mut module = subject.parse(&ptx)?;
         let kernel = subject.kernel(&module, plan.kernel.as_deref())?;
         if let Some(why) = &kernel.unsupported {
-            let name = plain(&kernel.name);
-            bail!("{}: the emulated GPU cannot run `{name}`: {why}", subject.name);
+            let name = format!("`{}`", plain(&kernel.name));
+            return Err(subject.unsupported(&name, &ptx, why).into());
         }
         trial.kernel = plain(&kernel.name).to_owned();
         let work = plan.work(&kernel.name.clone(), files)?;
@@ -170,18 +170,17 @@ impl Trial {
     /// A fault is a mistake of the kernel's, but for a launch that cannot be.
     fn fault(&mut self, shape: &Shape, how: &str, fault: &Fault) -> Result<()> {
         let text = launch::in_words(fault, &self.subject.name);
+        let line = fault.place.as_ref().and_then(|place| line(place, self.subject.is_ptx));
         match fault.kind {
             FaultKind::BadLaunch => misused!("`{}` cannot be launched: {text}", self.kernel),
             FaultKind::Unsupported => {
-                bail!(
-                    "{}: the emulated GPU cannot run `{}`: {text}",
-                    self.subject.name,
-                    self.kernel
-                )
+                let Trial { subject, kernel, .. } = self;
+                let what =
+                    format!("{}: the emulated GPU cannot run `{kernel}`: {text}", subject.name);
+                return Err(Unsupported { line, what }.into());
             }
             _ => {}
         }
-        let line = fault.place.as_ref().and_then(|place| line(place, self.subject.is_ptx));
         let sizes = of(shape);
         let with = if sizes.is_empty() { String::new() } else { format!("with {sizes}{how}: ") };
         self.find(Kind::Mistake, line, with + &text);
