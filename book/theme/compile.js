@@ -12,8 +12,8 @@
 
     // Something that was found in a source, as `messages`.
     class Found extends Error {
-        constructor(messages) {
-            super("It does not compile.");
+        constructor(messages, said = "It does not compile.") {
+            super(said);
             this.messages = messages;
         }
     }
@@ -24,15 +24,11 @@
         const workshop = moduleAt(absolute(module), "workbookWorkshop");
         const compiler = compilerAt(absolute(folder ?? ""), version);
 
-        // What the workshop says before anything is compiled.
-        let isWarm = false;
-        let told;
-        async function settings() {
-            told ??= await workshop.ask({ options: {} });
+        // How a source is to be compiled, which may be of an exercise with this `check.toml`.
+        async function settings({ file, source, check }) {
+            const told = await workshop.ask({ options: { file, source, check } });
             if (told.error !== undefined) {
-                const { error } = told;
-                told = undefined;
-                throw new Error(error);
+                throw new Error(told.error);
             }
             return told;
         }
@@ -46,14 +42,10 @@
             return [...said.messages, ...advice];
         }
 
-        // The PTX of a source, and what the compiler warns of. Throws what is wrong.
-        async function compiled(file, source) {
-            const { options, prelude, limits, compute } = await settings();
-            const bytes = new Blob([source]).size;
-            if (bytes > limits.source_bytes) {
-                const most = limits.source_bytes.toLocaleString("en");
-                throw new Error(`${file} has ${bytes.toLocaleString("en")} bytes; the page takes ${most}.`);
-            }
+        let isWarm = false;
+
+        // The PTX of a source by these settings, and what the compiler warns of. Throws what is wrong.
+        async function compiled(file, source, { options, prelude, compute }) {
             const target = ["-target-cpu", `sm_${compute.replace(".", "")}`, "-target-feature", "+ptx84"];
             const request = {
                 options: [

@@ -6,7 +6,7 @@
 
 (() => {
     const { recall, remember, forget, element, button, watchScrolling, exercises } = window.workbook;
-    const { fieldsOf, inFields, sources, workers, benches } = window.workbook;
+    const { fieldsOf, inCode, inFields, sources, workers, benches } = window.workbook;
     const { sourceOf, packed, unpacked } = sources;
     const { benchOf, Found } = benches;
     const places = [...document.querySelectorAll("main .editor")];
@@ -37,11 +37,6 @@
             "This book was built without the compiler that its pages use: `scripts/page-compiler` " +
             "fetches it, and the next `cargo workbook serve` has it."
         : undefined;
-
-    // Text in which `code` is set as such.
-    function inCode(text) {
-        return text.split("`").map((part, n) => (n % 2 === 1 ? element("code", part) : part));
-    }
 
     // Text with code in blocks, as hints have it.
     function inBlocks(text) {
@@ -93,9 +88,11 @@
 
     // An editor in the place for it.
     function open(place) {
-        const { name, file, source: start, exercise, launch } = JSON.parse(place.dataset.work);
+        const work = JSON.parse(place.dataset.work);
+        const { name, file, source: start, exercise, launch, around } = work;
+        const [before, behind] = around ?? ["", ""];
         const key = `exercise source ${name}`;
-        const source = sourceOf(file, { changed, run: check });
+        const source = sourceOf(file, { changed, run: check, first: before.split("\n").length });
         const said = element("p", "", { class: "said", role: "status" });
         const outcome = element("div", "", { class: "outcome" });
         const fields = launch && fieldsOf(launch, `${key} launch`);
@@ -231,7 +228,7 @@
             run.disabled = true;
             place.setAttribute("aria-busy", "true");
             try {
-                await judge(source.value);
+                await judge(`${before}${source.value}${behind}`);
             } catch (error) {
                 say(...inCode(error.message));
                 list(error instanceof Found ? error.messages : []);
@@ -244,7 +241,7 @@
 
         async function judge(text) {
             say("Loading…");
-            await settings();
+            const about = await settings({ file, source: text, check: exercise?.check });
             await compiler.start(bytes => {
                 const done = Math.floor(bytes / MEGABYTE);
                 say(isHere ? "Starting the compiler…" : `Loading the compiler: ${done} of ${megabytes} MB…`);
@@ -255,11 +252,11 @@
             if (exercise) {
                 exercises.record(name, done => ({ ...done, checks: done.checks + 1 }));
             }
-            const { ptx, messages } = await compiled(file, text);
+            const { ptx, messages } = await compiled(file, text, about);
             Object.assign(attempt, { ptx });
             list(messages);
             if (exercise) {
-                expected ??= (await compiled("expected.cu", exercise.expected)).ptx;
+                expected ??= (await compiled("expected.cu", exercise.expected, about)).ptx;
                 say("Running…");
                 const { check } = exercise;
                 showVerdict(await workshop.ask({ judge: { check, expected, ...attempt } }, 60));
@@ -268,11 +265,13 @@
                 const options = fields.options();
                 showRuns(await workshop.ask({ check: { options, ...attempt } }, 60));
             }
-            outcome.append(fold("PTX", listing(ptx)));
+            outcome.append(fold(`PTX, for compute capability ${about.compute}`, listing(ptx)));
         }
 
         const goTo = (line, column) =>
-            button(`line ${line}`, () => source.goTo(line, column ?? 1));
+            source.has(line) ?
+                button(`line ${line}`, () => source.goTo(line, column ?? 1))
+            :   `line ${line} of the rest`;
 
         // What there is to say of lines.
         function list(messages) {
@@ -292,6 +291,10 @@
         }
 
         function refuse(told) {
+            if (told.line) {
+                const { line, error } = told;
+                throw new Found([{ kind: "error", line, text: error }], "It cannot be run here.");
+            }
             if (told.error !== undefined) {
                 fields?.show();
                 throw new Error(fields ? inFields(told.error) : told.error);
@@ -315,6 +318,10 @@
             } else if (told.solved) {
                 exercises.record(name, done => ({ ...done, passed: true }));
                 say(element("strong", "Solved."));
+                const href = new URL(`${path_to_root}exercises.html#in-the-page`, document.baseURI);
+                const next = element("p");
+                next.append(element("a", "The next exercise", { href }));
+                outcome.append(next);
             } else {
                 const bad = told.rows.filter(({ state }) => state === "bad");
                 say(`Not solved yet: ${bad.map(({ name }) => name).join(", ")}`);
@@ -372,7 +379,13 @@
         refresh();
         place.classList.add("open");
         hideListing(place, name);
-        place.replaceChildren(...[fields?.box].filter(Boolean), source.box, controls, said, help, outcome);
+        const rest = around && fold(
+            `The rest of ${file}, which is compiled with it`,
+            listing(`${before}\n// … what is in the editor …\n\n${behind}`),
+        );
+        rest?.classList.add("rest");
+        const above = [fields?.box, rest].filter(Boolean);
+        place.replaceChildren(...above, source.box, controls, said, help, outcome);
         return {
             // Shows what a link carries; the reader's own is an undo away.
             show({ source: text, launch: texts }) {

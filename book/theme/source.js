@@ -6,8 +6,9 @@
     const { element } = window.workbook;
     const MOST_ROWS = 60;
 
-    // An editor of a file; `changed` is called after each change, `run` on Ctrl+Enter.
-    function sourceOf(file, { changed, run }) {
+    // An editor of a file, or of its lines from `first` on; `changed` is called after each change,
+    // `run` on Ctrl+Enter.
+    function sourceOf(file, { changed, run, first = 1 }) {
         const text = element("textarea", "", {
             "aria-label": `Source of ${file}`,
             autocapitalize: "off",
@@ -30,7 +31,7 @@
             if (now !== lines) {
                 lines = now;
                 text.rows = Math.min(lines, MOST_ROWS);
-                const all = Array.from({ length: lines }, (_, n) => n + 1);
+                const all = Array.from({ length: lines }, (_, n) => n + first);
                 numbers.firstChild.textContent = all.join("\n");
             }
             scroll();
@@ -48,9 +49,11 @@
             counts.hidden = true;
         }
 
-        // Puts something beside a line, which is counted from 1.
+        const has = line => line >= first && line < first + lines;
+
+        // Puts something beside a line, which is counted as the file's are.
         function beside(column, line, made) {
-            made.style.insetBlockStart = `${line - 1}lh`;
+            made.style.insetBlockStart = `${line - first}lh`;
             column.firstChild.append(made);
         }
 
@@ -86,6 +89,7 @@
         return {
             box,
             clear,
+            has,
             get value() {
                 return text.value;
             },
@@ -96,11 +100,13 @@
             },
             // Says that there is something to read about a line.
             mark(line, kind) {
-                beside(numbers, line, element("mark", String(line), { class: kind }));
+                if (has(line)) {
+                    beside(numbers, line, element("mark", String(line), { class: kind }));
+                }
             },
             // Says what lines moved: pairs of a line and words.
             count(lines) {
-                const told = lines.filter(([, said]) => said !== "");
+                const told = lines.filter(([line, said]) => has(line) && said !== "");
                 counts.hidden = told.length === 0;
                 counts.style.inlineSize = `${Math.max(...told.map(([, { length }]) => length)) + 2}ch`;
                 for (const [line, said] of told) {
@@ -110,14 +116,19 @@
             },
             // Puts the cursor at the start of a line, or into this column of it.
             goTo(line, column = 1) {
-                const before = text.value.split("\n").slice(0, line - 1);
+                const before = text.value.split("\n").slice(0, line - first);
                 const start = before.reduce((sum, { length }) => sum + length + 1, 0);
                 const place = Math.min(start + column - 1, text.value.length);
-                text.focus();
+                text.focus({ preventScroll: true });
                 text.setSelectionRange(place, place);
                 const height = text.scrollHeight / lines;
                 if (text.scrollHeight > text.clientHeight + height) {
-                    text.scrollTop = (line - MOST_ROWS / 2) * height;
+                    text.scrollTop = (line - first - MOST_ROWS / 2) * height;
+                }
+                // Not below the bar above the page, and with some lines around it.
+                const at = text.getBoundingClientRect().top + (line - first) * height - text.scrollTop;
+                if (at < innerHeight / 6 || at > innerHeight * 5 / 6) {
+                    scrollBy(0, at - innerHeight / 2);
                 }
             },
         };

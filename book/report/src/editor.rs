@@ -33,6 +33,9 @@ pub struct Kernel {
     /// What to begin with, as `#include` names it from the page's folder.
     #[serde(skip_serializing)]
     source: String,
+    /// Whether the rest of its file is compiled with it.
+    #[serde(default, skip_serializing)]
+    around: bool,
     /// Whether the editor is open from the start.
     #[serde(default, skip_serializing)]
     open: bool,
@@ -53,6 +56,9 @@ struct Work<'w> {
     /// What messages call the source.
     file: &'w str,
     source: &'w str,
+    /// What stands before the source in its file, and what behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    around: Option<[String; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exercise: Option<&'w Exercise>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,12 +90,14 @@ impl Kernel {
     /// The editor on a page, whose path in `src` without `.md` is `stem`.
     pub fn expand(&self, name: &str, stem: &str, src: &Path, root: &str) -> Result<String, String> {
         let page = src.join(stem);
-        let source = includes::code(&self.source, page.parent().unwrap_or(src))?;
+        let folder = page.parent().unwrap_or(src);
+        let source = includes::code(&self.source, folder)?;
+        let around = self.around.then(|| includes::around(&self.source, folder)).transpose()?;
         let (_, file) = self.source.rsplit_once('/').unwrap_or(("", &self.source));
         let file = file.split(':').next().unwrap_or_default();
         let name = format!("{stem}/{name}");
         let launch = Some(self);
-        let work = Work { name: &name, file, source: &source, exercise: None, launch };
+        let work = Work { name: &name, file, source: &source, around, exercise: None, launch };
         place(&work, self.open, src, root)
     }
 }
@@ -99,7 +107,8 @@ impl Exercise {
     pub fn expand(&self, name: &str, src: &Path, root: &str) -> Result<String, String> {
         let file = format!("{name}.cu");
         let exercise = Some(self);
-        let work = Work { name, file: &file, source: &self.start, exercise, launch: None };
+        let source = &self.start;
+        let work = Work { name, file: &file, source, around: None, exercise, launch: None };
         place(&work, false, src, root)
     }
 }

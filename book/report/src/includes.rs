@@ -102,11 +102,24 @@ pub fn code(target: &str, folder: &Path) -> Result<String, String> {
         None => {
             let all = std::fs::read_to_string(folder.join(target));
             let all = all.map_err(|e| format!("{target}: {e}"))?;
-            let is_code =
-                |line: &&str| anchor(line, "ANCHOR").or(anchor(line, "ANCHOR_END")).is_none();
             Ok(all.split_inclusive('\n').filter(is_code).collect())
         }
     }
+}
+
+/// What stands in a file before and behind the part that `#include` of this target is.
+pub fn around(target: &str, folder: &Path) -> Result<[String; 2], String> {
+    directive(&format!("include {target}"), folder)?;
+    let (path, name) = target.split_once(':').ok_or_else(|| format!("{target} is no part"))?;
+    let all = std::fs::read_to_string(folder.join(path)).map_err(|e| format!("{path}: {e}"))?;
+    let lines = || all.split_inclusive('\n');
+    let before = lines().take_while(|line| anchor(line, "ANCHOR") != Some(name));
+    let behind = lines().skip_while(|line| anchor(line, "ANCHOR_END") != Some(name));
+    Ok([before.filter(is_code).collect(), behind.filter(is_code).collect()])
+}
+
+fn is_code(line: &&str) -> bool {
+    anchor(line, "ANCHOR").or(anchor(line, "ANCHOR_END")).is_none()
 }
 
 /// The file that `line` includes, and which part of it, if it includes one and nothing else.
@@ -123,7 +136,7 @@ fn anchored(line: &str, folder: &Path) -> Option<String> {
         .lines()
         .skip_while(|line| anchor(line, "ANCHOR") != Some(name))
         .take_while(|line| anchor(line, "ANCHOR_END") != Some(name))
-        .filter(|l| anchor(l, "ANCHOR").or(anchor(l, "ANCHOR_END")).is_none())
+        .filter(is_code)
         .collect();
     // Directives of CUDA C stand at the margin, however deep the code is.
     let is_directive = |line: &str| line.starts_with('#');
@@ -196,6 +209,17 @@ mod tests {
             take_in(page, folder.path(), &repository),
             "```rust\nif x {\n\n    y();\n}\n```\n{{#include f.rs}} {{#include f.rs:a}}\n"
         );
+    }
+
+    #[test]
+    fn what_stands_around_a_part_is_the_rest_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("f.rs"), CODE).unwrap();
+        let around = |target| around(target, folder.path());
+        let rest = ["fn f() {\n", "    z();\n}\n"].map(str::to_owned);
+        assert_eq!(around("f.rs:a"), Ok(rest));
+        assert_eq!(around("f.rs"), Err("f.rs is no part".to_owned()));
+        assert!(around("f.rs:c").is_err());
     }
 
     #[test]

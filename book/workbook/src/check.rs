@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let patience = Some(Duration::from_secs(arguments.seconds.into()));
     let limits = Limits { budget: 1 << 40, patience, buffer_bytes: 1 << 28, ..Limits::TERMINAL };
     let tried = |subject, plan: &Plan| {
-        let made = subject::compile(&subject, &subject::compute(plan, &subject)?)?;
+        let made = subject::compile(&subject, &plan.compute_of(&subject.source)?)?;
         Trial::of(subject, made, plan, &limits, &files)
     };
     let mut plan = plan.over(Plan::of_comment(&first.name, &first.source)?);

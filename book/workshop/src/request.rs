@@ -1,7 +1,7 @@
 //! What a page may ask, and the answers.
 
 use anyhow::{Result, bail, ensure};
-use record::COMMITTED_COMPUTE;
+use record::units;
 use referee::plan::Plan;
 use referee::subject::Subject;
 use referee::trial::Trial;
@@ -18,9 +18,16 @@ const BUDGET: u64 = 1 << 26;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// What clang is to be told: `options`, `prelude`, `limits`, and `compute`, for what the source
-    /// is compiled unless it says otherwise.
-    Options {},
+    /// What clang is to be told of a source: `options`, `prelude`, and `compute`, for what it is
+    /// compiled.
+    Options {
+        /// What messages call the source.
+        file: String,
+        /// CUDA C.
+        source: String,
+        /// `check.toml`, if it is of an exercise.
+        check: Option<String>,
+    },
     /// From clang's IR to `ptx`; or `error`, with the `line` of the source where it is known.
     Translate {
         /// LLVM IR, as text.
@@ -64,12 +71,18 @@ pub enum Request {
 impl Request {
     pub(crate) fn answer(self) -> Result<Value> {
         match self {
-            Request::Options {} => Ok(json!({
-                "options": translator::OPTIONS,
-                "prelude": translator::PRELUDE,
-                "limits": { "source_bytes": MOST_SOURCE_BYTES },
-                "compute": COMMITTED_COMPUTE,
-            })),
+            Request::Options { file, source, check } => {
+                bounded(&source)?;
+                let compute = match check {
+                    Some(check) => Check::parse(&check)?.compute,
+                    None => Plan::of_comment(&file, &source)?.compute_of(&source)?,
+                };
+                Ok(json!({
+                    "options": translator::OPTIONS,
+                    "prelude": translator::PRELUDE,
+                    "compute": compute,
+                }))
+            }
             Request::Translate { ir } => Ok(match translator::translate(&ir) {
                 Ok(ptx) => json!({ "ptx": ptx }),
                 Err(error) => json!({ "error": error.what, "line": error.line }),
@@ -98,10 +111,7 @@ impl Request {
 }
 
 fn bounded(source: &str) -> Result<()> {
-    let bytes = source.len();
-    ensure!(
-        bytes <= MOST_SOURCE_BYTES,
-        "the source has {bytes} bytes, of {MOST_SOURCE_BYTES} at most"
-    );
+    let [bytes, most] = [source.len(), MOST_SOURCE_BYTES].map(|bytes| units::count(bytes as u64));
+    ensure!(source.len() <= MOST_SOURCE_BYTES, "the source has {bytes} bytes, of {most} at most");
     Ok(())
 }

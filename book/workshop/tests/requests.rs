@@ -63,10 +63,21 @@ fn options(more: &Value) -> Value {
 
 #[test]
 fn clang_is_told_what_the_translator_expects() {
-    let told = ask(&json!({ "options": {} }));
-    assert_eq!(told["options"], json!(translator::OPTIONS));
-    assert_eq!(told["prelude"], translator::PRELUDE);
-    assert_eq!(told["limits"]["source_bytes"], MOST_SOURCE_BYTES);
+    let told = |options: Value| ask(&json!({ "options": options }));
+    let all = told(json!({ "file": "my.cu", "source": ADD, "check": CHECK }));
+    assert_eq!(all["options"], json!(translator::OPTIONS));
+    assert_eq!(all["prelude"], translator::PRELUDE);
+    assert_eq!(all["compute"], "7.5");
+    for (source, part) in [
+        ("// compute: 9.0a\n", "9.0a"),
+        ("// check: --compute 8.0\n", "8.0"),
+        ("// compute: <b>\n", "`<b>` is no compute capability"),
+        (&" ".repeat(MOST_SOURCE_BYTES + 1), "the source has 100,001 bytes, of 100,000 at most"),
+    ] {
+        let told = told(json!({ "file": "my.cu", "source": source }));
+        let said = told["compute"].as_str().or(told["error"].as_str()).unwrap();
+        assert!(said.contains(part), "{said}");
+    }
     let translated = ask(&json!({ "translate": { "ir": IR, "file": "flow.cu" } }));
     assert_eq!(translated["ptx"], translator::translate(IR).unwrap());
     let log = "my.cu:3:5: error: use of undeclared identifier 'x'\nmy.cu:1:1: error: reference to \

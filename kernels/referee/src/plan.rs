@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use record::COMMITTED_COMPUTE;
 use record::names::did_you_mean;
 use serde::Deserialize;
 
@@ -150,6 +151,17 @@ impl Plan {
             set: list(self.set, below.set),
             expect: list(self.expect, below.expect),
         }
+    }
+
+    /// The compute capability to compile `source` for.
+    pub fn compute_of(&self, source: &str) -> Result<String> {
+        let compute = self.compute.as_deref().unwrap_or(record::compute(source));
+        let number = |text: &str| text.parse::<u8>().is_ok();
+        let plain = compute.trim_end_matches('a').split_once('.');
+        if !plain.is_some_and(|(major, minor)| number(major) && number(minor)) {
+            misused!("`{compute}` is no compute capability, such as {COMMITTED_COMPUTE} or 9.0");
+        }
+        Ok(compute.to_owned())
     }
 
     /// Reads the plan for the kernel that a module calls `kernel`.

@@ -5,9 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use exercise::{compile, source};
 use lab::compiler::Compiler;
-use lab::kernel::COMMITTED_COMPUTE;
 use referee::check::Element;
-use referee::plan::Plan;
 use referee::subject::{Made, Subject};
 
 use super::{host, npy};
@@ -32,18 +30,6 @@ pub(super) fn read(path: &Path, is_ptx: bool) -> Result<Subject> {
         misused!("{name} is no CUDA C: there is no `__global__` in it{end}");
     }
     Ok(Subject { name, source, is_ptx })
-}
-
-/// The compute capability to compile `subject` for.
-pub(super) fn compute(plan: &Plan, subject: &Subject) -> Result<String> {
-    let of_file = lab::kernel::compute(&subject.source);
-    let compute = plan.compute.as_deref().unwrap_or(of_file);
-    let number = |text: &str| text.parse::<u8>().is_ok();
-    let plain = compute.trim_end_matches('a').split_once('.');
-    if !plain.is_some_and(|(major, minor)| number(major) && number(minor)) {
-        misused!("`{compute}` is no compute capability, such as {COMMITTED_COMPUTE} or 9.0");
-    }
-    Ok(compute.to_owned())
 }
 
 /// PTX and who made it, or what the compiler says. Where it does not like what is for the host,

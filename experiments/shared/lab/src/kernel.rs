@@ -12,7 +12,7 @@ use crate::libraries::NVRTC;
 use crate::ptx;
 use record::hash::sha256;
 
-pub use record::COMMITTED_COMPUTE;
+pub use record::{COMMITTED_COMPUTE, compute};
 
 /// NVRTC release that makes the committed PTX. Newer ones write a newer PTX version,
 /// which older drivers refuse; this one's loads on drivers from CUDA 12.4 on.
@@ -240,14 +240,6 @@ fn without_empty_lines(code: &str) -> String {
         }
     }
     kept.join("\n")
-}
-
-/// The compute capability that `source` is compiled for: what its first line says, such
-/// as `// compute: 9.0`, because it uses what older GPUs do not have; or else
-/// [`COMMITTED_COMPUTE`].
-pub fn compute(source: &str) -> &str {
-    let first = source.lines().next().unwrap_or_default();
-    first.strip_prefix("// compute:").map_or(COMMITTED_COMPUTE, str::trim)
 }
 
 /// Whether code for compute capability `code` runs on a GPU that has `gpu`, both such as

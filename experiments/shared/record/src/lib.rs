@@ -32,6 +32,6 @@ pub use machine::{Cpu, Gpu, Machine, NvLink, Pcie, same_hardware};
 pub use schema::{
     COMMITTED_COMPUTE, Cache, Ceiling, Clock, EMULATED, EMULATED_GPU, GpuState, Kernel,
     KernelOrigin, Measurement, MemoryReading, Parameter, Record, Run, SCHEMA, Skipped, Software,
-    Source, Span,
+    Source, Span, compute,
 };
 pub use statistics::Statistics;

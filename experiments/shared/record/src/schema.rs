@@ -17,6 +17,14 @@ use crate::statistics::Statistics;
 /// driver translates it for the GPU at hand, and every GPU since 2018 has at least this one.
 pub const COMMITTED_COMPUTE: &str = "7.5";
 
+/// The compute capability that `source` is compiled for: what its first line says, such
+/// as `// compute: 9.0`, because it uses what older GPUs do not have; or else
+/// [`COMMITTED_COMPUTE`].
+pub fn compute(source: &str) -> &str {
+    let first = source.lines().next().unwrap_or_default();
+    first.strip_prefix("// compute:").map_or(COMMITTED_COMPUTE, str::trim)
+}
+
 /// The version of the format that this crate reads and writes.
 pub const SCHEMA: u32 = 4;
 
