@@ -4,16 +4,28 @@
 (() => {
     const { recall, remember, element } = window.workbook;
 
-    // By their names in a request.
+    // By their names in a request: what stands above, in, and below each.
     const FIELDS = [
-        ["kernel", "Kernel", "the only one"],
-        ["grid", "Blocks", "64"],
-        ["block", "Threads of a block", "256"],
-        ["shared", "Bytes of shared memory", "0"],
-        ["arg", "Arguments, one a line", "in=f32[n]:ramp"],
-        ["set", "Sizes, one a line", "n=1000"],
+        ["kernel", "Kernel", "the only one", "Its name, if the source has several."],
+        ["grid", "Blocks", "64", "A number, or arithmetic: `ceil(n / 256)`. With commas, along x, y and z."],
+        ["block", "Threads of a block", "256", "Likewise; 1,024 at most."],
+        ["shared", "Bytes of shared memory", "0", "Only for `extern __shared__`."],
+        [
+            "arg", "Arguments, one a line", "in=f32[n]:ramp",
+            "In the kernel's order. `in=f32[n]:ramp` is an array of n floats, 0, 1, 2, …; in " +
+            "`out=f32[n]` nothing is written yet; `n` and `0.5f` are numbers.",
+        ],
+        [
+            "set", "Sizes, one a line", "n=1000",
+            "What the names in the other fields stand for. A second line `n=1001` runs it with that, too.",
+        ],
     ];
     const LISTS = ["arg", "set"];
+
+    // Text in which `code` is set as such.
+    function inCode(text) {
+        return text.split("`").map((part, n) => (n % 2 === 1 ? element("code", part) : part));
+    }
 
     // What the terminal's options are called here.
     function inFields(text) {
@@ -33,20 +45,27 @@
         const box = element("details");
         box.append(element("summary", "What to launch"));
         const inside = element("div", "", { class: "fields" });
-        for (const [name, label, example] of FIELDS) {
+        for (const [name, label, example, meaning] of FIELDS) {
             const isList = LISTS.includes(name);
-            const attributes = { autocapitalize: "off", autocomplete: "off", spellcheck: "false" };
+            const id = `${key} ${name}`.replaceAll(" ", "-");
             const input = element(isList ? "textarea" : "input", "", {
-                ...attributes,
+                "aria-describedby": id,
+                autocapitalize: "off",
+                autocomplete: "off",
                 name,
                 placeholder: example,
+                spellcheck: "false",
             });
             if (isList) {
                 input.rows = 4;
             }
             const labelled = element("label", label);
             labelled.append(input);
-            inside.append(labelled);
+            const said = element("small", "", { id });
+            said.append(...inCode(meaning));
+            const field = element("div");
+            field.append(labelled, said);
+            inside.append(field);
             inputs[name] = input;
         }
         box.append(inside);
@@ -67,12 +86,12 @@
         fill(kept());
         box.addEventListener("input", () => remember(key, JSON.stringify(texts())));
         // What the workshop understands: nothing of what was left empty. Lists may be as at the
-    // terminal, `--set n=32 --set n=31`.
+        // terminal, `--set n=32 --set n=31`.
         function options() {
             const all = Object.entries(texts()).map(([name, text]) => {
                 const all = text.replaceAll(`--${name} `, "\n").split("\n");
                 const lines = all.map(line => line.trim()).filter(line => line !== "");
-                    return [name, LISTS.includes(name) ? lines : lines[0]];
+                return [name, LISTS.includes(name) ? lines : lines[0]];
             });
             return Object.fromEntries(all.filter(([, value]) => value !== undefined));
         }
@@ -80,5 +99,5 @@
         return { box, texts, fill, options, show };
     }
 
-    Object.assign(window.workbook, { fieldsOf, inFields });
+    Object.assign(window.workbook, { fieldsOf, inCode, inFields });
 })();

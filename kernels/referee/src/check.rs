@@ -429,9 +429,13 @@ impl Expression {
         self.words().any(|word| word == name)
     }
 
-    /// Value as a count, over the names of a shape.
+    /// Value as a count, over the names of a shape. What a division leaves is dropped, as in C:
+    /// `(n + 255) / 256`.
     pub fn count(&self, shape: &BTreeMap<String, u64>) -> Result<u64> {
-        let value = self.value(|name| Some(*shape.get(name)? as f64))?;
+        let mut value = self.value(|name| Some(*shape.get(name)? as f64))?;
+        if matches!(self, Expression::Text(text) if text.contains('/')) {
+            value = value.floor();
+        }
         let text = match self {
             Expression::Text(text) if text.parse() != Ok(value) => format!("`{text}` is {value}"),
             _ => value.to_string(),
