@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-    const { recall, remember, element, button, saveAs } = window.workbook;
+    const { recall, remember, forget, element, button, saveAs } = window.workbook;
     const KEY = "exercise progress";
     const MOST_BYTES = 1_000_000;
     const MOST_COUNT = 2 ** 32 - 1;
@@ -72,6 +72,7 @@
     });
 
     let terminal = new Map();
+    let tell = () => {}; // how far the reader is, where the page says so
 
     function mark() {
         const here = all();
@@ -86,6 +87,7 @@
                 place.prepend(element("span", word, { class: `mark ${word}` }), " ");
             }
         }
+        tell();
     }
 
     // `cargo workbook serve` adds the place for its errors to the end of every page.
@@ -110,12 +112,30 @@
             "aria-label": "A progress.json to load",
             hidden: "",
         });
-        function tell() {
+        // The rows of those that are solved in a page: of kernels.
+        const rows = [...document.querySelectorAll("main tr:has(.exercise)")]
+            .filter(({ cells }) => cells[2]?.textContent === "page");
+        tell = () => {
             const solved = [...all().values()].filter(({ passed }) => passed).length;
             said.textContent =
                 solved === 0 ? "You have solved none in this browser yet."
                 : `You have solved ${solved} in this browser.`;
-        }
+            const open = rows.find(row => {
+                const { exercise } = row.querySelector(".exercise").dataset;
+                return !doneOf(exercise).passed && !terminal.get(exercise)?.passed;
+            });
+            if (open !== undefined) {
+                const { href, textContent } = open.querySelector("a");
+                said.append(" Next in a page: ", element("a", textContent, { href }), ".");
+            }
+            clear.disabled = all().size === 0;
+        };
+        const clear = button("Clear progress", () => {
+            if (confirm("Forget which exercises you have solved in this browser? Your sources stay.")) {
+                forget(KEY);
+                mark();
+            }
+        });
         choose.addEventListener("change", async () => {
             const [chosen] = choose.files;
             if (chosen === undefined) {
@@ -132,7 +152,6 @@
                 }
                 remember(KEY, JSON.stringify(file(done)));
                 mark();
-                tell();
             } catch (error) {
                 said.textContent = `${chosen.name} was not loaded: ${error.message}.`;
             }
@@ -142,6 +161,7 @@
         controls.append(
             button("Save as progress.json", () => saveAs("progress.json", file(all()))),
             button("Load a progress.json", () => choose.click()),
+            clear,
             choose,
         );
         tell();

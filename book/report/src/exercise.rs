@@ -110,17 +110,18 @@ impl Tasks {
         let mut part = None;
         for (page, name) in listed {
             let task = self.0.get(name);
-            let Task { title, minutes, .. } =
+            let Task { title, minutes, kernel, .. } =
                 task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
+            let place = if kernel.is_some() { "page" } else { "terminal" };
             if names.is_empty() && part != Some(&page.part) {
                 let heading = escape(page.part.as_deref().unwrap_or_default());
-                rows += &format!("<tr><th colspan=\"3\" scope=\"rowgroup\">{heading}</th></tr>\n");
+                rows += &format!("<tr><th colspan=\"4\" scope=\"rowgroup\">{heading}</th></tr>\n");
                 part = Some(&page.part);
             }
             let name = escape(name);
             rows += &format!(
                 "<tr><td><a href=\"{root}{}#exercise-{name}\">{}</a></td>\
-                 <td><code>{name}</code></td>\
+                 <td><code>{name}</code></td><td>{place}</td>\
                  <td class=\"exercise\" data-exercise=\"{name}\">{minutes} min</td></tr>\n",
                 page.html(),
                 prose(title),
@@ -128,7 +129,7 @@ impl Tasks {
         }
         Ok(format!(
             "<div class=\"table\" tabindex=\"0\">\n<table>\n<thead><tr><th>exercise</th>\
-             <th>name</th><th>time</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+             <th>name</th><th>where</th><th>time</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
         ))
     }
 }
