@@ -16,6 +16,8 @@ mod book;
 mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/editing.rs"]
+mod editing;
 #[path = "browser/editor.rs"]
 mod editor;
 #[path = "browser/explorer.rs"]
