@@ -39,6 +39,9 @@ pub struct Runs {
 /// Runs whose values differ by more than this factor, or in their sign, are printed as a range.
 const RANGE: f64 = 1.05;
 
+/// Runs whose values differ by more than this factor are a range in a sentence as well.
+const WIDE: f64 = 4.0 / 3.0;
+
 /// The 97.5% quantile of Student's t, for 1, 2, 3 … degrees of freedom.
 const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 /// For more than ten: that of ten, a little too wide and never too narrow.
@@ -114,27 +117,24 @@ impl Estimate {
     }
 
     /// The same in a sentence, where a range has too many digits: `about 40×`, the roundest
-    /// number within it.
+    /// number within it; `3.4 to 6.1 ms` if it is so wide that this would mislead.
     pub fn about(&self, unit: &Unit) -> String {
         let (least, most) = self.range;
-        let round = |digits: i32| {
-            let scale = 10f64.powi(digits - 1 - self.value.log10().floor() as i32);
-            (self.value * scale).round() / scale
+        if !self.is_range() || least <= 0.0 || *unit == Unit::Bytes {
+            return self.print(unit);
+        }
+        let round = |value: f64, digits: i32| {
+            let scale = 10f64.powi(digits - 1 - value.log10().floor() as i32);
+            (value * scale).round() / scale
         };
+        if most / least > WIDE {
+            return unit.print_round_range(round(least, 2), round(most, 2));
+        }
         let within = |rounded: &f64| (least..=most).contains(rounded);
-        let rounded = match self.is_range() && least > 0.0 {
-            true => (1..=2).map(round).find(within),
-            false => None,
-        };
-        let Some(rounded) = rounded else { return self.print(unit) };
-        let printed = unit.print(rounded);
-        let end = printed.find(|c: char| !c.is_ascii_digit() && !",.".contains(c));
-        let (number, unit) = printed.split_at(end.unwrap_or(printed.len()));
-        let number = match number.contains('.') {
-            true => number.trim_end_matches('0').trim_end_matches('.'),
-            false => number,
-        };
-        format!("about {number}{unit}")
+        match (1..=2).map(|digits| round(self.value, digits)).find(within) {
+            Some(rounded) => format!("about {}", unit.print_round(rounded)),
+            None => self.print(unit),
+        }
     }
 }
 
@@ -301,6 +301,10 @@ mod tests {
             (vec![128e-3, 136e-3, 145e-3], "s", "about 140 ms"),
             (vec![0.785, 0.932], "%", "about 90%"),
             (vec![1.011, 1.068], "×", "1.01 to 1.07×"),
+            (vec![3.4e-3, 4.0e-3, 6.12e-3], "s", "3.4 to 6.1 ms"),
+            (vec![740e-6, 1.07e-3], "s", "740 µs to 1.1 ms"),
+            (vec![5.99e9, 10.6e9], "GB/s", "6 to 11 GB/s"),
+            (vec![1344.0, 2414.0], "×", "1,300 to 2,400×"),
             (vec![2.54, 2.56], "×", "2.55×"),
             (vec![-1.0, 1.0], "", "-1 to 1"),
         ] {

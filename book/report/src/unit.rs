@@ -100,14 +100,23 @@ impl Unit {
 
     /// Two values of this unit, with the unit once: `8.31 to 10.7 GB/s`.
     pub fn print_range(&self, least: f64, most: f64) -> String {
-        let (least, most) = (self.print(least), self.print(most));
-        let number = |c: char| c.is_ascii_digit() || "-.,".contains(c);
-        let unit = |text: &str| text.trim_start_matches(number).to_owned();
-        let short = match unit(&least) == unit(&most) {
-            true => least.strip_suffix(&unit(&least)),
-            false => None,
+        join(&self.print(least), &self.print(most))
+    }
+
+    /// A value with no more digits than it needs: `40×`, not `40.0×`.
+    pub fn print_round(&self, value: f64) -> String {
+        let printed = self.print(value);
+        let (number, unit) = split(&printed);
+        let number = match number.contains('.') {
+            true => number.trim_end_matches('0').trim_end_matches('.'),
+            false => number,
         };
-        format!("{} to {most}", short.unwrap_or(&least))
+        format!("{number}{unit}")
+    }
+
+    /// A range of such values.
+    pub fn print_round_range(&self, least: f64, most: f64) -> String {
+        join(&self.print_round(least), &self.print_round(most))
     }
 
     /// What a number typed in the unit `text` is multiplied by to be kept in this unit:
@@ -142,6 +151,20 @@ impl Unit {
         } else {
             Unit::Number
         }
+    }
+}
+
+/// The number in front, and the unit behind it.
+fn split(printed: &str) -> (&str, &str) {
+    let end = printed.find(|c: char| !c.is_ascii_digit() && !"-.,".contains(c));
+    printed.split_at(end.unwrap_or(printed.len()))
+}
+
+/// Two values as a range, whose unit is said once if it is the same.
+fn join(least: &str, most: &str) -> String {
+    match (split(least), split(most)) {
+        ((number, unit), (_, same)) if unit == same => format!("{number} to {most}"),
+        _ => format!("{least} to {most}"),
     }
 }
 
