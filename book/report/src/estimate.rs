@@ -306,7 +306,7 @@ mod tests {
             (vec![5.99e9, 10.6e9], "GB/s", "6 to 11 GB/s"),
             (vec![1344.0, 2414.0], "×", "1,300 to 2,400×"),
             (vec![2.54, 2.56], "×", "2.55×"),
-            (vec![-1.0, 1.0], "", "-1 to 1"),
+            (vec![-1.0, 1.0], "", "−1 to 1"),
         ] {
             let unit = Unit::parse(unit).unwrap();
             assert_eq!(runs(&values).estimate().about(&unit), said, "{values:?}");

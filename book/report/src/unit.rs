@@ -78,21 +78,21 @@ impl Unit {
         }
     }
 
-    /// `value`, which is kept in this unit, for people.
+    /// `value`, which is kept in this unit, for people: with a minus, not a hyphen.
     pub fn print(&self, value: f64) -> String {
         match self {
-            Unit::Number => number(value),
-            Unit::Ratio => units::ratio(value),
             // Three digits of next to nothing would look like a finding.
             Unit::Share if value > 0.0 && value < 1e-4 => "< 0.01%".to_owned(),
+            Unit::Share if value < 0.0 && value > -1e-4 => "> −0.01%".to_owned(),
+            _ if value < 0.0 => format!("−{}", self.print(-value)),
+            Unit::Number => number(value),
+            Unit::Ratio => units::ratio(value),
             Unit::Share => units::percent(value),
             Unit::Bandwidth => units::bandwidth(value),
             Unit::Arithmetic => units::arithmetic_rate(value),
             Unit::Time => units::time(value),
             // Sizes can be the result of an expression; only whole ones read as a size.
-            Unit::Bytes if value >= 0.0 && value < u64::MAX as f64 => {
-                units::bytes(value.round() as u64)
-            }
+            Unit::Bytes if value < u64::MAX as f64 => units::bytes(value.round() as u64),
             Unit::Bytes => format!("{} B", number(value)),
             Unit::Things(name) => format!("{} {name}", number(value)),
         }
@@ -156,7 +156,7 @@ impl Unit {
 
 /// The number in front, and the unit behind it.
 fn split(printed: &str) -> (&str, &str) {
-    let end = printed.find(|c: char| !c.is_ascii_digit() && !"-.,".contains(c));
+    let end = printed.find(|c: char| !c.is_ascii_digit() && !"−.,".contains(c));
     printed.split_at(end.unwrap_or(printed.len()))
 }
 
@@ -193,10 +193,12 @@ mod tests {
             ("%", 0.223, "22.3%"),
             ("%", 6.4e-7, "< 0.01%"),
             ("%", 0.0, "0.00%"),
+            ("%", -0.000_977, "−0.0977%"),
+            ("%", -6.4e-7, "> −0.01%"),
             ("GB/s", 55.23e9, "55.2 GB/s"),
             ("s", 1.234e-6, "1.23 µs"),
             ("bytes", 4096.0, "4 KiB"),
-            ("bytes", -1.0, "-1 B"),
+            ("bytes", -1.0, "−1 B"),
             ("bytes", f64::NAN, "– B"),
             ("sectors", 4.0, "4 sectors"),
         ];
@@ -216,7 +218,7 @@ mod tests {
             ("s", 9.5e-7, 1.2e-6, "950 ns to 1.20 µs"),
             ("×", 1.5, 2.0, "1.50 to 2.00×"),
             ("%", 0.1, 0.2, "10.0 to 20.0%"),
-            ("", -2.5, 3.0, "-2.50 to 3"),
+            ("", -2.5, 3.0, "−2.50 to 3"),
         ];
         for (unit, least, most, want) in cases {
             assert_eq!(Unit::parse(unit).unwrap().print_range(least, most), want);
