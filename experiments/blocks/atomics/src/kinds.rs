@@ -3,7 +3,8 @@
 use lab::{Case, Lab, Result};
 
 use crate::EACH;
-use crate::device::{Cells, Change, Launch, Order};
+use crate::changes::{Change, Launch, Order};
+use crate::device::Cells;
 
 /// What is compared. The last three count: one does nothing with the old value, one makes
 /// tickets of it, and one only tries to be the first.

@@ -8,6 +8,7 @@
 //! | [`kinds`] | Not only additions | which types and operations are fast, and with the old value? |
 //! | [`scope`] | Cells of a block | what if a block has cells of its own, and where? |
 //! | [`retry`] | A loop instead | what if there is no instruction for it? |
+//! | [`changes`] | The experiment | which cell does each change go to, and what does it make of it? |
 //! | [`device`] | The experiment | the cells, the kernels, the check |
 //!
 //! Each thread makes 16 *changes*, each to one of so many *cells* of a word or two. Always as
@@ -23,6 +24,7 @@
 //! **Prediction:** an address can be changed once per clock of the L2 cache, so additions to
 //! one cell come at about 1.7 billion a second, and 32 cells in one place are no faster.
 
+mod changes;
 mod device;
 mod kinds;
 mod retry;
@@ -32,7 +34,8 @@ use std::process::ExitCode;
 
 use lab::{Case, Lab, Result};
 
-use device::{Cells, Change, Launch, Order};
+use changes::{Change, Launch, Order};
+use device::Cells;
 
 /// Changes that a thread makes.
 const EACH: usize = 16;

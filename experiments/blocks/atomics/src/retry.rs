@@ -5,7 +5,8 @@
 
 use lab::{Case, Lab, Result};
 
-use crate::device::{Cells, Change, Launch, Order};
+use crate::changes::{Change, Launch, Order};
+use crate::device::Cells;
 
 pub(crate) fn measure(lab: &mut Lab, cells: &mut Cells) -> Result<()> {
     let count = if lab.emulated() { 1 << 11 } else { 1 << 14 };

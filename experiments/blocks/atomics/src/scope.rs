@@ -3,7 +3,8 @@
 
 use lab::{Case, Lab, Result};
 
-use crate::device::{Cells, Change, Launch, Order, THREADS};
+use crate::changes::{Change, Launch, Order, THREADS};
+use crate::device::Cells;
 
 /// The most cells that the kernel has shared memory for.
 const MOST_CELLS: usize = 1024;
