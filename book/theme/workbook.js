@@ -70,13 +70,23 @@
         return Number.isFinite(value) ? value : null;
     }
 
-    // What a question, whose `dataset` this is, was answered with: one of its choices, or a number.
-    function read(text, { choices, unit }) {
+    // What a question, whose `dataset` this is, was answered with: one of its choices, all of them
+    // in an order, or a number.
+    function read(text, { choices, inOrder, unit }) {
         if (choices === undefined) {
             return parseGuess(text, unit);
         }
-        return JSON.parse(choices).includes(text) ? text : null;
+        const all = JSON.parse(choices);
+        if (inOrder !== undefined) {
+            const ranked = text.split(ORDER);
+            const isWhole = ranked.length === all.length && all.every(each => ranked.includes(each));
+            return isWhole ? text : null;
+        }
+        return all.includes(text) ? text : null;
     }
+
+    // Between choices that are put in order.
+    const ORDER = ", ";
 
     const withUnit = (text, unit) =>
         ["×", "%"].includes(unit) ? text + unit : unit ? `${text}\u00a0${unit}` : text;
@@ -348,8 +358,10 @@
         const outcome = section.querySelector(".outcome");
         const details = section.querySelector("details");
         const reason = element("p", "", { class: "reason" });
-        const submit = section.querySelector("button");
+        const submit = form.querySelector("button[type=submit]");
         const isChoice = input.type === "radio";
+        const isOrder = section.dataset.inOrder !== undefined;
+        const ranks = [...form.querySelectorAll("button.rank")];
         // The first guess counts, unless the answer was shown before it.
         let kept = recall(section.id);
         let seen = recall(`seen ${section.id}`) !== null;
@@ -389,7 +401,25 @@
                 inputs.forEach(each => { each.checked = each.value === text; });
             } else {
                 input.value = text;
+                ranks.forEach(mark);
             }
+        }
+
+        // A rank that is in the order says so, and leaves it when it is pressed again.
+        const order = () => input.value.split(ORDER).filter(each => each !== "");
+
+        function mark(rank) {
+            rank.setAttribute("aria-pressed", String(order().includes(rank.textContent)));
+        }
+
+        for (const rank of ranks) {
+            rank.addEventListener("click", () => {
+                const own = rank.textContent;
+                const others = order().filter(each => each !== own);
+                const isNew = others.length === order().length;
+                input.value = (isNew ? [...others, own] : others).join(ORDER);
+                mark(rank);
+            });
         }
 
         function refuse() {
@@ -398,6 +428,7 @@
             const example = withUnit("12.5", unit);
             outcome.textContent =
                 isChoice ? "Please choose one."
+                : isOrder ? "Please press all of them, one after the other."
                 : `Please give one number, not below 0, for example ${example}.`;
         }
 
@@ -411,7 +442,7 @@
 
         // What there is to say to this wrong answer.
         function objection(guess) {
-            const is = answer => (isChoice ? answer === guess : Number(answer) === guess);
+            const is = answer => (isChoice || isOrder ? answer === guess : Number(answer) === guess);
             return Object.entries(JSON.parse(wrong ?? "{}")).find(([answer]) => is(answer))?.[1];
         }
 

@@ -38,7 +38,9 @@ impl Prediction {
                 let (answer, choices) =
                     (escape(&self.answer), escape(&json!(self.choices).to_string()));
                 let text = format!("data-answer=\"{answer}\" data-answer-text=\"{answer}\"");
-                (None, format!("{text} data-unit=\"\" data-choices=\"{choices}\" data-computed"))
+                let order = if self.in_order { " data-in-order" } else { "" };
+                let text = format!("{text} data-unit=\"\" data-choices=\"{choices}\"{order}");
+                (None, format!("{text} data-computed"))
             }
         };
         if !self.wrong.is_empty() {
@@ -123,7 +125,7 @@ impl Prediction {
         ))
     }
 
-    /// Where the reader answers: with a number, or with one of the choices.
+    /// Where the reader answers: with a number, with one of the choices, or with all in order.
     fn entry(&self, number: Option<&Answer>) -> String {
         let id = &self.id;
         if let Some(Answer { typed, .. }) = number {
@@ -133,6 +135,21 @@ impl Prediction {
                  inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
                  <span class=\"unit\">{}</span></span>",
                 escape(typed)
+            );
+        }
+        if self.in_order {
+            // A script puts them in the order in which they are pressed.
+            let choice = |choice: &String| {
+                let choice = escape(choice);
+                format!(
+                    "<button type=\"button\" class=\"rank\" aria-pressed=\"false\">{choice}</button>"
+                )
+            };
+            let choices: Vec<_> = self.choices.iter().map(choice).collect();
+            return format!(
+                "<fieldset><legend>Your order: press one after the other</legend> {} \
+                 <input type=\"text\" class=\"order\" readonly aria-label=\"Your order\"></fieldset>",
+                choices.join(" ")
             );
         }
         let choice = |choice: &String| {

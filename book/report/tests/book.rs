@@ -1437,9 +1437,12 @@ fn tables_and_predictions_that_cannot_be_made() {
         "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
         "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
         | × => | % => the answer is in `×`, not `%`
-        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `holds`, `wrong`, `chart`, `explain`; did you mean `explain`?
+        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `in_order`, `holds`, `wrong`, `chart`, `explain`; did you mean `explain`?
         answer => chart = "none"\nanswer => this page has no chart `none`
         explain =  => choices = ["a", "b"]\nexplain =  => `answer` is none of `choices`: a, b
+        explain =  => choices = ["a", "b"]\nin_order = true\nexplain =  => `answer` is no order of `choices`: a, b
+        explain =  => choices = ["a, b"]\nin_order = true\nexplain =  => `choices` that are put in order have no comma
+        explain =  => in_order = true\nexplain =  => `in_order` is of `choices`
         explain =  => wrong = { four = "No." }\nexplain =  => `wrong`: nobody can answer `four` and be wrong
         explain =  => holds = "speedup > 1"\nexplain =  => `holds` is of `choices`; a number is its own proof
         as fast as => {{speedup}} => `question` takes no quantities: say them in the text above

@@ -465,6 +465,47 @@ fn what_is_no_number_is_chosen() {
     assert_eq!(page.problems(), [""; 0]);
 }
 
+/// Some questions are about an order: what is pressed is the next in it, and what is pressed again
+/// is no longer in it.
+#[test]
+fn an_order_is_pressed_and_judged_as_a_whole() {
+    let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
+    page.open(&book::chapters_with(" data-in-order")[0]);
+    let of = |expression: &str| {
+        expression.replace('$', "document.querySelector('.prediction[data-in-order]')")
+    };
+    page.evaluate(&of("$.closest('details').open = true"));
+    let press = |text: &str| {
+        let buttons = of("[...$.querySelectorAll('.rank')]");
+        page.evaluate(&format!("{buttons}.find(each => each.textContent === {text:?}).click()"));
+    };
+    let predict = || {
+        page.evaluate(&of("$.querySelector('form').requestSubmit()"));
+        page.text(&of("$.querySelector('.outcome').textContent"))
+    };
+    let answer = page.text(&of("$.dataset.answer"));
+    let right: Vec<&str> = answer.split(", ").collect();
+    press(right[0]);
+    assert_eq!(predict(), "Please press all of them, one after the other.");
+    for item in &right[1..] {
+        press(item);
+    }
+    assert_eq!(page.text(&of("$.querySelector('.order').value")), answer);
+    // The first is the last now, and all are pressed.
+    press(right[0]);
+    press(right[0]);
+    let pressed = "[...$.querySelectorAll('.rank')].every(each => each.ariaPressed === 'true')";
+    assert!(page.holds(&of(pressed)));
+    let outcome = predict();
+    assert!(outcome.starts_with("Not quite.") && outcome.ends_with("Try once more."), "{outcome}");
+    press(right[0]);
+    right[1..].iter().for_each(|item| press(item));
+    right.iter().for_each(|item| press(item));
+    assert!(predict().starts_with("Right."));
+    assert_eq!(page.problems(), [""; 0]);
+}
+
 #[test]
 fn numbers_are_read_as_people_type_them() {
     let Some(browser) = Browser::get() else { return };

@@ -60,6 +60,15 @@ impl Goal {
     }
 }
 
+/// What stands between choices that are put in order.
+const ORDER: &str = ", ";
+
+fn sorted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut texts: Vec<_> = texts.collect();
+    texts.sort_unstable();
+    texts
+}
+
 /// What `[prediction.NAME]` says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,7 +82,10 @@ pub struct Prediction {
     /// What the reader chooses from, where the answer is no number.
     #[serde(default)]
     pub(crate) choices: Vec<String>,
-    /// What has to be so for that choice to be right.
+    /// The reader puts all choices in order: `answer` lists them so, with commas between them.
+    #[serde(default)]
+    pub(crate) in_order: bool,
+    /// What has to be so for that choice, or that order, to be right.
     pub(crate) holds: Option<String>,
     /// What is said to some wrong answers.
     #[serde(default)]
@@ -91,9 +103,20 @@ impl Prediction {
         if self.question.contains("{{") {
             return Err("`question` takes no quantities: say them in the text above".to_owned());
         }
-        let is_choice = |answer: &String| self.choices.contains(answer);
+        let is_choice = |answer: &String| match self.in_order {
+            true => sorted(answer.split(ORDER)) == sorted(self.choices.iter().map(String::as_str)),
+            false => self.choices.contains(answer),
+        };
+        if self.in_order && self.choices.iter().any(|choice| choice.contains(ORDER)) {
+            return Err("`choices` that are put in order have no comma".to_owned());
+        }
         if !self.choices.is_empty() && !is_choice(&self.answer) {
-            return Err(format!("`answer` is none of `choices`: {}", self.choices.join(", ")));
+            let (none, choices) = (["none", "no order"], self.choices.join(ORDER));
+            let none = none[usize::from(self.in_order)];
+            return Err(format!("`answer` is {none} of `choices`: {choices}"));
+        }
+        if self.choices.is_empty() && self.in_order {
+            return Err("`in_order` is of `choices`".to_owned());
         }
         if self.choices.is_empty() && self.holds.is_some() {
             return Err("`holds` is of `choices`; a number is its own proof".to_owned());
