@@ -20,7 +20,7 @@ use cudarc::nvrtc::Ptx;
 use lab::emulator::{self, Emulator};
 pub use lab::memory::{Mapped, Registration, mapped, pinned};
 pub use ledger;
-use ledger::Operation;
+use ledger::{Costs, Operation, Range};
 pub use ledger::{Kind, Ledger};
 pub use peer_access;
 
@@ -235,8 +235,33 @@ pub fn most_bytes(ledger: &Ledger) -> usize {
 /// Bytes of uploads from memory that the driver knows: pinned or registered.
 pub fn pinned_upload_bytes(ledger: &Ledger) -> usize {
     let uploads = ledger.operations.iter().filter(|o| o.kind == Kind::Upload);
-    let read = uploads.flat_map(|upload| &upload.read);
-    read.map(|range| range.bytes as usize).sum()
+    bytes(uploads.flat_map(|upload| &upload.read))
+}
+
+/// Bytes of downloads into such memory.
+pub fn pinned_download_bytes(ledger: &Ledger) -> usize {
+    let downloads = ledger.operations.iter().filter(|o| o.kind == Kind::Download);
+    bytes(downloads.flat_map(|download| &download.written))
+}
+
+fn bytes<'r>(ranges: impl Iterator<Item = &'r Range>) -> usize {
+    ranges.map(|range| range.bytes as usize).sum()
+}
+
+/// How many batches the host made while the copy of the one before was in flight. The first
+/// operation's stream has marks that begin when the host has come so far: one before any batch is
+/// made, and then one for each.
+pub fn made_beside_copies(ledger: &Ledger) -> usize {
+    // Only copies take time.
+    let (upload, download, peer, memory, launch) = (1.0, 1.0, 1.0, f64::INFINITY, 0.0);
+    let costs = Costs { upload, download, peer, memory, launch, kernels: [].into() };
+    let runs = ledger::schedule(ledger, &costs).runs;
+    let all = || ledger.operations.iter().zip(&runs);
+    let stream = ledger.operations[0].stream;
+    let marks = all().filter(|(operation, _)| operation.stream == stream);
+    let uploads = all().filter(|(operation, _)| operation.kind == Kind::Upload);
+    let pairs = marks.skip(2).zip(uploads);
+    pairs.filter(|((_, mark), (_, upload))| mark.start < upload.end).count()
 }
 
 /// A GPU that shares the work.

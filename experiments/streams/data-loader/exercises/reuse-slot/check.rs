@@ -1,5 +1,4 @@
-use trial::ledger::{Costs, Kind, Ledger, schedule};
-use trial::{Result, Trial, numbers, pinned};
+use trial::{Result, Trial, made_beside_copies, numbers, pinned};
 
 pub fn check(trial: &mut Trial) -> Result<()> {
     let context = trial.context().clone();
@@ -35,24 +34,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
         }
         trial.equal("sum", &compute.clone_dtoh(&sum)?, &wanted);
         trial.size("batches", count);
-        trial.size("beside", beside(&trial.ledger()));
+        trial.size("beside", made_beside_copies(&trial.ledger()));
     }
     Ok(())
-}
-
-/// How many batches were made while the copy of the one before was in flight. The marks, the
-/// first operation's stream, begin when the host has come so far: the first with nothing made,
-/// and then one for each batch.
-fn beside(ledger: &Ledger) -> usize {
-    // Only copies take time.
-    let (upload, download, peer, memory, launch) =
-        (1.0, 1.0, 1.0, f64::INFINITY, 0.0);
-    let costs = Costs { upload, download, peer, memory, launch, kernels: [].into() };
-    let runs = schedule(ledger, &costs).runs;
-    let all = || ledger.operations.iter().zip(&runs);
-    let stream = ledger.operations[0].stream;
-    let marks = all().filter(|(operation, _)| operation.stream == stream);
-    let uploads = all().filter(|(operation, _)| operation.kind == Kind::Upload);
-    let pairs = marks.skip(2).zip(uploads);
-    pairs.filter(|((_, mark), (_, upload))| mark.start < upload.end).count()
 }
