@@ -1,11 +1,9 @@
 //! Blocks run one after the other: what one writes the next one sees, and the first that is
 //! wrong is told of.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, Host, word};
 use emulator::{Arguments, Checks, Options, Traffic, Watch};
+
+use crate::common::{Device, Host, word};
 
 const BLOCKS: u32 = 20;
 

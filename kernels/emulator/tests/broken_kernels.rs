@@ -1,5 +1,4 @@
 //! What the book says that the emulator says of broken kernels is what it says.
-#![allow(clippy::unwrap_used)]
 
 #[path = "../examples/broken-kernels.rs"]
 mod example;

@@ -1,10 +1,8 @@
 //! A loop around a compare-and-swap is right whatever a plain read before it finds.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Device;
 use emulator::{Arguments, FaultKind, NoteKind};
+
+use crate::common::Device;
 
 /// Runs a kernel on two blocks of 64: the kinds of notes, or of the fault.
 fn notes(

@@ -1,11 +1,9 @@
 //! Nothing goes on for ever, and nothing takes all memory: what a kernel does too often or
 //! too much of ends with a sentence.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Device;
 use emulator::{Arguments, FaultKind, Options};
+
+use crate::common::Device;
 
 const ONE: [u32; 3] = [1, 1, 1];
 

@@ -1,11 +1,9 @@
 //! Kernels that are wrong end with a sentence that says how and where; kernels that only
 //! look wrong do not.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Device;
 use emulator::{Arguments, FaultKind, NoteKind};
+
+use crate::common::Device;
 
 /// Runs a kernel of `faults.cu` on one block and expects it to fail.
 fn fault(

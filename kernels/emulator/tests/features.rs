@@ -1,10 +1,8 @@
 //! What kernels are made of, against what the host computes.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, word};
 use emulator::{Launch, Pieces, run};
+
+use crate::common::{Device, word};
 
 const WARP: [u32; 3] = [32, 1, 1];
 const ONE: [u32; 3] = [1, 1, 1];

@@ -1,10 +1,8 @@
 //! Forms of PTX that the kernels here do not have, written by hand.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Device;
 use emulator::{FaultKind, Module, Options};
+
+use crate::common::Device;
 
 /// Runs a body on one block and gives the word that each thread stored. The body has its
 /// thread's number in %r0, and leaves the result in %r1.

@@ -1,14 +1,12 @@
 //! The emulator counts what the hardware counts: requests, sectors and wavefronts of small
 //! launches are compared with those that ncu read on an H200. How to measure them again
 //! is in `goldens/measure.py`.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Device, word};
 use emulator::{Arguments, Checks, Counts, Options, Sectors, Tally, Wavefronts};
+
+use crate::common::{Device, word};
 
 /// What the driver's compiler does to accesses of a kind, such as `shared_load`, in a kernel:
 /// see `cargo workbook sass`.

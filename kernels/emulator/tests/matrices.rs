@@ -1,11 +1,9 @@
 //! Products of matrices, and what brings the matrices into the lanes' registers, against plain
 //! loops. Which lane has which element is written here as the manual of PTX has it.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, word};
 use emulator::FaultKind;
+
+use crate::common::{Device, word};
 
 const ONE: [u32; 3] = [1, 1, 1];
 const WARP: [u32; 3] = [32, 1, 1];

@@ -1,10 +1,8 @@
 //! Buffers, their places and their errors.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, Host};
 use emulator::{Memory, MemoryError};
+
+use crate::common::{Device, Host};
 
 #[test]
 fn buffers_are_aligned_apart_and_counted() {

@@ -1,5 +1,4 @@
 //! Whatever happens to a PTX file, reading and running it ends with a result or an error.
-#![allow(clippy::unwrap_used)]
 
 use emulator::{Launch, Memory, Module, Options, run};
 use proptest::prelude::*;

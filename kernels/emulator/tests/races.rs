@@ -1,11 +1,9 @@
 //! Kernels with a race in shared or device memory end with a sentence that names both
 //! accesses and what would order them; kernels that only look as if they had one do not.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, word};
 use emulator::FaultKind;
+
+use crate::common::{Device, word};
 
 /// Runs a kernel of `races.cu` on one block. What it fails with is of this kind.
 fn outcome_of(kernel: &str, threads: u32, kind: FaultKind) -> Result<(), String> {

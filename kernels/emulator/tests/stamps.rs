@@ -1,5 +1,4 @@
 //! The PTX of these tests is of today's CUDA C: it starts with the hash of its source.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

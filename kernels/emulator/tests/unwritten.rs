@@ -1,10 +1,8 @@
 //! Bits that nobody has written may be moved, masked and copied; not used.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::Device;
 use emulator::{Arguments, FaultKind};
+
+use crate::common::Device;
 
 /// Runs a kernel on one block: what is in `out` afterwards, or what kind of fault it was.
 fn outcome(

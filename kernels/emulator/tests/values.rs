@@ -1,11 +1,9 @@
 //! Values that mean nothing, because nobody has written them or a lane takes no part, are a
 //! mistake where something depends on them, and not before.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, word};
 use emulator::FaultKind;
+
+use crate::common::{Device, word};
 
 /// Runs a kernel of `values.cu` on one warp.
 fn outcome(kernel: &str) -> Result<(), (FaultKind, String)> {

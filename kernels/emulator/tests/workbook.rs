@@ -1,9 +1,6 @@
 //! Kernels of the workbook on shapes that their lesson does not run, and one that is not supported.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Device, word};
+use crate::common::{Device, word};
 
 const RAGGED: [(usize, usize); 3] = [(96, 64), (100, 77), (33, 1)];
 

@@ -113,7 +113,6 @@ impl HostMemory for Host {
 }
 
 /// Builds [`Arguments`]: `arguments![u64 address, u32 5]`.
-#[macro_export]
 macro_rules! arguments {
     ($($type:ident $value:expr),* $(,)?) => {
         emulator::Arguments::new()$(.with(<$type>::to_le_bytes($value as $type)))*
