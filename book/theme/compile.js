@@ -8,7 +8,7 @@
     const PRELUDE = "prelude.h";
     // Seconds; a browser compiles the compiler's own code while that runs for the first time.
     const PATIENCE = 10;
-    const COLD_PATIENCE = 30;
+    const COLD_PATIENCE = 60;
 
     // Something that was found in a source, as `messages`.
     class Found extends Error {

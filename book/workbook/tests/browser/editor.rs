@@ -25,7 +25,7 @@ use crate::{CONTRAST, LAYOUT};
 const DAYS: u64 = 10;
 /// How long the first check may take, with the compiler to be loaded from this machine, and each
 /// further one. A busy machine is given more than a reader's.
-const FIRST: Duration = Duration::from_secs(60);
+const FIRST: Duration = Duration::from_secs(90);
 const FURTHER: Duration = Duration::from_secs(20);
 
 /// As wide as many phones are.
