@@ -284,13 +284,15 @@ fn a_link_leaves_ones_own_beside_it() {
         editor.page.visit(&format!("http://{}/exercises.html", server.address()));
         editor.page.visit(to);
         let editor = Editor::on(editor.page, name);
-        editor.page.wait_until("document.querySelector('.editor.open textarea').value !== ''");
+        editor
+            .page
+            .wait_until("document.querySelector('.editor.open .source textarea').value !== ''");
         editor
     };
     let value = |editor: &Editor| editor.evaluate("$.querySelector('.source textarea').value");
     let plain = format!("http://{}/{address}", server.address());
     editor = go(editor, &link);
-    editor.page.wait_until("document.querySelector('.editor textarea').value !== '// mine\\n'");
+    editor.page.wait_until("document.querySelector('.source textarea').value !== '// mine\\n'");
     editor.write("// theirs, changed\n");
     editor.page.wait_until("Object.values(localStorage).includes('// theirs, changed\\n')");
     editor = go(editor, &plain);
