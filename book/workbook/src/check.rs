@@ -7,7 +7,9 @@
 //! | `options.rs` | what to launch, on which buffers |
 //! | `npy.rs` | arrays in files, as NumPy writes them |
 //! | `subject.rs` | a file: read, and compiled |
+//! | `headers.rs` | header files: found, and read |
 //! | `host.rs` | what of a file is for the host |
+//! | `instance.rs` | a kernel that is a template, with its arguments |
 //! | `table.rs` | counts of one kernel or of two |
 //! | `show.rs` | all of it in the terminal, and as JSON |
 //! | `page.rs` | all of it as a page of HTML |
@@ -27,7 +29,9 @@ use referee::trial::Trial;
 
 use crate::terminal::say;
 
+mod headers;
 mod host;
+mod instance;
 mod npy;
 mod options;
 mod page;
@@ -49,6 +53,9 @@ pub(crate) struct Arguments {
     /// Another file, launched in the same way: counts side by side. FILE:KERNEL names a kernel of it
     #[arg(long, value_name = "FILE")]
     compare: Option<String>,
+    /// A folder with header files, beside the file's own; may be given several times
+    #[arg(long, short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
     /// nvrtc or clang [default: NVRTC, or clang where there is none]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     compiler: Option<compiler::Choice>,
@@ -80,16 +87,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let files = |file: &str, element| subject::array(folder.as_deref(), file, element);
     let patience = Some(Duration::from_secs(arguments.seconds.into()));
     let limits = Limits { budget: 1 << 40, patience, buffer_bytes: 1 << 28, ..Limits::TERMINAL };
-    let tried = |subject, plan: &Plan| {
-        let made = subject::compile(&subject, &plan.compute_of(&subject.source)?)?;
-        Trial::of(subject, made, plan, &limits, &files)
+    let tried = |mut subject, plan: &Plan| {
+        let mut plan = plan.clone();
+        let made = subject::compile(&mut subject, &mut plan, &arguments.include)?;
+        Trial::of(subject, made, &plan, &limits, &files)
     };
     let mut plan = plan.over(Plan::of_comment(&first.name, &first.source)?);
     let mut trials = vec![tried(first, &plan)?];
     if let Some(other) = &arguments.compare {
         let (path, kernel) = named(other);
         let other = subject::read(path, arguments.ptx)?;
-        let known = kernel.or_else(|| plan.kernel.clone().filter(|name| other.names(name)));
+        let same = || plan.kernel.clone().filter(|name| other.names(instance::plain(name)));
+        let known = kernel.or_else(same);
         plan.kernel = known;
         trials.push(tried(other, &plan)?);
     }
@@ -117,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn named(text: &str) -> (&Path, Option<String>) {
     if let Some((file, kernel)) = text.rsplit_once(':')
         && !Path::new(text).exists()
-        && plan::is_name(kernel)
+        && (plan::is_name(kernel) || instance::is_one(kernel))
     {
         return (Path::new(file), Some(kernel.to_owned()));
     }

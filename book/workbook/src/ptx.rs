@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use lab::compiler::{self, Choice, Compiler};
+use lab::compiler::{self, Choice, Compiler, Unit};
 use lab::kernel::{self, COMMITTED_NVRTC, Stamp};
 use lab::libraries::NVRTC;
 use lab::ptx::essence;
@@ -88,7 +88,11 @@ fn try_edited(root: &Path) -> Result<()> {
         if Stamp::parse(&committed).is_some_and(|stamp| stamp.is_of_code(&source)) {
             continue;
         }
-        compiler.compile(&format!("kernels/{name}.cu"), &source, kernel::compute(&source))?;
+        compiler.compile(
+            &format!("kernels/{name}.cu"),
+            &Unit::of(&source),
+            kernel::compute(&source),
+        )?;
         say!(
             "kernels/{name}.cu was edited: {compiler} compiles it whenever a program starts \
              (kernels/ptx/{name}.ptx stays: NVRTC makes it)"

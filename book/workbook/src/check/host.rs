@@ -1,20 +1,17 @@
-//! What of a file is for the host: `main`, what it calls, and header files. A kernel's compiler has
-//! no use for it, so that spaces stand in its place, and every line stays where it is.
+//! What of a file is for the host: `main`, and what it calls. A kernel's compiler has no use for
+//! it, so that spaces stand in its place, and every line stays where it is.
 
 use lab::kernel::{literal, logical_line};
-
-/// What header files bring to most kernels. A type may have its name several times.
-const INTEGERS: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; \
-                        typedef short int16_t; typedef unsigned short uint16_t; \
-                        typedef int int32_t; typedef unsigned int uint32_t; \
-                        typedef long long int64_t; typedef unsigned long long uint64_t; \
-                        typedef unsigned int uint; typedef unsigned char uchar;";
 
 /// Words of what is for the GPU.
 const OF_GPU: [&str; 5] = ["__global__", "__device__", "__constant__", "__managed__", "__shared__"];
 /// Words that what both use begins with.
-const OF_BOTH: [&str; 9] =
-    ["struct", "class", "union", "enum", "typedef", "constexpr", "const", "static_assert", "using"];
+const OF_BOTH: [&str; 6] = ["typedef", "constexpr", "const", "static_assert", "using", "namespace"];
+/// Words that a type's own definition begins with.
+const TYPES: [&str; 4] = ["struct", "class", "union", "enum"];
+/// Words that only code of the host has, beside names such as `cudaMalloc`.
+const OF_HOST: [&str; 10] =
+    ["std", "stdout", "stderr", "fprintf", "FILE", "exit", "malloc", "calloc", "rand", "srand"];
 
 /// The source without what is for the host; `None` if nothing of it is.
 pub(super) fn without(source: &str) -> Option<String> {
@@ -30,7 +27,7 @@ pub(super) fn without(source: &str) -> Option<String> {
             }
             '#' if at_line_start => {
                 let line = logical_line(rest);
-                left += &included(&rest[..line]);
+                left += &rest[..line];
                 rest = &rest[line..];
                 if item.is_empty() {
                     start = left.len();
@@ -92,6 +89,10 @@ fn is_transparent(item: &str) -> bool {
 /// Whether a body in braces ends it: not that of a type, and not a list of values.
 fn is_function(item: &str) -> bool {
     let head = item.split('{').next().unwrap_or_default();
+    let mut words = head.split(|c: char| !c.is_alphanumeric());
+    if words.any(|word| TYPES.contains(&word)) && !head.trim_end().ends_with(')') {
+        return false; // `struct alignas(16) P {`
+    }
     let value = head.find('=').filter(|_| !head.contains("operator")).unwrap_or(head.len());
     head[..value].contains('(')
 }
@@ -101,20 +102,20 @@ fn is_of_host(item: &str) -> bool {
     if words.clone().any(|word| OF_GPU.contains(&word)) {
         return false;
     }
+    if words.clone().any(is_word_of_host) {
+        return true;
+    }
     let first = words.find(|word| !["", "static", "inline"].contains(word)).unwrap_or_default();
     // A constant number can be used on the GPU; what points to something lies on the host.
-    let is_host = item.starts_with("using namespace")
-        || first == "const" && item.split('=').next().is_some_and(|name| name.contains('*'));
-    is_host || is_function(item) || !OF_BOTH.contains(&first) && first != "template"
+    let is_host = first == "const" && item.split('=').next().is_some_and(|name| name.contains('*'));
+    let is_both = OF_BOTH.contains(&first) || TYPES.contains(&first) || first == "template";
+    is_host || is_function(item) || !is_both
 }
 
-/// A directive; in the place of one that includes a file, the names that most files have from it.
-fn included(line: &str) -> String {
-    let rest = line[1..].trim_start();
-    match rest.starts_with("include") {
-        true => INTEGERS.to_owned(),
-        false => line.to_owned(),
-    }
+/// Whether it is in no code that can be for both.
+fn is_word_of_host(word: &str) -> bool {
+    let api = word.strip_prefix("cuda").filter(|rest| !rest.starts_with("TextureObject"));
+    OF_HOST.contains(&word) || api.is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
 #[cfg(test)]
@@ -126,23 +127,32 @@ mod tests {
         let source = "#include <stdio.h>\n#include \"mine.h\"\nusing namespace std;\n\
                       #define CHECK(x) do { x; } \\\n  while (0)\n\
                       const int N = 3; // } \\\n}\n/*/ } */const char *title = \"t\";\nstatic float *host = new float[N];\n\
-                      struct P { float x; };\nextern \"C\" {\n__global__ void k(P *p) { p->x = '}'; }\n}\n\
+                      struct alignas(16) P { float x; };\nextern \"C\" {\n__global__ void k(P *p) { p->x = '}'; }\n}\n\
                       __constant__ float table[] = {1, 2};\nvoid launch(int n);\n\
                       template <class T> T twice(T t) { return 2 * t; }\n\
+                      template <class T> void check(T e) { if (e) exit(1); }\n\
+                      struct Timer { cudaEvent_t start; };\n\
                       template <class T> __device__ T half(T t) { return t / 2; }\n\
                       int main(int n = 1)\n{\n    k<<<1, 1>>>(nullptr); // {\n    return 0;\n}\n";
         let left = without(source).unwrap();
         assert_eq!(left.lines().count(), source.lines().count(), "{left}");
-        for kept in ["CHECK", "const int N", "struct P", "void k(P", "table", "T half"] {
+        for kept in [
+            "CHECK",
+            "const int N",
+            "P { float x; };",
+            "void k(P",
+            "table",
+            "T twice",
+            "T half",
+            "stdio",
+        ] {
             assert!(left.contains(kept), "{kept}\n{left}");
         }
-        for gone in [
-            "stdio", "mine.h", "title", "using", "host", "launch", "twice", "main", "<<<",
-            "return 0",
-        ] {
+        for gone in
+            ["title", "using", "host", "launch", "check(T", "Timer", "main", "<<<", "return 0"]
+        {
             assert!(!left.contains(gone), "{gone}\n{left}");
         }
-        assert_eq!(left.matches("uint32_t;").count(), 2, "{left}");
         assert_eq!(without(&left), None, "{left}");
     }
 }

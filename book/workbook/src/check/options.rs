@@ -5,7 +5,8 @@ use referee::plan::Plan;
 /// What to launch, and how.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// The kernel to launch [default: the only one of the file]
+    /// The kernel to launch, of a template with its arguments: scale<float> [default: the only one
+    /// of the file]
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Blocks along x, y and z, such as 64 or "ceil(n/32),8"

@@ -25,7 +25,7 @@ table { border-collapse: collapse; font: 13px/1.5 ui-monospace, monospace }
 th, td { padding: 0 .7em; text-align: right; vertical-align: top; white-space: pre }
 th { position: sticky; top: 0; background: Canvas; font-weight: 600 }
 td.code { text-align: left; border-left: 1px solid #8888 }
-td.said { text-align: left; white-space: normal; min-width: 16rem; font-family: system-ui, sans-serif }
+td .said { white-space: normal; max-width: 44rem; font-family: system-ui, sans-serif }
 tr.mistake { background: #d3202a22 } tr.note { background: #c8930022 }
 tr.counts:not(.mistake, .note) { background: #8881 }
 .mistake b { color: light-dark(#b3141d, #ff8a8f) } .note b { color: light-dark(#7a5800, #f0c14b) }
@@ -74,13 +74,15 @@ pub(super) fn write(path: &Path, trials: &[Trial]) -> Result<()> {
 
 fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
     let Trial { subject, kernel, compiler, findings, runs } = trial;
+    let made = [subject.name.as_str(), compiler].map(str::to_owned);
+    let made = made.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
     let what = if kernel.is_empty() { &subject.name } else { kernel };
     writeln!(html, "<h1>{}</h1>", xml(what))?;
     let state = match trial.has_mistakes() {
         true => "<b>Mistakes were found.</b>",
         false => "No fault, no race.",
     };
-    writeln!(html, "<p>{} {} {state}</p><ul>", xml(&subject.name), xml(compiler))?;
+    writeln!(html, "<p>{}. {state}</p><ul>", xml(&made.join(", ")))?;
     for run in runs {
         let state = if run.is_clean { "ok" } else { "no" };
         writeln!(html, "<li>{state}: {}", xml(&heading(run)))?;
@@ -101,7 +103,7 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
     for column in &columns {
         write!(html, "<th>{}", column.heading)?;
     }
-    *html += "<th><th>\n";
+    *html += "<th>\n";
     for (number, code) in (1..).zip(subject.source.lines()) {
         let here: Vec<_> = findings.iter().filter(|f| f.line == Some(number)).collect();
         let kind = match here.iter().map(|f| f.kind).min_by_key(|kind| *kind != Kind::Mistake) {
@@ -114,9 +116,9 @@ fn one(html: &mut String, place: usize, trial: &Trial) -> Result<()> {
             let text = counted.get(&number).map(|tally| column.text(tally));
             write!(html, "<td>{}", text.unwrap_or_default())?;
         }
-        write!(html, "<td class=\"code\">{}<td class=\"said\">", lines(code))?;
+        write!(html, "<td class=\"code\">{}", lines(code))?;
         for finding in here {
-            *html += &said(finding);
+            write!(html, "<div class=\"said\">{}</div>", said(finding))?;
         }
         *html += "\n";
     }
@@ -133,7 +135,7 @@ fn said(finding: &Finding) -> String {
     let Finding { kind, text, .. } = finding;
     match text.contains('\n') {
         true => format!("<b>{}</b><pre>{}</pre>", kind.word(), lines(text)),
-        false => format!("<div><b>{}</b> {}</div>", kind.word(), xml(text)),
+        false => format!(" <b>{}</b> {}", kind.word(), xml(text)),
     }
 }
 

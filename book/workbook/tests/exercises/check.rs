@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Ended, has_nvrtc, root};
+use super::{Ended, has_nvrtc, root, skip};
 
 /// The page's outputs, each by the example's name.
 const GOLDEN: &str = "book/src/check.txt";
@@ -105,6 +105,47 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     let ended = check(&format!("{program} {LAUNCH} --set n=1000"));
     assert!(ended.succeeds().contains("  12    125 "), "{ended}");
 
+    // Header files: beside it, where --include says, and those that only the host needs.
+    std::fs::create_dir_all(folder.path().join("parts/inner")).unwrap();
+    file(
+        "parts/twice.h",
+        "#pragma once\n#include \"inner/two.h\"\n\n\n\n\n\n\n\
+        __device__ float twice(float a) {\n    return TWO * a;\n}\n",
+    );
+    file("parts/inner/two.h", "#define TWO 2\n");
+    file("timer.h", "#include <time.h>\nclass Timer { struct timespec start; };\n");
+    let body = SCALE.replace("2 * in[i]", "in[i] < FLT_MAX ? twice(in[i]) : INFINITY");
+    let includes = "#include <float.h>\n#include \"timer.h\"\n#include <twice.h>\n";
+    let apart = file("apart.cu", &format!("{includes}{body}"));
+    let ended = check(&format!("{apart} {LAUNCH} --set n=1000"));
+    assert!(ended.code == Some(1) && ended.stdout.contains("\"twice\" is undefined"), "{ended}");
+    let parts = folder.path().join("parts");
+    let ended = check(&format!("{apart} {LAUNCH} --set n=1000 -I {}", parts.display()));
+    assert!(ended.succeeds().contains("   8    125     125 "), "{ended}");
+    let whole = file("whole.cu", &format!("#include \"parts/twice.h\"\n{body}"));
+    check(&format!("{whole} {LAUNCH} --set n=1000")).succeeds();
+    let beyond = file("parts/beyond.cu", &format!("#include \"../timer.h\"\n{SCALE}"));
+    check(&format!("{beyond} {LAUNCH} --set n=1000")).succeeds();
+
+    // The kernel is in a header file, which is then what is shown.
+    let part = file("parts/part.cu", &SCALE.replace("2 *", "BY *"));
+    let main = file("main.cu", "#define BY 2\n#include \"parts/part.cu\"\nint main() {}\n");
+    let ended = check(&format!("{main} {LAUNCH} --set n=1000"));
+    let named = ended.stdout.contains(&format!("scale of {part}, "));
+    assert!(named && ended.succeeds().contains("   5    125     125 "), "{ended}");
+
+    // A template, with its arguments.
+    let template = SCALE.replace("__global__", "template <class T, int BY> __global__");
+    let template = template.replace("2 *", "BY * (T)");
+    let path = folder.path().join("template.cu");
+    std::fs::write(&path, template).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
+    command.arg("check").arg(&path).args(["--kernel", "scale<float, 3>"]).current_dir(root());
+    command.args(LAUNCH.split_whitespace()).args(["--set", "n=9"]);
+    assert!(Ended::of(&mut command).succeeds().contains("out = 0, 3, 6, 9, …, 24"));
+    let ended = Ended::of(command.arg("--compare").arg(&path));
+    assert_eq!(ended.succeeds().matches("out = 0, 3, 6, 9, …, 24").count(), 2, "{ended}");
+
     // PTX of any compiler, and the other order of blocks.
     let ptx = "kernels/ptx/vector-add.ptx --kernel add --grid 1 --block 64 --arg a=f32[n]:ramp \
                --arg b=f32[n]:zero --arg c=f32[n] --arg n --set n=50";
@@ -113,6 +154,34 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     let order = file("order.cu", "__global__ void last(int *out) { atomicExch(out, blockIdx.x); }");
     let ended = check(&format!("{order} --grid 9 --block 1 --arg out=i32[1]:zero"));
     assert!(ended.succeeds().contains("out[0] depends on the order"), "{ended}");
+}
+
+#[test]
+fn header_files_of_cuda_are_taken_from_where_they_are() {
+    if !has_nvrtc() {
+        return;
+    }
+    if !lab::libraries::headers().iter().any(|folder| folder.join("cuda_fp16.h").exists()) {
+        skip("there are no header files of CUDA");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sum.cu");
+    let source = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
+                  #include <cuda_fp16.h>\n#include <stdio.h>\n\
+                  namespace cg = cooperative_groups;\n\
+                  __global__ void sum(const float *in, float *out, int n)\n{\n    \
+                  auto warp = cg::tiled_partition<32>(cg::this_thread_block());\n    \
+                  float v = threadIdx.x < n ? __half2float(__float2half(in[threadIdx.x])) : 0;\n    \
+                  v = cg::reduce(warp, v, cg::plus<float>());\n    \
+                  if (warp.thread_rank() == 0)\n        atomicAdd(out, v);\n}\n\
+                  int main() { printf(\"%d\", 1); }\n";
+    std::fs::write(&path, source).unwrap();
+    let launch =
+        "--grid 1 --block 64 --arg in=f32[n]:ramp --arg out=f32[1]:zero --arg n --set n=50";
+    let ended = check(&format!("{} {launch}", path.display()));
+    assert!(ended.succeeds().contains("out = 1225\n"), "{ended}");
+    assert!(ended.stdout.contains("\n   9      7 "), "{ended}"); // a line of the file itself
 }
 
 #[test]
@@ -142,7 +211,8 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         (file("none.ptx", b"hello"), "is no PTX"),
         (format!("{scale} --kernel scaled"), "did you mean `scale`?"),
         (two, "choose one with --kernel: scale, other"),
-        (template, "a template needs a line such as"),
+        (template, "such as --kernel 'twice<float>'"),
+        (format!("{scale} {LAUNCH} --include none"), "there is no such folder"),
         (scale.clone(), "--grid is missing"),
         (format!("{scale} --grid 1"), "--block is missing"),
         (
@@ -175,8 +245,8 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
     }
     for (text, said) in [
         (
-            "#include </etc/passwd>\n__global__ void k() { f(); }",
-            "Header files and code of the host were left out",
+            "#include \"/etc/passwd\"\n__global__ void k() { f(); }",
+            "Not found: `/etc/passwd`. Name their folders with --include.",
         ),
         ("int f() { return 1; }\n__global__ void k(int *p) { *p = f(); }", "needs `__device__`"),
         ("__global__ void k() { for (;;) ; }", "it takes too long"),

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Result;
-use lab::compiler::{self, Compiler, Job};
+use lab::compiler::{self, Compiler, Job, Unit};
 use lab::kernel;
 use referee::compiler::advice;
 
@@ -19,10 +19,10 @@ const BOUNDS: Bounds =
 
 /// PTX of a source, of which messages speak as of `file`. The inner error is the compiler's, with
 /// what it means here.
-pub fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String, String>> {
+pub fn compile(file: &str, unit: &Unit, compute: &str) -> Result<Result<String, String>> {
     let clang = match Compiler::find()? {
         Compiler::Nvrtc(_) => None,
-        Compiler::Clang(clang) => Some(clang.job(file, source, compute)?),
+        Compiler::Clang(clang) => Some(clang.job(file, unit, compute)?),
     };
     let Ended { end, out, err } = match clang {
         // What the job needs stays until it has ended.
@@ -30,7 +30,7 @@ pub fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String,
         None => {
             let mut command = Command::new(std::env::current_exe()?);
             command.args([COMMAND, file, compute]);
-            process::run(command, source, BOUNDS)?
+            process::run(command, &serde_json::to_string(unit)?, BOUNDS)?
         }
     };
     let said = compiler::said(&err);
@@ -45,14 +45,14 @@ pub fn compile(file: &str, source: &str, compute: &str) -> Result<Result<String,
     })
 }
 
-/// What `cargo workbook compile-kernel FILE COMPUTE` does: PTX of its input is its output.
+/// What `cargo workbook compile-kernel FILE COMPUTE` does: its input is a [`Unit`], its output PTX.
 pub fn compiler(file: &str, compute: &str) -> Result<ExitCode> {
-    let source = std::io::read_to_string(std::io::stdin())?;
+    let unit = serde_json::from_reader(std::io::stdin())?;
     kernel::nvrtc_version()?;
     // The first time, NVRTC opens what it needs. A learner's source needs nothing.
-    kernel::compile_file("nothing.cu", "", compute)?;
+    kernel::compile_file("nothing.cu", &Unit::default(), compute)?;
     open_nothing();
-    Ok(match kernel::compile_file(file, &source, compute) {
+    Ok(match kernel::compile_file(file, &unit, compute) {
         Ok(ptx) => {
             print!("{ptx}");
             ExitCode::SUCCESS

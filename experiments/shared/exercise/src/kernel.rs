@@ -1,7 +1,7 @@
 //! A kernel is compiled, and judged on the emulated GPU.
 
 use anyhow::{Context, Result};
-use lab::compiler::Compiler;
+use lab::compiler::{Compiler, Unit};
 use referee::check::RACES;
 use referee::{Limits, Outcome};
 
@@ -20,7 +20,7 @@ impl<'e> Judge<'e> {
         let path = exercise.file("expected");
         let file = path.display().to_string();
         let source = std::fs::read_to_string(&path).with_context(|| file.clone())?;
-        let expected = Compiler::find()?.compile(&file, &source, &check.compute)?;
+        let expected = Compiler::find()?.compile(&file, &Unit::of(&source), &check.compute)?;
         let referee = referee::Judge::new(check, expected, Limits::TERMINAL);
         Ok(Judge { exercise, referee })
     }
@@ -29,7 +29,7 @@ impl<'e> Judge<'e> {
     /// the check itself is wrong.
     pub fn check(&self, file: &str, source: &str) -> Result<Outcome> {
         let check = &self.exercise.check;
-        match compile::compile(file, source, &check.compute)? {
+        match compile::compile(file, &Unit::of(source), &check.compute)? {
             Ok(ptx) => self.check_ptx(file, source, &ptx),
             Err(said) => Ok(Outcome::uncompiled(said, RACES, check)),
         }

@@ -18,6 +18,7 @@
 //! | [`judge`] | a solution is judged, by one of the next two |
 //! | [`source`] | a learner's file, whatever lies in its place |
 //! | [`compile`] | a learner's kernel is compiled, apart from all else |
+//! | [`lines`] | lines of header files become the kernel's |
 //! | `process` | programs that may crash, or take too long, or print too much |
 //! | [`kernel`] | a kernel is compiled, and judged by the crate `referee` |
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
@@ -31,6 +32,7 @@ pub mod compile;
 pub mod host;
 pub mod judge;
 pub mod kernel;
+pub mod lines;
 mod lock;
 pub mod measure;
 mod process;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use emulator::Module;
-use lab::compiler::Compiler;
+use lab::compiler::{Compiler, Unit};
 use record::hash::sha256;
 use referee::check::{Check, Launch};
 use referee::data::{Buffers, Device, Shape};
@@ -102,7 +102,7 @@ impl<'e> OnGpu<'e> {
         shape: &Shape,
         mut memory: Memory,
     ) -> Result<OnGpu<'e>> {
-        let ptx = Compiler::find()?.compile(file, source, &check.compute)?;
+        let ptx = Compiler::find()?.compile(file, &Unit::of(source), &check.compute)?;
         let layout = Module::parse(&ptx).context(file.to_owned())?;
         let stream = memory.stream.clone();
         let module = stream.context().load_module(Ptx::from_src(ptx))?;

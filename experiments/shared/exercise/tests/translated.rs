@@ -20,6 +20,7 @@ use emulator::{Module, Tally};
 use exercise::catalogue::{self, Language};
 use exercise::verify::is_reason;
 use exercise::{Exercise, kernel};
+use lab::compiler::Unit;
 use referee::Outcome;
 use referee::count;
 use referee::launch::{self, Limits};
@@ -130,7 +131,7 @@ fn differences(zig: &Path, exercise: &Exercise) -> Vec<String> {
             differences.push(format!("{} {name}: {what}", exercise.name));
         };
         let source = exercise.source(name).unwrap();
-        let Ok(of_nvrtc) = lab::kernel::compile_file("k.cu", &source, compute) else { continue };
+        let Ok(of_nvrtc) = lab::kernel::compile_file("k.cu", &Unit::of(&source), compute) else { continue };
         let translated = match translator::translate(&ir(zig, folder.path(), &source, compute)) {
             Ok(ptx) => ptx,
             // An exercise that begins with an empty file: NVRTC's PTX has no kernel, either.

@@ -1,6 +1,7 @@
 //! Who compiles kernels: NVIDIA's NVRTC or, where that is not, any clang that makes PTX. NVRTC makes
 //! the committed PTX, and the records; clang is for readers, on systems without NVRTC, too.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::path::PathBuf;
@@ -8,6 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::kernel;
@@ -19,14 +22,34 @@ const PRELUDE: &str = include_str!("../../../../kernels/translator/prelude.h");
 /// How clang optimises, here and in a page.
 const OPTIMISING: [&str; 16] = include!("../../../../kernels/translator/optimising.rs");
 
-/// No file but those that are named here can be opened, and none is.
-const NO_FILES: &str = r#"{"version": 0, "redirecting-with": "redirect-only", "roots": []}"#;
+/// Where clang believes header files to lie.
+const HEADERS: &str = "/headers/";
 
 /// What `--compiler` may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
     Nvrtc,
     Clang,
+}
+
+/// What a compiler is given.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Unit {
+    pub source: String,
+    /// Header files by the names that [`Unit::source`] and they include them by: names without a
+    /// folder. There are no others.
+    pub headers: BTreeMap<String, String>,
+    /// That header file which is included without being named.
+    pub first: Option<String>,
+    /// What is not said to be for the host or for the GPU may be for both.
+    pub is_program: bool,
+}
+
+impl Unit {
+    /// A source without header files.
+    pub fn of(source: &str) -> Unit {
+        Unit { source: source.to_owned(), ..Unit::default() }
+    }
 }
 
 static CHOSEN: OnceLock<Choice> = OnceLock::new();
@@ -70,10 +93,10 @@ impl Compiler {
 
     /// PTX of a source, of which messages speak as of `file`. A compile error is shown as the
     /// compiler words it.
-    pub fn compile(&self, file: &str, source: &str, compute: &str) -> Result<String> {
+    pub fn compile(&self, file: &str, unit: &Unit, compute: &str) -> Result<String> {
         match self {
-            Compiler::Nvrtc(_) => kernel::compile_file(file, source, compute),
-            Compiler::Clang(clang) => clang.compile(file, source, compute),
+            Compiler::Nvrtc(_) => kernel::compile_file(file, unit, compute),
+            Compiler::Clang(clang) => clang.compile(file, unit, compute),
         }
     }
 }
@@ -118,7 +141,7 @@ impl Clang {
             let told = String::from_utf8_lossy(&told);
             let (_, version) = told.split_once("clang version ")?;
             version.split_whitespace().next()?.clone_into(&mut clang.version);
-            clang.compile("nothing.cu", "", kernel::COMMITTED_COMPUTE).ok()?;
+            clang.compile("nothing.cu", &Unit::default(), kernel::COMMITTED_COMPUTE).ok()?;
             Some(clang)
         };
         FOUND.get_or_init(|| libraries::clangs().into_iter().find_map(works)).clone()
@@ -139,11 +162,22 @@ impl Clang {
         command
     }
 
-    /// How to compile `source`, of which messages speak as of `file`. It can open no other file.
-    pub fn job(&self, file: &str, source: &str, compute: &str) -> Result<Job> {
+    /// How to compile `unit`, of which messages speak as of `file`. It can open no other file.
+    pub fn job(&self, file: &str, unit: &Unit, compute: &str) -> Result<Job> {
         let folder = tempfile::tempdir().context("for clang's files")?;
+        let mut roots = vec![];
+        for (number, (name, text)) in unit.headers.iter().enumerate() {
+            let path = folder.path().join(number.to_string());
+            std::fs::write(&path, text)?;
+            let name = format!("{HEADERS}{name}");
+            roots.push(json!({"type": "file", "name": name, "external-contents": path}));
+        }
         let files = folder.path().join("files.yaml");
-        std::fs::write(&files, NO_FILES)?;
+        let all = json!({
+            "version": 0, "redirecting-with": "redirect-only", "use-external-names": false,
+            "roots": roots,
+        });
+        std::fs::write(&files, all.to_string())?;
         let mut command = self.command();
         command
             .args(["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-nostdinc"])
@@ -154,14 +188,16 @@ impl Clang {
             .args(["-fno-color-diagnostics", "-fno-crash-diagnostics", "-ferror-limit=20"])
             .args(["-Xclang", "-ivfsoverlay", "-Xclang"])
             .arg(&files)
+            .args(["-I", HEADERS])
+            .args(unit.first.iter().flat_map(|name| ["-include", name]))
             .args(["-", "-o", "-"]);
         let name = file.replace('\\', "/").replace(['"', '\n'], "_");
-        let input = format!("# 1 \"prelude.h\"\n{PRELUDE}\n# 1 \"{name}\"\n{source}\n");
+        let input = format!("# 1 \"prelude.h\"\n{PRELUDE}\n# 1 \"{name}\"\n{}\n", unit.source);
         Ok(Job { command, input, folder })
     }
 
-    fn compile(&self, file: &str, source: &str, compute: &str) -> Result<String> {
-        let Job { mut command, input, folder } = self.job(file, source, compute)?;
+    fn compile(&self, file: &str, unit: &Unit, compute: &str) -> Result<String> {
+        let Job { mut command, input, folder } = self.job(file, unit, compute)?;
         let path = folder.path().join("source.cu");
         std::fs::write(&path, input)?;
         let output = command.stdin(File::open(&path)?).output();
@@ -184,5 +220,5 @@ pub fn ptx(made: &str) -> String {
 /// What clang says, without how many errors there are.
 pub fn said(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains(" generated when compiling for "));
-    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+    lines.collect::<Vec<_>>().join("\n").replace(HEADERS, "").trim().to_owned()
 }

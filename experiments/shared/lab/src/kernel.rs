@@ -3,11 +3,14 @@
 //! say, so a reader needs only a driver; edited code is compiled when the program runs, by
 //! NVRTC or clang.
 
-use anyhow::{Context, Result, anyhow, bail};
-use cudarc::nvrtc::{self, CompileError, CompileOptions, Ptx};
+use std::ffi::{CString, c_char};
+use std::ptr;
+
+use anyhow::{Context, Result, bail};
+use cudarc::nvrtc::{Ptx, result, sys};
 use record::KernelOrigin;
 
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, Unit};
 use crate::libraries::NVRTC;
 use crate::ptx;
 use record::hash::sha256;
@@ -97,7 +100,8 @@ impl Kernel {
             );
         }
         let file = format!("kernels/{name}.cu");
-        let ptx = compiler.compile(&file, self.source, compute(self.source))?;
+        let unit = Unit::of(self.source);
+        let ptx = compiler.compile(&file, &unit, compute(self.source))?;
         Ok((ptx, compiler.to_string()))
     }
 
@@ -267,8 +271,8 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
     }
     let (mut major, mut minor) = (0, 0);
     // SAFETY: writes two integers.
-    let status = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
-    if status != nvrtc::sys::nvrtcResult::NVRTC_SUCCESS {
+    let status = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    if status != sys::nvrtcResult::NVRTC_SUCCESS {
         bail!("NVRTC does not tell its version: {status:?}");
     }
     Ok((major as u32, minor as u32))
@@ -276,33 +280,83 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
 
 /// Compiles `kernels/<name>.cu`, as [`compile_file`].
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
-    compile_file(&format!("kernels/{name}.cu"), source, compute)
+    compile_file(&format!("kernels/{name}.cu"), &Unit::of(source), compute)
 }
 
-/// Compiles `source` for a compute capability such as `7.5`. The PTX names the line of the
+/// Compiles `unit` for a compute capability such as `7.5`. The PTX names the line of the
 /// source that each instruction comes from. A compile error is shown as the compiler words
 /// it, with `file` and line. Ask for [`nvrtc_version`] first.
-pub fn compile_file(file: &str, source: &str, compute: &str) -> Result<String> {
-    let architecture = format!("--gpu-architecture=compute_{}", compute.replace('.', ""));
-    let options = CompileOptions {
-        name: Some(file.to_owned()),
-        options: vec![architecture, "--generate-line-info".to_owned()],
-        ..CompileOptions::default()
-    };
-    match nvrtc::compile_ptx_with_opts(source, options) {
-        Ok(ptx) => Ok(without_folder(file, &ptx.to_src())),
-        Err(CompileError::CompileError { log, .. }) => {
-            Err(anyhow!("{file} does not compile:\n{}", log.to_string_lossy().trim()))
-        }
-        Err(e) => Err(anyhow!("NVRTC failed on {file}: {e}")),
+pub fn compile_file(file: &str, unit: &Unit, compute: &str) -> Result<String> {
+    let mut options = vec![
+        format!("--gpu-architecture=compute_{}", compute.replace('.', "")),
+        "--generate-line-info".to_owned(),
+    ];
+    if unit.is_program {
+        options.push("--device-as-default-execution-space".to_owned());
     }
+    options.extend(unit.first.iter().map(|name| format!("--pre-include={name}")));
+    let program = Program::new(file, unit)?;
+    // SAFETY: the program lives.
+    let compiled = unsafe { result::compile_program(program.0, &options) };
+    if compiled.is_err() {
+        // SAFETY: the program lives.
+        let log = unsafe { result::get_program_log(program.0) };
+        let log = log.with_context(|| format!("NVRTC failed on {file}"))?;
+        bail!("{file} does not compile:\n{}", text(&log).trim());
+    }
+    // SAFETY: the program lives.
+    let ptx = unsafe { result::get_ptx(program.0) }.with_context(|| format!("NVRTC: {file}"))?;
+    Ok(without_folder(file, &text(&ptx)))
+}
+
+/// A program of NVRTC's, with texts for the header files that it names.
+struct Program(sys::nvrtcProgram);
+
+impl Program {
+    fn new(file: &str, unit: &Unit) -> Result<Program> {
+        let [name, source] = [CString::new(file)?, CString::new(unit.source.as_str())?];
+        let text = |text: &String| CString::new(text.as_str());
+        let names = unit.headers.keys().map(text).collect::<Result<Vec<_>, _>>()?;
+        let texts = unit.headers.values().map(text).collect::<Result<Vec<_>, _>>()?;
+        let pointers = |of: &[CString]| of.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
+        let mut program = ptr::null_mut();
+        // SAFETY: all texts end with a NUL, and NVRTC copies them.
+        let created = unsafe {
+            sys::nvrtcCreateProgram(
+                &raw mut program,
+                source.as_ptr(),
+                name.as_ptr(),
+                names.len() as i32,
+                pointers(&texts).as_ptr(),
+                pointers(&names).as_ptr(),
+            )
+        };
+        created.result().with_context(|| format!("NVRTC failed on {file}"))?;
+        Ok(Program(program))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it afterwards.
+        let _ = unsafe { result::destroy_program(self.0) };
+    }
+}
+
+/// A text of NVRTC's, up to its NUL.
+fn text(bytes: &[c_char]) -> String {
+    let bytes: Vec<u8> =
+        bytes.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// NVRTC puts the folder that it runs in before the source's name: nobody's business.
 fn without_folder(name: &str, ptx: &str) -> String {
-    let line = |line: &str| match line.starts_with("\t.file\t1 ") {
-        true => format!("\t.file\t1 \"{name}\"\n"),
-        false => line.to_owned(),
+    let line = |line: &str| match line.strip_prefix("\t.file\t").and_then(|l| l.split_once(' ')) {
+        Some((number, path)) if path.trim_end().ends_with(&format!("{name}\"")) => {
+            format!("\t.file\t{number} \"{name}\"\n")
+        }
+        _ => line.to_owned(),
     };
     ptx.split_inclusive('\n').map(line).collect()
 }

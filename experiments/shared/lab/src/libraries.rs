@@ -37,6 +37,15 @@ pub const NVRTC: Library = Library {
     install: pip!("nvidia-cuda-nvrtc-cu12==12.4.127"),
 };
 
+/// How to get header files of CUDA, such as those of cooperative groups and of half-precision numbers.
+pub const HEADERS: &str = pip!("nvidia-cuda-runtime-cu12==12.4.127");
+
+/// Those that `mma.h` needs besides.
+pub const CRT: &str = pip!("nvidia-cuda-nvcc-cu12==12.4.131");
+
+/// Those of CUDA's C++ library: `cuda/…`, `cub/…`.
+pub const CCCL: &str = pip!("nvidia-cuda-cccl-cu12==12.4.127");
+
 /// A clang that makes PTX, in a wheel for all systems.
 pub const CLANG: Library = Library { stem: "clang", install: pip!("ziglang==0.17.1") };
 
@@ -82,6 +91,13 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::split_paths(&path).collect::<Vec<_>>();
     beside.chain(path).map(|folder| folder.join(&name)).find(|file| file.is_file())
+}
+
+/// Folders of CUDA's header files: beside those of [`find`].
+pub fn headers() -> Vec<PathBuf> {
+    let beside = folders().into_iter().map(|folder| folder.with_file_name("include"));
+    // Those of the system's C library are not for kernels.
+    beside.filter(|folder| folder.is_dir() && !folder.join("stdio.h").exists()).collect()
 }
 
 /// Where a clang may lie, with the argument that comes first: in the wheel `ziglang` of the same

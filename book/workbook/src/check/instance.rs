@@ -1,0 +1,86 @@
+//! A kernel that is a template, with its arguments: `scale<float, 4>`. Nothing makes a kernel of it
+//! unless something uses it.
+
+use referee::plan::is_name;
+
+/// What uses it.
+const USE: &str = "workbook_instance";
+
+/// Whether this is how a template and its arguments are written.
+pub(super) fn is_one(kernel: &str) -> bool {
+    let template = kernel.split_once('<').filter(|(_, rest)| rest.trim_end().ends_with('>'));
+    template.is_some_and(|(name, rest)| {
+        is_name(name.rsplit("::").next().unwrap_or_default().trim()) && !rest.contains([';', '\n'])
+    })
+}
+
+/// Its name, without arguments.
+pub(super) fn plain(kernel: &str) -> &str {
+    kernel.split('<').next().unwrap_or_default().trim()
+}
+
+/// A line at the end of the source that uses it.
+pub(super) fn line(kernel: &str) -> String {
+    format!("\n__device__ auto {USE} = &{kernel};\n")
+}
+
+/// What the PTX calls it: `.global .align 8 .u64 workbook_instance = _Z5scaleIfLi4EEvPT_;`
+pub(super) fn name(ptx: &str) -> Option<String> {
+    let value = ptx.lines().find_map(|line| line.split_once(&format!(" {USE} = ")))?.1;
+    let value = value.trim().trim_end_matches(';');
+    let value = value.strip_prefix("generic(").unwrap_or(value).trim_end_matches(')');
+    Some(value.to_owned())
+}
+
+/// Names of the templates of kernels in a source.
+pub(super) fn templates(source: &str) -> Vec<&str> {
+    let after = source.split("template").skip(1).filter_map(|rest| {
+        let (head, rest) = rest.split_once("__global__")?;
+        (!head.contains([';', '{'])).then_some(rest)
+    });
+    let mut names: Vec<_> = after
+        .filter_map(|rest| {
+            let mut parts = rest.split('(').map(str::trim_end);
+            let words = parts.by_ref().filter_map(|part| {
+                part.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next()
+            });
+            words.into_iter().find(|word| is_name(word) && !word.starts_with("__"))
+        })
+        .collect();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_with_arguments_is_used_and_found() {
+        for (kernel, is) in [
+            ("scale<float, 4>", true),
+            ("mine::scale<S<int>>", true),
+            ("scale", false),
+            ("<float>", false),
+            ("scale<float>; int x = f<1>", false),
+        ] {
+            assert_eq!(is_one(kernel), is, "{kernel}");
+        }
+        for ptx in [
+            ".global .align 8 .u64 workbook_instance = _Z5scaleIfEvPT_;",
+            ".visible .global .align 8 .u64 workbook_instance = generic(_Z5scaleIfEvPT_);",
+        ] {
+            assert_eq!(name(ptx).as_deref(), Some("_Z5scaleIfEvPT_"));
+        }
+        assert_eq!(name(".global .u32 other = 1;"), None);
+    }
+
+    #[test]
+    fn templates_of_kernels_have_names() {
+        let source = "template <class T> T twice(T t) { return t; }\n\
+                      template <int N>\n__global__ void __launch_bounds__(256) tile(float *p) {}\n\
+                      template <class T> static __global__ void scale (T *p) {}\n\
+                      __global__ void plain() {}";
+        assert_eq!(templates(source), ["tile", "scale"]);
+    }
+}
