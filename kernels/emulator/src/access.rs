@@ -237,8 +237,8 @@ fn passes_of(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> u6
     for group in 0..groups {
         let lanes = (u32::MAX >> (WARP - lanes_each)) << (group * lanes_each);
         let lanes = mask & lanes;
-        if has_no_conflict(addresses, lanes, bytes) {
-            wavefronts += u64::from(lanes != 0);
+        if let Some(most) = elements_in_bank(addresses, lanes, bytes) {
+            wavefronts += most;
             continue;
         }
         let mut starts = Distinct::new();
@@ -256,19 +256,42 @@ fn passes_of(addresses: &[u64; WARP], mask: u32, bytes: u64, stores: bool) -> u6
     wavefronts
 }
 
-/// Does each lane have banks for itself, or the element of the lane before it?
-fn has_no_conflict(addresses: &[u64; WARP], lanes: u32, bytes: u64) -> bool {
+/// How many elements the bank has that most elements are in. None, if some of them begin
+/// inside of another's place.
+fn elements_in_bank(addresses: &[u64; WARP], lanes: u32, bytes: u64) -> Option<u64> {
+    const NOBODY: u8 = u8::MAX;
     let words = bytes.div_ceil(WORD_BYTES);
-    let (mut taken, mut last) = (0, None);
-    words.is_power_of_two()
-        && active(lanes).all(|lane| {
-            let address = addresses[lane];
-            let bank = 1u32 << (address / WORD_BYTES / words % (BANKS as u64 / words));
-            let is_same = last == Some(address);
-            let is_free = taken & bank == 0 && (words == 1 || address.is_multiple_of(bytes));
-            (taken, last) = (taken | bank, Some(address));
-            is_same || is_free
-        })
+    let apart = active(lanes).fold(0, |apart, lane| apart | addresses[lane]);
+    if !words.is_power_of_two() || words > 1 && !apart.is_multiple_of(bytes) {
+        return None;
+    }
+    let shift = (words * WORD_BYTES).trailing_zeros();
+    let banks = BANKS as u64 / words;
+    // For each bank its greatest element and how many it has; for each of these the next.
+    let (mut greatest, mut counts, mut next) = ([NOBODY; BANKS], [0u8; BANKS], [NOBODY; WARP]);
+    let mut most = 0;
+    for lane in active(lanes) {
+        let element = |lane: u8| addresses[usize::from(lane)] >> shift;
+        let (this, own) = (lane as u8, addresses[lane] >> shift);
+        let bank = (own & (banks - 1)) as usize;
+        let first = greatest[bank];
+        // Mostly addresses rise.
+        if first == NOBODY || element(first) < own {
+            (next[lane], greatest[bank]) = (first, this);
+        } else {
+            let mut other = first;
+            while other != NOBODY && element(other) != own {
+                other = next[usize::from(other)];
+            }
+            if other != NOBODY {
+                continue;
+            }
+            next[lane] = std::mem::replace(&mut next[usize::from(first)], this);
+        }
+        counts[bank] += 1;
+        most = most.max(counts[bank]);
+    }
+    Some(most.into())
 }
 
 /// The wavefronts of one atomic operation on shared memory, which changes the words of one bank
@@ -334,6 +357,16 @@ pub(crate) fn active(mask: u32) -> impl Iterator<Item = usize> + Clone {
         rest &= rest.wrapping_sub(1);
         (lane < WARP).then_some(lane)
     })
+}
+
+/// Do the lanes before and after a lane, of those of a mask, access what it does? Of lanes that
+/// read the same, two are enough to know.
+#[inline]
+pub(crate) fn is_between_same<T: PartialEq>(places: &[T; WARP], mask: u32, lane: usize) -> bool {
+    let after = mask & (u32::MAX << lane) << 1;
+    let next = after.trailing_zeros() as usize;
+    let same = |other: usize| mask >> other & 1 == 1 && places[other] == places[lane];
+    lane > 0 && next < WARP && same(lane - 1) && same(next)
 }
 
 /// Collects at most a warp's worth of numbers and gives each of them once, sorted. Fast

@@ -25,6 +25,7 @@ mod conflict;
 mod copies;
 mod flags;
 mod global;
+mod journal;
 mod lane;
 mod marks;
 mod matrix;
@@ -196,7 +197,7 @@ impl<'a> Machine<'a> {
             program,
             launch,
             memory,
-            global: Global::new(traced.then_some(program.global_granule)),
+            global: Global::new(traced.then_some(program.global_granule), program.partial),
             options,
             constants,
             of_warps: of_warps.collect(),

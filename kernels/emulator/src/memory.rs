@@ -427,6 +427,17 @@ impl Memory {
         store.is_some_and(|store| store.holds(address, bytes as u64))
     }
 
+    /// Does it hold all that lanes access?
+    pub(crate) fn holds_lanes(
+        &self,
+        at: usize,
+        addresses: &[u64; WARP],
+        lanes: u32,
+        bytes: usize,
+    ) -> bool {
+        self.stores.get(at).is_some_and(|store| store.holds_lanes(addresses, lanes, bytes))
+    }
+
     /// Where a range lies, seen from the nearest buffer.
     fn describe(&self, address: u64, bytes: u64) -> String {
         if address.wrapping_add(1 << 16) < 1 << 17 {

@@ -105,9 +105,20 @@ impl Operation {
     }
 }
 
+/// The bit of each lane. Processors compare a mask with several of these at once.
+const BITS: [u32; WARP] = {
+    let mut bits = [1; WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        bits[lane] <<= lane;
+        lane += 1;
+    }
+    bits
+};
+
 fn put_back<Bits: Copy>(row: &mut [Bits; WARP], before: &[Bits; WARP], mask: u32) {
     for lane in 0..WARP {
-        row[lane] = if mask >> lane & 1 != 0 { row[lane] } else { before[lane] };
+        row[lane] = if mask & BITS[lane] != 0 { row[lane] } else { before[lane] };
     }
 }
 
@@ -403,8 +414,21 @@ pub(crate) fn in_each_lane(
             }
         }
     }
-    let result = Slot { class: result, index: operands.result };
-    for lane in active(mask) {
-        registers.set(result, lane, compute(&values[lane]));
+    let index = usize::from(operands.result);
+    let results = active(mask).map(|lane| (lane, compute(&values[lane])));
+    match result {
+        Class::Narrow => {
+            let row = &mut registers.narrow[index];
+            results.for_each(|(lane, value)| row[lane] = value as u32);
+        }
+        Class::Wide => {
+            let row = &mut registers.wide[index];
+            results.for_each(|(lane, value)| row[lane] = value);
+        }
+        Class::Predicate => {
+            let bits = results.fold(0, |bits, (lane, value)| bits | (value as u32 & 1) << lane);
+            let row = &mut registers.predicates[index];
+            *row = *row & !mask | bits;
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Races in device memory: between threads of a block, and between blocks.
 
 use crate::WARP;
-use crate::access::active;
+use crate::access::{active, is_between_same};
 use crate::counts::NoteKind;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
@@ -30,24 +30,26 @@ impl Machine<'_> {
         let Part { addresses, lanes, .. } = *part;
         let mut rest = lanes;
         let store = self.buffers[warp.pc];
+        let line = self.program.code[warp.pc].place;
         if is_row && self.memory.holds(store, addresses[0], bytes * WARP) {
-            let line = self.program.code[warp.pc].place;
             let offset = addresses[0] - self.memory.store(store).address;
             let spot = Spot { store, offset };
             let first = direction.touch(warp.index * WARP, line);
             rest = self.global.touch_row(&self.shared.order, spot, bytes, first);
+        } else if self.memory.holds_lanes(store, addresses, lanes, bytes) {
+            let first = direction.touch(warp.index * WARP, line);
+            let start = self.memory.store(store).address;
+            let lanes = (addresses, lanes);
+            if self.global.touch_lanes(&self.shared.order, (store, start), lanes, bytes, first) {
+                return Ok(());
+            }
         }
-        let mut left = rest;
+        let reads = !direction.writes() && !direction.is_strong();
         for lane in active(rest) {
-            left &= left - 1;
-            let address = addresses[lane];
-            // Of lanes that read the same, two are enough.
-            let same = |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
-            let next = left.trailing_zeros() as usize;
-            let reads = !direction.writes() && !direction.is_strong();
-            if reads && lane > 0 && next < WARP && same(lane - 1) && same(next) {
+            if reads && is_between_same(addresses, rest, lane) {
                 continue;
             }
+            let address = addresses[lane];
             let access = LaneAccess { lane, address, bytes, direction };
             self.touch_global_lane(warp, access, Some(part))?;
         }

@@ -1,11 +1,13 @@
 //! Who has accessed device memory in a launch.
 //!
-//! Memory is divided into granules, and these into lines. Mostly all that
+//! As long as nothing can race with anything, that is only [written down](Journal). Then memory is divided into granules, and these into lines. Mostly all that
 //! happens to a line has a pattern: from one granule to the next, the thread is always so
 //! many further on, and all else is the same. Then one [`Cell`] stands for all granules. Any
 //! other access gives each granule a cell of its own.
 
 use crate::WARP;
+use crate::access::{active, is_between_same};
+use crate::machine::journal::{Granules, Journal};
 use crate::machine::order::Order;
 use crate::machine::readers::Readers;
 use crate::machine::trace::{Event, NEVER, Race, THREAD, Touch, Trace, UNTOUCHED};
@@ -70,6 +72,7 @@ struct Page {
 /// What was accessed, and by whom.
 #[derive(Debug)]
 pub(crate) struct Global {
+    journal: Journal,
     /// For each buffer and each page of it where that is among the pages, from 1 on.
     places: Vec<Vec<u32>>,
     pages: Vec<Page>,
@@ -97,9 +100,11 @@ pub(crate) struct Spot {
 }
 
 impl Global {
-    /// `granule`: the bytes that are traced together, if races are looked for.
-    pub(crate) fn new(granule: Option<u32>) -> Self {
+    /// `granule`: the bytes that are traced together, if races are looked for. `partial`: threads
+    /// may meet that are not all of the block.
+    pub(crate) fn new(granule: Option<u32>, partial: bool) -> Self {
         Self {
+            journal: Journal::new(!partial),
             places: Vec::new(),
             pages: Vec::new(),
             own: Vec::new(),
@@ -114,6 +119,7 @@ impl Global {
 
     /// Forgets all accesses.
     pub(crate) fn clear(&mut self) {
+        self.journal.clear();
         for page in &self.pages {
             self.places[page.store][page.number] = 0;
         }
@@ -165,6 +171,68 @@ impl Global {
         first: Touch,
     ) -> u32 {
         let Some(bits) = self.granule_bits else { return 0 };
+        let row = (Granules::Row(spot.offset as usize >> bits), (bytes >> bits).max(1), bytes);
+        if self.journal.note(order, spot.store, row, first) {
+            return 0;
+        }
+        self.close(order, spot.store);
+        self.trace_row(order, spot, bytes, first)
+    }
+
+    /// Notes that lanes of a warp, whose first thread is given, access a buffer that starts at an
+    /// address. False, if there is more to find out.
+    #[inline]
+    pub(crate) fn touch_lanes(
+        &mut self,
+        order: &Order,
+        (store, start): (usize, u64),
+        (addresses, lanes): (&[u64; WARP], u32),
+        bytes: usize,
+        first: Touch,
+    ) -> bool {
+        let Some(bits) = self.granule_bits else { return true };
+        let furthest = u64::from(u32::MAX);
+        let granule = |address: u64| (address.wrapping_sub(start) >> bits).min(furthest) as u32;
+        let granules = addresses.map(granule);
+        let lanes = (Granules::Lanes(lanes, &granules), (bytes >> bits).max(1), bytes);
+        self.journal.note(order, store, lanes, first)
+    }
+
+    /// Traces what is written down of a buffer.
+    fn close(&mut self, order: &Order, store: usize) {
+        let Some(bits) = self.granule_bits.filter(|_| self.journal.has(store)) else { return };
+        let mut journal = std::mem::replace(&mut self.journal, Journal::new(false));
+        journal.close(order, store, |order, granules, bytes, first| {
+            let spot = |granule: usize| Spot { store, offset: (granule as u64) << bits };
+            let mut one = |lane: usize, granule: usize| {
+                let touch = Touch { thread: first.thread + lane as u16, ..first };
+                self.trace(order, spot(granule), bytes, touch, false);
+            };
+            match granules {
+                Granules::One(start) => one(0, start),
+                Granules::Row(start) => {
+                    let count = (bytes >> bits).max(1);
+                    let rest = self.trace_row(order, spot(start), bytes, first);
+                    for lane in active(rest) {
+                        let touch = Touch { thread: first.thread + lane as u16, ..first };
+                        self.trace(order, spot(start + lane * count), bytes, touch, false);
+                    }
+                }
+                Granules::Lanes(lanes, starts) => {
+                    let reads = !first.writes && first.strength == Strength::Weak;
+                    for lane in active(lanes) {
+                        if !reads || !is_between_same(starts, lanes, lane) {
+                            one(lane, starts[lane] as usize);
+                        }
+                    }
+                }
+            }
+        });
+        self.journal = journal;
+    }
+
+    fn trace_row(&mut self, order: &Order, spot: Spot, bytes: usize, first: Touch) -> u32 {
+        let Some(bits) = self.granule_bits else { return 0 };
         let shift = (bytes >> bits).trailing_zeros();
         if first.strength != Strength::Weak || 1 << shift > LINE {
             return u32::MAX;
@@ -195,6 +263,23 @@ impl Global {
     /// Notes an access. If it races with another, tells with which, and when that was.
     /// `same`: it writes what is there already, so it races with no other write.
     pub(crate) fn touch(
+        &mut self,
+        order: &Order,
+        spot: Spot,
+        bytes: usize,
+        touch: Touch,
+        same: bool,
+    ) -> Option<(Race, u32)> {
+        let bits = self.granule_bits?;
+        let one = (Granules::One(spot.offset as usize >> bits), (bytes >> bits).max(1), bytes);
+        if self.journal.note(order, spot.store, one, touch) {
+            return None;
+        }
+        self.close(order, spot.store);
+        self.trace(order, spot, bytes, touch, same)
+    }
+
+    fn trace(
         &mut self,
         order: &Order,
         spot: Spot,
@@ -557,7 +642,7 @@ mod tests {
     proptest! {
         #[test]
         fn patterns_are_as_good_as_cells(steps in steps(), partial in any::<bool>()) {
-            let (mut some, mut all) = (Global::new(Some(4)), Global::new(Some(4)));
+            let (mut some, mut all) = (Global::new(Some(4), partial), Global::new(Some(4), true));
             for line in 0..LINES {
                 let page = all.page(0, line / PAGE);
                 divide(&mut all.pages[page].lines[line % PAGE], &mut all.own);
@@ -581,7 +666,7 @@ mod tests {
 
     #[test]
     fn blocks_are_known_by_their_times() {
-        let mut global = Global::new(Some(4));
+        let mut global = Global::new(Some(4), false);
         for (time, number) in [(2, 0), (3, 1), (7, 2), (8, 3), (9, 9)] {
             global.begin_block(time, number);
         }

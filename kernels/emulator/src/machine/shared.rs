@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::WARP;
-use crate::access::{active, contiguous};
+use crate::access::{active, contiguous, is_between_same};
 use crate::machine::order::{IN_FLIGHT, Order};
 use crate::machine::readers::Readers;
 use crate::machine::trace::{Event, NEVER, Race, Touch, Trace, UNTOUCHED};
@@ -45,8 +45,10 @@ impl Shared {
     /// For the next block, which begins not before this time. `had_copies`: the last one may
     /// have left some in flight. True, if time begins anew.
     pub(crate) fn begin_block(&mut self, had_copies: bool) -> bool {
-        self.bytes.fill(0);
-        self.written.clear_all(self.bytes.len() as u64);
+        if self.written.any() {
+            self.bytes.fill(0);
+            self.written.clear_all();
+        }
         self.order.begin_block();
         self.readers.clear();
         if had_copies {
@@ -120,16 +122,11 @@ impl Shared {
             Strength::Weak => self.touch_first(addresses, lanes, bytes, first),
             _ => lanes,
         };
-        let mut left = rest;
         active(rest).find_map(|lane| {
-            left &= left - 1;
             let address = addresses[lane];
             let touch = Touch { thread: first.thread + lane as u16, ..first };
             if !first.writes {
-                // Of lanes that read the same, two are enough.
-                let same = |other: usize| rest >> other & 1 == 1 && addresses[other] == address;
-                let next = left.trailing_zeros() as usize;
-                if lane > 0 && next < WARP && same(lane - 1) && same(next) {
+                if is_between_same(addresses, rest, lane) {
                     return None;
                 }
                 return Some((lane, self.touch(address, bytes, touch, false)?));
@@ -180,32 +177,51 @@ impl Shared {
         writes: bool,
         first: Touch,
     ) -> u32 {
-        let (time, barrier) = (self.order.now, self.order.barrier);
-        let (bits, line) = (self.granule_bits, first.line);
-        let partial = self.order.partial;
+        let (bits, partial) = (self.granule_bits, self.order.partial);
+        let Order { now: time, barrier, .. } = self.order;
+        let event = |lane: usize| Event { time, thread: first.thread + lane as u16, line: first.line };
+        let is_fine = |Trace { write, reads: [a, b] }: &Trace, thread: u16| {
+            write.time < barrier
+                && (a.time < barrier || !writes && (!partial || a.thread == thread))
+                && (b.time < barrier || !writes)
+        };
+        let note = |trace: &mut Trace, event: Event| match writes {
+            true => trace.write = event,
+            false => trace.note_read(barrier, event),
+        };
+        let all = lanes == u32::MAX && count == 1;
+        if all && !writes && !partial && contiguous(addresses, 0) {
+            // All lanes read the same, of which a trace remembers two.
+            let trace = &mut self.traces[(addresses[0] >> bits) as usize];
+            if !is_fine(trace, first.thread) {
+                return lanes;
+            }
+            (0..2).for_each(|lane| note(trace, event(lane)));
+            let is_here = |read: &&mut Event| read.is_of_warp(first.thread);
+            trace.reads.iter_mut().filter(is_here).for_each(|read| {
+                (read.time, read.line) = (time, first.line);
+            });
+            return 0;
+        }
         let mut rest = 0;
+        if all && contiguous(addresses, 1 << bits) {
+            let start = (addresses[0] >> bits) as usize;
+            for (lane, trace) in self.traces[start..start + WARP].iter_mut().enumerate() {
+                let event = event(lane);
+                match is_fine(trace, event.thread) {
+                    true => note(trace, event),
+                    false => rest |= 1 << lane,
+                }
+            }
+            return rest;
+        }
         for lane in active(lanes) {
             let start = (addresses[lane] >> bits) as usize;
             let traces = &mut self.traces[start..start + count];
-            let thread = first.thread + lane as u16;
-            let is_fine = |Trace { write, reads: [a, b] }: &Trace| {
-                let read = !writes
-                    && (a.thread == thread
-                        // Two warps have read, so one more does not matter.
-                        || !partial && b.time >= barrier && a.thread ^ b.thread >= WARP as u16);
-                write.time < barrier && (a.time < barrier || read)
-            };
-            if !traces.iter().all(is_fine) {
-                rest |= 1 << lane;
-                continue;
-            }
-            let event = Event { time, thread, line };
-            for Trace { write, reads: [read, _] } in traces {
-                if writes {
-                    *write = event;
-                } else if read.time < barrier || read.thread == thread {
-                    *read = event;
-                }
+            let event = event(lane);
+            match traces.iter().all(|trace| is_fine(trace, event.thread)) {
+                true => traces.iter_mut().for_each(|trace| note(trace, event)),
+                false => rest |= 1 << lane,
             }
         }
         rest

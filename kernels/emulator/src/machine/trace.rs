@@ -75,6 +75,11 @@ impl Event {
         self.thread & (VOLATILE | ATOMIC) == 0
     }
 
+    /// Is its thread of the same warp as this one?
+    pub(crate) fn is_of_warp(&self, thread: u16) -> bool {
+        (self.thread ^ thread) & THREAD < WARP as u16
+    }
+
     /// Does an access race with this one?
     #[inline(always)]
     pub(crate) fn races(&self, order: &Order, touch: Touch) -> bool {
@@ -193,22 +198,28 @@ impl Trace {
             *read = event;
             return None;
         }
-        let [first, second] = &mut self.reads;
         if writes {
             self.write = event;
         } else if is_flag {
             self.write.thread |= FLAG;
-        } else if first.time < order.barrier || first.thread & THREAD == thread {
-            *first = event;
         } else {
-            let warp = |event: &Event| event.thread & THREAD & !(WARP as u16 - 1);
-            if second.time < order.barrier
-                || second.thread & THREAD == thread
-                || warp(second) == warp(first) && warp(&event) != warp(first)
-            {
-                *second = event;
-            }
+            self.note_read(order.barrier, event);
         }
         None
+    }
+
+    /// Notes a read, where all threads meet who meet.
+    #[inline(always)]
+    pub(crate) fn note_read(&mut self, barrier: u32, event: Event) {
+        let thread = event.thread & THREAD;
+        let [first, second] = &mut self.reads;
+        if first.time < barrier || first.thread & THREAD == thread {
+            *first = event;
+        } else if second.time < barrier
+            || second.thread & THREAD == thread
+            || second.is_of_warp(first.thread) && !first.is_of_warp(thread)
+        {
+            *second = event;
+        }
     }
 }

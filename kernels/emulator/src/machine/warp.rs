@@ -108,11 +108,11 @@ impl Warp {
 
     /// Goes back to the start, with other lanes.
     pub(crate) fn restart(&mut self, index: usize, lanes: u32) {
-        if self.all != 0 {
-            self.local.fill(0); // a new one has zeros
-            self.local_written.clear_all(self.local.len() as u64);
-            self.taint = None;
+        if self.local_written.any() {
+            self.local.fill(0);
+            self.local_written.clear_all();
         }
+        self.taint = None;
         (self.index, self.live, self.all) = (index, lanes, lanes);
         (self.pc, self.lanes, self.limit) = (0, lanes, usize::MAX);
         self.before = self.executed;

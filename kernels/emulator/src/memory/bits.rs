@@ -6,6 +6,7 @@ use std::ops::Range;
 /// Which bytes were written.
 #[derive(Debug)]
 pub(crate) struct Bits {
+    bytes: u64,
     words: Vec<u64>,
     /// How many bytes were not written yet. Mostly none: then there is nothing to look up.
     missing: u64,
@@ -16,7 +17,7 @@ pub(crate) struct Bits {
 impl Bits {
     pub(crate) fn new(bytes: u64) -> Self {
         let words = vec![0; bytes.div_ceil(64) as usize];
-        Self { words, missing: bytes, parts: BTreeMap::new() }
+        Self { bytes, words, missing: bytes, parts: BTreeMap::new() }
     }
 
     /// Was everything written?
@@ -24,10 +25,15 @@ impl Bits {
         self.missing == 0
     }
 
-    /// Notes that none of all `bytes` was written.
-    pub(crate) fn clear_all(&mut self, bytes: u64) {
+    /// Was anything written?
+    pub(crate) fn any(&self) -> bool {
+        self.missing < self.bytes || !self.parts.is_empty()
+    }
+
+    /// Notes that nothing was written.
+    pub(crate) fn clear_all(&mut self) {
         self.words.fill(0);
-        self.missing = bytes;
+        self.missing = self.bytes;
         self.parts.clear();
     }
 

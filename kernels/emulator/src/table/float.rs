@@ -110,7 +110,7 @@ fn of_32(form: &mut Form<'_>) -> Option<Operation> {
         "copysign" => operation!(|a: f32, b: f32| -> f32 { b.copysign(a) }),
         "testp" => test(form)?,
         _ if !approximate => return None,
-        "rsqrt" => single!(style, |a| (1.0 / f64::from(a).sqrt()) as f32),
+        "rsqrt" => single!(vector_operation, style, |a| (1.0 / f64::from(a).sqrt()) as f32),
         "ex2" => single!(style, |a| f64::from(a).exp2() as f32),
         "lg2" => single!(style, |a| f64::from(a).log2() as f32),
         "sin" => single!(style, |a| f64::from(a).sin() as f32),
