@@ -13,6 +13,7 @@ use crate::space::Space;
 use crate::syntax::{self, Declaration, File, Function, Operand, Statement};
 use crate::table;
 
+mod arrays;
 mod atomics;
 mod carry;
 mod compared;
@@ -70,6 +71,10 @@ struct Decoder<'a> {
     labels: Vec<Option<usize>>,
     program: Program,
     source: Option<(String, u32)>,
+    /// Where what is decoded was called, if the compiler or [`Decoder::call`] put it in that place.
+    called: Option<(String, u32)>,
+    /// Of the function that is being decoded.
+    caller: Option<(String, u32)>,
     line: u32,
     /// Whether this is the first instruction of the statement.
     first: bool,
@@ -133,6 +138,8 @@ pub(crate) fn decode(file: &File, kernel: &Function) -> Result<Program> {
             ..Program::default()
         },
         source: None,
+        called: None,
+        caller: None,
         line: kernel.line,
         first: true,
         guard: None,
@@ -217,12 +224,11 @@ impl<'a> Decoder<'a> {
                 }
                 Statement::Targets(..) => {}
                 // In line 0 the compiler has what is in no line: it belongs to what is before.
-                Statement::Source(_, 0) => {}
-                Statement::Source(file, line) => {
-                    let mut sources = self.file.sources.iter();
-                    let name = sources.find(|(index, _)| index == file);
-                    let name = name.map(|(_, name)| base_name(name).to_owned());
-                    self.source = name.map(|name| (name, *line));
+                Statement::Source((_, 0), _) => {}
+                Statement::Source(own, inlined_at) => {
+                    self.source = self.source_line(*own);
+                    let inlined_at = inlined_at.and_then(|caller| self.source_line(caller));
+                    self.called = inlined_at.or_else(|| self.caller.clone());
                 }
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
             }
@@ -230,6 +236,13 @@ impl<'a> Decoder<'a> {
         self.frame().scopes.pop();
         self.local_bytes = local_bytes; // what comes next may have it
         Ok(())
+    }
+
+    /// A line of a file that has a number.
+    fn source_line(&self, (file, line): (u32, u32)) -> Option<(String, u32)> {
+        let mut sources = self.file.sources.iter();
+        let (_, name) = sources.find(|(index, _)| *index == file)?;
+        Some((base_name(name).to_owned(), line))
     }
 
     fn registers(&mut self, kind: &str, names: &[(String, Option<u32>)]) -> Result<()> {
@@ -355,9 +368,10 @@ impl<'a> Decoder<'a> {
 
     fn emit(&mut self, operation: Op) -> Result<()> {
         let place = Place { ptx_line: self.line, source: self.source.clone() };
-        let places = &mut self.program.places;
-        if places.last() != Some(&place) {
+        let Program { places, callers, .. } = &mut self.program;
+        if places.last() != Some(&place) || callers.last() != Some(&self.called) {
             places.push(place);
+            callers.push(self.called.clone());
         }
         let place = places.len() as u32 - 1;
         let weight = u32::from(std::mem::take(&mut self.first));
@@ -503,9 +517,10 @@ impl<'a> Decoder<'a> {
             self.guard = Some((guard, !negated));
             self.emit(Op::Branch(end as u32))?;
         }
-        let source = self.source.clone();
+        let before = (self.source.clone(), self.called.clone(), self.caller.clone());
+        (self.called, self.caller) = (self.source.clone(), self.source.clone());
         self.function(called, scope, Some(end))?;
-        self.source = source;
+        (self.source, self.called, self.caller) = before;
         self.labels[end] = Some(self.program.code.len());
         Ok(())
     }
@@ -542,6 +557,7 @@ impl<'a> Decoder<'a> {
         atomics::recognise(&mut program, &origins);
         compared::mark(&mut program, &origins);
         program.partial = warp::is_partial(&program);
+        program.bounds = arrays::bounds(&mut program);
         reuse::reuse(&mut program);
         program.unset = entry::unset(&mut program);
         let operands_of = |instruction: &mut Instruction| {

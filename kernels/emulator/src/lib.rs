@@ -55,6 +55,7 @@
 //! | [`access`], `machine::pieces` | what a request costs: sectors and wavefronts are counted here; other pieces |
 //! | `counts` | what is counted, and where it is added up |
 //! | `machine::shared`, `global`, `conflict` | races are found here, in shared and in device memory, and told in `lane` and `conflict` |
+//! | `machine::journal` | accesses to device memory that cannot race yet |
 //! | `machine::order`, `flags`, `trace` | what orders two accesses (vector clocks); what blocks tell each other; who accessed a word |
 //! | `machine::taint`, `machine::marks` | uses of what nobody has written; where such bits go |
 //! | `memory` | buffers, and which of their bytes are written |

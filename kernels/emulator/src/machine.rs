@@ -161,6 +161,10 @@ impl<'a> Machine<'a> {
                     let variable = &module.variables()[index];
                     variable.address.unwrap_or(0).wrapping_add_signed(offset)
                 }
+                Preset::Shared { array, offset } => {
+                    let start = program.shared[usize::from(array)].start.unwrap_or_default();
+                    u64::from(start).wrapping_add_signed(offset)
+                }
                 Preset::Dynamic { offset } => u64::from(static_bytes).wrapping_add_signed(offset),
                 Preset::Special(special) => match special {
                     Special::Threads(axis) => launch.block[axis].into(),
@@ -445,6 +449,7 @@ impl<'a> Machine<'a> {
                     }
                 }
                 Op::Load(access) => {
+                    warp.work(lanes);
                     self.load(warp, access, lanes)?;
                     warp.pc += 1;
                     if access.strength == Strength::Atomic && self.polled(warp) {
@@ -452,11 +457,13 @@ impl<'a> Machine<'a> {
                     }
                 }
                 Op::Store(access) => {
+                    warp.work(lanes);
                     self.store(warp, access, lanes)?;
                     self.stalled = 0;
                     warp.pc += 1;
                 }
                 Op::Atomic(atomic) => {
+                    warp.work(lanes);
                     let changed = self.atomic(warp, atomic, lanes)?;
                     warp.pc += 1;
                     if !changed && self.polled(warp) {
@@ -655,6 +662,11 @@ impl<'a> Machine<'a> {
         let code = &self.program.code;
         let instruction = &code[pc.min(code.len() - 1)];
         self.program.places[instruction.place as usize].clone()
+    }
+
+    /// Where the function was called that an instruction is in.
+    fn caller(&self, pc: usize) -> Option<&(String, u32)> {
+        self.program.callers[self.program.code[pc].place as usize].as_ref()
     }
 
     fn no_progress(&self, warps: &[Warp]) -> Box<Fault> {

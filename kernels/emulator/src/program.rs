@@ -1,6 +1,8 @@
 //! A kernel, decoded: a flat list of instructions whose operands are numbers of
 //! registers.
 
+use std::ops::Range;
+
 use crate::fault::Place;
 use crate::matrix::Fragment;
 use crate::registers::{Operands, Operation, Slot};
@@ -12,10 +14,15 @@ pub(crate) struct Program {
     pub(crate) code: Vec<Instruction>,
     /// The lines that instructions come from.
     pub(crate) places: Vec<Place>,
+    /// For each place the line where the function was called that it is in, if it was put there.
+    pub(crate) callers: Vec<Option<(String, u32)>>,
     /// Registers that have a value from the start: constants, parameters, `%tid.x`.
     pub(crate) presets: Vec<(Slot, Preset)>,
     /// For each instruction its [operands](Op::operands).
     pub(crate) operands: Vec<Box<[(Slot, Use)]>>,
+    /// For each instruction the range of the array in shared memory that it accesses, if that is
+    /// always the same.
+    pub(crate) bounds: Vec<Option<Range<u64>>>,
     /// Registers that may be read before anything was written to them.
     pub(crate) unset: Vec<Slot>,
     /// How many registers there are of each [class](crate::registers::Class).
@@ -57,6 +64,11 @@ pub(crate) enum Preset {
     /// The address of a variable of the module, and an offset.
     Variable {
         index: usize,
+        offset: i64,
+    },
+    /// The address of an array in shared memory, by its number, and an offset.
+    Shared {
+        array: u16,
         offset: i64,
     },
     /// The address of dynamic shared memory, and an offset.

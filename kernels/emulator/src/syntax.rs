@@ -72,7 +72,7 @@ pub(crate) enum Statement {
     /// `name: .branchtargets a, b`
     Targets(String, Vec<String>),
     /// `.loc`: file and line of the source.
-    Source(u32, u32),
+    Source((u32, u32), Option<(u32, u32)>),
     Instruction(Instruction),
 }
 

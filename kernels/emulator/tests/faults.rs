@@ -213,6 +213,32 @@ fn a_shuffle_from_a_lane_that_is_not_there() {
 }
 
 #[test]
+fn beyond_an_array_of_several() {
+    let mut device = Device::tests("faults");
+    let output = device.words("out", (0..32).map(|_| 0));
+    device.run("into_the_next_array", [1, 1, 1], [32, 1, 1], &arguments![u64 output]).unwrap();
+    let output = device.words("out", (0..32).map(|lane| if lane == 31 { 5 } else { 0 }));
+    let (kind, text) = fault(&mut device, "into_the_next_array", 32, &arguments![u64 output]);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    let expected = "into_the_next_array: writes 4 bytes at 0x90 of shared memory, many[4]: 16 \
+                    bytes past the end of few, which has 128 bytes, at line 159 of faults.cu";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn lanes_that_do_not_come_to_a_shuffle() {
+    let mut device = Device::tests("faults");
+    let output = device.words("out", (0..32).map(|lane| u32::from(lane != 4)));
+    let arguments = arguments![u64 output];
+    let (kind, text) = fault(&mut device, "shuffle_in_a_branch", 32, &arguments);
+    assert_eq!(kind, FaultKind::InactiveLane);
+    let expected = "lanes 0-3, 5-31 name lane 4 in their mask, which does not come here: all \
+                    lanes of a mask must come to the same instruction; leave them out of the \
+                    mask, or take this out of the branch, at line 170 of faults.cu";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn no_progress() {
     let mut device = Device::tests("faults");
     device.options.patience = 1 << 20;

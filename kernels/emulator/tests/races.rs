@@ -69,6 +69,8 @@ const SHARED: &str = ", with no barrier between (did you mean both to use this e
                       atomic operation in place of the line)";
 const ONE: &str = ", with no barrier between (did you mean both to write it? If not, the \
                    index is wrong. If so, one thread should write, or all of them the same)";
+const VOLATILE_ONE: &str = ", with no barrier between (`volatile` orders no threads; one thread \
+                            should write, or all of them the same)";
 const COPY: &str = " has yet to write: that thread must wait for its copies, and then all \
                     at a barrier";
 
@@ -99,6 +101,7 @@ fn wrong_kernels() {
         ("a_barrier_for_three_readers", 128, [490, 494], BLOCK),
         ("a_barrier_for_eight_readers", 32, [505, 509], WARP),
         ("two_lanes_for_each_bin", 32, [515, 515], ONE),
+        ("volatile_words_of_lanes", 32, [684, 684], VOLATILE_ONE),
     ] {
         let text = outcome(kernel, threads).expect_err(kernel);
         assert!(text.contains(&said("races.cu", lines, remedy)), "{text}");
@@ -116,6 +119,11 @@ fn wrong_barriers() {
             "warp 0 waits there, and warp 2 at another one, at line 530 of races.cu; all threads \
              of a block must come to the same __syncthreads(), in the same order (a GPU only \
              counts them), at line 526 of races.cu",
+        ),
+        (
+            "a_barrier_in_a_function",
+            "warp 0 waits at line 642 of races.cu, called at line 650, and warp 2 at another \
+             one, at line 642 of races.cu, called at line 652; all",
         ),
         ("one_barrier_more", "warp 1 at another one, at line 542 of races.cu"),
         ("rounds_of_warps", "64 of 128 have ended before it, thread (64, 0, 0) first"),
@@ -137,6 +145,7 @@ fn right_kernels() {
         ("a_flag_with_a_fence", 128),
         ("a_flag_for_a_warp", 128),
         ("in_turns", 128),
+        ("a_lock_for_two", 128),
         ("a_spin_lock", 64),
         ("a_lock_elsewhere", 64),
         ("acquire_and_release", 128),

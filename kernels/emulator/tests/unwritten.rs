@@ -96,6 +96,38 @@ fn what_is_not_chosen() {
     assert_eq!(outcome(&mut device, "copied", 32, &arguments, out), USED);
 }
 
+/// A compiler that does not optimise keeps each variable in local memory.
+#[test]
+fn kept_in_local_memory() {
+    let ptx = |result: &str| {
+        format!(
+            ".version 8.4
+            .target sm_75
+            .address_size 64
+            .visible .entry kept(.param .u64 in, .param .u64 out) {{
+                .reg .b32 %r<5>;
+                .reg .b64 %d<5>;
+                .local .align 4 .b8 own[8];
+                mov.u32 %r0, %tid.x;
+                ld.param.u64 %d0, [in];
+                ld.global.u32 %r1, [%d0];
+                st.local.u32 [own+4], %r1;
+                ld.local.u32 %r2, [own+4];
+                ld.param.u64 %d1, [out];
+                mad.wide.u32 %d2, %r0, 4, %d1;
+                st.global.u32 [%d2], {result};
+                ret;
+            }}"
+        )
+    };
+    for (result, expected) in [("%r0", Ok((0..32).collect())), ("%r2", USED)] {
+        let mut device = Device::of(&ptx(result));
+        let (input, out) = (device.fresh("in", 1), device.fresh("out", 32));
+        let arguments = arguments![u64 input, u64 out];
+        assert_eq!(outcome(&mut device, "kept", 32, &arguments, out), expected);
+    }
+}
+
 #[test]
 fn one_of_two_floats() {
     let mut device = Device::tests("unwritten");

@@ -101,7 +101,7 @@ impl<'a> Loop<'a> {
     /// Registers whose values come from a load, also by branches if asked, and whether one of
     /// them decides that threads leave.
     fn spread(&self, load: usize, branches: bool) -> (HashSet<Slot>, bool) {
-        // They may be kept in a thread's or a block's memory meanwhile.
+        // They may be kept in a thread's or a block's memory meanwhile, by a generic address, too.
         let (mut values, mut stored) = (HashSet::new(), HashSet::new());
         let mut is_left = false;
         loop {
@@ -111,7 +111,7 @@ impl<'a> Loop<'a> {
                 match operation {
                     Op::Load(access) => depends = *at == load || stored.contains(&access.address),
                     Op::Store(access) if depends => {
-                        let is_near = matches!(access.address.space, Space::Local | Space::Shared);
+                        let is_near = access.address.space != Space::Global;
                         stored.extend(is_near.then_some(access.address));
                     }
                     Op::Branch(_) | Op::BranchTable(..) | Op::Exit if depends => {

@@ -99,6 +99,7 @@ impl Decoder<'_> {
     fn address_of(&mut self, name: &str, offset: i64, class: Class) -> Result<Slot> {
         let bits = |place: u32| Preset::Bits(i64::from(place).wrapping_add(offset) as u64);
         let preset = match self.find(name) {
+            Some(Named::Variable(Space::Shared, place)) => self.in_shared(place, offset),
             Some(Named::Variable(_, place) | Named::Parameter(place)) => bits(place),
             Some(_) => return Err(self.error(format!("{name} has no address"))),
             None => match self.variables.get(name).copied() {
@@ -111,7 +112,8 @@ impl Decoder<'_> {
                         }
                         Preset::Dynamic { offset }
                     } else {
-                        bits(self.place_shared("", variable)?)
+                        let place = self.place_shared("", variable)?;
+                        self.in_shared(place, offset)
                     }
                 }
                 Some((index, _)) => {
@@ -122,6 +124,13 @@ impl Decoder<'_> {
             },
         };
         self.constant(class, preset)
+    }
+
+    /// The address of the array that starts at a place in shared memory.
+    fn in_shared(&self, place: u32, offset: i64) -> Preset {
+        let arrays = &self.program.shared;
+        let array = arrays.iter().rposition(|array| array.start == Some(place));
+        Preset::Shared { array: array.unwrap_or_default() as u16, offset }
     }
 
     /// The space in which a name has its address.

@@ -15,10 +15,6 @@ use crate::space::Space;
 const MOST_TOLD: usize = 4096;
 
 impl Machine<'_> {
-    pub(super) fn address(&self, warp: &Warp, address: &Address, lane: usize) -> u64 {
-        self.addresses(warp, address)[lane]
-    }
-
     pub(super) fn addresses(&self, warp: &Warp, address: &Address) -> [u64; WARP] {
         let index = usize::from(address.base.index);
         let offset = address.offset as u64;
@@ -234,7 +230,8 @@ impl Machine<'_> {
     ) -> Result<()> {
         let Part { space, addresses, lanes } = part;
         let check = self.options.checks.initialised && direction.reads();
-        if *space == Space::Shared && self.shared.is_fine(addresses, *lanes, bytes, check) {
+        let array = self.program.bounds[warp.pc].as_ref();
+        if *space == Space::Shared && self.shared.is_fine(array, addresses, *lanes, bytes, check) {
             return self.move_shared(warp, part, bytes, direction);
         }
         if *space == Space::Local && self.move_local(warp, part, bytes, direction) {

@@ -196,11 +196,15 @@ impl Machine<'_> {
             });
             if let Some((other, pc)) = elsewhere {
                 what = Some(format!(
-                    "a barrier that not all threads reach: warp {} waits there, and warp \
+                    "a barrier that not all threads reach: warp {} waits {}, and warp \
                      {other} at another one, at {}; all threads of a block must come to the \
                      same __syncthreads(), in the same order (a GPU only counts them)",
                     waiting_warp.index,
-                    self.place(pc)
+                    match self.caller(group.pc) {
+                        Some(_) => format!("at {}", self.place_and_caller(group.pc)),
+                        None => "there".to_owned(),
+                    },
+                    self.place_and_caller(pc)
                 ));
             }
         }
@@ -216,16 +220,23 @@ impl Machine<'_> {
         }))
     }
 
-    /// Where a barrier is that all threads of a block have to come to.
-    fn own_line(&self, pc: usize) -> Option<Place> {
+    /// Where a barrier is that all threads of a block have to come to, and where its function was
+    /// called.
+    fn own_line(&self, pc: usize) -> Option<(Place, Option<&(String, u32)>)> {
         match &self.program.code[pc].operation {
             Op::Barrier(barrier) if barrier.aligned => {
                 let place = self.place(pc);
                 let ptx_line = if place.source.is_some() { 0 } else { place.ptx_line };
-                Some(Place { ptx_line, ..place })
+                Some((Place { ptx_line, ..place }, self.caller(pc)))
             }
             _ => None,
         }
+    }
+
+    /// "line 7 of kernel.cu", and ", called at line 9" if it is in a function.
+    fn place_and_caller(&self, pc: usize) -> String {
+        let called = self.caller(pc).map(|(_, line)| format!(", called at line {line}"));
+        format!("{}{}", self.place(pc), called.unwrap_or_default())
     }
 
     /// `bar.warp.sync`: lanes may come to different ones.

@@ -4,7 +4,7 @@ use crate::access::active;
 use crate::fault::FaultKind;
 use crate::machine::atomic::combine;
 use crate::machine::warp::{Group, Reason, Waiting, Warp};
-use crate::machine::{Machine, Result};
+use crate::machine::{Machine, Result, list};
 use crate::program::{Match, Op, Reduce, Shuffle, ShuffleKind, Vote, VoteKind};
 use crate::registers::Slot;
 
@@ -14,10 +14,12 @@ impl Machine<'_> {
     pub(super) fn meet(&mut self, warp: &mut Warp, members: Slot) -> Result<bool> {
         self.check_membership(warp, members)?;
         if warp.is_whole() {
+            self.check_absent(warp)?;
             self.check_masks(warp, members)?;
             return Ok(true);
         }
         let (pc, came) = (warp.pc, warp.lanes);
+        self.check_absent(warp)?;
         let is_here = |waiting: &Waiting| waiting.group.pc == pc && waiting.reason == Reason::Lanes;
         warp.take_waiting(is_here, |warp, waiting| warp.lanes |= waiting.group.lanes);
         let ready = ready(warp, members, warp.lanes);
@@ -33,11 +35,29 @@ impl Machine<'_> {
         tally.thread_instructions -= u64::from((came & !ready).count_ones());
         let group = Group { pc, lanes: warp.lanes & !ready };
         if group.lanes != 0 {
-            warp.waiting.push(Waiting { group, reason: Reason::Lanes });
+            warp.waiting.push(Waiting { group, reason: Reason::Lanes, others: 0 });
         }
         warp.lanes = ready;
         self.check_masks(warp, members)?;
         Ok(true)
+    }
+
+    /// Lanes that are named must come, unless they have ended. Those that went elsewhere, did
+    /// something there and ended should have come.
+    fn check_absent(&self, warp: &mut Warp) -> Result<()> {
+        let absent = std::mem::take(&mut warp.absent);
+        if absent == 0 || !self.options.checks.shuffles {
+            return Ok(());
+        }
+        let what = format!(
+            "{} name {} in their mask, which {} here: all lanes of a mask must come to the same \
+             instruction; leave them out of the mask, or take this out of the branch",
+            list(warp.lanes),
+            list(absent),
+            if absent.count_ones() == 1 { "does not come" } else { "do not come" }
+        );
+        let lane = warp.lanes.trailing_zeros() as usize;
+        Err(self.fault(warp, FaultKind::InactiveLane, lane, what))
     }
 
     /// Lanes that name each other must all give the same mask.
@@ -94,6 +114,11 @@ impl Machine<'_> {
                         met.push(mask);
                     }
                 });
+            }
+            if next == pc {
+                let named = active(ready)
+                    .fold(0, |named, lane| named | warp.registers.get(members, lane) as u32);
+                warp.absent = named & warp.all & !warp.live & waiting.others;
             }
             warp.add(next, ready);
             if lanes != ready {

@@ -73,10 +73,10 @@ impl Machine<'_> {
         copy: &CopyAsync,
         lanes: u32,
     ) -> Result<()> {
-        let from = self.addresses(warp, &copy.from);
+        let [from, into] = [&copy.from, &copy.to].map(|address| self.addresses(warp, address));
         let mut reading = 0;
         for lane in active(lanes) {
-            let to = self.address(warp, &copy.to, lane);
+            let to = into[lane];
             let wanted = copy.source_bytes.map_or(copy.bytes, |slot| {
                 warp.registers.get(slot, lane).min(copy.bytes as u64) as usize
             });
@@ -115,11 +115,28 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Reads what a copy brings, if all of it was written.
+    fn read_whole(&mut self, warp: &Warp, copy: &Pending, into: &mut [u8]) -> bool {
+        let hint = &mut self.buffers[warp.pc];
+        if !self.memory.holds(*hint, copy.from, into.len())
+            && let Some(found) = self.memory.find(copy.from, into.len() as u64)
+        {
+            *hint = found;
+        }
+        let hint = *hint;
+        self.memory.holds(hint, copy.from, into.len()) && {
+            let offset = copy.from - self.memory.store(hint).address;
+            self.memory.read_at(hint, offset, into).is_none()
+        }
+    }
+
     /// Lets the bytes of copies arrive, as lanes wait for them.
     pub(super) fn finish_copies(&mut self, warp: &mut Warp, lanes: u32, left: u32) -> Result<()> {
         for copy in warp.copies.arrive(lanes, left) {
             let mut bytes = [0; WIDEST];
-            for (offset, byte) in bytes[..copy.read].iter_mut().enumerate() {
+            let is_whole = self.read_whole(warp, &copy, &mut bytes[..copy.read]);
+            let each = if is_whole { 0 } else { copy.read };
+            for (offset, byte) in bytes[..each].iter_mut().enumerate() {
                 let (at, byte) = (copy.from + offset as u64, std::slice::from_mut(byte));
                 let read = Direction::READ;
                 self.read_lane(warp, Space::Global, copy.lane, at, byte, read)?;

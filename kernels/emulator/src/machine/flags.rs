@@ -5,7 +5,7 @@
 //! for each block that told something there, and it only grows: who has read the place has
 //! seen as much of the list as there was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::machine::order::{VectorClock, later, merge};
 
@@ -38,7 +38,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
     /// The list of each place, by its number among all.
-    lists: HashMap<u64, usize>,
+    lists: BTreeMap<u64, usize>,
     entries: Vec<Vec<Entry>>,
 }
 

@@ -526,7 +526,9 @@ impl Cell {
         let Self { trace: Trace { write, reads: [a, b] }, earlier, plain } = self;
         let races = |event: &&Event| event.races_in_grid(order, touch);
         let race = |event: &Event, wrote| (event.race(wrote), event.time);
-        let write = [write, plain].into_iter().find(races).filter(|_| !same);
+        let is_replaced = |event: &&Event| event.is_replaced(order, touch);
+        let write = [write, plain].into_iter().find(|write| races(write) && !is_replaced(write));
+        let write = write.filter(|_| !same);
         write.map(|write| race(write, true)).or_else(|| {
             let reads = touch.writes.then_some([a, b, earlier]);
             let read = reads.into_iter().flatten().find(races);

@@ -162,7 +162,9 @@ impl Journal {
         };
         let Some(book) = self.books.of(store) else { return false };
         let (place, mut words) = match granules {
-            Granules::One(start) if book.allows(deed, start, count) => (Place::One(start as u32), 0),
+            Granules::One(start) if book.allows(deed, start, count) => {
+                (Place::One(start as u32), 0)
+            }
             Granules::Row(start) if book.allows(deed, start, WARP * count) => {
                 (Place::Row(start as u32), 0)
             }

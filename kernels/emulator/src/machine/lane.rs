@@ -1,6 +1,7 @@
 //! The access of one lane, to any space, and what can be wrong with it.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::WARP;
 use crate::fault::{Fault, FaultKind};
@@ -202,7 +203,7 @@ impl Machine<'_> {
     ) -> Result<()> {
         let LaneAccess { lane, address, bytes, direction } = access;
         let verb = direction.verb();
-        if !self.shared.holds(address, bytes) {
+        if !self.shared.holds(None, address, bytes) {
             let size = self.shared.bytes.len() as u64;
             let beyond = match size {
                 0 => ", and the block has none: the launch asked for no dynamic shared \
@@ -217,6 +218,10 @@ impl Machine<'_> {
             let bytes = in_bytes(bytes as u64);
             let what = format!("{verb} {bytes} at {address:#x} of shared memory{beyond}");
             return Err(self.fault(warp, FaultKind::OutOfBounds, lane, what));
+        }
+        let array = self.program.bounds[warp.pc].as_ref();
+        if let Some(range) = array.filter(|range| !self.shared.holds(Some(range), address, bytes)) {
+            return Err(self.beyond_array(warp, access, range));
         }
         let touch = direction.touch(warp.index * WARP + lane, self.program.code[warp.pc].place);
         let mut race = self.shared.touch(address, bytes, touch, false);
@@ -237,6 +242,21 @@ impl Machine<'_> {
             self.note_unwritten(warp, Space::Shared, (0, address), access);
         }
         Ok(())
+    }
+
+    /// An access with the address of an array that is outside of it, and in the block's memory.
+    fn beyond_array(&self, warp: &Warp, access: LaneAccess, range: &Range<u64>) -> Box<Fault> {
+        let LaneAccess { lane, address, bytes, .. } = access;
+        let is_one = |array: &&SharedArray| array.start.map(u64::from) == Some(range.start);
+        let array = self.program.shared.iter().rfind(is_one);
+        let name = array.map_or("the array", |array| &array.name);
+        let place = match range.start.checked_sub(address) {
+            Some(before @ 1..) => format!("{} before the start of", in_bytes(before)),
+            _ => past_end(address, bytes as u64, range.end),
+        };
+        let size = in_bytes(range.end - range.start);
+        let what = format!("{}: {place} {name}, which has {size}", self.in_shared(access));
+        self.fault(warp, FaultKind::OutOfBounds, lane, what)
     }
 
     /// Two accesses that nothing orders. If they are of one warp and there are others, the

@@ -38,8 +38,20 @@ pub(super) struct Mark {
     pub(super) bits: u64,
     /// Number of its [`Source`].
     pub(super) source: usize,
-    /// Nothing may depend on the value, not even a copy of it.
-    pub(super) bad: bool,
+    pub(super) extent: Extent,
+}
+
+/// What of a value means nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Extent {
+    /// It may be padding, which is copied along.
+    #[default]
+    Padding,
+    /// All of an element. To copy it is to use it, but for what a compiler that does not optimise
+    /// keeps in local memory.
+    Element,
+    /// It was computed from such bits.
+    Result,
 }
 
 /// Marks of a warp's registers.
@@ -150,8 +162,9 @@ impl Taint {
                     };
                     // What came first tells most.
                     let source = marks.clone().map(|mark| mark.source).min();
-                    let bad = computes || marks.clone().any(|mark| mark.bad);
-                    source.map(|source| Mark { bits, source, bad })
+                    let copied = marks.map(|mark| mark.extent).max().unwrap_or_default();
+                    let extent = if computes { Extent::Result } else { copied };
+                    source.map(|source| Mark { bits, source, extent })
                 }
             };
             self.put(result, lane, mark);
@@ -234,7 +247,7 @@ impl Taint {
                 if let Some(mut source) = of_sums[place] {
                     source = self.mark(slot, lane).map_or(source, |mark| mark.source.min(source));
                     let bits = all_bits(slot.class);
-                    self.put(slot, lane, Some(Mark { bits, source, bad: true }));
+                    self.put(slot, lane, Some(Mark { bits, source, extent: Extent::Result }));
                 }
             });
         }

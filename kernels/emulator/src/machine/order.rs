@@ -9,7 +9,7 @@
 //! Time goes on from block to block. What earlier blocks did happens before what a thread does
 //! only if they set a flag, a lock or a counter after a fence for the whole GPU: see [`Flags`].
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::WARP;
@@ -65,7 +65,7 @@ pub(crate) struct Order {
     /// The clock that each thread had at its last fence, and at its last for the whole GPU.
     fences: [Vec<Option<ShortClock>>; 2],
     /// The clock of each flag and lock, which those get who read it.
-    released: HashMap<u64, SharedClock>,
+    released: BTreeMap<u64, SharedClock>,
     /// The clock that each thread got from a flag or a lock last.
     acquired: Vec<Option<SharedClock>>,
     /// The clock of each barrier: of those who arrived there and did not wait.
@@ -86,7 +86,7 @@ impl Order {
             busy: false,
             seen: vec![None; threads],
             fences: [(); 2].map(|()| vec![None; threads]),
-            released: HashMap::new(),
+            released: BTreeMap::new(),
             acquired: vec![None; threads],
             arrived: [const { None }; 16],
             flags: Flags::default(),

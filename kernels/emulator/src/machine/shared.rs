@@ -82,26 +82,33 @@ impl Shared {
         self.is_traced
     }
 
-    pub(crate) fn holds(&self, address: u64, bytes: usize) -> bool {
-        let end = address.checked_add(bytes as u64);
-        end.is_some_and(|end| end <= self.bytes.len() as u64)
+    /// Does a range hold an access? It is that of an array, or all of the block's memory.
+    pub(crate) fn holds(&self, array: Option<&Range<u64>>, address: u64, bytes: usize) -> bool {
+        let all = 0..self.bytes.len() as u64;
+        let Range { start, end } = array.unwrap_or(&all);
+        let last = (end - start).checked_sub(bytes as u64);
+        last.is_some_and(|last| address.wrapping_sub(*start) <= last)
     }
 
-    /// Do all lanes access the block's memory, and what was written?
+    /// Do all lanes access the array, or the block's memory, and what was written?
     pub(crate) fn is_fine(
         &self,
+        array: Option<&Range<u64>>,
         addresses: &[u64; WARP],
         lanes: u32,
         bytes: usize,
         must_be_written: bool,
     ) -> bool {
+        let start = array.map_or(0, |array| array.start);
         let written =
             |address| !must_be_written || self.written.first_unset(address, bytes as u64).is_none();
-        let last = match lanes {
-            u32::MAX => addresses.iter().copied().fold(0, u64::max),
-            some => active(some).fold(0, |last, lane| last.max(addresses[lane])),
+        // An address before the start is furthest from there.
+        let place = |address: u64| address.wrapping_sub(start);
+        let furthest = match lanes {
+            u32::MAX => addresses.iter().fold(0, |last, address| place(*address).max(last)),
+            some => active(some).fold(0, |last, lane| place(addresses[lane]).max(last)),
         };
-        self.holds(last, bytes)
+        self.holds(array, furthest.wrapping_add(start), bytes)
             && (self.written.all() || active(lanes).all(|lane| written(addresses[lane])))
     }
 
@@ -179,7 +186,8 @@ impl Shared {
     ) -> u32 {
         let (bits, partial) = (self.granule_bits, self.order.partial);
         let Order { now: time, barrier, .. } = self.order;
-        let event = |lane: usize| Event { time, thread: first.thread + lane as u16, line: first.line };
+        let event =
+            |lane: usize| Event { time, thread: first.thread + lane as u16, line: first.line };
         let is_fine = |Trace { write, reads: [a, b] }: &Trace, thread: u16| {
             write.time < barrier
                 && (a.time < barrier || !writes && (!partial || a.thread == thread))

@@ -7,7 +7,7 @@ use crate::access::active;
 use crate::fault::{Fault, FaultKind};
 use crate::machine::access::Part;
 use crate::machine::lane::LaneAccess;
-use crate::machine::marks::{Mark, Source, Taint, What, all_bits};
+use crate::machine::marks::{Extent, Mark, Source, Taint, What, all_bits};
 use crate::machine::matrix::loaded_place;
 use crate::machine::warp::Warp;
 use crate::machine::{Machine, Result, WIDEST, extended, list};
@@ -98,7 +98,11 @@ impl Machine<'_> {
             let is_put_back = mark.bits & stored != stored
                 && matches!(sources[mark.source].what, What::Read(from, read)
                     if (from, read.address, read.bytes) == (space, address, bytes));
-            mark.bad && mark.bits & stored != 0 && !is_put_back
+            let is_use = match space {
+                Space::Local => mark.extent == Extent::Result,
+                _ => mark.extent != Extent::Padding,
+            };
+            is_use && mark.bits & stored != 0 && !is_put_back
         })
     }
 
@@ -148,6 +152,9 @@ impl Machine<'_> {
 
     /// What was read is used at once.
     pub(super) fn use_unwritten(&mut self, warp: &Warp) -> Result<()> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
         for Unwritten { space, access, .. } in std::mem::take(&mut self.unwritten) {
             let what = What::Read(space, access);
             self.depends(warp, Source { pc: warp.pc, lane: access.lane, what })?;
@@ -170,9 +177,10 @@ impl Machine<'_> {
             let source = taint.source(Source { pc, lane, what });
             for (slot, part) in access.registers.iter().zip(bits.chunks(access.bytes)) {
                 let Some(slot) = *slot else { continue };
-                let bad = !is_gap && part.iter().all(|bits| *bits == u8::MAX);
+                let is_whole = !is_gap && part.iter().all(|bits| *bits == u8::MAX);
                 let bits = extended(part, access.signed) & all_bits(slot.class);
-                taint.put(slot, lane, Some(Mark { bits, source, bad }));
+                let extent = if is_whole { Extent::Element } else { Extent::Padding };
+                taint.put(slot, lane, Some(Mark { bits, source, extent }));
             }
         }
     }
@@ -194,7 +202,7 @@ impl Machine<'_> {
                 let slot = load.results[lane / 8];
                 let before = taint.mark(slot, to).map_or(0, |mark| mark.bits);
                 let bits = before | u64::from(bits) << (8 * place);
-                taint.put(slot, to, Some(Mark { bits, source, bad: true }));
+                taint.put(slot, to, Some(Mark { bits, source, extent: Extent::Element }));
             }
         }
     }
@@ -306,7 +314,7 @@ impl Machine<'_> {
                 _ => {
                     let what = What::Shuffle(source, there);
                     let source = taint.source(Source { pc, lane, what });
-                    Some(Mark { bits: all_bits(result.class), source, bad: true })
+                    Some(Mark { bits: all_bits(result.class), source, extent: Extent::Element })
                 }
             };
             taint.put(result, lane, mark);
@@ -322,7 +330,7 @@ impl Machine<'_> {
             let source = taint.source(Source { pc, lane, what });
             if let Some(slot) = result {
                 let bits = extended(&bits[..access.bytes], false);
-                taint.put(slot, lane, Some(Mark { bits, source, bad: true }));
+                taint.put(slot, lane, Some(Mark { bits, source, extent: Extent::Element }));
             }
         }
     }

@@ -139,7 +139,17 @@ impl Event {
         !(self.is_as_strong(touch) || order.has_seen(touch.thread, other, self.time))
     }
 
+    /// Is this a volatile write, and the access another? Whichever comes last counts: they do not
+    /// race, but lanes of one instruction hardly mean that.
+    pub(crate) fn is_replaced(&self, order: &Order, touch: Touch) -> bool {
+        let together =
+            self.is_of_warp(touch.thread) && (self.time, self.line) == (order.now, touch.line);
+        let are_volatile = touch.strength == Strength::Volatile && self.thread & VOLATILE != 0;
+        touch.writes && are_volatile && !together
+    }
+
     /// Are both strong, and one atomic?
+    #[inline(always)]
     fn is_as_strong(&self, touch: Touch) -> bool {
         let strong = touch.strength != Strength::Weak && !self.is_plain();
         let atomic = touch.strength == Strength::Atomic || self.thread & (ATOMIC | FLAG) != 0;
@@ -158,7 +168,8 @@ impl Trace {
     /// If an access races with the last write, tells so.
     #[inline(always)]
     pub(crate) fn write_before(&self, order: &Order, touch: Touch) -> Option<Race> {
-        self.write.races(order, touch).then(|| self.write.race(true))
+        let races = self.write.races(order, touch) && !self.write.is_replaced(order, touch);
+        races.then(|| self.write.race(true))
     }
 
     /// If a write races with a read, tells so.

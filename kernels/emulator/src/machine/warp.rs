@@ -39,6 +39,8 @@ pub(crate) enum Reason {
 pub(crate) struct Waiting {
     pub(crate) group: Group,
     pub(crate) reason: Reason,
+    /// Lanes that have accessed memory meanwhile.
+    pub(crate) others: u32,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,9 @@ pub(crate) struct Warp {
     /// The other groups that can run, the lowest last.
     others: Vec<Group>,
     pub(crate) waiting: Vec<Waiting>,
+    /// Lanes for which the running group has waited, and which have accessed memory and ended
+    /// meanwhile.
+    pub(crate) absent: u32,
     /// Instructions that it has executed: its clock.
     pub(crate) executed: u64,
     /// What that was at its start.
@@ -92,6 +97,7 @@ impl Warp {
             limit: usize::MAX,
             others: Vec::new(),
             waiting: Vec::new(),
+            absent: 0,
             executed: 0,
             before: 0,
             jumps_back: 0,
@@ -118,6 +124,7 @@ impl Warp {
         self.before = self.executed;
         self.others.clear();
         self.waiting.clear();
+        self.absent = 0;
         self.copies.clear();
         (self.jumps_back, self.polls) = (0, 0);
         (self.turn, self.favoured) = (0, false);
@@ -220,13 +227,19 @@ impl Warp {
         self.limit = self.others.last().map_or(usize::MAX, |next| next.pc);
     }
 
+    /// Lanes of the running group access memory, while others may wait.
+    #[inline(always)]
+    pub(crate) fn work(&mut self, lanes: u32) {
+        self.waiting.iter_mut().for_each(|waiting| waiting.others |= lanes);
+    }
+
     /// The running group waits, and another runs.
     pub(crate) fn wait(&mut self, reason: Reason) {
         let group = Group { pc: self.pc, lanes: self.lanes };
         let here = |w: &&mut Waiting| w.group.pc == group.pc && w.reason == reason;
         match self.waiting.iter_mut().find(here) {
             Some(waiting) => waiting.group.lanes |= group.lanes,
-            None => self.waiting.push(Waiting { group, reason }),
+            None => self.waiting.push(Waiting { group, reason, others: 0 }),
         }
         self.lanes = 0;
         self.choose();

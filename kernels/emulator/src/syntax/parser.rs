@@ -303,11 +303,15 @@ impl<'a> Parser<'a> {
         }
         match word {
             ".loc" => {
-                let (file, source) = (self.integer()?, self.integer()?);
+                let own = (self.integer()?, self.integer()?);
+                let mut inlined_at = None;
                 while self.next < self.tokens.len() && self.line() == line {
-                    self.next += 1;
+                    let word = self.advance()?;
+                    if word == Kind::Word("inlined_at") {
+                        inlined_at = Some((self.integer()?, self.integer()?));
+                    }
                 }
-                statements.push(Statement::Source(file, source));
+                statements.push(Statement::Source(own, inlined_at));
                 return Ok(());
             }
             ".reg" => statements.push(self.registers(line)?),

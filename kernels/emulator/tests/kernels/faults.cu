@@ -148,3 +148,26 @@ extern "C" __global__ void never_counts(const float *in, float *out, float facto
         if (i < n) out[i] = factor * in[i];
     }
 }
+
+// The index stays inside the block's memory: what is behind `few` is `many`.
+extern "C" __global__ void into_the_next_array(unsigned int *out)
+{
+    __shared__ unsigned int few[32], many[64];
+    unsigned int t = threadIdx.x;
+    few[t] = many[t] = many[t + 32] = t;
+    __syncthreads();
+    few[t + out[t]] = 7;
+    __syncthreads();
+    out[t] = few[t] + many[t];
+}
+
+// All lanes are named, and those that are not in the branch do something else.
+extern "C" __global__ void shuffle_in_a_branch(unsigned int *out)
+{
+    unsigned int t = threadIdx.x, at = 99;
+    if (out[t]) {
+        unsigned int base = t == 1 ? 5 : 0;
+        at = __shfl_sync(0xffffffff, base, 1) + t;
+    }
+    out[t] = at;
+}

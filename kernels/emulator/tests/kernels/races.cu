@@ -635,3 +635,53 @@ KERNEL a_barrier_for_three_who_read(const word *in, word *out)
     if (t == 0)
         one = 5;
 }
+
+__device__ word exchanged(word *tile, word value)
+{
+    tile[threadIdx.x] = value;
+    __syncthreads();
+    return tile[127 - threadIdx.x];
+}
+
+KERNEL a_barrier_in_a_function(const word *in, word *out)
+{
+    __shared__ word tile[128];
+    if (threadIdx.x < 64)
+        out[threadIdx.x] = exchanged(tile, in[threadIdx.x]);
+    else
+        out[threadIdx.x] = exchanged(tile, 2 * in[threadIdx.x]) + 1;
+}
+
+// Peterson's lock: whose turn it is, both write.
+KERNEL a_lock_for_two(const word *in, word *out)
+{
+    __shared__ volatile word wants[2], turn;
+    __shared__ word count;
+    word me = threadIdx.x / 64;
+    if (threadIdx.x == 0)
+        wants[0] = wants[1] = turn = count = 0;
+    __syncthreads();
+    if (threadIdx.x % 64 == 0)
+        for (int round = 0; round < 3; round++) {
+            wants[me] = 1;
+            turn = 1 - me;
+            __threadfence_block();
+            while (wants[1 - me] && turn == 1 - me)
+                ;
+            __threadfence_block();
+            count += in[me];
+            __threadfence_block();
+            wants[me] = 0;
+        }
+    __syncthreads();
+    out[threadIdx.x] = count;
+}
+
+// Lanes that write different words at once mean something else.
+KERNEL volatile_words_of_lanes(const word *in, word *out)
+{
+    volatile __shared__ word one;
+    one = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = one;
+}
