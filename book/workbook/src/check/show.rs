@@ -76,7 +76,11 @@ fn show(file: &str, source: &str, finding: &Finding) {
         let code = code(source, *number);
         let at = format!("{file}:{number}   ");
         let room = width(before).saturating_sub(at.chars().count());
-        say!("{:before$}{DIM}{at}{}{DIM:#}", "", layout::cut(&visible(code), room));
+        say!(
+            "{:before$}{DIM}{at}{}{DIM:#}",
+            "",
+            layout::cut(&visible(&code.replace('\t', " ")), room)
+        );
     }
 }
 
@@ -181,7 +185,7 @@ fn print(labels: &[&str], columns: &[&Column], rows: Vec<Row>) {
             }
         }
         let room = layout::width().saturating_sub(before).max(SOURCE);
-        say!("{}", (text + &layout::cut(&visible(&row.code), room)).trim_end());
+        say!("{}", (text + &layout::cut(&visible(&row.code.replace('\t', " ")), room)).trim_end());
     }
     if hidden > 0 {
         say!("{DIM}and {hidden} lines before: --html shows all{DIM:#}");
