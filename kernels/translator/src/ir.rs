@@ -2,258 +2,167 @@
 
 use std::collections::HashMap;
 
-use crate::types::Type;
+use crate::code::Part;
+use crate::types::{Space, Type};
+use crate::{Error, Result};
 
 /// The number of a value in its function, and of a block.
 pub(crate) type Id = usize;
 
-#[derive(Debug, Default)]
-pub(crate) struct Module {
+pub(crate) struct Module<'t> {
     /// Where the IR comes from.
-    pub(crate) source: String,
-    pub(crate) globals: Vec<Global>,
-    pub(crate) functions: Vec<Function>,
+    pub(crate) source: &'t str,
+    pub(crate) globals: Vec<Global<'t>>,
+    pub(crate) functions: Vec<Function<'t>>,
 }
 
 /// A variable in device, shared or constant memory.
-#[derive(Debug)]
-pub(crate) struct Global {
-    pub(crate) name: String,
-    pub(crate) space: u32,
+pub(crate) struct Global<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) space: Space,
     pub(crate) external: bool,
-    pub(crate) kind: Type,
     pub(crate) align: u64,
-    pub(crate) value: Value,
+    /// What it begins with.
+    pub(crate) value: Typed<'t>,
 }
 
 /// A kernel.
-#[derive(Debug, Default)]
-pub(crate) struct Function {
-    pub(crate) name: String,
+pub(crate) struct Function<'t> {
+    pub(crate) name: &'t str,
     /// `"target-cpu"` and the like.
-    pub(crate) attributes: HashMap<String, String>,
+    pub(crate) attributes: HashMap<&'t str, &'t str>,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) blocks: Vec<Block>,
-    /// The type of each value, by its number. The parameters come first.
-    pub(crate) kinds: Vec<Type>,
+    pub(crate) blocks: Vec<Vec<Instruction<'t>>>,
+    /// How many values it has. The parameters come first.
+    pub(crate) values: usize,
 }
 
-impl Function {
+pub(crate) struct Parameter {
+    pub(crate) kind: Type,
+    /// Where it points to, if it is a pointer; of a structure that is passed itself, where it is.
+    pub(crate) space: Space,
+}
+
+impl Function<'_> {
     /// The version of PTX that clang was told to make: 75 is 7.5.
     pub(crate) fn ptx_version(&self) -> u32 {
-        let features = self.attributes.get("target-features").map_or("", String::as_str);
+        let features = self.attributes.get("target-features").unwrap_or(&"");
         let versions = features.split(',').filter_map(|feature| feature.strip_prefix("+ptx"));
         versions.filter_map(|version| version.parse().ok()).max().unwrap_or(0)
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Parameter {
-    pub(crate) kind: Type,
-    /// The structure that is passed itself, not by address.
-    pub(crate) by_value: Option<Type>,
-    /// Nobody writes what it points to while the kernel runs.
-    pub(crate) read_only: bool,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Block {
-    pub(crate) code: Vec<Instruction>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Instruction {
-    pub(crate) result: Option<Id>,
-    /// The line of the source, or 0.
-    pub(crate) line: u32,
-    pub(crate) op: Op,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum Value<'t> {
     Local(Id),
-    /// A number, or the bits of a float.
-    Bits(u64),
+    /// The scalars of a constant.
+    Parts(Vec<Part>),
     /// Nothing but zeros, or nobody cares.
     Zero,
     Undefined,
-    /// A constant aggregate.
-    Parts(Vec<Typed>),
-    /// The address of a global in a space, as a pointer or a number.
-    Address {
-        global: usize,
-        offset: i64,
-        space: u32,
-    },
+    /// What an instruction without a name computes.
+    Expression(Box<Instruction<'t>>),
 }
 
 /// A value with its type.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Typed {
+pub(crate) struct Typed<'t> {
     pub(crate) kind: Type,
-    pub(crate) value: Value,
+    pub(crate) value: Value<'t>,
 }
 
-/// Which access to memory it is.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Access {
-    pub(crate) align: u64,
-    pub(crate) volatile: bool,
-    pub(crate) atomic: bool,
+impl Typed<'_> {
+    /// The number that it is.
+    pub(crate) fn number(&self) -> Option<u64> {
+        match &self.value {
+            Value::Parts(parts) if parts.len() == 1 => parts[0].bits(),
+            Value::Zero => Some(0),
+            _ => None,
+        }
+    }
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Op {
-    /// `add`, `fmul` and the like; whether it may become part of a fused multiply-add; whether it
-    /// can't overflow as unsigned, as signed.
-    Binary {
-        name: String,
-        a: Typed,
-        b: Value,
-        contract: bool,
-        unsigned: bool,
-        signed: bool,
-    },
-    Negate(Typed),
-    Compare {
-        how: String,
-        float: bool,
-        a: Typed,
-        b: Value,
-    },
-    Select {
-        by: Typed,
-        a: Typed,
-        b: Value,
-    },
-    Convert {
-        name: String,
-        from: Typed,
-    },
-    Freeze(Typed),
-    Alloca {
-        kind: Type,
-        align: u64,
-    },
-    /// `getelementptr`.
-    Element {
-        of: Type,
-        base: Typed,
-        indices: Vec<Typed>,
-    },
-    Load {
-        pointer: Typed,
-        access: Access,
-    },
-    Store {
-        value: Typed,
-        pointer: Typed,
-        access: Access,
-    },
-    Atomic {
-        name: String,
-        pointer: Typed,
-        value: Typed,
-        swap: Option<Value>,
-    },
-    Extract {
-        from: Typed,
-        indices: Vec<u64>,
-    },
-    Insert {
-        into: Typed,
-        value: Typed,
-        indices: Vec<u64>,
-    },
-    ExtractElement {
-        from: Typed,
-        index: Value,
-    },
-    InsertElement {
-        into: Typed,
-        value: Typed,
-        index: Value,
-    },
-    Shuffle {
-        a: Typed,
-        b: Value,
-        mask: Vec<Option<usize>>,
-    },
-    Call {
-        name: String,
-        arguments: Vec<Typed>,
-    },
-    Assembly {
-        text: String,
-        constraints: String,
-        arguments: Vec<Typed>,
-    },
-    Phi(Vec<(Value, Id)>),
-    Jump(Id),
-    Branch {
-        by: Value,
-        yes: Id,
-        no: Id,
-    },
-    Switch {
-        by: Typed,
-        cases: Vec<(u64, Id)>,
-        otherwise: Id,
-    },
-    Return,
-    Unreachable,
+/// An instruction: what it does, and whatever its text names, in that order.
+#[derive(Default)]
+pub(crate) struct Instruction<'t> {
+    pub(crate) op: Op,
+    pub(crate) result: Option<Id>,
+    pub(crate) flags: Vec<&'t str>,
+    /// What is compared or done atomically, the called function, or PTX that the source has in it.
+    pub(crate) name: &'t str,
+    /// Of such PTX: where its operands are to be.
+    pub(crate) constraints: &'t str,
+    /// A type without a value: of what is loaded, lies at an address, or is the result.
+    pub(crate) of: Type,
+    pub(crate) operands: Vec<Typed<'t>>,
+    pub(crate) blocks: Vec<Id>,
+    pub(crate) indices: Vec<u64>,
+    pub(crate) align: Option<u64>,
+    /// The line of the source, or 0.
+    pub(crate) line: u32,
+}
+
+impl<'t> Instruction<'t> {
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// Its first operands, if there are so many.
+    pub(crate) fn operands<const N: usize>(&self) -> Result<&[Typed<'t>; N]> {
+        let found = self.operands.first_chunk();
+        found.ok_or_else(|| Error::unknown(format!("{:?} of fewer than {N} operands", self.op)))
+    }
+}
+
+macro_rules! operations {
+    ($($name:ident $word:literal $ptx:literal,)*) => {
+        /// What an instruction does.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+        pub(crate) enum Op { #[default] Nothing, $($name,)* }
+
+        impl Op {
+            /// By LLVM's word for it.
+            pub(crate) fn named(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// The instruction that it is, without the bits of its operands; of some there is none.
+            pub(crate) fn ptx(self) -> &'static str {
+                ["", $($ptx,)*][self as usize]
+            }
+        }
+    };
+}
+
+// With a rounding of its own, ptxas fuses nothing that is not fused here.
+operations! {
+    Add "add" "add.s", Sub "sub" "sub.s", Mul "mul" "mul.lo.s",
+    UDiv "udiv" "div.u", SDiv "sdiv" "div.s", URem "urem" "rem.u", SRem "srem" "rem.s",
+    Shl "shl" "shl.b", LShr "lshr" "shr.u", AShr "ashr" "shr.s",
+    And "and" "and.b", Or "or" "or.b", Xor "xor" "xor.b",
+    FAdd "fadd" "add.rn.f", FSub "fsub" "sub.rn.f", FMul "fmul" "mul.rn.f", FDiv "fdiv" "div.rn.f",
+    Trunc "trunc" "", ZExt "zext" "", SExt "sext" "", FPTrunc "fptrunc" "", FPExt "fpext" "",
+    FPToUI "fptoui" "", FPToSI "fptosi" "", UIToFP "uitofp" "", SIToFP "sitofp" "",
+    PtrToInt "ptrtoint" "", IntToPtr "inttoptr" "", BitCast "bitcast" "",
+    AddrSpaceCast "addrspacecast" "",
+    GetElementPtr "getelementptr" "", Alloca "alloca" "", Load "load" "", Store "store" "",
+    AtomicRmw "atomicrmw" "", CmpXchg "cmpxchg" "", FNeg "fneg" "", ICmp "icmp" "", FCmp "fcmp" "",
+    Select "select" "", Freeze "freeze" "", ExtractValue "extractvalue" "",
+    InsertValue "insertvalue" "", ExtractElement "extractelement" "",
+    InsertElement "insertelement" "", Shuffle "shufflevector" "", Call "call" "",
+    Assembly "call asm" "", Phi "phi" "", Br "br" "", Switch "switch" "", Ret "ret" "",
+    Unreachable "unreachable" "",
 }
 
 impl Op {
-    /// The blocks that may come next.
-    pub(crate) fn targets(&self) -> Vec<Id> {
-        match self {
-            Self::Jump(to) => vec![*to],
-            Self::Branch { yes, no, .. } => vec![*yes, *no],
-            Self::Switch { cases, otherwise, .. } => {
-                let cases = cases.iter().map(|(_, to)| *to);
-                cases.chain([*otherwise]).collect()
-            }
-            _ => Vec::new(),
-        }
+    /// Whether it has two operands of the same type, which is its result's as well.
+    pub(crate) fn is_binary(self) -> bool {
+        (Self::Add..=Self::FDiv).contains(&self)
     }
 
-    /// All values that it reads.
-    pub(crate) fn each_value(&self, see: &mut impl FnMut(&Value)) {
-        match self {
-            Self::Binary { a, b, .. } | Self::Compare { a, b, .. } | Self::Shuffle { a, b, .. } => {
-                see(&a.value);
-                see(b);
-            }
-            Self::Select { by, a, b } => [&by.value, &a.value, b].into_iter().for_each(see),
-            Self::Negate(value)
-            | Self::Freeze(value)
-            | Self::Convert { from: value, .. }
-            | Self::Load { pointer: value, .. }
-            | Self::Extract { from: value, .. }
-            | Self::ExtractElement { from: value, .. }
-            | Self::Switch { by: value, .. } => see(&value.value),
-            Self::Element { base, indices, .. } => {
-                see(&base.value);
-                indices.iter().for_each(|index| see(&index.value));
-            }
-            Self::Store { value: a, pointer: b, .. }
-            | Self::Insert { into: a, value: b, .. }
-            | Self::InsertElement { into: a, value: b, .. } => {
-                see(&a.value);
-                see(&b.value);
-            }
-            Self::Atomic { pointer, value, swap, .. } => {
-                see(&pointer.value);
-                see(&value.value);
-                swap.iter().for_each(see);
-            }
-            Self::Call { arguments, .. } | Self::Assembly { arguments, .. } => {
-                arguments.iter().for_each(|argument| see(&argument.value));
-            }
-            Self::Phi(incoming) => incoming.iter().for_each(|(value, _)| see(value)),
-            Self::Branch { by, .. } => see(by),
-            Self::Alloca { .. } | Self::Jump(_) | Self::Return | Self::Unreachable => {}
-        }
+    /// Whether its result has the type that follows `to`.
+    pub(crate) fn is_conversion(self) -> bool {
+        (Self::Trunc..=Self::AddrSpaceCast).contains(&self)
     }
 }

@@ -8,8 +8,8 @@
 
 use std::fmt;
 
-mod coalesce;
 mod code;
+mod graph;
 mod ir;
 mod lower;
 mod module;
@@ -75,6 +75,5 @@ impl std::error::Error for Error {}
 
 /// PTX of a module of LLVM IR, with the same bytes for the same IR.
 pub fn translate(ir: &str) -> Result<String> {
-    let module = read::module(ir)?;
-    module::write(&module)
+    module::write(&read::Names::new(ir)?.module()?)
 }

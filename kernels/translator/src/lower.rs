@@ -1,14 +1,13 @@
 //! From one kernel's IR to PTX instructions: values become registers, numbers or addresses.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
-use crate::code::{Arg, Block, Code, End, Kernel, Reg};
-use crate::ir::{Function, Id, Instruction, Module, Op, Value};
-use crate::spaces::{self, Known};
-use crate::types::{Class, Type, space};
+use crate::code::{Arg, Block, Kernel, Part, Symbol};
+use crate::graph::Graph;
+use crate::ir::{Function, Instruction, Module, Op, Typed, Value};
+use crate::spaces;
+use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
-use flow::Flow;
 
 mod address;
 mod arithmetic;
@@ -16,261 +15,206 @@ mod call;
 mod compare;
 mod convert;
 mod flow;
-mod intrinsic;
 mod memory;
 mod operand;
 
-/// One of the parts that a value is made of, which are no aggregates.
-#[derive(Clone, Debug, PartialEq)]
-enum Part {
-    Reg(Reg),
-    /// A number, or the bits of a float.
-    Bits(u64),
-    Place(Place),
-}
-
-/// An address: all pointers that are not null are of this form.
-#[derive(Clone, Debug, PartialEq)]
-struct Place {
-    base: Arg,
-    offset: i64,
-    space: u32,
-}
-
 /// A kernel while it is translated.
 pub(crate) struct Lower<'m> {
-    module: &'m Module,
-    function: &'m Function,
-    known: Vec<Known>,
-    flow: Flow,
+    module: &'m Module<'m>,
+    function: &'m Function<'m>,
+    /// Where each value points to, if it is a pointer.
+    spaces: Vec<Space>,
     kernel: Kernel,
+    /// For each block the one before it that is always executed before it. Blocks that were added
+    /// come last, and are dominated by the one that they were made for.
+    above: Vec<usize>,
     /// The parts of each value, once it is computed.
     values: Vec<Option<Vec<Part>>>,
-    /// For each value, how many instructions use it.
-    uses: Vec<u32>,
-    definitions: Vec<Option<(usize, &'m Instruction)>>,
-    /// Whether a phi takes it.
-    into_phi: Vec<bool>,
-    /// What is computed once, before everything else.
-    first: Vec<Code>,
+    /// The instruction that each value comes from, and those that use it.
+    definitions: Vec<Option<&'m Instruction<'m>>>,
+    uses: Vec<Vec<&'m Instruction<'m>>>,
     /// What has been computed where, to be used again.
-    computed: HashMap<Computation, Vec<(usize, Reg)>>,
+    computed: HashMap<Computation, Vec<(usize, Arg)>>,
     /// Registers in which all bits from this one on are zero.
-    short: HashMap<Reg, u32>,
+    short: HashMap<Arg, u32>,
     /// Addresses in a space: the generic one that each was made of.
-    generic: HashMap<Reg, Arg>,
-    /// Variables on the stack.
-    locals: Vec<Local>,
+    generic: HashMap<Arg, Arg>,
     /// The block that is written, and the line of the source.
     block: usize,
     line: u32,
 }
 
 /// An instruction's text and operands.
-type Computation = (Rc<str>, Vec<Arg>);
+type Computation = (String, Vec<Arg>);
 
-/// A variable on the stack: its name, alignment and size.
-pub(crate) type Local = (String, u64, u64);
-
-/// A kernel's variables on the stack, and its code.
-pub(crate) fn kernel(module: &Module, function: &Function) -> Result<(Vec<Local>, Kernel)> {
-    let mut uses = vec![0; function.kinds.len()];
-    let mut definitions = vec![None; function.kinds.len()];
-    let mut into_phi = vec![false; function.kinds.len()];
-    for (number, block) in function.blocks.iter().enumerate() {
-        for instruction in &block.code {
-            if let Some(id) = instruction.result {
-                definitions[id] = Some((number, instruction));
+/// A kernel's code.
+pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {
+    let mut uses = vec![Vec::new(); function.values];
+    let mut definitions = vec![None; function.values];
+    for instruction in function.blocks.iter().flatten() {
+        if let Some(id) = instruction.result {
+            definitions[id] = Some(instruction);
+        }
+        for operand in &instruction.operands {
+            if let Value::Local(id) = operand.value {
+                uses[id].push(instruction);
             }
-            instruction.op.each_value(&mut |value| {
-                if let Value::Local(id) = value {
-                    uses[*id] += 1;
-                    into_phi[*id] |= matches!(instruction.op, Op::Phi(_));
-                }
-            });
         }
     }
-    let block = Block { code: Vec::new(), end: End::Trap, line: 0 };
-    let lower = Lower {
+    let ends = function.blocks.iter().map(|block| block.last());
+    let ways = ends.map(|end| end.map_or(Vec::new(), |end| end.blocks.clone()));
+    let graph = Graph::new(ways.collect());
+    let blocks = vec![Block::default(); function.blocks.len()];
+    let mut lower = Lower {
         module,
         function,
-        known: spaces::of(function),
-        flow: Flow::new(function),
-        kernel: Kernel { blocks: vec![block; function.blocks.len()], ..Kernel::default() },
-        values: vec![None; function.kinds.len()],
-        uses,
+        spaces: spaces::of(function),
+        kernel: Kernel { blocks, ..Kernel::default() },
+        above: graph.dominators(),
+        values: vec![None; function.values],
         definitions,
-        into_phi,
-        first: Vec::new(),
+        uses,
         computed: HashMap::new(),
         short: HashMap::new(),
         generic: HashMap::new(),
-        locals: Vec::new(),
         block: 0,
         line: 0,
     };
-    lower.all()
+    lower.parameters()?;
+    for block in graph.order {
+        lower.block = block;
+        for instruction in &function.blocks[block] {
+            lower.line = instruction.line;
+            lower.result(instruction).map_err(|error| error.at(instruction.line))?;
+        }
+    }
+    lower.edges()?;
+    Ok(lower.kernel)
 }
 
 impl<'m> Lower<'m> {
-    fn all(mut self) -> Result<(Vec<Local>, Kernel)> {
-        self.parameters()?;
-        self.phis()?;
-        for block in self.flow.order.clone() {
-            self.block = block;
-            for instruction in &self.function.blocks[block].code {
-                self.line = instruction.line;
-                self.instruction(instruction).map_err(|error| error.at(instruction.line))?;
-            }
-        }
-        self.edges()?;
-        self.first.append(&mut self.kernel.blocks[0].code);
-        self.kernel.blocks[0].code = std::mem::take(&mut self.first);
-        Ok((self.locals, self.kernel))
-    }
-
-    /// What a kernel is given is read first of all.
+    /// What a kernel is given is read first of all, and addresses that its variables have.
     fn parameters(&mut self) -> Result<()> {
+        for number in 0..self.module.globals.len() {
+            let name = Part::new(Scalar::LONG, Arg::Symbol(Symbol::Global(number)));
+            self.address(name)?;
+        }
         for (id, parameter) in self.function.parameters.iter().enumerate() {
-            let name = Arg::text(parameter_name(self.function, id));
-            let part = match (&parameter.by_value, &parameter.kind) {
-                (Some(_), _) => {
-                    Part::Place(Place { base: name, offset: 0, space: space::PARAMETER })
+            let name = Arg::Symbol(Symbol::Parameter(id));
+            let part = match (parameter.space, &parameter.kind) {
+                (space @ Space::Parameter, _) => {
+                    let place = Part::new(Scalar::Pointer(space), name);
+                    self.address(place)?;
+                    place
                 }
-                (None, Type::Int(1)) => {
-                    let byte = self.once(Class::Word, "ld.param.u8 $0, [$1];", vec![name]);
-                    let p = self.once(Class::Predicate, "setp.ne.u32 $0, $1, 0;", vec![byte]);
-                    self.part(p, &Type::BOOL)
-                }
-                (None, kind) => {
-                    let text = format!("ld.param.{} $0, [$1];", memory_kind(kind)?);
-                    let given = self.once(kind.class()?, &text, vec![name]);
-                    if let (Type::Int(bits @ ..32), Arg::Reg(reg)) = (kind, &given) {
-                        self.short.insert(*reg, *bits);
-                    }
-                    match kind {
-                        Type::Pointer(_) => {
-                            let text = "cvta.to.global.u64 $0, $1;";
-                            let global = self.once(Class::Long, text, vec![given.clone()]);
-                            if let Arg::Reg(reg) = global {
-                                self.generic.insert(reg, given);
-                            }
-                            Part::Place(Place { base: global, offset: 0, space: space::GLOBAL })
-                        }
-                        kind => self.part(given, kind),
+                (space, Type::Scalar(kind)) => {
+                    let text = format!("ld.param.{} $0, [$1];", kind.in_memory()?);
+                    let word = if *kind == Scalar::BOOL { Scalar::WORD } else { *kind };
+                    let given = self.compute(word, &text, vec![name]);
+                    self.short.insert(given.base, kind.bits());
+                    match *kind {
+                        Scalar::BOOL => self.is_set(given)?,
+                        Scalar::Pointer(_) => self.in_space(given, space)?,
+                        _ => given,
                     }
                 }
+                (_, kind) => return Err(Error::unknown(format!("a parameter of type {kind:?}"))),
             };
             self.values[id] = Some(vec![part]);
         }
         Ok(())
     }
 
-    fn instruction(&mut self, instruction: &'m Instruction) -> Result<()> {
-        let kind = instruction.result.map_or(&Type::Void, |id| &self.function.kinds[id]);
-        let parts = match &instruction.op {
-            Op::Phi(_) => return Ok(()),
-            Op::Binary { .. } | Op::Negate(_) | Op::Compare { .. } => {
-                self.arithmetic(&instruction.op)?
-            }
-            Op::Select { by, a, b } => self.select(instruction.result, by, a, b)?,
-            Op::Convert { name, from } => self.convert(name, from, kind, instruction.result)?,
-            Op::Freeze(value) => self.parts(&value.value, &value.kind)?,
-            Op::Alloca { kind, align } => vec![self.variable(kind, *align)],
-            Op::Element { of, base, indices } => {
-                let mut place = self.element(of, base, indices)?;
-                // Computed here, it may be where the phi has it without a move.
-                if instruction.result.is_some_and(|id| self.into_phi[id]) {
-                    let base = self.address(&place);
-                    place = Place { base, offset: 0, space: place.space };
-                }
-                vec![Part::Place(place)]
-            }
-            Op::Load { pointer, access } => self.load(pointer, access, kind, instruction.result)?,
-            Op::Store { value, pointer, access } => return self.store(value, pointer, access),
-            Op::Atomic { name, pointer, value, swap } => {
-                self.atomic(name, pointer, value, swap.as_ref())?
-            }
-            Op::Extract { from, indices } => {
-                let (start, kind) = part_at(&from.kind, indices)?;
-                let parts = self.parts(&from.value, &from.kind)?;
-                parts[start..][..kind.parts()?.len()].to_vec()
-            }
-            Op::Insert { into, value, indices } => {
-                let (start, _) = part_at(&into.kind, indices)?;
-                let mut parts = self.parts(&into.value, &into.kind)?;
-                let value = self.parts(&value.value, &value.kind)?;
-                parts.splice(start..start + value.len(), value);
-                parts
-            }
-            Op::ExtractElement { from, index } => {
-                let parts = self.parts(&from.value, &from.kind)?;
-                vec![parts[place_in(&parts, index)?].clone()]
-            }
-            Op::InsertElement { into, value, index } => {
-                let mut parts = self.parts(&into.value, &into.kind)?;
-                let place = place_in(&parts, index)?;
-                parts[place] = self.one(&value.value, &value.kind)?;
-                parts
-            }
-            Op::Shuffle { a, b, mask } => {
-                let mut parts = self.parts(&a.value, &a.kind)?;
-                parts.extend(self.parts(b, &a.kind)?);
-                let part = |place: &Option<usize>| parts.get(place.unwrap_or(0)).cloned();
-                let all = mask.iter().map(part).collect::<Option<_>>();
-                all.ok_or_else(|| Error::unknown("a shuffle beyond the vectors"))?
-            }
-            Op::Call { name, arguments } => self.call(name, arguments, kind)?,
-            Op::Assembly { text, constraints, arguments } => {
-                self.assembly(text, constraints, arguments, kind)?
-            }
-            op => return self.end(op),
-        };
+    fn result(&mut self, instruction: &'m Instruction<'m>) -> Result<()> {
+        let mut parts = self.instruction(instruction)?;
         if let Some(id) = instruction.result {
+            if let [Part { kind: Scalar::Pointer(_), .. }] = parts[..] {
+                parts[0] = self.in_space(parts[0], self.spaces[id])?;
+            }
             self.values[id] = Some(parts);
         }
         Ok(())
     }
-}
 
-/// The part at which a field begins, and the field's type.
-fn part_at(kind: &Type, indices: &[u64]) -> Result<(usize, Type)> {
-    let (mut start, mut kind) = (0, kind.clone());
-    for index in indices {
-        for before in 0..*index {
-            start += kind.field(before)?.0.parts()?.len();
+    /// The parts of an instruction's result.
+    fn instruction(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let operands = &instruction.operands;
+        match instruction.op {
+            Op::Phi => self.phi(instruction),
+            Op::Store => self.store(instruction),
+            Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.end(instruction),
+            op if op.is_binary() => self.binary(instruction),
+            op if op.is_conversion() => self.convert(instruction),
+            Op::FNeg => {
+                self.each(instruction.operands::<1>()?, |lower, _, parts| lower.negated(parts[0]))
+            }
+            Op::ICmp | Op::FCmp => {
+                self.each(operands, |lower, _, parts| lower.compare(instruction.name, parts))
+            }
+            Op::Select => self.select(instruction),
+            Op::Freeze => self.parts(&instruction.operands::<1>()?[0]),
+            Op::Alloca => self.variable(instruction),
+            Op::GetElementPtr => self.element(instruction),
+            Op::Load => self.load(instruction),
+            Op::AtomicRmw | Op::CmpXchg => self.atomic(instruction),
+            Op::Call => self.call(instruction),
+            Op::Assembly => self.assembly(instruction),
+            _ => self.rearranged(instruction),
         }
-        kind = kind.field(*index)?.0.clone();
     }
-    Ok((start, kind))
-}
 
-fn place_in(parts: &[Part], index: &Value) -> Result<usize> {
-    match index {
-        Value::Bits(place) if (*place as usize) < parts.len() => Ok(*place as usize),
-        Value::Zero => Ok(0),
-        _ => Err(Error::unknown("an element of a vector whose number varies")),
+    /// What is done with each part of the operands; of an operand with one part, with that one.
+    fn each(
+        &mut self,
+        operands: impl IntoIterator<Item = &'m Typed<'m>>,
+        mut what: impl FnMut(&mut Self, usize, &[Part]) -> Result<Part>,
+    ) -> Result<Vec<Part>> {
+        let columns = operands.into_iter().map(|operand| self.parts(operand));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let count = columns.iter().map(Vec::len).max().unwrap_or(1);
+        let rows = (0..count).map(|at| {
+            let row = columns.iter().map(|column| column.get(at).or(column.first()).copied());
+            let row = row.collect::<Option<Vec<_>>>();
+            what(self, at, &row.ok_or_else(|| Error::unknown("a value of no parts here"))?)
+        });
+        rows.collect()
     }
-}
 
-/// The type of an access to memory.
-fn memory_kind(kind: &Type) -> Result<&'static str> {
-    Ok(match kind {
-        Type::Int(1 | 8) => "u8",
-        Type::Int(16) => "u16",
-        Type::Int(32) => "u32",
-        Type::Int(64) | Type::Pointer(_) => "u64",
-        Type::Float => "f32",
-        Type::Double => "f64",
-        kind => return Err(Error::unknown(format!("accesses of {kind:?}"))),
-    })
-}
-
-pub(crate) fn parameter_name(function: &Function, id: Id) -> String {
-    format!("{}_param_{id}", function.name)
-}
-
-/// A name that PTX has room for: of texts it is `$str1`.
-pub(crate) fn global_name(name: &str) -> String {
-    name.replace('.', "$")
+    /// Parts of values that are taken out, put in, or come in another order.
+    fn rearranged(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let first = &instruction.operands::<1>()?[0];
+        let (mut parts, mut path) = (self.parts(first)?, instruction.indices.clone());
+        if matches!(instruction.op, Op::ExtractElement | Op::InsertElement) {
+            let index = instruction.operands.last().and_then(Typed::number);
+            let varies = || Error::unknown("an element of a vector whose number varies");
+            path.push(index.ok_or_else(varies)?);
+        }
+        // Where what is taken out or replaced begins, and what it is.
+        let (mut place, mut kind) = (0, &first.kind);
+        for index in path {
+            for before in 0..index as i64 {
+                place += kind.field(before)?.0.parts()?.len();
+            }
+            kind = kind.field(index as i64)?.0;
+        }
+        let places = place..place + kind.parts()?.len();
+        if places.end > parts.len() {
+            return Err(Error::unknown("an element that its vector does not have"));
+        }
+        match (instruction.op, &instruction.operands[1..]) {
+            (Op::ExtractValue | Op::ExtractElement, _) => Ok(parts[places].to_vec()),
+            (Op::InsertValue | Op::InsertElement, [value, ..]) => {
+                parts.splice(places, self.parts(value)?);
+                Ok(parts)
+            }
+            (Op::Shuffle, [second, mask]) => {
+                parts.extend(self.parts(second)?);
+                let places = self.parts(mask)?.into_iter();
+                let part = |place: Part| parts.get(place.bits()? as usize).copied();
+                let all = places.map(part).collect::<Option<_>>();
+                all.ok_or_else(|| Error::unknown("a shuffle beyond the vectors"))
+            }
+            (op, _) => Err(Error::unknown(format!("{op:?} of such operands"))),
+        }
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::ir::{Function, Global, Module, Value};
-use crate::lower::{self, Local, global_name, parameter_name};
-use crate::types::{Type, space};
-use crate::{Error, Result, coalesce, tidy};
+use crate::code::Symbol;
+use crate::graph::Graph;
+use crate::ir::{Function, Global, Module, Typed, Value};
+use crate::types::{Space, Type};
+use crate::{Error, Result, lower, tidy};
 
 /// What the driver has: for `printf` and `assert`.
 const OF_DRIVER: [(&str, &str); 2] = [
@@ -20,11 +21,9 @@ const OF_DRIVER: [(&str, &str); 2] = [
     ),
 ];
 
-pub(crate) fn write(module: &Module) -> Result<String> {
-    let mut kernels = String::new();
-    for function in &module.functions {
-        write_kernel(module, function, &mut kernels)?;
-    }
+pub(crate) fn write(module: &Module<'_>) -> Result<String> {
+    let kernels = module.functions.iter().map(|function| kernel(module, function));
+    let kernels = kernels.collect::<Result<String>>()?;
     let first = module.functions.first().ok_or_else(|| Error::new("there is no kernel"))?;
     let (version, target) = (first.ptx_version(), first.attributes.get("target-cpu"));
     let target = target.filter(|_| version != 0);
@@ -35,103 +34,81 @@ pub(crate) fn write(module: &Module) -> Result<String> {
         version % 10,
         module.source.rsplit('/').next().unwrap_or_default()
     );
-    for (call, declaration) in OF_DRIVER {
-        if kernels.contains(call) {
-            let _ = writeln!(out, "{declaration}");
-        }
+    for (_, declaration) in OF_DRIVER.iter().filter(|(call, _)| kernels.contains(call)) {
+        let _ = writeln!(out, "{declaration}");
     }
     for global in module.globals.iter().filter(|global| !global.name.starts_with("llvm.")) {
-        write_global(global, &mut out)?;
+        let variable = variable(global).map_err(|error| {
+            Error::new(format!("{} (of the variable {})", error.what, global.name))
+        })?;
+        let _ = writeln!(out, "{variable};");
     }
     Ok(out + &kernels)
 }
 
-fn write_global(global: &Global, out: &mut String) -> Result<()> {
-    let Global { name, space: place, external, kind, align, value } = global;
-    let _ = write!(
-        out,
+/// A variable's declaration, with what it begins with.
+fn variable(global: &Global<'_>) -> Result<String> {
+    let Global { name, space, external, align, value: Typed { kind, value } } = global;
+    let head = format!(
         "{}{} .align {align} .b8 {}",
         if *external { ".extern " } else { "" },
-        space::suffix(*place),
-        global_name(name)
+        space.suffix(),
+        name_of(name)
     );
-    let bytes = match (external, kind.size()) {
-        (true, 0) => {
-            let _ = writeln!(out, "[];");
-            return Ok(());
-        }
-        (_, bytes) => bytes.max(1),
-    };
-    let _ = write!(out, "[{bytes}]");
-    let is_empty = matches!(value, Value::Zero | Value::Undefined);
-    if *place != space::SHARED && !is_empty {
-        let mut image = vec![0; bytes as usize];
-        put(value, kind, &mut image)
-            .map_err(|error| Error::new(format!("{} (of the variable {name})", error.what)))?;
-        if image.iter().any(|byte| *byte != 0) {
-            let all: Vec<String> = image.iter().map(u8::to_string).collect();
-            let _ = write!(out, " = {{{}}}", all.join(", "));
-        }
-    }
-    let _ = writeln!(out, ";");
-    Ok(())
-}
-
-/// Writes a constant's bytes.
-fn put(value: &Value, kind: &Type, image: &mut [u8]) -> Result<()> {
-    match value {
-        Value::Zero | Value::Undefined => Ok(()),
-        Value::Bits(bits) => {
+    let bytes = kind.size();
+    let mut image = vec![0; if let Value::Parts(_) = value { bytes as usize } else { 0 }];
+    if let Value::Parts(parts) = value {
+        for (part, (kind, at)) in parts.iter().zip(kind.parts()?) {
+            let bits = part.bits();
+            let bits =
+                bits.ok_or_else(|| Error::unknown("a variable that begins with an address"))?;
             let size = kind.size() as usize;
-            image[..size].copy_from_slice(&bits.to_le_bytes()[..size]);
-            Ok(())
-        }
-        Value::Parts(parts) => {
-            for (number, part) in parts.iter().enumerate() {
-                let (_, at) = kind.field(number as u64)?;
-                put(&part.value, &part.kind, &mut image[at as usize..])?;
-            }
-            Ok(())
-        }
-        Value::Local(_) | Value::Address { .. } => {
-            Err(Error::unknown("a variable that begins with an address"))
+            image[at as usize..][..size].copy_from_slice(&bits.to_le_bytes()[..size]);
         }
     }
+    let all: Vec<String> = image.iter().map(u8::to_string).collect();
+    Ok(match image.iter().any(|byte| *byte != 0) {
+        true => format!("{head}[{bytes}] = {{{}}}", all.join(", ")),
+        false if *external && bytes == 0 => head + "[]",
+        false => format!("{head}[{}]", bytes.max(1)),
+    })
 }
 
-fn write_kernel(module: &Module, function: &Function, out: &mut String) -> Result<()> {
-    let (locals, mut kernel) = lower::kernel(module, function)?;
+fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<String> {
+    let mut kernel = lower::kernel(module, function)?;
     tidy::drop_unused(&mut kernel);
-    coalesce::coalesce(&mut kernel);
-    tidy::drop_empty(&mut kernel);
-    tidy::order(&mut kernel);
+    tidy::coalesce(&mut kernel);
+    tidy::skip_empty(&mut kernel);
+    let ways = kernel.blocks.iter().map(|block| block.next.clone()).collect();
+    let order = Graph::new(ways).in_pieces();
+    let symbol = |symbol| match symbol {
+        Symbol::Global(number) => name_of(module.globals[number].name),
+        Symbol::Parameter(number) => format!("{}_param_{number}", function.name),
+        Symbol::Local(number) => format!("{}_local_{number}", function.name),
+    };
     let mut parameters = Vec::new();
-    for (id, parameter) in function.parameters.iter().enumerate() {
-        let name = parameter_name(function, id);
-        parameters.push(match (&parameter.by_value, &parameter.kind) {
-            (Some(kind), _) => {
+    for (number, parameter) in function.parameters.iter().enumerate() {
+        let name = symbol(Symbol::Parameter(number));
+        parameters.push(match (parameter.space, &parameter.kind) {
+            (Space::Parameter, kind) => {
                 format!("\t.param .align {} .b8 {name}[{}]", kind.align(), kind.size())
             }
-            (None, Type::Int(1 | 8)) => format!("\t.param .u8 {name}"),
-            (None, Type::Int(bits @ (16 | 32 | 64))) => format!("\t.param .u{bits} {name}"),
-            (None, Type::Pointer(_)) => format!("\t.param .u64 {name}"),
-            (None, Type::Float) => format!("\t.param .f32 {name}"),
-            (None, Type::Double) => format!("\t.param .f64 {name}"),
-            (None, kind) => return Err(Error::unknown(format!("a parameter of type {kind:?}"))),
+            (_, Type::Scalar(kind)) => format!("\t.param .{} {name}", kind.in_memory()?),
+            (_, kind) => return Err(Error::unknown(format!("a parameter of type {kind:?}"))),
         });
     }
-    let _ = writeln!(out, "\n.visible .entry {}(\n{}\n)", function.name, parameters.join(",\n"));
+    let mut out = format!("\n.visible .entry {}(\n{}\n)\n", function.name, parameters.join(",\n"));
     for (attribute, directive) in [("nvvm.maxntid", ".maxntid"), ("nvvm.minctasm", ".minnctapersm")]
     {
         if let Some(value) = function.attributes.get(attribute) {
             let _ = writeln!(out, "{directive} {}", value.replace(',', ", "));
         }
     }
-    let _ = writeln!(out, "{{");
-    for (name, align, bytes) in locals as Vec<Local> {
-        let _ = writeln!(out, "\t.local .align {align} .b8 {name}[{bytes}];");
-    }
-    kernel.write(out);
-    let _ = writeln!(out, "}}");
-    Ok(())
+    let code = kernel.write(&order, symbol);
+    Ok(out + "{\n" + &code + "}\n")
+}
+
+/// A name that PTX has room for: of texts it is `$str1`.
+fn name_of(name: &str) -> String {
+    name.replace('.', "$")
 }

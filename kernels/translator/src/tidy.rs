@@ -1,28 +1,24 @@
 //! What is left to do when all instructions are chosen: those that nobody needs go, and so do
-//! blocks with nothing in them.
+//! moves and blocks with nothing in them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::code::{End, Kernel, Reg};
+use crate::code::{Arg, Block, Code, Effect, Kernel, Reg};
 
 /// Drops instructions whose results nobody reads.
 pub(crate) fn drop_unused(kernel: &mut Kernel) {
     loop {
-        let mut read: HashSet<Reg> = HashSet::new();
-        for block in &kernel.blocks {
-            for code in &block.code {
-                read.extend(code.registers().1);
-            }
-            if let End::Branch(by, ..) = block.end {
-                read.insert(by);
-            }
-        }
+        let used = kernel
+            .blocks
+            .iter()
+            .flat_map(|block| block.code.iter().flat_map(Code::used).chain(block.by));
+        let used: HashSet<Reg> = used.collect();
         let mut dropped = false;
         for block in &mut kernel.blocks {
             let before = block.code.len();
-            block
-                .code
-                .retain(|code| !code.pure || code.registers().0.any(|reg| read.contains(&reg)));
+            block.code.retain(|code| {
+                code.effect == Effect::Acts || code.set().any(|reg| used.contains(&reg))
+            });
             dropped |= block.code.len() < before;
         }
         if !dropped {
@@ -31,98 +27,97 @@ pub(crate) fn drop_unused(kernel: &mut Kernel) {
     }
 }
 
-/// Leads around blocks that do nothing but jump, and drops those that nothing leads to.
-pub(crate) fn drop_empty(kernel: &mut Kernel) {
-    let jump = |number: usize| match &kernel.blocks[number] {
-        block if !block.code.is_empty() => None,
-        block => match block.end {
-            End::Jump(to) if to != number => Some(to),
-            _ => None,
-        },
+/// Leads around blocks that do nothing but jump.
+pub(crate) fn skip_empty(kernel: &mut Kernel) {
+    let shortcut = |mut at: usize| {
+        // No further than through all blocks: a loop may be empty.
+        for _ in 0..kernel.blocks.len() {
+            match &kernel.blocks[at] {
+                Block { code, next, .. } if code.is_empty() && next.len() == 1 => at = next[0],
+                _ => break,
+            }
+        }
+        at
     };
-    let shortcuts: Vec<usize> = (0..kernel.blocks.len())
-        .map(|number| {
-            let mut at = number;
-            // No further than through all blocks: a loop may be empty.
-            for _ in 0..kernel.blocks.len() {
-                at = jump(at).unwrap_or(at);
-            }
-            at
-        })
-        .collect();
+    let shortcuts: Vec<usize> = (0..kernel.blocks.len()).map(shortcut).collect();
     for block in &mut kernel.blocks {
-        block.end.retarget(|to| shortcuts[to]);
-        if let End::Branch(_, _, yes, no) = block.end
-            && yes == no
-        {
-            block.end = End::Jump(yes);
-        }
+        block.next.iter_mut().for_each(|to| *to = shortcuts[*to]);
+        block.next.dedup();
+        block.by = block.by.filter(|_| block.next.len() == 2);
     }
 }
 
-/// The order in which blocks are written: each after all that lead to it, loops in one piece, and
-/// what follows a loop after it.
-pub(crate) fn order(kernel: &mut Kernel) {
-    let next: Vec<Vec<usize>> = kernel.blocks.iter().map(|block| block.end.targets()).collect();
-    // In the order of a search in depth, what leads to a block that is open leads back.
-    let mut state = vec![State::New; next.len()];
-    let mut back = Vec::new();
-    let mut path = vec![(0, 0)];
-    state[0] = State::Open;
-    while let Some((block, tried)) = path.last_mut() {
-        let Some(to) = next[*block].get(*tried).copied() else {
-            state[*block] = State::Done;
-            path.pop();
+/// Makes one register of those that moves connect, if no value is in the other while it is needed,
+/// and drops these moves.
+pub(crate) fn coalesce(kernel: &mut Kernel) {
+    let code = kernel.blocks.iter().flat_map(|block| &block.code);
+    let moves: Vec<(Reg, Reg)> = code.filter_map(Code::ends).collect();
+    let mut conflicts = conflicts(kernel, &moves);
+    let mut one: HashMap<Reg, Reg> = HashMap::new();
+    let root = |one: &HashMap<Reg, Reg>, mut reg: Reg| {
+        while let Some(next) = one.get(&reg) {
+            reg = *next;
+        }
+        reg
+    };
+    for (to, from) in moves {
+        let (to, from) = (root(&one, to), root(&one, from));
+        if to == from || conflicts.get(&to).is_some_and(|with| with.contains(&from)) {
             continue;
-        };
-        *tried += 1;
-        match state[to] {
-            State::New => {
-                state[to] = State::Open;
-                path.push((to, 0));
-            }
-            State::Open => back.push((*block, to)),
-            State::Done => {}
         }
-    }
-    let mut before = vec![Vec::new(); next.len()];
-    for from in (0..next.len()).filter(|from| state[*from] == State::Done) {
-        next[from].iter().for_each(|to| before[*to].push(from));
-    }
-    // How many loops each block is in.
-    let mut depth = vec![0; next.len()];
-    for (last, first) in &back {
-        let (mut inside, mut left) = (HashSet::from([*first, *last]), vec![*last]);
-        while let Some(block) = left.pop().filter(|block| block != first) {
-            left.extend(before[block].iter().filter(|other| inside.insert(**other)));
+        one.insert(from, to);
+        let with = conflicts.remove(&from).unwrap_or_default();
+        for other in &with {
+            let others = conflicts.entry(*other).or_default();
+            others.remove(&from);
+            others.insert(to);
         }
-        inside.into_iter().for_each(|block| depth[block] += 1);
+        conflicts.entry(to).or_default().extend(with);
     }
-    let is_back = |from: usize, to: usize| back.contains(&(from, to));
-    let mut awaited: Vec<usize> = (0..next.len())
-        .map(|to| before[to].iter().filter(|from| !is_back(**from, to)).count())
-        .collect();
-    let mut ready = vec![0];
-    while let Some(block) = ready.pop() {
-        kernel.order.push(block);
-        let mut freed: Vec<usize> = Vec::new();
-        for to in next[block].iter().copied().filter(|to| !is_back(block, *to)) {
-            awaited[to] -= 1;
-            if awaited[to] == 0 {
-                freed.push(to);
+    for block in &mut kernel.blocks {
+        for arg in block.code.iter_mut().flat_map(|code| &mut code.args) {
+            if let Arg::Reg(reg) = arg {
+                *reg = root(&one, *reg);
             }
         }
-        // The last is written next: what is inside of the loop, and what follows without a jump.
-        freed.reverse();
-        freed.sort_by_key(|block| depth[*block]);
-        ready.extend(freed);
+        block.code.retain(|code| code.ends().is_none_or(|(to, from)| to != from));
+        block.by = block.by.map(|by| root(&one, by));
     }
 }
 
-/// How far a search has come with a block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    New,
-    Open,
-    Done,
+/// For each register in a move, those in others that hold something else at the same time.
+fn conflicts(kernel: &Kernel, moves: &[(Reg, Reg)]) -> HashMap<Reg, HashSet<Reg>> {
+    let moved: HashSet<Reg> = moves.iter().flat_map(|(to, from)| [*to, *from]).collect();
+    let mut conflicts: HashMap<Reg, HashSet<Reg>> = HashMap::new();
+    // For each block, which of them are needed when it begins.
+    let mut needed = vec![HashSet::new(); kernel.blocks.len()];
+    let mut is_known = false;
+    loop {
+        let earlier = needed.clone();
+        for (number, block) in kernel.blocks.iter().enumerate().rev() {
+            let later = block.next.iter().flat_map(|next| &needed[*next]).copied();
+            let mut live: HashSet<Reg> = later.chain(block.by).collect();
+            for code in block.code.iter().rev() {
+                let same = code.ends().map(|(_, from)| from);
+                for reg in code.set().filter(|reg| is_known && moved.contains(reg)) {
+                    // What is set at once differs, too.
+                    let others = live.iter().copied().chain(code.set());
+                    let others = others.filter(|other| *other != reg && Some(*other) != same);
+                    for other in others.filter(|other| moved.contains(other)) {
+                        conflicts.entry(reg).or_default().insert(other);
+                        conflicts.entry(other).or_default().insert(reg);
+                    }
+                }
+                code.set().for_each(|reg| {
+                    live.remove(&reg);
+                });
+                live.extend(code.used().filter(|reg| moved.contains(reg)));
+            }
+            needed[number] = live;
+        }
+        if is_known {
+            return conflicts;
+        }
+        is_known = needed == earlier;
+    }
 }

@@ -4,106 +4,142 @@ use std::rc::Rc;
 
 use crate::{Error, Result};
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Type {
-    Void,
+/// A value is made of no more scalars than this.
+const MOST: usize = 1 << 20;
+
+/// An address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    Generic,
+    Global,
+    /// Device memory that nobody writes while the kernel runs.
+    ReadOnly,
+    Shared,
+    Constant,
+    Local,
+    Parameter,
+}
+
+impl Space {
+    /// By LLVM's number for NVPTX.
+    pub(crate) fn numbered(number: u32) -> Result<Self> {
+        use Space::{Constant, Generic, Global, Local, Parameter, Shared};
+        let all =
+            [(0, Generic), (1, Global), (3, Shared), (4, Constant), (5, Local), (101, Parameter)];
+        let found = all.into_iter().find(|(own, _)| *own == number);
+        Ok(found.ok_or_else(|| Error::unknown(format!("the address space {number}")))?.1)
+    }
+
+    /// As a part of an instruction's name.
+    pub(crate) fn suffix(self) -> &'static str {
+        ["", ".global", ".global", ".shared", ".const", ".local", ".param"][self as usize]
+    }
+}
+
+/// Registers: what they hold, their type in PTX, and what their names begin with.
+pub(crate) const REGISTERS: [(Scalar, &str, &str); 6] = [
+    (Scalar::BOOL, "pred", "%p"),
+    (Scalar::Short, "b16", "%rs"),
+    (Scalar::WORD, "b32", "%r"),
+    (Scalar::LONG, "b64", "%rd"),
+    (Scalar::Float, "f32", "%f"),
+    (Scalar::Double, "f64", "%fd"),
+];
+
+/// A type of values that have a register each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scalar {
     Int(u32),
+    /// A number of 16 bits in a register of such, which only PTX that the source has in it uses.
+    Short,
     Float,
     Double,
-    /// With the number of its address space.
-    Pointer(u32),
+    Pointer(Space),
+}
+
+impl Scalar {
+    pub(crate) const BOOL: Self = Self::Int(1);
+    pub(crate) const WORD: Self = Self::Int(32);
+    pub(crate) const LONG: Self = Self::Int(64);
+
+    /// What its register holds. The upper bits of an integer with fewer may be anything.
+    pub(crate) fn register(self) -> Self {
+        match self {
+            Self::Int(2..=32) => Self::WORD,
+            Self::Int(33..) | Self::Pointer(_) => Self::LONG,
+            _ => self,
+        }
+    }
+
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Self::Float | Self::Double)
+    }
+
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Self::Int(bits) => bits,
+            Self::Short => 16,
+            Self::Float => 32,
+            Self::Double | Self::Pointer(_) => 64,
+        }
+    }
+
+    /// Bits of its register.
+    pub(crate) fn width(self) -> u32 {
+        if self.bits() <= 32 { 32 } else { 64 }
+    }
+
+    pub(crate) fn size(self) -> u64 {
+        u64::from(self.bits().div_ceil(8)).next_power_of_two()
+    }
+
+    /// The type of its register in PTX.
+    pub(crate) fn ptx(self) -> &'static str {
+        let found = REGISTERS.iter().find(|(own, ..)| *own == self.register());
+        found.map_or("", |(_, ptx, _)| ptx)
+    }
+
+    /// The type of an access to memory, and of a parameter.
+    pub(crate) fn in_memory(self) -> Result<String> {
+        match self.bits() {
+            1 | 8 | 16 | 32 | 64 => {
+                Ok(format!("{}{}", if self.is_float() { 'f' } else { 'u' }, 8 * self.size()))
+            }
+            bits => Err(Error::unknown(format!("integers of {bits} bits in memory"))),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Type {
+    #[default]
+    Void,
+    Scalar(Scalar),
     Array(u64, Rc<Type>),
     Vector(u64, Rc<Type>),
     /// Whether it is packed, and its fields.
     Struct(bool, Rc<[Type]>),
 }
 
-/// Numbers of LLVM's address spaces for NVPTX.
-pub(crate) mod space {
-    pub(crate) const GENERIC: u32 = 0;
-    pub(crate) const GLOBAL: u32 = 1;
-    pub(crate) const SHARED: u32 = 3;
-    pub(crate) const CONSTANT: u32 = 4;
-    pub(crate) const LOCAL: u32 = 5;
-    pub(crate) const PARAMETER: u32 = 101;
-
-    /// As a part of an instruction's name.
-    pub(crate) fn suffix(space: u32) -> &'static str {
-        match space {
-            GLOBAL => ".global",
-            SHARED => ".shared",
-            CONSTANT => ".const",
-            LOCAL => ".local",
-            PARAMETER => ".param",
-            _ => "",
-        }
-    }
-}
-
-/// What a register holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Class {
-    Predicate,
-    /// 16 bits, which only PTX that the source has in it uses.
-    Short,
-    /// Integers of up to 32 bits; of fewer, the upper bits are anything.
-    Word,
-    Long,
-    Float,
-    Double,
-}
-
-impl Class {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Predicate, Self::Short, Self::Word, Self::Long, Self::Float, Self::Double];
-
-    /// The type in declarations and moves, without the dot.
-    pub(crate) fn kind(self) -> &'static str {
-        ["pred", "b16", "b32", "b64", "f32", "f64"][self as usize]
-    }
-
-    pub(crate) fn prefix(self) -> &'static str {
-        ["%p", "%rs", "%r", "%rd", "%f", "%fd"][self as usize]
+impl PartialEq<Scalar> for Type {
+    fn eq(&self, kind: &Scalar) -> bool {
+        matches!(self, Self::Scalar(own) if own == kind)
     }
 }
 
 impl Type {
-    pub(crate) const BOOL: Self = Self::Int(1);
-
-    /// The register for a value that is no aggregate.
-    pub(crate) fn class(&self) -> Result<Class> {
-        Ok(match self {
-            Self::Int(1) => Class::Predicate,
-            Self::Int(..=32) => Class::Word,
-            Self::Int(..=64) | Self::Pointer(_) => Class::Long,
-            Self::Float => Class::Float,
-            Self::Double => Class::Double,
-            Self::Int(bits) => return Err(Error::unknown(format!("integers of {bits} bits"))),
-            _ => return Err(Error::unknown(format!("a register for {self:?}"))),
-        })
-    }
-
-    /// Bits of a value that is no aggregate.
-    pub(crate) fn bits(&self) -> u32 {
-        match self {
-            Self::Int(bits) => *bits,
-            Self::Float => 32,
-            _ => 64,
-        }
-    }
-
     /// The type of an element or a field, and its place.
-    pub(crate) fn field(&self, index: u64) -> Result<(&Type, u64)> {
+    pub(crate) fn field(&self, index: i64) -> Result<(&Type, i64)> {
         match self {
-            Self::Array(_, of) | Self::Vector(_, of) => Ok((of, index.saturating_mul(of.size()))),
+            Self::Array(_, of) | Self::Vector(_, of) => {
+                Ok((of, index.wrapping_mul(of.size() as i64)))
+            }
             Self::Struct(packed, fields) => {
                 let mut at = 0;
-                for (number, field) in fields.iter().enumerate() {
-                    if !packed {
-                        at = u64::next_multiple_of(at, field.align());
-                    }
-                    if number as u64 == index {
-                        return Ok((field, at));
+                for (number, field) in (0..).zip(fields.iter()) {
+                    at = u64::next_multiple_of(at, if *packed { 1 } else { field.align() });
+                    if number == index {
+                        return Ok((field, at as i64));
                     }
                     at += field.size();
                 }
@@ -113,24 +149,20 @@ impl Type {
         }
     }
 
-    /// How many elements or fields it has: nothing, if it is no aggregate.
-    pub(crate) fn length(&self) -> Option<u64> {
-        match self {
-            Self::Array(length, _) | Self::Vector(length, _) => Some(*length),
-            Self::Struct(_, fields) => Some(fields.len() as u64),
-            _ => None,
-        }
-    }
-
-    /// All that it is made of, and where each lies.
-    pub(crate) fn parts(&self) -> Result<Vec<(Type, u64)>> {
-        let Some(length) = self.length() else { return Ok(vec![(self.clone(), 0)]) };
+    /// All scalars that it is made of, and where each lies.
+    pub(crate) fn parts(&self) -> Result<Vec<(Scalar, i64)>> {
+        let length = match self {
+            Self::Void => 0,
+            Self::Scalar(kind) => return Ok(vec![(*kind, 0)]),
+            Self::Array(length, _) | Self::Vector(length, _) => *length as i64,
+            Self::Struct(_, fields) => fields.len() as i64,
+        };
         let mut parts = Vec::new();
         for index in 0..length {
             let (field, at) = self.field(index)?;
             parts.extend(field.parts()?.into_iter().map(|(part, within)| (part, at + within)));
-            if parts.len() > 4096 {
-                return Err(Error::unknown("a value of more than 4096 parts"));
+            if parts.len() > MOST {
+                return Err(Error::unknown(format!("a value of more than {MOST} numbers")));
             }
         }
         Ok(parts)
@@ -139,14 +171,12 @@ impl Type {
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::Void => 0,
-            Self::Int(bits) => u64::from(bits.div_ceil(8)).next_power_of_two(),
-            Self::Float => 4,
-            Self::Double | Self::Pointer(_) => 8,
+            Self::Scalar(kind) => kind.size(),
             Self::Array(length, of) => length.saturating_mul(of.size()),
             Self::Vector(length, of) => (length * of.size()).next_power_of_two(),
             Self::Struct(packed, fields) => {
-                let last = fields.len().saturating_sub(1) as u64;
-                let end = self.field(last).map_or(0, |(field, at)| at + field.size());
+                let last = self.field(fields.len() as i64 - 1);
+                let end = last.map_or(0, |(field, at)| at as u64 + field.size());
                 if *packed { end } else { end.next_multiple_of(self.align()) }
             }
         }
@@ -162,14 +192,24 @@ impl Type {
     }
 }
 
+/// The bits of a number of so many bits.
+pub(crate) fn mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
+pub(crate) fn sign_extended(bits: u64, width: u32) -> i64 {
+    (bits << (64 - width)) as i64 >> (64 - width)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn fields_lie_where_c_has_them() {
-        let array = Type::Array(3, Rc::new(Type::Int(16)));
-        let fields = [Type::Int(8), array, Type::Double, Type::Int(8)];
+        let [byte, short] = [8, 16].map(|bits| Type::Scalar(Scalar::Int(bits)));
+        let array = Type::Array(3, short.into());
+        let fields = [byte.clone(), array, Type::Scalar(Scalar::Double), byte];
         let plain = Type::Struct(false, fields.clone().into());
         let places = |of: &Type| of.parts().unwrap().iter().map(|(_, at)| *at).collect::<Vec<_>>();
         assert_eq!(places(&plain), [0, 2, 4, 6, 8, 16]);
@@ -177,7 +217,7 @@ mod tests {
         let packed = Type::Struct(true, fields.into());
         assert_eq!(places(&packed), [0, 1, 3, 5, 7, 15]);
         assert_eq!((packed.size(), packed.align()), (16, 1));
-        let vector = Type::Vector(3, Rc::new(Type::Float));
+        let vector = Type::Vector(3, Rc::new(Type::Scalar(Scalar::Float)));
         assert_eq!((vector.size(), vector.align()), (16, 16));
     }
 }

@@ -1,283 +1,238 @@
-//! Calls: of functions that are instructions, of the two that the driver knows, and PTX that the
+//! Calls: of functions that are instructions, of those that the driver has, and PTX that the
 //! source has in it.
 
-use crate::code::{Arg, Reg};
-use crate::ir::Typed;
-use crate::lower::{Lower, Part};
-use crate::types::{Class, Type};
+use crate::code::Effect::{self, Acts, Computes};
+use crate::code::{Arg, Part};
+use crate::ir::{Instruction, Op};
+use crate::lower::Lower;
+use crate::read::unescaped;
+use crate::types::Scalar;
 use crate::{Error, Result};
 
-impl Lower<'_> {
-    pub(super) fn call(
-        &mut self,
-        name: &str,
-        arguments: &[Typed],
-        kind: &Type,
-    ) -> Result<Vec<Part>> {
-        if let Some(nvvm) = name.strip_prefix("llvm.nvvm.") {
-            if let Some(register) = nvvm.strip_prefix("read.ptx.sreg.") {
-                return self.special(register, kind);
+/// Functions by their names without `llvm.`, and the instructions that they are.
+///
+/// In a name, `_` is any word, and the ones that words with `|` stand for are put in the place of
+/// each `*`. If there are several instructions, each may use the result of the one before as `$r`.
+/// `F` is the type of a result with a point, `N` the width of an integer.
+const FUNCTIONS: [(Effect, &str, &str); 54] = [
+    (Computes, "fma|fmuladd._", "fma.rn.F"),
+    (Computes, "maxnum|maximumnum._", "max.F"),
+    (Computes, "minnum|minimumnum._", "min.F"),
+    (Computes, "fabs._", "abs.F"),
+    (Computes, "sqrt._", "sqrt.rn.F"),
+    (Computes, "copysign._", "copysign.F $0, $2, $1"),
+    (Computes, "floor._", "cvt.rmi.F.F"),
+    (Computes, "ceil._", "cvt.rpi.F.F"),
+    (Computes, "trunc._", "cvt.rzi.F.F"),
+    (Computes, "rint|nearbyint|roundeven._", "cvt.rni.F.F"),
+    (Computes, "smax._", "max.sN"),
+    (Computes, "smin._", "min.sN"),
+    (Computes, "umax._", "max.uN"),
+    (Computes, "umin._", "min.uN"),
+    (Computes, "abs._", "abs.sN"),
+    (Computes, "bitreverse._", "brev.bN"),
+    (Computes, "ctpop._", "popc.bN"),
+    (Computes, "ctlz._", "clz.bN"),
+    (Computes, "cttz._", "brev.bN $0, $1; clz.bN $0, $r"),
+    (Computes, "usub.sat._", "max.uN $0, $1, $2; sub.sN $0, $r, $2"),
+    (Computes, "uadd.sat._", "not.bN $0, $2; min.uN $0, $1, $r; add.sN $0, $r, $2"),
+    (Computes, "fshl.i32", "shf.l.wrap.b32 $0, $2, $1, $3"),
+    (Computes, "fshr.i32", "shf.r.wrap.b32 $0, $2, $1, $3"),
+    (Computes, "nvvm.fmax._", "max.F"),
+    (Computes, "nvvm.fmin._", "min.F"),
+    (Computes, "nvvm.fabs._", "abs.F"),
+    (Computes, "nvvm.saturate.f", "cvt.sat.f32.f32"),
+    (Computes, "nvvm.prmt", "prmt.b32"),
+    (Computes, "nvvm.i2f.rn", "cvt.rn.f32.s32"),
+    (Computes, "nvvm.ui2f.rn", "cvt.rn.f32.u32"),
+    (Computes, "nvvm.f2i.rn|rz|rm|rp", "cvt.*i.s32.f32"),
+    (Computes, "nvvm.f2ui.rn|rz|rm|rp", "cvt.*i.u32.f32"),
+    (Computes, "nvvm.d2f.rn|rz|rm|rp", "cvt.*.f32.f64"),
+    (Computes, "nvvm.add|mul|div|fma|rcp|sqrt.rn|rz|rm|rp._", "*.*.F"),
+    (Computes, "nvvm.add|mul|div|fma|rcp|sqrt.rn|rz|rm|rp.ftz._", "*.*.ftz.F"),
+    (Computes, "nvvm.div|rcp|sqrt|rsqrt|sin|cos|ex2|lg2.approx._", "*.approx.F"),
+    (Computes, "nvvm.div|rcp|sqrt|rsqrt|sin|cos|ex2|lg2.approx.ftz._", "*.approx.ftz.F"),
+    (Computes, "nvvm.read.ptx.sreg.tid|ntid|ctaid|nctaid.x|y|z", "mov.uN $0, %*.*"),
+    (Computes, "nvvm.read.ptx.sreg.laneid|warpid", "mov.uN $0, %*"),
+    (Computes, "nvvm.read.ptx.sreg.lanemask.eq|le|lt|ge|gt", "mov.uN $0, %lanemask_*"),
+    // Of a clock each look counts.
+    (Acts, "nvvm.read.ptx.sreg.clock|clock64|globaltimer", "mov.uN $0, %*"),
+    (Acts, "trap", "trap"),
+    (
+        Acts,
+        "vprintf",
+        "{ .param .b64 p0; st.param.b64 [p0], $1; .param .b64 p1; st.param.b64 [p1], $2; \
+         .param .b32 r0; call.uni (r0), vprintf, (p0, p1); ld.param.b32 $0, [r0]; }",
+    ),
+    (
+        Acts,
+        "__assertfail",
+        "{ .param .b64 p0; st.param.b64 [p0], $0; .param .b64 p1; st.param.b64 [p1], $1; \
+         .param .b32 p2; st.param.b32 [p2], $2; .param .b64 p3; st.param.b64 [p3], $3; \
+         .param .b64 p4; st.param.b64 [p4], $4; call.uni __assertfail, (p0, p1, p2, p3, p4); }",
+    ),
+    (Acts, "nvvm.barrier0", "bar.sync 0"),
+    (Acts, "nvvm.barrier.cta.sync.aligned.all", "bar.sync $0"),
+    (Acts, "nvvm.barrier.cta.sync.aligned.count", "bar.sync $0, $1"),
+    (Acts, "nvvm.bar.warp.sync", "bar.warp.sync $0"),
+    (Acts, "nvvm.membar.cta|gl|sys", "membar.*"),
+    (Acts, "nvvm.shfl.sync.down|up|bfly|idx.i32|f32", "shfl.sync.*.b32 $0, $2, $3, $4, $1"),
+    (Acts, "nvvm.vote.ballot.sync", "vote.sync.ballot.b32 $0, $2, $1"),
+    (Acts, "nvvm.vote.all|any|uni.sync", "vote.sync.*.pred $0, $2, $1"),
+    (Acts, "nvvm.isspacep.global|shared|local", "isspacep.* $0, $1"),
+    (Acts, "nvvm.isspacep.constant", "isspacep.const $0, $1"),
+];
+
+/// What a function does, and by which instructions.
+fn instructions(name: &str) -> Option<(Effect, String)> {
+    FUNCTIONS.into_iter().find_map(|(effect, pattern, text)| {
+        let mut text = text.to_owned();
+        let mut words = name.strip_prefix("llvm.").unwrap_or(name).split('.');
+        let fits = pattern.split('.').all(|pattern| {
+            let word = words.next().unwrap_or_default();
+            if pattern.contains('|') {
+                text = text.replacen('*', word, 1);
             }
-            if let Some(parts) = self.numeric(nvvm, arguments, kind)? {
-                return Ok(parts);
-            }
-            if let Some(parts) = self.of_warp_or_block(nvvm, arguments, kind)? {
-                return Ok(parts);
-            }
-            if let ("fabs.f" | "fmin.f" | "fmax.f" | "fmin.d" | "fmax.d", Some((base, _))) =
-                (nvvm, nvvm.split_once('.'))
-            {
-                let base = base.replace("fm", "m") + if base == "fabs" { "" } else { "num" };
-                if let Some(parts) = self.elementwise(&format!("{base}.f"), arguments, kind)? {
-                    return Ok(parts);
-                }
-            }
-            return Err(Error::unknown(format!("the function {name}")));
+            pattern == "_" || pattern.split('|').any(|one| one == word)
+        });
+        (fits && words.next().is_none()).then_some((effect, text))
+    })
+}
+
+impl<'m> Lower<'m> {
+    pub(super) fn call(&mut self, call: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let name = call.name;
+        if let Some("memcpy" | "memmove" | "memset") = name.split('.').nth(1) {
+            return self.fill(call);
         }
-        if let Some(llvm) = name.strip_prefix("llvm.") {
-            return self.of_llvm(llvm, arguments, kind);
-        }
-        match (name, arguments.len()) {
-            ("vprintf", 2) | ("__assertfail", 5) => self.of_driver(name, arguments, kind),
-            _ => Err(Error::new(format!(
+        let (effect, text) = instructions(name).ok_or_else(|| match name.starts_with("llvm.") {
+            true => Error::unknown(format!("the function {name}")),
+            false => Error::new(format!(
                 "{name} is called: it has no body, or calls itself; all functions have to be \
                  inlined"
-            ))),
-        }
-    }
-
-    fn of_llvm(&mut self, name: &str, arguments: &[Typed], kind: &Type) -> Result<Vec<Part>> {
-        let base = name.split('.').next().unwrap_or_default();
-        match (base, arguments) {
-            ("memcpy" | "memmove" | "memset", [to, from, bytes, ..]) => {
-                let Part::Bits(bytes) = self.one(&bytes.value, &bytes.kind)? else {
-                    return Err(Error::new(format!(
-                        "{base} of a number of bytes that is known only when the kernel runs: \
-                         write a loop"
-                    )));
-                };
-                if base != "memset" {
-                    return self.fill(to, Some(from), 0, bytes).map(|()| Vec::new());
-                }
-                let Part::Bits(byte) = self.one(&from.value, &from.kind)? else {
-                    return Err(Error::unknown("memset of a byte that varies"));
-                };
-                self.fill(to, None, byte, bytes).map(|()| Vec::new())
-            }
-            ("trap", _) => {
-                self.emit("trap;", &[], vec![]);
-                Ok(vec![])
-            }
-            _ => {
-                let parts = match kind {
-                    Type::Void => None,
-                    kind => self.elementwise(name, arguments, kind)?,
-                };
-                parts.ok_or_else(|| Error::unknown(format!("the function llvm.{name}")))
-            }
-        }
-    }
-
-    /// A register that says where the thread is, or what time it is.
-    fn special(&mut self, name: &str, kind: &Type) -> Result<Vec<Part>> {
-        let class = kind.class()?;
-        let width = if class == Class::Long { 64 } else { 32 };
-        let text = format!("mov.u{width} $0, %{name};");
-        let known = ["tid.", "ntid.", "ctaid.", "nctaid.", "laneid", "warpid", "lanemask."];
-        if known.iter().any(|known| name.starts_with(known)) {
-            let name = name.replace("lanemask.", "lanemask_");
-            let text = format!("mov.u{width} $0, %{name};");
-            let result = self.pure(class, &text, vec![]);
-            return Ok(vec![self.part(result, kind)]);
-        }
-        if !matches!(name, "clock" | "clock64" | "globaltimer") {
-            return Err(Error::unknown(format!("the register %{name}")));
-        }
-        // Of a clock each look counts.
-        let result = self.kernel.register(class);
-        self.emit(&text, &[result], vec![]);
-        Ok(vec![self.part(Arg::Reg(result), kind)])
-    }
-
-    fn of_warp_or_block(
-        &mut self,
-        name: &str,
-        arguments: &[Typed],
-        kind: &Type,
-    ) -> Result<Option<Vec<Part>>> {
-        let words: Vec<&str> = name.split('.').collect();
-        // The text, the operands by their number, and of which of them a register is needed.
-        let (text, operands, in_register): (String, &[usize], &[usize]) = match words[..] {
-            ["barrier0"] => ("bar.sync 0;".into(), &[], &[]),
-            ["barrier", "cta", "sync", "aligned", "all"] => ("bar.sync $0;".into(), &[0], &[]),
-            ["barrier", "cta", "sync", "aligned", "count"] => {
-                ("bar.sync $0, $1;".into(), &[0, 1], &[])
-            }
-            ["bar", "warp", "sync"] => ("bar.warp.sync $0;".into(), &[0], &[]),
-            ["membar", how @ ("cta" | "gl" | "sys")] => (format!("membar.{how};"), &[], &[]),
-            ["shfl", "sync", how, "i32" | "f32"] => {
-                let text = format!("shfl.sync.{how}.b32 $0, $1, $2, $3, $4;");
-                (text, &[1, 2, 3, 0], &[1])
-            }
-            ["vote", how @ ("all" | "any" | "uni"), "sync"] => {
-                (format!("vote.sync.{how}.pred $0, $1, $2;"), &[1, 0], &[1])
-            }
-            ["vote", "ballot", "sync"] => {
-                ("vote.sync.ballot.b32 $0, $1, $2;".into(), &[1, 0], &[1])
-            }
-            ["isspacep", space] => {
-                (format!("isspacep.{} $0, $1;", space.replace("constant", "const")), &[0], &[0])
-            }
-            _ => return Ok(None),
-        };
-        let mut args = Vec::new();
-        for place in operands {
-            let argument = arguments.get(*place);
-            let argument = argument.ok_or_else(|| Error::unknown(format!("such a {name}")))?;
-            args.push(match in_register.contains(place) {
-                true => self.reg_of(argument)?,
-                false => self.arg_of(argument)?,
-            });
-        }
-        let results: Vec<Reg> = match kind {
-            Type::Void => vec![],
-            kind => vec![self.kernel.register(kind.class()?)],
-        };
-        self.emit(&text, &results, args);
-        Ok(Some(results.into_iter().map(|reg| self.part(Arg::Reg(reg), kind)).collect()))
-    }
-
-    /// `printf` and `assert`: what the driver has.
-    fn of_driver(&mut self, name: &str, arguments: &[Typed], kind: &Type) -> Result<Vec<Part>> {
-        let results: Vec<Reg> = match kind {
-            Type::Void => vec![],
-            kind => vec![self.kernel.register(kind.class()?)],
-        };
-        let mut args = Vec::new();
-        let mut text = "{".to_owned();
-        let mut names = Vec::new();
-        for (number, argument) in arguments.iter().enumerate() {
-            args.push(self.reg_of(argument)?);
-            let (kind, place) = (argument.kind.class()?.kind(), results.len() + number);
-            text += &format!(" .param .{kind} p{number}; st.param.{kind} [p{number}], ${place};");
-            names.push(format!("p{number}"));
-        }
-        let names = names.join(", ");
-        text += &match results.is_empty() {
-            true => format!(" call.uni {name}, ({names}); }}"),
-            false => format!(
-                " .param .b32 r0; call.uni (r0), {name}, ({names}); ld.param.b32 $0, [r0]; }}"
-            ),
-        };
-        self.emit(&text, &results, args);
-        Ok(results.into_iter().map(|reg| self.part(Arg::Reg(reg), kind)).collect())
-    }
-
-    /// PTX in the source. Its operands are registers of the class that its constraints name.
-    pub(super) fn assembly(
-        &mut self,
-        text: &str,
-        constraints: &str,
-        arguments: &[Typed],
-        kind: &Type,
-    ) -> Result<Vec<Part>> {
-        let text = unescaped(text);
-        let constraints =
-            constraints.split(',').filter(|one| !one.is_empty() && !one.starts_with('~'));
-        let (outputs, inputs): (Vec<&str>, Vec<&str>) =
-            constraints.partition(|one| one.starts_with('='));
-        let kinds = if *kind == Type::Void { Vec::new() } else { kind.parts()? };
-        if kinds.len() != outputs.len() || inputs.len() != arguments.len() {
-            return Err(Error::unknown("PTX with such constraints"));
-        }
-        let mut results = Vec::new();
-        for output in &outputs {
-            results.push(self.kernel.register(class_of(output.trim_start_matches(['=', '&']))?));
+            )),
+        })?;
+        let kinds = call.of.parts()?;
+        let kind = kinds.first().map_or(Scalar::WORD, |(kind, _)| *kind);
+        let text = text.replace('F', kind.ptx()).replace('N', &kind.width().to_string());
+        if effect == Computes {
+            // Flags such as “zero is poison” are of no part.
+            let operands = call.operands.iter().filter(|operand| operand.kind != Scalar::BOOL);
+            return self.each(operands, |lower, _, parts| lower.steps(&text, parts, kind));
         }
         let mut args = Vec::new();
-        for (constraint, argument) in inputs.iter().zip(arguments) {
-            if let Ok(place) = constraint.parse::<usize>() {
-                // It has to be where the result will be.
-                let value = self.reg_of(argument)?;
-                let to = *results.get(place).ok_or_else(|| Error::unknown("such a constraint"))?;
-                let value = self.in_class(value, &argument.kind, self.kernel.classes[to])?;
-                self.copy(to, value);
-                args.push(Arg::Reg(to));
-                continue;
-            }
-            let part = self.one(&argument.value, &argument.kind)?;
-            args.push(match (*constraint, &part) {
-                ("n" | "i", Part::Bits(_)) => self.arg(&part, &argument.kind)?,
-                (constraint, _) => {
-                    let value = self.reg(&part, &argument.kind)?;
-                    self.in_class(value, &argument.kind, class_of(constraint)?)?
-                }
-            });
-        }
-        self.emit(&text, &results, args);
-        let mut parts = Vec::new();
-        for (reg, (kind, _)) in results.into_iter().zip(kinds) {
-            let value = match (self.kernel.classes[reg], kind.class()?) {
-                (Class::Short, Class::Word) => {
-                    let text = "cvt.u32.u16 $0, $1;";
-                    let word = self.pure(Class::Word, text, vec![Arg::Reg(reg)]);
-                    if let Arg::Reg(word) = word {
-                        self.short.insert(word, 16);
-                    }
-                    word
-                }
-                (from, to) if from == to => Arg::Reg(reg),
-                _ => return Err(Error::unknown("PTX with a result of another size")),
+        for (place, operand) in call.operands.iter().enumerate() {
+            let part = self.one(operand)?;
+            // What is given to other lanes, an address, and what the driver gets.
+            let in_register = match text.split('.').next() {
+                Some("shfl") => place == 1,
+                word => matches!(word, Some("isspacep" | "{ ")),
             };
-            parts.push(self.part(value, &kind));
+            args.push(if in_register { self.in_register(part)?.base } else { self.arg(part)? });
         }
+        let parts = self.results(&kinds);
+        let end = if text.ends_with('}') { "" } else { ";" };
+        self.emit(&(text + end), &parts, args);
         Ok(parts)
     }
 
-    fn in_class(&mut self, value: Arg, kind: &Type, class: Class) -> Result<Arg> {
-        match (kind.class()?, class) {
-            (Class::Word, Class::Short) => Ok(self.pure(class, "cvt.u16.u32 $0, $1;", vec![value])),
-            (from, to) if from == to => Ok(value),
+    /// Instructions one after the other, of which the last one's result counts.
+    fn steps(&mut self, text: &str, parts: &[Part], kind: Scalar) -> Result<Part> {
+        if matches!(kind, Scalar::Int(bits) if bits != kind.width()) && text.contains(".b") {
+            let function = text.split('.').next().unwrap_or_default();
+            return Err(Error::unknown(format!("{function} of {} bits", kind.bits())));
+        }
+        let parts = parts.iter().map(|part| match part.kind {
+            Scalar::Int(_) => self.widened(*part, !text.contains(".u")),
+            _ => Ok(*part),
+        });
+        let mut parts = parts.collect::<Result<Vec<_>>>()?;
+        if let Some(first) = parts.first_mut() {
+            *first = self.in_register(*first)?;
+        }
+        let mut last = None;
+        for step in text.split("; ") {
+            let operands = [&parts[..], last.as_slice()].concat();
+            let step = step.replace("$r", &format!("${}", operands.len()));
+            // These have 32 bits, whatever they count.
+            let counts = step.starts_with("popc") || step.starts_with("clz");
+            let result = self.pure(if counts { Scalar::WORD } else { kind }, &step, &operands)?;
+            last = Some(self.converted(Op::ZExt, result, kind)?);
+        }
+        last.ok_or_else(|| Error::unknown("nothing to do"))
+    }
+
+    /// PTX in the source: its operands are registers of the class that its constraints name.
+    pub(super) fn assembly(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let constraints = instruction.constraints.split(',');
+        let constraints = constraints.filter(|one| !one.is_empty() && !one.starts_with('~'));
+        let (outputs, inputs): (Vec<&str>, Vec<&str>) =
+            constraints.partition(|one| one.starts_with('='));
+        let kinds = instruction.of.parts()?;
+        if kinds.len() != outputs.len() || inputs.len() != instruction.operands.len() {
+            return Err(Error::unknown("PTX with such constraints"));
+        }
+        let outputs = outputs.iter().map(|output| output.trim_start_matches(['=', '&']));
+        let outputs = outputs.map(|output| Ok((constrained(output)?, 0)));
+        let results = self.results(&outputs.collect::<Result<Vec<_>>>()?);
+        let mut args = Vec::new();
+        for (constraint, operand) in inputs.into_iter().zip(&instruction.operands) {
+            let part = self.one(operand)?;
+            // The result with this number has to be where the operand is.
+            let result = constraint.parse().ok().and_then(|place: usize| results.get(place));
+            args.push(match (constraint, part.base, result) {
+                ("n" | "i", number @ Arg::Number(_), _) => number,
+                (_, _, Some(result)) => {
+                    let part = self.in_class(part, result.kind)?;
+                    self.copy(*result, part.base);
+                    result.base
+                }
+                _ => self.in_class(part, constrained(constraint)?)?.base,
+            });
+        }
+        self.emit(&ptx(instruction.name), &results, args);
+        let parts = results.into_iter().zip(kinds).map(|(result, (kind, _))| {
+            let result = self.in_class(result, kind)?;
+            if kind == Scalar::Int(16) {
+                self.short.insert(result.base, 16);
+            }
+            Ok(Part { kind, ..result })
+        });
+        parts.collect()
+    }
+
+    /// The same number in a register of this class.
+    fn in_class(&mut self, part: Part, kind: Scalar) -> Result<Part> {
+        let part = self.in_register(part)?;
+        match (part.kind.register(), kind.register()) {
+            (from, to) if from == to => Ok(part),
+            (Scalar::WORD, Scalar::Short) => self.pure(kind, "cvt.u16.u32", &[part]),
+            (Scalar::Short, Scalar::WORD) => self.pure(kind, "cvt.u32.u16", &[part]),
             _ => Err(Error::unknown("PTX with an operand of another size")),
         }
     }
 }
 
-fn class_of(constraint: &str) -> Result<Class> {
+/// What kind of register a constraint asks for.
+fn constrained(constraint: &str) -> Result<Scalar> {
     Ok(match constraint {
-        "h" => Class::Short,
-        "r" => Class::Word,
-        "l" => Class::Long,
-        "f" => Class::Float,
-        "d" => Class::Double,
+        "h" => Scalar::Short,
+        "r" => Scalar::WORD,
+        "l" => Scalar::LONG,
+        "f" => Scalar::Float,
+        "d" => Scalar::Double,
         _ => return Err(Error::unknown(format!("the constraint \"{constraint}\" of PTX"))),
     })
 }
 
-/// `\0A` is a line's end; `${0:r}` is the operand `$0`.
-fn unescaped(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['\\', '$']) {
-        out += &rest[..at];
-        let (mark, after) = rest[at..].split_at(1);
-        let hex = after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        rest = match (mark, hex) {
-            ("\\", Some(code)) => {
-                out.push(if code == b'\n' { ' ' } else { code.into() });
-                &after[2..]
-            }
-            ("$", _) if after.starts_with('{') => {
-                let (inside, after) = after[1..].split_once('}').unwrap_or((&after[1..], ""));
-                out.push('$');
-                out += inside.split(':').next().unwrap_or_default();
-                after
-            }
-            (mark, _) => {
-                out += mark;
-                after
-            }
-        };
+/// PTX as it is written here: in one line, with `$0` for the operand `${0:r}`.
+fn ptx(text: &str) -> String {
+    let text = String::from_utf8_lossy(&unescaped(text)).replace('\n', " ");
+    let mut pieces = text.split("${");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (inside, after) = piece.split_once('}').unwrap_or((piece, ""));
+        out = out + "$" + inside.split(':').next().unwrap_or_default() + after;
     }
-    out + rest
+    out
 }

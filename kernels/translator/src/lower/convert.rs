@@ -1,272 +1,195 @@
 //! Conversions from one type to another.
 
-use crate::code::Arg;
-use crate::ir::{Id, Typed};
-use crate::lower::{Lower, Part, Place};
-use crate::read::sign_extended;
-use crate::types::{Class, Type};
+use crate::code::{Arg, Part};
+use crate::ir::{Instruction, Op};
+use crate::lower::Lower;
+use crate::types::{Scalar, Space, Type, sign_extended};
 use crate::{Error, Result};
 
-impl Lower<'_> {
+impl<'m> Lower<'m> {
     /// An integer whose unused upper bits in its register are zeros, or the sign.
-    pub(super) fn widened(&mut self, part: &Part, kind: &Type, signed: bool) -> Result<Arg> {
-        let bits = kind.bits();
-        if let Part::Bits(number) = part {
-            return Ok(match (signed, bits) {
-                (true, _) | (_, 32 | 64) => Arg::text(sign_extended(*number, bits)),
-                (false, _) => Arg::text(number),
-            });
+    pub(super) fn widened(&mut self, part: Part, signed: bool) -> Result<Part> {
+        let (bits, width) = (part.kind.bits(), part.kind.width());
+        let kind = Scalar::Int(width);
+        if let Some(number) = part.bits() {
+            let with_sign = sign_extended(number, bits) as u64;
+            return Ok(Part::number(kind, if signed { with_sign } else { number }));
         }
-        let arg = self.arg(part, kind)?;
-        let class = kind.class()?;
-        let width = if class == Class::Long { 64 } else { 32 };
-        let is_short = match &arg {
-            Arg::Reg(reg) => self.short.get(reg).copied().unwrap_or(width),
-            Arg::Text(_) => width,
-        };
-        if bits == width || !signed && is_short <= bits || signed && is_short < bits {
-            return Ok(arg);
+        let part = Part::new(kind, self.arg(part)?);
+        let short = self.short.get(&part.base).copied().unwrap_or(width);
+        if bits == width || !signed && short <= bits || signed && short < bits {
+            return Ok(part);
         }
         let sign = if signed { 's' } else { 'u' };
         let text = match bits {
-            8 | 16 => format!("cvt.{sign}{width}.{sign}{bits} $0, $1;"),
-            _ => format!("bfe.{sign}{width} $0, $1, 0, {bits};"),
+            8 | 16 => format!("cvt.{sign}{width}.{sign}{bits}"),
+            _ => format!("bfe.{sign}{width} $0, $1, 0, {bits}"),
         };
-        let result = self.pure(class, &text, vec![arg]);
-        if let (Arg::Reg(reg), false) = (&result, signed) {
-            self.short.insert(*reg, bits);
+        let result = self.pure(kind, &text, &[part])?;
+        if !signed {
+            self.short.insert(result.base, bits);
         }
         Ok(result)
     }
 
-    pub(super) fn convert(
-        &mut self,
-        name: &str,
-        from: &Typed,
-        to: &Type,
-        result: Option<Id>,
-    ) -> Result<Vec<Part>> {
-        if name == "bitcast" {
-            return self.bits_as(from, to);
+    pub(super) fn truncated(&mut self, part: Part, to: Scalar) -> Result<Part> {
+        if let Some(bits) = part.bits() {
+            return Ok(Part::number(to, bits));
         }
-        let parts = self.parts(&from.value, &from.kind)?;
-        let (sources, targets) = (from.kind.parts()?, to.parts()?);
-        let mut results = Vec::new();
-        for (part, ((source, _), (target, _))) in parts.iter().zip(sources.iter().zip(&targets)) {
-            results.push(match name {
-                "addrspacecast" => {
-                    let space = result.map_or(0, |id| self.space_of(id));
-                    let place = self.place_of(part, source)?;
-                    Part::Place(self.in_space(&place, space)?)
-                }
-                "ptrtoint" => {
-                    let place = self.place_of(part, source)?;
-                    let address = match source {
-                        Type::Pointer(0) => self.generic(&place)?,
-                        _ => self.address(&place),
-                    };
-                    let long = self.part(address, &Type::Int(64));
-                    self.convert_one("trunc", &long, &Type::Int(64), target)?
-                }
-                "inttoptr" => {
-                    let long = self.convert_one("zext", part, source, &Type::Int(64))?;
-                    let base = self.reg(&long, &Type::Int(64))?;
-                    let Type::Pointer(space) = *target else {
-                        return Err(Error::unknown("such an inttoptr"));
-                    };
-                    Part::Place(Place { base, offset: 0, space })
-                }
-                _ => self.convert_one(name, part, source, target)?,
-            });
+        if to == Scalar::BOOL {
+            let word = self.truncated(part, Scalar::WORD)?;
+            let bit = self.pure(Scalar::WORD, "and.b32 $0, $1, 1", &[word])?;
+            return self.is_set(bit);
         }
-        Ok(results)
+        let is_same = part.kind.width() == to.width();
+        if is_same { Ok(Part { kind: to, ..part }) } else { self.pure(to, "cvt.u32.u64", &[part]) }
     }
 
-    fn convert_one(&mut self, name: &str, part: &Part, from: &Type, to: &Type) -> Result<Part> {
-        if from == to {
-            return Ok(part.clone());
+    pub(super) fn convert(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let [operand] = instruction.operands()?;
+        if instruction.op == Op::BitCast {
+            let parts = self.parts(operand)?;
+            return self.bits_as(&parts, &instruction.of);
         }
-        let class = to.class()?;
-        let width = |kind: &Type| if kind.bits() <= 32 { 32 } else { 64 };
-        if *from == Type::BOOL && name != "trunc" {
-            let is_set = self.reg(part, from)?;
-            let number = match (name, class) {
-                ("sext", _) => format!("selp.b{} $0, -1, 0, $1;", width(to)),
-                (_, Class::Float) => "selp.f32 $0, 0f3F800000, 0f00000000, $1;".to_owned(),
-                (_, Class::Double) => {
-                    "selp.f64 $0, 0d3FF0000000000000, 0d0000000000000000, $1;".to_owned()
+        let targets = instruction.of.parts()?;
+        self.each([operand], |lower, at, parts| {
+            let (to, _) = *targets.get(at).ok_or_else(|| Error::unknown("such a conversion"))?;
+            match (instruction.op, to) {
+                // Of a generic pointer the space is known, whatever it is called.
+                (Op::AddrSpaceCast, Scalar::Pointer(Space::Generic)) => lower.place(parts[0]),
+                (Op::AddrSpaceCast, Scalar::Pointer(space)) => lower.in_space(parts[0], space),
+                (Op::PtrToInt, _) => {
+                    let place = lower.place(parts[0])?;
+                    let is_generic = operand.kind == Scalar::Pointer(Space::Generic);
+                    let place =
+                        if is_generic { lower.in_space(place, Space::Generic)? } else { place };
+                    let long = lower.address(place)?;
+                    lower.truncated(long, to)
                 }
-                _ => format!("selp.u{} $0, 1, 0, $1;", width(to)),
-            };
-            if name == "sitofp" {
-                return Err(Error::unknown("a truth value as a number with a sign"));
-            }
-            let result = self.pure(class, &number, vec![is_set]);
-            if let (Arg::Reg(reg), "zext") = (&result, name) {
-                self.short.insert(*reg, 1);
-            }
-            return Ok(self.part(result, to));
-        }
-        let sign = if matches!(name, "sext" | "sitofp" | "fptosi") { 's' } else { 'u' };
-        let text = match name {
-            "trunc" if *to == Type::BOOL => {
-                let word = self.convert_one("trunc", part, from, &Type::Int(32))?;
-                let word = self.arg(&word, &Type::Int(32))?;
-                let bit = self.pure(Class::Word, "and.b32 $0, $1, 1;", vec![word]);
-                let is_set = self.pure(Class::Predicate, "setp.ne.u32 $0, $1, 0;", vec![bit]);
-                return Ok(self.part(is_set, to));
-            }
-            "trunc" if width(from) == width(to) => return Ok(part.clone()),
-            "trunc" => "cvt.u32.u64 $0, $1;".to_owned(),
-            "zext" | "sext" => {
-                let wide = self.widened(part, from, sign == 's')?;
-                if width(from) == width(to) {
-                    return Ok(match (&wide, part) {
-                        (Arg::Text(_), Part::Bits(bits)) => Part::Bits(match sign {
-                            's' => sign_extended(*bits, from.bits()) as u64,
-                            _ => *bits,
-                        }),
-                        _ => self.part(wide, to),
-                    });
+                (Op::IntToPtr, _) => {
+                    let long = lower.converted(Op::ZExt, parts[0], Scalar::LONG)?;
+                    Ok(Part { kind: to, ..lower.in_register(long)? })
                 }
-                let text = format!("cvt.{sign}64.{sign}32 $0, $1;");
-                let wide = self.in_word(wide);
-                let result = self.pure(class, &text, vec![wide]);
-                return Ok(self.part(result, to));
+                (op, _) => lower.converted(op, parts[0], to),
             }
-            "uitofp" | "sitofp" => {
-                let wide = self.widened(part, from, sign == 's')?;
-                let text = format!("cvt.rn.{}.{sign}{} $0, $1;", class.kind(), width(from));
-                let result = self.pure(class, &text, vec![wide]);
-                return Ok(self.part(result, to));
-            }
-            "fptoui" | "fptosi" => {
-                format!("cvt.rzi.{sign}{}.{} $0, $1;", width(to), from.class()?.kind())
-            }
-            "fpext" => "cvt.f64.f32 $0, $1;".to_owned(),
-            "fptrunc" => "cvt.rn.f32.f64 $0, $1;".to_owned(),
-            _ => return Err(Error::unknown(format!("the conversion {name}"))),
-        };
-        let value = self.reg(part, from)?;
-        let result = self.pure(class, &text, vec![value]);
-        Ok(self.part(result, to))
+        })
     }
 
-    fn in_word(&mut self, arg: Arg) -> Arg {
-        match arg {
-            number @ Arg::Text(_) => self.pure(Class::Word, "mov.u32 $0, $1;", vec![number]),
-            reg => reg,
+    pub(super) fn converted(&mut self, op: Op, part: Part, to: Scalar) -> Result<Part> {
+        let signed = matches!(op, Op::SExt | Op::SIToFP | Op::FPToSI);
+        let sign = if signed { 's' } else { 'u' };
+        let (kind, from_width, width) = (part.kind, part.kind.width(), to.width());
+        match op {
+            _ if kind == to => Ok(part),
+            Op::Trunc => self.truncated(part, to),
+            Op::FPTrunc => self.pure(to, "cvt.rn.f32.f64", &[part]),
+            Op::FPExt => self.pure(to, "cvt.f64.f32", &[part]),
+            Op::FPToUI | Op::FPToSI => {
+                self.pure(to, &format!("cvt.rzi.{sign}{width}.{}", kind.ptx()), &[part])
+            }
+            _ if kind == Scalar::BOOL => {
+                let one = if signed { -1.0 } else { 1.0 };
+                let (text, one) = match (to, signed) {
+                    (Scalar::Float, _) => ("selp.f", (one as f32).to_bits().into()),
+                    (Scalar::Double, _) => ("selp.f", f64::to_bits(one)),
+                    (_, true) => ("selp.b", u64::MAX),
+                    (_, false) => ("selp.u", 1),
+                };
+                let choice = [Part::number(to, one), Part::number(to, 0), part];
+                let result = self.pure(to, &format!("{text}{width}"), &choice)?;
+                if op == Op::ZExt {
+                    self.short.insert(result.base, 1);
+                }
+                Ok(result)
+            }
+            Op::UIToFP | Op::SIToFP => {
+                let wide = self.widened(part, signed)?;
+                self.pure(to, &format!("cvt.rn.{}.{sign}{from_width}", to.ptx()), &[wide])
+            }
+            Op::ZExt | Op::SExt => {
+                let wide = self.widened(part, signed)?;
+                match wide.base {
+                    Arg::Number(number) => Ok(Part::number(to, number as u64)),
+                    _ if from_width == width => Ok(Part { kind: to, ..wide }),
+                    _ => self.pure(to, &format!("cvt.{sign}64.{sign}32"), &[wide]),
+                }
+            }
+            _ => Err(Error::unknown(format!("the conversion {op:?}"))),
         }
     }
 
     /// The same bits as another type: words are put together from smaller parts, or taken apart.
-    fn bits_as(&mut self, from: &Typed, to: &Type) -> Result<Vec<Part>> {
-        let sources = from.kind.parts()?;
+    fn bits_as(&mut self, parts: &[Part], to: &Type) -> Result<Vec<Part>> {
         let targets = to.parts()?;
-        let parts = self.parts(&from.value, &from.kind)?;
-        let (source, target) = (&sources[0].0, &targets[0].0);
-        let unknown = || Error::unknown(format!("the bits of {:?} as {to:?}", from.kind));
-        if source.bits() == target.bits() {
-            let moved = parts.iter().map(|part| self.moved(part, source, target));
-            return moved.collect();
+        let (Some(source), Some((target, _))) = (parts.first(), targets.first()) else {
+            return Ok(Vec::new());
+        };
+        let (bits, wanted) = (source.kind.bits(), target.bits());
+        let (narrow, wide) = (bits.min(wanted), bits.max(wanted));
+        if narrow != wide && !(matches!(narrow, 8 | 16 | 32) && matches!(wide, 16 | 32 | 64)) {
+            return Err(Error::unknown(format!("numbers of {bits} bits as those of {wanted}")));
         }
-        let (wide, narrow) = (source.bits().max(target.bits()), source.bits().min(target.bits()));
-        let count = (wide / narrow) as usize;
-        if !matches!(narrow, 8 | 16 | 32) || !matches!(wide, 16 | 32 | 64) {
-            return Err(unknown());
-        }
-        let (wide_kind, narrow_kind) = (Type::Int(wide), Type::Int(narrow));
         let mut results = Vec::new();
-        if source.bits() > target.bits() {
-            for part in &parts {
-                let whole = self.moved(part, source, &wide_kind)?;
-                for piece in self.taken_apart(&whole, wide, narrow)? {
-                    results.push(self.moved(&piece, &narrow_kind, target)?);
-                }
+        for group in parts.chunks((wanted / bits).max(1) as usize) {
+            let mut pieces = group.to_vec();
+            if bits != wanted {
+                let numbers = group.iter().map(|part| self.moved(*part, Scalar::Int(bits)));
+                let numbers = numbers.collect::<Result<Vec<_>>>()?;
+                let whole = self.put_together(&numbers)?;
+                pieces = self.taken_apart(whole, wanted)?;
             }
-        } else {
-            for group in parts.chunks(count) {
-                let pieces = group.iter().map(|part| self.moved(part, source, &narrow_kind));
-                let pieces = pieces.collect::<Result<Vec<_>>>()?;
-                let whole = self.put_together(&pieces, narrow)?;
-                results.push(self.moved(&whole, &wide_kind, target)?);
+            for piece in pieces {
+                results.push(self.moved(piece, *target)?);
             }
         }
         Ok(results)
     }
 
     /// The same bits in a register of another class.
-    fn moved(&mut self, part: &Part, from: &Type, to: &Type) -> Result<Part> {
-        if matches!(part, Part::Bits(_)) || from.class()? == to.class()? {
-            return Ok(part.clone());
+    fn moved(&mut self, part: Part, to: Scalar) -> Result<Part> {
+        match (part.kind, part.bits()) {
+            (Scalar::Pointer(_), _) => Ok(part),
+            (_, Some(bits)) => Ok(Part::number(to, bits)),
+            (kind, _) if kind.register() == to.register() => Ok(Part { kind: to, ..part }),
+            (kind, _) => self.pure(to, &format!("mov.b{}", kind.bits()), &[part]),
         }
-        let value = self.arg(part, from)?;
-        let text = format!("mov.b{} $0, $1;", from.bits());
-        let result = self.pure(to.class()?, &text, vec![value]);
-        Ok(self.part(result, to))
     }
 
-    fn taken_apart(&mut self, whole: &Part, wide: u32, narrow: u32) -> Result<Vec<Part>> {
-        if wide == 64 {
-            let long = self.reg(whole, &Type::Int(64))?;
-            let low = self.pure(Class::Word, "cvt.u32.u64 $0, $1;", vec![long.clone()]);
-            let high = self.pure(Class::Long, "shr.u64 $0, $1, 32;", vec![long]);
-            let high = self.pure(Class::Word, "cvt.u32.u64 $0, $1;", vec![high]);
-            let mut pieces = Vec::new();
-            for word in [low, high] {
-                let word = self.part(word, &Type::Int(32));
-                match narrow {
-                    32 => pieces.push(word),
-                    narrow => pieces.extend(self.taken_apart(&word, 32, narrow)?),
-                }
-            }
-            return Ok(pieces);
+    /// Numbers of so many bits.
+    fn taken_apart(&mut self, whole: Part, wanted: u32) -> Result<Vec<Part>> {
+        let bits = whole.kind.bits();
+        if bits <= wanted {
+            return Ok(vec![whole]);
         }
-        let word = self.reg(whole, &Type::Int(32))?;
-        let pieces = (0..wide / narrow).map(|number| {
-            let shift = number * narrow;
-            let text = format!("shr.u32 $0, $1, {shift};");
-            let piece = match shift {
-                0 => word.clone(),
-                _ => self.pure(Class::Word, &text, vec![word.clone()]),
-            };
-            self.part(piece, &Type::Int(narrow))
-        });
-        Ok(pieces.collect())
+        let whole = self.in_register(whole)?;
+        if bits < 64 {
+            let (kind, shifts) = (Scalar::Int(wanted), (0..bits).step_by(wanted as usize));
+            let pieces = shifts.map(|shift| match shift {
+                0 => Ok(Part { kind, ..whole }),
+                _ => self.pure(kind, &format!("shr.u32 $0, $1, {shift}"), &[whole]),
+            });
+            return pieces.collect();
+        }
+        let low = self.pure(Scalar::WORD, "cvt.u32.u64", &[whole])?;
+        let high = self.pure(Scalar::LONG, "shr.u64 $0, $1, 32", &[whole])?;
+        let high = self.pure(Scalar::WORD, "cvt.u32.u64", &[high])?;
+        Ok([self.taken_apart(low, wanted)?, self.taken_apart(high, wanted)?].concat())
     }
 
-    fn put_together(&mut self, pieces: &[Part], narrow: u32) -> Result<Part> {
-        let words: Vec<Arg> = {
-            let kind = Type::Int(narrow);
-            pieces.iter().map(|piece| self.reg(piece, &kind)).collect::<Result<_>>()?
+    /// One number of several, of which the first one has the lowest bits.
+    fn put_together(&mut self, pieces: &[Part]) -> Result<Part> {
+        if let [whole] = pieces {
+            return Ok(*whole);
+        }
+        let (low, high) = pieces.split_at(pieces.len() / 2);
+        let (low, high) = (self.put_together(low)?, self.put_together(high)?);
+        let (low, high) = (self.in_register(low)?, self.in_register(high)?);
+        // Which bytes of two words: the lowest ones, or the lower halves.
+        let text = match low.kind.bits() {
+            8 => "prmt.b32 $0, $1, $2, 0x0040",
+            16 => "prmt.b32 $0, $1, $2, 0x5410",
+            _ => "mov.b64 $0, {$1, $2}",
         };
-        let bits = narrow * words.len() as u32;
-        let mut pair =
-            |text: &str, a: &Arg, b: &Arg| self.pure(Class::Word, text, vec![a.clone(), b.clone()]);
-        // Which bytes of two words: the lower halves of both, or the lowest bytes.
-        let halves = "prmt.b32 $0, $1, $2, 0x5410;";
-        let bytes = "prmt.b32 $0, $1, $2, 0x0040;";
-        let whole = match (narrow, &words[..]) {
-            (16, [a, b]) => pair(halves, a, b),
-            (8, [a, b]) => pair(bytes, a, b),
-            (8, [a, b, c, d]) => {
-                let (low, high) = (pair(bytes, a, b), pair(bytes, c, d));
-                pair(halves, &low, &high)
-            }
-            (32, [a, b]) => {
-                let args = vec![a.clone(), b.clone()];
-                self.pure(Class::Long, "mov.b64 $0, {$1, $2};", args)
-            }
-            (narrow, words) => {
-                let half = words.len() / 2;
-                let kind = Type::Int(narrow);
-                let part = |word: &Arg| self.part(word.clone(), &kind);
-                let all: Vec<Part> = words.iter().map(part).collect();
-                let low = self.put_together(&all[..half], narrow)?;
-                let high = self.put_together(&all[half..], narrow)?;
-                return self.put_together(&[low, high], bits / 2);
-            }
-        };
-        Ok(self.part(whole, &Type::Int(bits)))
+        self.pure(Scalar::Int(2 * low.kind.bits()), text, &[low, high])
     }
 }

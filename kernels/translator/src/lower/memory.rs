@@ -1,274 +1,233 @@
 //! Loads, stores and atomics.
 
-use crate::code::{Arg, Reg};
-use crate::ir::{Access, Id, Typed, Value};
-use crate::lower::{Lower, Part, Place, memory_kind};
-use crate::types::{Class, Type, space};
+use crate::code::{Arg, Part, Symbol};
+use crate::ir::{Instruction, Op};
+use crate::lower::Lower;
+use crate::types::{Scalar, Space, Type};
 use crate::{Error, Result};
 
 /// Bytes of the widest access.
 const WIDEST: u64 = 16;
 
-impl Lower<'_> {
-    pub(super) fn load(
-        &mut self,
-        pointer: &Typed,
-        access: &Access,
-        kind: &Type,
-        result: Option<Id>,
-    ) -> Result<Vec<Part>> {
-        let place = self.place(pointer)?;
-        let read_only = match &pointer.value {
-            Value::Local(id) => self.known[*id].read_only && place.space == space::GLOBAL,
-            _ => false,
+/// Scalars that lie side by side, with their places.
+type Group = Vec<(Scalar, i64)>;
+
+/// How memory is accessed, in an instruction's name.
+fn how(instruction: &Instruction<'_>) -> &'static str {
+    match (instruction.has("volatile"), instruction.has("atomic")) {
+        (true, _) => ".volatile",
+        (_, true) => ".relaxed.gpu",
+        _ => "",
+    }
+}
+
+impl<'m> Lower<'m> {
+    pub(super) fn load(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let pointer = &instruction.operands::<1>()?[0];
+        let place = self.place_of(pointer)?;
+        let name = match (how(instruction), place.space()) {
+            ("", Space::ReadOnly) => "ld.global.nc".to_owned(),
+            (how, space) => format!("ld{how}{}", space.suffix()),
         };
-        let name = match access {
-            Access { volatile: true, .. } => format!("ld.volatile{}", space::suffix(place.space)),
-            Access { atomic: true, .. } => format!("ld.relaxed.gpu{}", space::suffix(place.space)),
-            _ if read_only => "ld.global.nc".to_owned(),
-            _ => format!("ld{}", space::suffix(place.space)),
-        };
-        let mut parts = Vec::new();
-        for group in groups(kind, access.align)? {
-            let mut loaded: Vec<Reg> = Vec::new();
-            for (part, _) in &group {
-                let class = if *part == Type::BOOL { Class::Word } else { part.class()? };
-                loaded.push(self.kernel.register(class));
-            }
-            self.access(&name, &place, &group, &loaded, &[])?;
-            for ((part, _), reg) in group.iter().zip(loaded) {
-                if let Type::Int(bits @ ..32) = part {
-                    self.short.insert(reg, if *bits == 1 { 8 } else { *bits });
-                }
-                parts.push(match part {
-                    Type::Int(1) => {
-                        let text = "setp.ne.u32 $0, $1, 0;";
-                        let args = vec![Arg::Reg(reg)];
-                        let is_set = self.pure(Class::Predicate, text, args);
-                        self.part(is_set, part)
-                    }
-                    part => self.part(Arg::Reg(reg), part),
-                });
-            }
-        }
-        // A pointer that the kernel is given within a structure.
-        if let (Some(id), [Part::Place(place)]) = (result, &parts[..])
-            && place.space != self.space_of(id)
-        {
-            let place = self.in_space(&place.clone(), self.space_of(id))?;
-            return Ok(vec![Part::Place(place)]);
-        }
-        Ok(parts)
+        self.read(&name, place, &groups(&instruction.of, instruction.align)?)
     }
 
-    pub(super) fn store(&mut self, value: &Typed, to: &Typed, access: &Access) -> Result<()> {
-        let place = self.place(to)?;
-        if place.space == space::PARAMETER {
+    fn read(&mut self, name: &str, place: Part, groups: &[Group]) -> Result<Vec<Part>> {
+        let kinds = groups.iter().flatten().map(|(kind, _)| *kind);
+        let loaded = kinds.map(|kind| {
+            let word = if kind == Scalar::BOOL { Scalar::WORD } else { kind };
+            let reg = self.kernel.register(word);
+            self.short.insert(reg, kind.bits().max(8));
+            Part::new(kind, reg)
+        });
+        let loaded: Vec<Part> = loaded.collect();
+        self.access(name, place, groups, &loaded, true)?;
+        let truth = |part: Part| {
+            if part.kind == Scalar::BOOL { self.is_set(part) } else { Ok(part) }
+        };
+        loaded.into_iter().map(truth).collect()
+    }
+
+    pub(super) fn store(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let [value, pointer] = instruction.operands()?;
+        let (place, parts) = (self.place_of(pointer)?, self.parts(value)?);
+        let name = format!("st{}{}", how(instruction), place.space().suffix());
+        self.write(&name, place, &groups(&value.kind, instruction.align)?, &parts)?;
+        Ok(Vec::new())
+    }
+
+    fn write(&mut self, name: &str, place: Part, groups: &[Group], parts: &[Part]) -> Result<()> {
+        if place.space() == Space::Parameter {
             return Err(Error::new("a parameter is changed; copy it to a variable first"));
         }
-        let suffix = space::suffix(place.space);
-        let name = match access {
-            Access { volatile: true, .. } => format!("st.volatile{suffix}"),
-            Access { atomic: true, .. } => format!("st.relaxed.gpu{suffix}"),
-            _ => format!("st{suffix}"),
-        };
-        let mut parts = self.parts(&value.value, &value.kind)?.into_iter();
-        for group in groups(&value.kind, access.align)? {
-            let mut stored = Vec::new();
-            for ((kind, _), part) in group.iter().zip(&mut parts) {
-                stored.push(match kind {
-                    Type::Int(1) => {
-                        let is_set = self.reg(&part, kind)?;
-                        self.pure(Class::Word, "selp.u32 $0, 1, 0, $1;", vec![is_set])
-                    }
-                    kind => self.reg(&part, kind)?,
-                });
-            }
-            self.access(&name, &place, &group, &[], &stored)?;
+        let stored = parts.iter().map(|part| match part.kind {
+            Scalar::BOOL => self.converted(Op::ZExt, *part, Scalar::WORD),
+            _ => self.in_register(*part),
+        });
+        let stored = stored.collect::<Result<Vec<_>>>()?;
+        match stored.len() == groups.iter().flatten().count() {
+            true => self.access(name, place, groups, &stored, false),
+            false => Err(Error::unknown("a value of another type here")),
         }
-        Ok(())
     }
 
-    /// One load or store of parts that lie side by side.
+    /// Loads or stores of parts that are in registers: of those that lie side by side at once.
     fn access(
         &mut self,
         name: &str,
-        place: &Place,
-        group: &[(Type, u64)],
-        loaded: &[Reg],
-        stored: &[Arg],
+        place: Part,
+        groups: &[Group],
+        mut parts: &[Part],
+        loads: bool,
     ) -> Result<()> {
-        let (kind, at) = &group[0];
-        let kind = memory_kind(kind)?;
-        let offset = place.offset + *at as i64;
-        // An instruction has room for an offset of 32 bits.
-        let (base, offset) = match i32::try_from(offset) {
-            Ok(offset) => (place.base.clone(), offset),
-            Err(_) => (self.address(&Place { offset, ..place.clone() }), 0),
-        };
-        let list = |first: usize| {
-            let all: Vec<_> = (first..first + group.len()).map(|at| format!("${at}")).collect();
-            match group.len() {
-                1 => all[0].clone(),
-                _ => format!("{{{}}}", all.join(", ")),
+        for group in groups {
+            let ((kind, at), (these, others)) = (group[0], parts.split_at(group.len()));
+            parts = others;
+            let number = if loads { these.len() } else { 0 };
+            let (base, address) = self.operand(place.plus(at), number)?;
+            let first = usize::from(!loads);
+            let values: Vec<_> = (first..first + these.len()).map(|at| format!("${at}")).collect();
+            let (vector, values) = match &values[..] {
+                [one] => (String::new(), one.clone()),
+                all => (format!(".v{}", all.len()), format!("{{{}}}", all.join(", "))),
+            };
+            let name = format!("{name}{vector}.{}", kind.in_memory()?);
+            if loads {
+                self.emit(&format!("{name} {values}, {address};"), these, vec![base]);
+            } else {
+                let args = [base].into_iter().chain(these.iter().map(|part| part.base)).collect();
+                self.emit(&format!("{name} {address}, {values};"), &[], args);
             }
-        };
-        let vector = if group.len() == 1 { String::new() } else { format!(".v{}", group.len()) };
-        let (address, values) = match loaded.is_empty() {
-            true => (0, 1),
-            false => (loaded.len(), 0),
-        };
-        let address = match offset {
-            0 => format!("[${address}]"),
-            offset => format!("[${address}+{offset}]"),
-        };
-        let values = list(values);
-        let text = match loaded.is_empty() {
-            true => format!("{name}{vector}.{kind} {address}, {values};"),
-            false => format!("{name}{vector}.{kind} {values}, {address};"),
-        };
-        let args = [&[base], stored].concat();
-        self.emit(&text, loaded, args);
+        }
         Ok(())
     }
 
-    pub(super) fn atomic(
-        &mut self,
-        name: &str,
-        pointer: &Typed,
-        value: &Typed,
-        swap: Option<&Value>,
-    ) -> Result<Vec<Part>> {
-        let place = self.place(pointer)?;
-        let kind = &value.kind;
-        let is_float = matches!(kind, Type::Float | Type::Double);
-        let bits = kind.bits();
-        let operation = match (name, is_float) {
-            ("fadd", true) => format!("add.f{bits}"),
-            ("add" | "sub", false) => format!("add.u{bits}"),
-            ("and" | "or" | "xor", false) => format!("{name}.b{bits}"),
-            ("max" | "min", false) => format!("{name}.s{bits}"),
-            ("umax" | "umin", false) => format!("{}.u{bits}", &name[1..]),
-            ("uinc_wrap", false) if bits == 32 => "inc.u32".to_owned(),
-            ("udec_wrap", false) if bits == 32 => "dec.u32".to_owned(),
-            ("xchg", _) => format!("exch.b{bits}"),
-            ("cas", false) => format!("cas.b{bits}"),
+    /// An address as an operand with this number: what it begins with, and the text.
+    fn operand(&mut self, mut place: Part, number: usize) -> Result<(Arg, String)> {
+        // An instruction has room for an offset of 32 bits.
+        if i32::try_from(place.offset).is_err() {
+            place = self.address(place)?;
+        }
+        Ok(match place.offset {
+            0 => (place.base, format!("[${number}]")),
+            offset => (place.base, format!("[${number}+{offset}]")),
+        })
+    }
+
+    pub(super) fn atomic(&mut self, instruction: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let [pointer, value] = instruction.operands()?;
+        let place = self.place_of(pointer)?;
+        let value = self.one(value)?;
+        let (kind, bits, name) = (value.kind, value.kind.bits(), instruction.name);
+        let operation = match (name, kind.is_float()) {
+            ("fadd", true) => "add.f",
+            ("add" | "sub", false) => "add.u",
+            ("and", false) => "and.b",
+            ("or", false) => "or.b",
+            ("xor", false) => "xor.b",
+            ("max", false) => "max.s",
+            ("min", false) => "min.s",
+            ("umax", false) => "max.u",
+            ("umin", false) => "min.u",
+            ("uinc_wrap", false) if bits == 32 => "inc.u",
+            ("udec_wrap", false) if bits == 32 => "dec.u",
+            ("xchg", _) => "exch.b",
+            ("", false) => "cas.b",
             _ => return Err(Error::unknown(format!("the atomic operation {name} of {kind:?}"))),
         };
         if !matches!(bits, 32 | 64) {
             return Err(Error::unknown(format!("atomic operations on {bits} bits")));
         }
-        let mut operand = self.arg_of(value)?;
-        if name == "sub" {
-            let text = format!("neg.s{bits} $0, $1;");
-            operand = self.pure(kind.class()?, &text, vec![operand]);
+        let value = match name {
+            "sub" => self.pure(kind, &format!("neg.s{bits}"), &[value])?,
+            _ => value,
+        };
+        let (base, address) = self.operand(place, 1)?;
+        let mut args = vec![base, self.arg(value)?];
+        let mut text =
+            format!("atom{}.{operation}{bits} $0, {address}, $2", place.space().suffix());
+        if instruction.op == Op::CmpXchg {
+            let swap = self.one(&instruction.operands::<3>()?[2])?;
+            args.push(self.arg(swap)?);
+            text += ", $3";
         }
-        let mut args = vec![place.base.clone(), operand.clone()];
-        let address = match place.offset {
-            0 => "[$1]".to_owned(),
-            offset => format!("[$1+{offset}]"),
-        };
-        let old = self.kernel.register(kind.class()?);
-        let suffix = space::suffix(place.space);
-        let Some(swap) = swap else {
-            self.emit(&format!("atom{suffix}.{operation} $0, {address}, $2;"), &[old], args);
-            return Ok(vec![self.part(Arg::Reg(old), kind)]);
-        };
-        let swap = self.one(swap, kind)?;
-        args.push(self.arg(&swap, kind)?);
-        self.emit(&format!("atom{suffix}.{operation} $0, {address}, $2, $3;"), &[old], args);
-        let args = vec![Arg::Reg(old), operand];
-        let text = format!("setp.eq.u{bits} $0, $1, $2;");
-        let swapped = self.pure(Class::Predicate, &text, args);
-        Ok(vec![self.part(Arg::Reg(old), kind), self.part(swapped, &Type::BOOL)])
+        let mut parts = self.results(&[(kind, 0)]);
+        self.emit(&(text + ";"), &parts, args);
+        if instruction.op == Op::CmpXchg {
+            let text = format!("setp.eq.u{bits}");
+            parts.push(self.pure(Scalar::BOOL, &text, &[parts[0], value])?);
+        }
+        Ok(parts)
     }
 
-    /// `memcpy` and `memset` of so many bytes, which are known.
-    pub(super) fn fill(
-        &mut self,
-        to: &Typed,
-        from: Option<&Typed>,
-        byte: u64,
-        bytes: u64,
-    ) -> Result<()> {
-        if bytes > 4096 {
+    /// `memcpy`, `memmove` and `memset` of a number of bytes that is known.
+    pub(super) fn fill(&mut self, call: &'m Instruction<'m>) -> Result<Vec<Part>> {
+        let ([to, from, bytes], name) = (call.operands()?, call.name.split('.').nth(1));
+        let name = name.unwrap_or_default();
+        let Some(bytes) = bytes.number() else {
             return Err(Error::new(format!(
-                "{bytes} bytes are copied or set at once: write a loop"
+                "{name} of a number of bytes that is known only when the kernel runs: write a loop"
             )));
-        }
-        let mut moved = Vec::new();
-        let target = self.place(to)?;
-        let source = from.map(|from| self.place(from)).transpose()?;
-        let mut places = [Some(&target), source.as_ref()].into_iter().flatten();
-        // Four bytes at a time, where both addresses are known to be multiples of four.
-        let width = match places.all(|place| self.is_aligned(place)) && bytes.is_multiple_of(4) {
-            true => 4,
-            false => 1,
         };
-        let kind = Type::Int(8 * width as u32);
-        for at in (0..bytes).step_by(width) {
-            let value = match &source {
-                None => {
-                    let all = byte * if width == 4 { 0x0101_0101 } else { 1 };
-                    self.reg(&Part::Bits(all), &kind)?
-                }
-                Some(source) => {
-                    let reg = self.kernel.register(Class::Word);
-                    let name = format!("ld{}", space::suffix(source.space));
-                    self.access(&name, source, &[(kind.clone(), at)], &[reg], &[])?;
-                    Arg::Reg(reg)
-                }
-            };
-            moved.push((at, value));
+        if bytes > 4096 {
+            let what = format!("{bytes} bytes are copied or set at once: write a loop");
+            return Err(Error::new(what));
         }
-        let name = format!("st{}", space::suffix(target.space));
-        for (at, value) in moved {
-            self.access(&name, &target, &[(kind.clone(), at)], &[], &[value])?;
-        }
-        Ok(())
+        let target = self.place_of(to)?;
+        let source = if name == "memset" { None } else { Some(self.place_of(from)?) };
+        // Four bytes at a time, where both addresses are known to be multiples of four.
+        let words = bytes % 4 == 0
+            && [Some(target), source].iter().flatten().all(|place| self.is_aligned(*place));
+        let kind = Scalar::Int(if words { 32 } else { 8 });
+        let all = Type::Array(bytes / kind.size(), Type::Scalar(kind).into());
+        let groups = groups(&all, Some(kind.size()))?;
+        let parts = match (source, from.number()) {
+            (Some(source), _) => {
+                self.read(&format!("ld{}", source.space().suffix()), source, &groups)?
+            }
+            (None, Some(byte)) => vec![Part::number(kind, byte * 0x0101_0101); bytes as usize],
+            _ => return Err(Error::unknown("memset of a byte that varies")),
+        };
+        let count = groups.iter().flatten().count();
+        self.write(&format!("st{}", target.space().suffix()), target, &groups, &parts[..count])?;
+        Ok(Vec::new())
     }
 
     /// Whether an address is a multiple of four for certain: that of a variable on the stack, or
     /// of one whose alignment is known.
-    fn is_aligned(&self, place: &Place) -> bool {
-        let Arg::Text(name) = &place.base else { return false };
-        let local = self.locals.iter().find(|local| *local.0 == **name).map(|local| local.1);
-        let mut globals = self.module.globals.iter();
-        let global = globals.find(|global| *crate::lower::global_name(&global.name) == **name);
-        let align = local.or(global.map(|global| global.align));
-        place.offset % 4 == 0 && align.is_some_and(|align| align >= 4)
+    fn is_aligned(&self, place: Part) -> bool {
+        let align = match place.base {
+            Arg::Symbol(Symbol::Local(number)) => self.kernel.locals[number].0,
+            Arg::Symbol(Symbol::Global(number)) => self.module.globals[number].align,
+            _ => 1,
+        };
+        place.offset % 4 == 0 && align >= 4
     }
 }
 
 /// Parts of a value that one instruction can access: one, two or four of the same size, at an
 /// address that is a multiple of their size.
-fn groups(kind: &Type, align: u64) -> Result<Vec<Vec<(Type, u64)>>> {
-    let parts = kind.parts()?;
-    let mut groups = Vec::new();
-    let mut at = 0;
-    while at < parts.len() {
-        let size = parts[at].0.size();
-        let known = |place: u64| {
-            if place == 0 { align } else { align.min(1 << place.trailing_zeros()) }
-        };
-        if known(parts[at].1) < size {
+fn groups(kind: &Type, align: Option<u64>) -> Result<Vec<Group>> {
+    let align = align.unwrap_or_else(|| kind.align());
+    let (parts, mut groups) = (kind.parts()?, Vec::new());
+    let mut rest = &parts[..];
+    while let [(first, at), ..] = rest {
+        let size = first.size();
+        let known = if *at == 0 { align } else { align.min(1 << at.trailing_zeros()) };
+        if known < size {
             return Err(Error::unknown(format!(
                 "an access of {size} bytes at an address that need not be a multiple of {size}"
             )));
         }
-        let fits = |count: usize| {
-            let bytes = size * count as u64;
-            bytes <= WIDEST
-                && known(parts[at].1) >= bytes
-                && parts.len() >= at + count
-                && (0..count).all(|place| {
-                    let part = &parts[at + place];
-                    part.0 == parts[at].0 && part.1 == parts[at].1 + place as u64 * size
-                })
+        let fits = |count: &usize| {
+            let places = (*at..).step_by(size as usize);
+            let alike = rest.iter().take(*count).zip(places);
+            let alike = alike.filter(|(part, place)| **part == (*first, *place)).count() == *count;
+            alike && size * *count as u64 <= known.min(WIDEST)
         };
-        let count = [4, 2].into_iter().find(|count| fits(*count)).unwrap_or(1);
-        groups.push(parts[at..at + count].to_vec());
-        at += count;
+        let (group, after) = rest.split_at([4, 2].into_iter().find(fits).unwrap_or(1));
+        groups.push(group.to_vec());
+        rest = after;
     }
     Ok(groups)
 }

@@ -5,59 +5,44 @@ use std::collections::HashMap;
 /// Scopes and calls are nested no deeper than this.
 const DEEPEST: usize = 64;
 
-pub(super) struct Lines<'a> {
-    /// By `!7`, what stands behind `!DILocation(` and the like.
-    nodes: HashMap<&'a str, &'a str>,
-    source: &'a str,
-}
+/// By `!7`, what stands behind it: `!DILocation(` and the like.
+pub(super) struct Lines<'t>(HashMap<&'t str, &'t str>);
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str, source: &'a str) -> Self {
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
         let nodes = text.lines().filter(|line| line.starts_with('!'));
-        let nodes = nodes.filter_map(|line| {
-            let (name, definition) = line.split_once(" = ")?;
-            Some((name, definition.trim_start_matches("distinct ")))
-        });
-        Self { nodes: nodes.collect(), source }
+        Self(nodes.filter_map(|line| line.split_once(" = ")).collect())
     }
 
-    /// The line of an instruction, or 0: of those that it was inlined through, the innermost one
-    /// that is in the source itself.
-    pub(super) fn of(&self, instruction: &str) -> u32 {
-        let reference = instruction.split("!dbg ").nth(1).and_then(|rest| rest.split(',').next());
-        let mut place = reference.and_then(|name| self.nodes.get(name.trim()));
+    /// The line of an instruction: of those that it was inlined through, the innermost one that is
+    /// in the source itself.
+    pub(super) fn of(&self, instruction: &str, source: &str) -> Option<u32> {
+        let mut name = instruction.split_once("!dbg ")?.1.split(',').next()?.trim();
         for _ in 0..DEEPEST {
-            let Some(location) = place else { break };
-            let is_own = field(location, "scope").is_some_and(|scope| self.is_own(scope));
-            if let (true, Some(line)) = (is_own, field(location, "line")) {
-                return line.parse().unwrap_or(0);
+            if self.file(self.field(name, "scope")?) == Some(source) {
+                return self.field(name, "line")?.parse().ok();
             }
-            place = field(location, "inlinedAt").and_then(|at| self.nodes.get(at));
+            name = self.field(name, "inlinedAt")?;
         }
-        0
+        None
     }
 
-    /// Whether a scope lies in the source itself.
-    fn is_own(&self, scope: &str) -> bool {
-        let mut name = scope;
+    /// The file that a scope lies in.
+    fn file(&self, mut name: &'t str) -> Option<&'t str> {
         for _ in 0..DEEPEST {
-            let Some(node) = self.nodes.get(name) else { break };
-            if node.starts_with("!DIFile") {
-                return field(node, "filename") == Some(self.source);
+            if let Some(file) = self.field(name, "file") {
+                return self.field(file, "filename");
             }
-            match field(node, "file").or_else(|| field(node, "scope")) {
-                Some(outer) => name = outer,
-                None => break,
-            }
+            name = self.field(name, "scope")?;
         }
-        false
+        None
     }
-}
 
-/// `name: value` in a node.
-fn field<'n>(node: &'n str, name: &str) -> Option<&'n str> {
-    let (_, fields) = node.split_once('(')?;
-    let fields = fields.trim_end_matches(')').split(", ");
-    let value = fields.filter_map(|field| field.split_once(": ")).find(|(key, _)| *key == name);
-    value.map(|(_, value)| value.trim_matches('"'))
+    /// `field: value` in a node.
+    fn field(&self, name: &str, field: &str) -> Option<&'t str> {
+        let (_, fields) = self.0.get(name)?.split_once('(')?;
+        let fields = fields.trim_end_matches(')').split(", ");
+        let value = fields.filter_map(|part| part.split_once(": ")).find(|(key, _)| *key == field);
+        value.map(|(_, value)| value.trim_matches('"'))
+    }
 }
