@@ -7,7 +7,23 @@
     const figures = [...document.querySelectorAll("main figure.explorer")];
     const isPrint = document.querySelector(".title-page") !== null;
     const { runs, moduleAt } = window.workbook.workers;
-    if (figures.length === 0 || isPrint || !runs) {
+    if (figures.length === 0 || isPrint) {
+        return;
+    }
+
+    // What was measured is hidden as long as the chart of it is. Tells whether it is.
+    function veil(figure) {
+        const parts = [...figure.querySelectorAll("svg .measured")];
+        for (const part of parts) {
+            const chart = document.getElementById(part.dataset.chart ?? "");
+            part.classList.toggle("veiled", chart?.classList.contains("veiled") ?? false);
+        }
+        return parts.some(part => part.classList.contains("veiled"));
+    }
+
+    figures.forEach(veil);
+    document.addEventListener("unveil", () => figures.forEach(veil));
+    if (!runs) {
         return;
     }
 
@@ -15,6 +31,7 @@
         const name = figure.dataset.explorer;
         const form = figure.querySelector("form");
         const said = figure.querySelector(".said");
+        const measured = JSON.parse(figure.dataset.measured);
         const knobs = [...form.querySelectorAll("[name]")];
         const first = Object.fromEntries(knobs.map(knob => [knob.name, knob.value]));
         const key = knob => `${name}.${knob}`;
@@ -69,15 +86,21 @@
                 return;
             }
             isBusy = true;
+            const waits = setTimeout(() => {
+                said.textContent = "One moment: the emulated GPU is being loaded.";
+            }, 400);
             while (isDue) {
                 isDue = false;
-                const told = await engine.ask({ explore: { name, state: state() } });
-                figure.classList.toggle("refused", told.error !== undefined);
-                said.textContent = told.error ?? told.said;
-                if (told.error === undefined) {
-                    figure.querySelector("svg.wide").outerHTML = told.wide;
-                    figure.querySelector("svg.narrow").outerHTML = told.narrow;
+                const told = await engine.ask({ explore: { name, state: state(), measured } });
+                clearTimeout(waits);
+                const { error, wide, narrow } = told;
+                figure.classList.toggle("refused", error !== undefined);
+                if (error === undefined) {
+                    figure.querySelector("svg.wide").outerHTML = wide;
+                    figure.querySelector("svg.narrow").outerHTML = narrow;
                 }
+                const also = veil(figure) ? "" : told.measured;
+                said.textContent = error ?? (also ? `${told.said} ${also}` : told.said);
             }
             isBusy = false;
         }
@@ -88,9 +111,13 @@
             show();
         }
 
-        function set(knob, value) {
-            if (form.elements[knob].value !== value) {
+        // Sets knobs to what an address says of them: `warp=3`.
+        function set(values) {
+            const before = new URLSearchParams(new FormData(form)).toString();
+            for (const [knob, value] of values) {
                 form.elements[knob].value = value;
+            }
+            if (new URLSearchParams(new FormData(form)).toString() !== before) {
                 moved();
             }
         }
@@ -107,21 +134,65 @@
         // mdBook turns the page on the arrow keys, which move a slider here.
         form.addEventListener("keydown", event => event.stopPropagation());
         form.addEventListener("click", ({ target }) => {
-            const { sets, value } = target.closest("button")?.dataset ?? {};
-            if (sets !== undefined) {
-                set(sets, value);
+            const button = target.closest("button");
+            const { sets, value, adds, step } = button?.dataset ?? {};
+            if (value !== undefined) {
+                set([[sets, value]]);
+            } else if (adds !== undefined) {
+                const text = form.elements[sets].value.trim();
+                set([[sets, adds === "" ? text.replace(/\s*\S$/, "") : `${text} ${adds}`.trim()]]);
+            } else if (step !== undefined) {
+                const slider = button.parentElement.querySelector("input");
+                slider.stepUp(Number(step));
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
             }
         });
-        const point = ({ target }) => {
-            const { sets, value } = target.closest("svg [data-sets]")?.dataset ?? {};
-            if (sets !== undefined) {
-                set(sets, value);
+
+        // Places of the picture set knobs: by a tap, or while something is dragged onto those that
+        // are for it; a mouse drags over the others as well.
+        let dragged;
+        const point = ({ clientX, clientY }) => {
+            const there = document.elementsFromPoint(clientX, clientY);
+            const place = there.find(
+                ({ dataset }) => dataset?.state !== undefined && dataset.for === dragged.thing,
+            );
+            if (place !== undefined && figure.contains(place)) {
+                set(new URLSearchParams(place.dataset.state));
             }
         };
-        figure.addEventListener("click", point);
+        figure.addEventListener("pointerdown", event => {
+            const thing = event.target.closest("svg [data-drag]")?.dataset.drag;
+            const isPlace = event.target.closest("svg [data-state]") !== null;
+            if (event.isPrimary && event.button === 0) {
+                if (thing !== undefined || (isPlace && event.pointerType === "mouse")) {
+                    dragged = { thing };
+                    figure.setPointerCapture(event.pointerId); // the picture may be another by then
+                    point(event);
+                }
+            }
+        });
+        // A finger that drags does not scroll the page.
+        figure.addEventListener(
+            "touchstart",
+            event => {
+                if (event.target.closest("svg [data-drag]") !== null) {
+                    event.preventDefault();
+                }
+            },
+            { passive: false },
+        );
         figure.addEventListener("pointermove", event => {
-            if (event.pointerType === "mouse" && event.buttons === 1) {
+            if (dragged !== undefined) {
                 point(event);
+            }
+        });
+        figure.addEventListener("lostpointercapture", () => {
+            dragged = undefined;
+        });
+        figure.addEventListener("click", ({ target }) => {
+            const { state } = target.closest("svg [data-state]")?.dataset ?? {};
+            if (state !== undefined) {
+                set(new URLSearchParams(state));
             }
         });
 

@@ -210,6 +210,7 @@
         if (cover !== null) {
             cover.remove();
             figure.classList.remove("veiled");
+            figure.dispatchEvent(new Event("unveil", { bubbles: true })); // for explorers
             hideFromReaders(figure, false);
         }
     }

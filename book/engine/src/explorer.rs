@@ -22,6 +22,7 @@ mod coalescing;
 mod expression;
 mod formats;
 mod layout;
+mod measured;
 mod overlap;
 mod picture;
 mod pipeline;
@@ -35,6 +36,9 @@ mod warps;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use measured::{Case, Found, case};
+pub use measured::{Curve, Machine, Measured, Point};
 
 use crate::launch::{self, Ran};
 
@@ -81,6 +85,8 @@ pub enum Values {
         /// Texts for a slider, if it has one: its label, what stands after its number, and its
         /// ends.
         slider: Option<(&'static str, &'static str, u32, u32)>,
+        /// Words that are added at the end, each with what the page calls it.
+        words: &'static [(&'static str, &'static str)],
     },
 }
 
@@ -109,6 +115,9 @@ pub struct Request {
     /// The value of each knob that is not as at first.
     #[serde(default)]
     pub state: BTreeMap<String, String>,
+    /// What the page has of records.
+    #[serde(default)]
+    pub measured: Vec<Measured>,
 }
 
 /// What a page shows.
@@ -116,6 +125,8 @@ pub struct Request {
 pub struct Shown {
     /// What is to be seen, in a sentence or two.
     pub said: String,
+    /// What was measured with the knobs where they are, as a sentence.
+    pub measured: Option<String>,
     /// The picture for a page, 640 pixels wide, as SVG.
     pub wide: String,
     /// The picture for a phone, 360 pixels wide.
@@ -126,6 +137,9 @@ pub struct Shown {
 struct Drawn {
     said: String,
     draw: Box<dyn Fn(&mut picture::Picture)>,
+    /// What experiments call the state, if one of them measures any: what was measured is drawn
+    /// below the picture.
+    case: Option<Case>,
 }
 
 /// The explorer with this name.
@@ -139,19 +153,28 @@ pub fn find(name: &str) -> Result<&'static Explorer, String> {
 /// Shows an explorer in a state, or says what is wrong with the state.
 pub fn show(request: &Request) -> Result<Shown, String> {
     let explorer = find(&request.name)?;
-    let state = State { explorer, given: &request.state };
+    let state = State { explorer, given: &request.state, measured: &request.measured };
     for (name, value) in &request.state {
         state.knob(name)?.check(value)?;
     }
-    let Drawn { said, draw } = (explorer.show)(&state)?;
+    let Drawn { said, draw, case } = (explorer.show)(&state)?;
+    let case = case.filter(|_| !request.measured.is_empty());
+    let found = case.as_ref().and_then(|case| Found::of(&request.measured, case));
+    let draw = |picture: &mut picture::Picture| {
+        draw(picture);
+        if case.is_some() {
+            measured::draw(picture, found.as_ref());
+        }
+    };
     let [wide, narrow] = [false, true].map(|is_narrow| picture::svg(&said, is_narrow, &draw));
-    Ok(Shown { said, wide, narrow })
+    Ok(Shown { said, measured: found.as_ref().and_then(Found::told), wide, narrow })
 }
 
 /// What the knobs of an explorer are at.
 struct State<'s> {
     explorer: &'static Explorer,
     given: &'s BTreeMap<String, String>,
+    measured: &'s [Measured],
 }
 
 impl State<'_> {
@@ -201,4 +224,12 @@ fn count(number: u64, thing: &str) -> String {
 /// The lanes of a mask.
 fn active(lanes: u32) -> impl Iterator<Item = usize> {
     (0..emulator::WARP).filter(move |lane| lanes >> lane & 1 == 1)
+}
+
+/// What the explorer of this name says in a state, or what is wrong with the state.
+#[cfg(test)]
+fn said(name: &str, state: &[(&str, &str)]) -> String {
+    let state = state.iter().map(|(knob, value)| ((*knob).into(), (*value).into())).collect();
+    let request = Request { name: name.to_owned(), state, measured: vec![] };
+    show(&request).map_or_else(|error| error, |shown| shown.said)
 }

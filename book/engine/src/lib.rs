@@ -8,6 +8,7 @@
 //! | [`launch`] | any kernel, from PTX: what to run, and what it did |
 //! | [`explorer`] | what an explorer is, and all of them |
 //! | `explorer::expression` | an index that a reader types becomes PTX |
+//! | `explorer::measured` | what machines measured of a case, drawn behind it |
 //! | `explorer::picture` | SVG in the house style |
 //! | `module` | what the WebAssembly module exports |
 //!

@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::editor::Kernel;
+use crate::explorer::Behind;
 use crate::figure::ChartBlock;
 use crate::names::{Defaults, did_you_mean};
 use crate::page::blocks::{Goals, Prediction};
@@ -62,10 +63,14 @@ pub enum Block {
     Prediction(Prediction),
     Goals(Goals),
     Kernel(Kernel),
+    Explorer(Behind),
 }
 
 /// The words of the kinds of blocks, in directives and at their heads.
 pub const KINDS: [&str; 6] = ["chart", "table", "counted", "prediction", "goals", "kernel"];
+
+/// The kind of what stands behind an explorer, which is shown without it as well.
+pub const EXPLORER: &str = "explorer";
 
 /// Kind and name of a block.
 pub type Name = (&'static str, String);
@@ -117,6 +122,8 @@ struct File {
     goals: Named<Goals>,
     #[serde(default)]
     kernel: Named<Kernel>,
+    #[serde(default)]
+    explorer: Named<Behind>,
 }
 
 type Named<T> = BTreeMap<String, Spanned<T>>;
@@ -152,6 +159,7 @@ impl Definitions {
         read.take("prediction", file.prediction, |block, id| block.complete(id), Block::Prediction);
         read.take("goals", file.goals, |block, _| block.check(), Block::Goals);
         read.take("kernel", file.kernel, |_, _| Ok(()), Block::Kernel);
+        read.take(EXPLORER, file.explorer, |block, _| block.complete(names), Block::Explorer);
         match read.problems.is_empty() {
             true => Ok(Definitions {
                 experiment: file.experiment,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use engine::explorer::Explorer;
 use mdbook_preprocessor::book::Chapter;
 
 use crate::block::{self, Block, Definitions, Placed};
@@ -141,7 +142,10 @@ pub fn read(
                             }
                             page.predictions.push(block.clone());
                         }
-                        Block::Table(_) | Block::Counted(_) | Block::Kernel(_) => {}
+                        Block::Table(_)
+                        | Block::Counted(_)
+                        | Block::Kernel(_)
+                        | Block::Explorer(_) => {}
                     }
                 }
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
@@ -149,6 +153,7 @@ pub fn read(
                     page.sections.insert(section.clone());
                 }
                 Directive::Exercise(name) => page.exercises.push(name.clone()),
+                Directive::Explorer(explorer) => drop(shown.insert(behind(explorer))),
                 _ => {}
             }
             Ok(what)
@@ -323,7 +328,15 @@ impl Text {
             Directive::Budget => model::calculator()?,
             Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
-            Directive::Explorer(explorer) => explorer::expand(explorer, src, &root)?,
+            Directive::Explorer(explorer) => {
+                let measured = match self.definitions.blocks.get(&behind(explorer)) {
+                    Some(Placed { what: Block::Explorer(behind), .. }) if !self.unrecorded => {
+                        behind.measured(records, page)?
+                    }
+                    _ => vec![],
+                };
+                explorer::expand(explorer, measured, src, &root)?
+            }
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
                 Block::Chart(block) => {
@@ -336,6 +349,7 @@ impl Text {
                 Block::Prediction(block) => block.expand(records, page)?,
                 Block::Goals(block) => block.expand(records, page, pages, &root)?,
                 Block::Kernel(block) => block.expand(&name.1, &page.stem, src, &root)?,
+                Block::Explorer(_) => return Err("an explorer is shown by its own name".to_owned()),
             },
         })
     }
@@ -351,7 +365,7 @@ impl Text {
                         || block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
                 }
                 Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,
-                Block::Goals(_) | Block::Kernel(_) => false,
+                Block::Goals(_) | Block::Kernel(_) | Block::Explorer(_) => false,
             },
             _ => false,
         }
@@ -370,7 +384,11 @@ impl Text {
             match &block.what {
                 Block::Chart(block) => names.extend(block.common.machine.clone()),
                 Block::Table(block) => names.extend(block.machines().cloned()),
-                Block::Counted(_) | Block::Prediction(_) | Block::Goals(_) | Block::Kernel(_) => {}
+                Block::Counted(_)
+                | Block::Prediction(_)
+                | Block::Goals(_)
+                | Block::Kernel(_)
+                | Block::Explorer(_) => {}
             }
         }
         for name in names {
@@ -420,6 +438,11 @@ impl Text {
         }
         problems.found
     }
+}
+
+/// The name of what stands behind an explorer.
+fn behind(explorer: &Explorer) -> block::Name {
+    (block::EXPLORER, explorer.name.to_owned())
 }
 
 /// Whether the reader's machine recorded the page's experiment in a quick run.

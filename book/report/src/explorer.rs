@@ -1,34 +1,189 @@
 //! Explorers, `{{explorer NAME}}`: the picture that one begins with, its task, and a form for its
-//! knobs, which only `theme/explorer.js` shows. The crate `engine` has what they are.
+//! knobs, which only `theme/explorer.js` shows. The crate `engine` has what they are. What was
+//! measured of the same cases comes from records, as the file beside the page says, and goes
+//! with the explorer into the page:
+//!
+//! ```toml
+//! [[explorer.coalescing]]
+//! where = { case = "stride" }
+//! x = { of = "stride", label = "stride" }
+//! y = { of = "bandwidth", label = "useful bandwidth" }
+//! series = ["kind", "access_bytes"]
+//! chart = "coalescing-sectors"
+//! ```
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use engine::explorer::{Explorer, Knob, Request, Shown, Values, show};
+use engine::explorer::{Curve, Explorer, Knob, Machine, Measured, Point, Request};
+use engine::explorer::{Shown, Values as Moves, show};
 use record::hash::sha256;
+use serde::Deserialize;
 
+use crate::chart::Scale;
 use crate::html::{escape, prose};
+use crate::names::Defaults;
+use crate::page::Page;
+use crate::plot::{Values, lines::Along};
+use crate::records::{Recorded, Records};
+use crate::select::{self, CASE, Filter};
+use crate::unit::Unit;
 
 /// The module that pages load, in `src/`.
 const ENGINE: &str = "engine.js";
 
+/// What stands behind an explorer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Behind(Vec<Curves>);
+
+/// What `[[explorer.NAME]]` says: measurements over one parameter, in curves for others.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curves {
+    /// Whose record it is; without, that of the page's experiment.
+    experiment: Option<String>,
+    #[serde(default, rename = "where")]
+    filter: Filter,
+    /// The parameter that an explorer's knob sets.
+    x: Along,
+    y: Values,
+    /// The parameters that tell one curve from the other.
+    #[serde(default)]
+    series: Vec<String>,
+    /// While this chart of the page is veiled, so are these.
+    chart: Option<String>,
+}
+
+impl Behind {
+    /// Adds the labels of axes that are not given.
+    pub fn complete(&mut self, names: &Defaults) -> Result<(), String> {
+        self.0.iter_mut().for_each(|curves| curves.y.complete(names));
+        Ok(())
+    }
+
+    /// What the engine draws.
+    pub fn measured(&self, records: &Records, page: &Page) -> Result<Vec<Measured>, String> {
+        self.0.iter().map(|curves| curves.measured(records, page)).collect()
+    }
+}
+
+impl Curves {
+    fn measured(&self, records: &Records, page: &Page) -> Result<Measured, String> {
+        let Curves { experiment, x, y, chart, .. } = self;
+        if let Some(chart) = chart.as_ref().filter(|chart| !page.axes.contains_key(*chart)) {
+            return Err(format!("the page has no chart `{chart}`"));
+        }
+        let both = records.both(page.experiment(experiment)?, None, |machine, record| {
+            let whose = match machine.is_reference() {
+                true => machine.label.clone(),
+                false => machine.called(),
+            };
+            Ok(Machine { whose, curves: self.curves(record)? })
+        })?;
+        let mut machines: Vec<Machine> = both.each().map(|(machine, _)| machine.clone()).collect();
+        let case = common(&machines);
+        let curves = || machines.iter().flat_map(|machine| &machine.curves);
+        let values = || curves().flat_map(|curve| &curve.points).map(|point| point.value.0);
+        let most = values().fold(f64::MIN, f64::max);
+        let least = match y.scale {
+            Scale::Linear => (0.0, "0".to_owned()),
+            _ => {
+                let least = values().fold(f64::MAX, f64::min);
+                (least, y.of.unit().print(least))
+            }
+        };
+        for curve in machines.iter_mut().flat_map(|machine| &mut machine.curves) {
+            curve.case.retain(|name, _| !case.contains_key(name));
+        }
+        Ok(Measured {
+            along: x.of.clone(),
+            label: x.label.clone(),
+            of: y.label.clone(),
+            by_factors: [x.scale, y.scale].map(|scale| scale != Scale::Linear),
+            ends: [least, (most, y.of.unit().print(most))],
+            chart: chart.clone(),
+            case,
+            machines,
+        })
+    }
+
+    fn curves(&self, record: &Recorded) -> Result<Vec<Curve>, String> {
+        let Along { of: along, .. } = &self.x;
+        let mut curves: Vec<Curve> = vec![];
+        let chosen = self.filter.all(record)?;
+        let is_same = |name: &str| select::distinct(&chosen, name).len() == 1;
+        for m in &chosen {
+            let at = select::parameter(m, along).and_then(|at| at.integer());
+            let at = at.ok_or_else(|| format!("x: a measurement has no number `{along}`"))? as f64;
+            let estimate = self.y.of.of(record, m)?;
+            let unit = self.y.of.unit();
+            let point = Point {
+                at: (at, Unit::of_name(along).print(at)),
+                value: (rounded(estimate.value), estimate.print(&unit)),
+            };
+            let names = m.parameters.keys().map(String::as_str).chain([CASE]);
+            let told = names
+                .filter(|name| *name != along)
+                .filter(|name| is_same(name) || self.series.iter().any(|series| series == name));
+            let value =
+                |name: &str| Some((name.to_owned(), select::parameter(m, name)?.to_string()));
+            let case: BTreeMap<String, String> = told.filter_map(value).collect();
+            match curves.iter_mut().find(|curve| curve.case == case) {
+                Some(curve) => curve.points.push(point),
+                None => curves.push(Curve { case, points: vec![point] }),
+            }
+        }
+        for Curve { case, points } in &mut curves {
+            points.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+            if let Some(two) = points.windows(2).find(|two| two[0].at.0 == two[1].at.0) {
+                let at = &two[0].at.1;
+                return Err(format!("two measurements of {case:?} stand at {along} = {at}"));
+            }
+        }
+        Ok(curves)
+    }
+}
+
+/// The parameters that are the same in all curves.
+fn common(machines: &[Machine]) -> BTreeMap<String, String> {
+    let mut cases = machines.iter().flat_map(|machine| &machine.curves).map(|curve| &curve.case);
+    let mut common = cases.next().cloned().unwrap_or_default();
+    for case in cases {
+        common.retain(|name, value| case.get(name) == Some(value));
+    }
+    common
+}
+
+/// As many digits as a picture can show.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
 /// The figure. `src` has the engine, and `root` leads there from the page.
-pub fn expand(explorer: &Explorer, src: &Path, root: &str) -> Result<String, String> {
+pub fn expand(
+    explorer: &Explorer,
+    measured: Vec<Measured>,
+    src: &Path,
+    root: &str,
+) -> Result<String, String> {
     let name = explorer.name;
     let engine = std::fs::read(src.join(ENGINE))
         .map_err(|e| format!("src/{ENGINE}: {e}; `cargo workbook engine` makes it"))?;
     let version = sha256(engine);
-    let request = Request { name: name.to_owned(), ..Request::default() };
-    let Shown { said, wide, narrow } = show(&request)?;
+    let behind = serde_json::to_string(&measured).map_err(|e| e.to_string())?;
+    let request = Request { name: name.to_owned(), measured, ..Request::default() };
+    let Shown { said, wide, narrow, .. } = show(&request)?;
     let mut form = String::new();
     explorer.knobs.iter().for_each(|knob| add(&mut form, knob));
-    let [title, said] = [explorer.title, &said].map(escape);
+    let [title, said, behind] = [explorer.title, &said, &behind].map(escape);
     let [task, finding] = [explorer.task, explorer.finding].map(prose);
     Ok(format!(
         "<figure class=\"drawing explorer\" data-explorer=\"{name}\" \
-         data-engine=\"{root}{ENGINE}?{}\">\n\
-         <p class=\"task\">{task} <span class=\"still\">The knobs need JavaScript and WebAssembly; \
-         this is how it begins.</span></p>\n\
+         data-engine=\"{root}{ENGINE}?{}\" data-measured=\"{behind}\">\n\
+         <p class=\"task\">{task} <span class=\"still\">Nothing moves here without JavaScript and \
+         WebAssembly: this is how it begins.</span></p>\n\
          <form hidden aria-label=\"{title}\">{form}\
          <button type=\"reset\">Begin again</button></form>\n\
          {wide}{narrow}<p class=\"said\" role=\"status\">{said}</p>\n\
@@ -40,12 +195,11 @@ pub fn expand(explorer: &Explorer, src: &Path, root: &str) -> Result<String, Str
 
 fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
     let _ = match values {
-        Values::Range(least, most) => write!(
-            form,
-            "<label>{label} <output>{first}</output><input type=\"range\" name=\"{name}\" \
-             min=\"{least}\" max=\"{most}\" value=\"{first}\"></label>"
-        ),
-        Values::Choice(words) => {
+        Moves::Range(least, most) => {
+            let is = format!("name=\"{name}\" min=\"{least}\" max=\"{most}\" value=\"{first}\"");
+            write!(form, "{}", slider(label, first, &is))
+        }
+        Moves::Choice(words) => {
             let option = |(word, label): &(&str, &str)| {
                 let selected = if word == first { " selected" } else { "" };
                 format!("<option value=\"{word}\"{selected}>{}</option>", escape(label))
@@ -53,21 +207,28 @@ fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
             let options: String = words.iter().map(option).collect();
             write!(form, "<label>{label} <select name=\"{name}\">{options}</select></label>")
         }
-        Values::Text { examples, slider } => {
-            let button = |text: &&str| {
-                let text = escape(text);
+        Moves::Text { examples, slider: of, words } => {
+            let button = |attribute: &str, text: &str, label: &str| {
+                let [text, label] = [text, label].map(escape);
                 format!(
-                    "<button type=\"button\" data-sets=\"{name}\" data-value=\"{text}\">\
-                         {text}</button>"
+                    "<button type=\"button\" data-sets=\"{name}\" {attribute}=\"{text}\">\
+                     {label}</button>"
                 )
             };
-            let buttons: String = examples.iter().map(button).collect();
-            let slider = slider.map_or(String::new(), |(slider, after, least, most)| {
-                format!(
-                    "<label>{slider} <output>{least}</output><input type=\"range\" \
-                     min=\"{least}\" max=\"{most}\" value=\"{least}\" data-sets=\"{name}\" \
-                     data-after=\"{after}\"></label>"
-                )
+            let mut buttons = String::new();
+            for (word, label) in *words {
+                buttons += &button("data-adds", word, &format!("+ {label}"));
+            }
+            if !words.is_empty() {
+                buttons += &button("data-adds", "", "− the last");
+            }
+            buttons.extend(examples.iter().map(|text| button("data-value", text, text)));
+            let slider = of.map_or(String::new(), |(of, after, least, most)| {
+                let is = format!(
+                    "min=\"{least}\" max=\"{most}\" value=\"{least}\" data-sets=\"{name}\" \
+                     data-after=\"{after}\""
+                );
+                slider(of, &least.to_string(), &is)
             });
             write!(
                 form,
@@ -77,4 +238,20 @@ fn add(form: &mut String, Knob { name, label, first, values }: &Knob) {
             )
         }
     };
+}
+
+/// A slider, and a button for a step to each side.
+fn slider(label: &str, first: &str, attributes: &str) -> String {
+    let step = |by: &str, sign: &str, word: &str| {
+        format!(
+            "<button type=\"button\" data-step=\"{by}\" aria-label=\"{label}: {word}\">\
+             {sign}</button>"
+        )
+    };
+    format!(
+        "<span class=\"slider\"><label>{label} <output>{first}</output>\
+         <input type=\"range\" {attributes}></label>{}{}</span>",
+        step("-1", "−", "one less"),
+        step("1", "+", "one more"),
+    )
 }

@@ -8,7 +8,7 @@ use crate::metric::Metric;
 use crate::page::blocks::{Goal, Prediction};
 use crate::plot::{Common, GuideLine, Values, bars, course, heatmap, lines};
 use crate::query::Query;
-use crate::{block, claims, counted, figure, table};
+use crate::{block, claims, counted, explorer, figure, table};
 
 /// The names that the error lists, because none of them was given.
 fn listed<T>(found: Result<T, String>, before: &str) -> Vec<String> {
@@ -55,6 +55,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Models", keys::<lines::Model>(), vec![]),
         ("Marks", keys::<lines::MarkLine>(), vec![]),
         ("Panels", keys::<course::Panel>(), vec![]),
+        ("Explorers", keys::<explorer::Curves>(), vec![]),
         ("Tables", keys::<table::Block>(), vec![]),
         ("Counts of the emulated GPU", keys::<counted::Block>(), variants::<counted::Count>()),
         ("Predictions", keys::<Prediction>(), vec![]),

@@ -4,7 +4,7 @@ use emulator::access::{BANKS, WORD_BYTES, served};
 use emulator::{Request as Access, Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, active, count, run};
+use super::{Drawn, Explorer, Knob, State, Values, active, case, count, run};
 use crate::launch::{Argument, Buffer, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -64,7 +64,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         Argument::Buffer(Buffer { name, bytes, content, reply: false })
     };
     let ran = run(&Request {
-        ptx: include_str!("../../../../kernels/ptx/bank-conflicts.ptx").to_owned(),
+        ptx: include_str!(concat!(env!("OUT_DIR"), "/bank-conflicts.ptx")).to_owned(),
         kernel: format!("read{bytes}"),
         grid: [1; 3],
         block: [WARP as u32, 1, 1],
@@ -103,7 +103,16 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
             )
         }
     };
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &words, wavefronts, wavefront)) })
+    let [padding, bytes] = [padding, bytes].map(|number| number.to_string());
+    let case = match (is_column, is_xor) {
+        (true, false) => {
+            case([("case", "column"), ("padding", &padding), ("access_bytes", &bytes)])
+        }
+        (false, false) => case([("case", "row"), ("access_bytes", &bytes)]),
+        (_, true) => vec![], // nobody has timed it
+    };
+    let draw = move |picture: &mut Picture| draw(picture, &words, wavefronts, wavefront);
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(case) })
 }
 
 /// A word that a lane wants, its bank, and the wavefront that gives it.
@@ -174,34 +183,31 @@ fn draw(picture: &mut Picture, words: &[Word], wavefronts: u64, chosen: u64) {
     picture.heading((left, below + 40.0), Anchor::Start, &count(wavefronts, "wavefront"));
     for turn in 0..wavefronts {
         let area = [left, grid + turn as f64 * row, picture.width - 1.0 - left, row];
-        picture.target(area, "wavefront", turn as u32 + 1);
+        picture.target(area, &format!("wavefront={}", turn + 1));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, count, show};
+    use super::super::{count, said};
 
-    fn said(state: &[(&str, &str)]) -> String {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        show(&Request { name: "banks".to_owned(), state }).map(|shown| shown.said).unwrap()
-    }
+    const NAME: &str = "banks";
 
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
         for padding in 0..=32_u64 {
             let wavefronts = 1 << padding.trailing_zeros().min(5);
-            let said = said(&[("padding", &padding.to_string())]);
+            let said = said(NAME, &[("padding", &padding.to_string())]);
             let told = format!(": {}.", count(wavefronts, "wavefront"));
             assert!(said.ends_with(&told), "padding {padding}: {said}");
         }
-        assert!(said(&[("stored", "xor")]).ends_with(": 1 wavefront."));
+        assert!(said(NAME, &[("stored", "xor")]).ends_with(": 1 wavefront."));
         for (bytes, wavefronts) in [("4", ": 1 "), ("8", ": 2 "), ("16", ": 4 ")] {
-            let said = said(&[("read", "row"), ("bytes", bytes)]);
+            let said = said(NAME, &[("read", "row"), ("bytes", bytes)]);
             assert!(said.contains(wavefronts), "{said}");
         }
-        let of_one = said(&[("bytes", "16"), ("read", "row"), ("wavefront", "3")]);
+        let of_one = said(NAME, &[("bytes", "16"), ("read", "row"), ("wavefront", "3")]);
         assert!(of_one.ends_with("4 wavefronts. Number 3 serves 8 lanes."), "{of_one}");
     }
 }

@@ -6,7 +6,7 @@ use emulator::access::SECTOR_BYTES;
 use emulator::{Request as Access, Sectors, Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, active, count, expression};
+use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, expression};
 use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -26,6 +26,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
             values: Values::Text {
                 examples: &["t+1", "31-t", "(t/8)*64+t%8", "t^1", "0"],
                 slider: Some(("stride", "*t", 1, 40)),
+                words: &[],
             },
         },
         Knob {
@@ -75,7 +76,23 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     };
     let touched = Touched::of(access, start);
     let said = said(index, &touched, cost, access);
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &touched, cost, stores)) })
+    let draw = move |picture: &mut Picture| draw(picture, &touched, cost, stores);
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(index, bytes, stores)) })
+}
+
+/// What the experiment calls it, if the index is a stride or an offset.
+fn called(index: &str, bytes: u32, stores: bool) -> Case {
+    let index: String = index.chars().filter(|c| !c.is_whitespace()).collect();
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
+    let stride = if index == "t" { Some(1) } else { number(index.strip_suffix("*t")) };
+    let (name, number) = match (stride, number(index.strip_prefix("t+"))) {
+        (Some(stride), _) => ("stride", stride),
+        (_, Some(offset)) => ("offset", offset),
+        _ => return vec![],
+    };
+    let kind = if stores { "scatter" } else { "gather" };
+    let [number, bytes] = [number, bytes].map(|number| number.to_string());
+    case([("case", name), ("kind", kind), (name, &number), ("access_bytes", &bytes)])
 }
 
 /// What of a fault in this kernel is for the reader, who has not seen it.
@@ -225,21 +242,16 @@ fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors, stores: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
+    use super::super::{Request, case, said, show};
+    use super::called;
 
-    fn said(state: &[(&str, &str)]) -> String {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        match show(&Request { name: "coalescing".to_owned(), state }) {
-            Ok(shown) => shown.said,
-            Err(error) => error,
-        }
-    }
+    const NAME: &str = "coalescing";
 
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
         let sectors = |index: &str| {
-            let said = said(&[("index", index)]);
+            let said = said(NAME, &[("index", index)]);
             let (_, rest) = said.split_once(": ").unwrap_or_default();
             rest.split(' ').next().and_then(|number| number.parse::<u32>().ok())
         };
@@ -249,7 +261,7 @@ mod tests {
         }
         assert_eq!([sectors("t+1"), sectors("31-t")], [Some(5), Some(4)]);
         assert_eq!([sectors("(t/8)*64+t%8"), sectors("0")], [Some(4), Some(1)]);
-        let store = said(&[("index", "2*t"), ("access", "store")]);
+        let store = said(NAME, &[("index", "2*t"), ("access", "store")]);
         assert!(store.ends_with("8 sectors for 128 bytes, none of them filled."), "{store}");
     }
 
@@ -257,7 +269,7 @@ mod tests {
     fn each_width_is_one_access() {
         for (bytes, sectors) in [("1", 1), ("2", 2), ("4", 4), ("8", 8), ("16", 16)] {
             for access in ["load", "store"] {
-                let said = said(&[("bytes", bytes), ("access", access)]);
+                let said = said(NAME, &[("bytes", bytes), ("access", access)]);
                 let count = super::count(sectors, "sector");
                 assert!(said.contains(&format!(": {count}")), "{said}");
             }
@@ -279,11 +291,25 @@ mod tests {
             (&"(".repeat(60), "too many parentheses"),
             (&"t+".repeat(60), "longer than 80 characters"),
         ] {
-            let said = said(&[("index", index)]);
+            let said = said(NAME, &[("index", index)]);
             assert!(said.contains(told), "{index}: {said}");
         }
-        assert!(said(&[("bytes", "3")]).contains("`bytes` is \"3\"; expected 1, 2, 4, 8, 16"));
-        assert!(said(&[("widht", "3")]).contains("no knob `widht`"));
+        assert!(
+            said(NAME, &[("bytes", "3")]).contains("`bytes` is \"3\"; expected 1, 2, 4, 8, 16")
+        );
+        assert!(said(NAME, &[("widht", "3")]).contains("no knob `widht`"));
+    }
+
+    #[test]
+    fn a_stride_or_an_offset_is_a_case() {
+        for (index, name, number) in
+            [("t", "stride", "1"), ("3 * t", "stride", "3"), ("t+8", "offset", "8")]
+        {
+            let expected =
+                [("case", name), ("kind", "gather"), (name, number), ("access_bytes", "4")];
+            assert_eq!(called(index, 4, false), case(expected));
+        }
+        assert!(["31-t", "t+t", "x*t"].iter().all(|index| called(index, 4, true).is_empty()));
     }
 
     /// As C has it: what binds more, and from left to right.
@@ -301,7 +327,8 @@ mod tests {
         ] {
             let shape = |index: &str| {
                 let state = [("index".to_owned(), index.to_owned())].into();
-                show(&Request { name: "coalescing".to_owned(), state }).map(|shown| {
+                let request = Request { name: NAME.to_owned(), state, ..Request::default() };
+                show(&request).map(|shown| {
                     let (_, body) = shown.wide.split_once('\n').unwrap_or_default();
                     body.to_owned()
                 })

@@ -1,7 +1,7 @@
 //! A sum of ones in a format of few bits.
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, run};
+use super::{Drawn, Explorer, Found, Knob, State, Values, case, run};
 use crate::launch::{Argument, Buffer, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -48,6 +48,18 @@ struct Format {
 }
 
 impl Format {
+    /// What the experiment calls it, if it knows it.
+    fn kind(self) -> Option<&'static str> {
+        match (self.exponent, self.fraction) {
+            (8, 10) => Some("tf32"),
+            (8, 7) => Some("bf16"),
+            (5, 10) => Some("fp16"),
+            (5, 2) => Some("e5m2"),
+            (4, 3) => Some("e4m3"),
+            _ => None,
+        }
+    }
+
     /// Its bits, the pattern of its largest number, and that of infinity, which comes next.
     fn arguments(self) -> [Argument; 4] {
         let infinity = ((1 << self.exponent) - 1) << self.fraction;
@@ -76,7 +88,7 @@ impl Format {
         arguments.extend(more);
         arguments.extend(self.arguments());
         let ran = run(&Request {
-            ptx: include_str!("../../../../kernels/ptx/number-formats.ptx").to_owned(),
+            ptx: include_str!(concat!(env!("OUT_DIR"), "/number-formats.ptx")).to_owned(),
             kernel: kernel.to_owned(),
             grid: [1; 3],
             block: [count, 1, 1],
@@ -124,8 +136,26 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let told = |sum: f32| if sum.is_finite() { sum.to_string() } else { "infinity".to_owned() };
     let [said, after] = [sum, next].map(told);
     let said = format!("Ones added: {ones}. Their sum: {said}. Once more: {said} + 1 = {after}.");
-    let seen = Seen { format, ones, sum, next, curve, marks, pattern };
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &seen)) })
+    // What the experiment computed on a GPU lies behind the curve.
+    let case = format.kind().map(|kind| case([("case", "count"), ("kind", kind), ("terms", "0")]));
+    let found = case.and_then(|case| Found::of(state.measured, &case));
+    let computed = found.map(|found| Computed {
+        heading: found.heading(),
+        chart: found.measured.chart.clone(),
+        sums: found.first().1.iter().map(|point| (point.at.0, point.value.0)).collect(),
+    });
+    let seen = Seen { format, ones, sum, next, curve, marks, pattern, computed };
+    let draw = move |picture: &mut Picture| draw(picture, &seen);
+    Ok(Drawn { said, draw: Box::new(draw), case: None })
+}
+
+/// What a GPU computed.
+struct Computed {
+    /// What it is, and whose.
+    heading: String,
+    chart: Option<String>,
+    /// Ones, and their sum.
+    sums: Vec<(f64, f64)>,
 }
 
 /// What the format made of the ones.
@@ -139,6 +169,7 @@ struct Seen {
     marks: Vec<f32>,
     /// The sum's bits.
     pattern: u32,
+    computed: Option<Computed>,
 }
 
 /// The bits, the number line around the sum, and the sums so far.
@@ -196,8 +227,19 @@ fn draw(picture: &mut Picture, seen: &Seen) {
         let (x, y) = (at(ones), up(f64::from(*sum)));
         picture.cell([x - 2.5, y - 2.5, 5.0, 5.0], MEMORY, 0.8, false);
         let area = [x - at(35.0) / 2.0 + 20.0, base - high, at(72.0) - at(0.0), high];
-        picture.target(area, "ones", ones as u32);
+        picture.target(area, &format!("ones={ones}"));
     }
+    if let Some(Computed { heading, chart, sums }) = &seen.computed {
+        let below = base + 36.0;
+        picture.measured(chart.as_deref(), (1.0, below), |picture| {
+            for (ones, sum) in sums.iter().filter(|(ones, _)| *ones <= f64::from(MOST)) {
+                picture.cell([at(*ones) - 5.0, up(*sum) - 5.0, 10.0, 10.0], INK, 0.0, true);
+            }
+            picture.cell([1.0, below - 5.0, 10.0, 10.0], INK, 0.0, true);
+            picture.text((17.0, below), Anchor::Start, INK, heading);
+        });
+    }
+    picture.reach(base + 44.0);
     let (x, y) = (at(f64::from(seen.ones)), up(f64::from(*sum)));
     picture.cell([x - 5.0, y - 5.0, 10.0, 10.0], COMPUTE, 0.9, false);
     for number in [0.0, 1000.0] {
@@ -210,18 +252,13 @@ fn draw(picture: &mut Picture, seen: &Seen) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
-
-    fn said(state: &[(&str, &str)]) -> String {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        show(&Request { name: "formats".to_owned(), state }).map(|shown| shown.said).unwrap()
-    }
+    use super::super::said;
 
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
         let sum = |state: &[(&str, &str)], told: &str| {
-            let said = said(state);
+            let said = said("formats", state);
             let (_, sum) = said.split_once(". Their sum: ").unwrap_or_default();
             assert_eq!(sum, told, "{state:?}");
         };

@@ -7,7 +7,7 @@ use emulator::access::{SECTOR_BYTES, WORD_BYTES};
 use emulator::{Traffic, WARP};
 
 use super::picture::{Anchor, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, active, count, run};
+use super::{Case, Drawn, Explorer, Knob, State, Values, active, case, count, run};
 use crate::launch::{Argument, Buffer, Content, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
@@ -68,7 +68,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         Argument::Buffer(Buffer { name, bytes, content, reply: false })
     };
     let ran = run(&Request {
-        ptx: include_str!("../../../../kernels/ptx/data-layout.ptx").to_owned(),
+        ptx: include_str!(concat!(env!("OUT_DIR"), "/data-layout.ptx")).to_owned(),
         kernel: if is_vectors { "read8_vectors".to_owned() } else { format!("read{read}") },
         grid: [1; 3],
         block: [WARP as u32, 1, 1],
@@ -107,7 +107,21 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         (1000.0 * f64::from(wanted) / (8 * told.sectors.len()).max(1) as f64).round() / 10.0,
     );
     let said = if loads == 1 { said.replacen("ask for", "asks for", 1) } else { said };
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &told)) })
+    let draw = move |picture: &mut Picture| draw(picture, &told);
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(tile, read)) })
+}
+
+/// What the experiment calls it: it reads one field in tiles of any size, and several in the
+/// layouts at both ends. With 32 elements a warp cannot tell a tile of them from the latter.
+fn called(tile: u32, read: &str) -> Case {
+    let (layout, used) = match (tile, read) {
+        (_, "1") => return case([("case", "tile"), ("used", "1"), ("tile", &tile.to_string())]),
+        (1, "vectors") => ("array_of_structures_as_vectors", "8"),
+        (1, used) => ("array_of_structures", used),
+        (32, used) => ("structure_of_arrays", used),
+        _ => return vec![],
+    };
+    case([("case", "read"), ("layout", layout), ("used", used)])
 }
 
 /// What the loads of a warp touched.
@@ -157,12 +171,10 @@ fn draw(picture: &mut Picture, told: &Told) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
+    use super::super::said;
 
-    fn said(tile: &str, read: &str) -> String {
-        let state = [("tile", tile), ("read", read)];
-        let state = state.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        show(&Request { name: "layout".to_owned(), state }).map_or_else(|error| error, |s| s.said)
+    fn told(tile: &str, read: &str) -> String {
+        said("layout", &[("tile", tile), ("read", read)])
     }
 
     /// What the sentence that the reader is to find says.
@@ -176,17 +188,17 @@ mod tests {
             (16, 4, "100"),
             (32, 4, "100"),
         ] {
-            let told = format!(
+            let expected = format!(
                 "1 load of the warp asks for {sectors} sectors; that is {sectors} sectors, and \
                  {share}% of their bytes are wanted."
             );
-            assert_eq!(said(&tile.to_string(), "1"), told);
+            assert_eq!(told(&tile.to_string(), "1"), expected);
         }
-        let all = said("1", "8");
+        let all = told("1", "8");
         assert!(all.starts_with("8 loads of the warp ask for 256 sectors; that is 32"), "{all}");
         assert!(all.ends_with("100% of their bytes are wanted."), "{all}");
-        assert!(said("8", "8").starts_with("8 loads of the warp ask for 32 sectors"));
-        assert!(said("1", "vectors").starts_with("2 loads of the warp ask for 64 sectors"));
-        assert!(said("8", "vectors").ends_with("in tiles of 1 only"));
+        assert!(told("8", "8").starts_with("8 loads of the warp ask for 32 sectors"));
+        assert!(told("1", "vectors").starts_with("2 loads of the warp ask for 64 sectors"));
+        assert!(told("8", "vectors").ends_with("in tiles of 1 only"));
     }
 }

@@ -99,14 +99,54 @@ impl Picture {
         );
     }
 
-    /// A place that sets a knob where it is clicked, tapped or dragged over.
-    pub(super) fn target(&mut self, area: Area, knob: &str, value: u32) {
+    /// A place that sets knobs where it is clicked or tapped: `warp=3`, as an address has it.
+    pub(super) fn target(&mut self, area: Area, sets: &str) {
+        self.unseen(area, &format!("data-state=\"{}\"", escape(sets)));
+    }
+
+    /// Something that is dragged, by mouse or by touch, onto the [places](Self::place) for it.
+    pub(super) fn handle(&mut self, area: Area, name: &str) {
+        self.unseen(area, &format!("data-drag=\"{name}\""));
+    }
+
+    /// A place that sets knobs as soon as the thing of this name is dragged there.
+    pub(super) fn place(&mut self, area: Area, name: &str, sets: &str) {
+        self.unseen(area, &format!("data-for=\"{name}\" data-state=\"{}\"", escape(sets)));
+    }
+
+    fn unseen(&mut self, area: Area, attributes: &str) {
         let [x, y, width, height] = area.map(short);
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"transparent\" \
-             data-sets=\"{knob}\" data-value=\"{value}\"/>"
+             {attributes}/>"
         );
+    }
+
+    /// Draws what was measured. A page hides it while the chart of this name is veiled, and says
+    /// so at `at`.
+    pub(super) fn measured(
+        &mut self,
+        chart: Option<&str>,
+        at: (f64, f64),
+        draw: impl FnOnce(&mut Self),
+    ) {
+        let chart = chart.map_or(String::new(), |chart| format!(" data-chart=\"figure-{chart}\""));
+        let _ = writeln!(self.body, "<g class=\"measured\"{chart}>");
+        draw(self);
+        self.body += "<g class=\"until\">\n";
+        self.text(at, Anchor::Start, MUTED, "What was measured is shown after your prediction.");
+        self.body += "</g>\n</g>\n";
+    }
+
+    /// How far down it is drawn on.
+    pub(super) fn bottom(&self) -> f64 {
+        self.bottom
+    }
+
+    /// Leaves room down to here, so that nothing below moves with what is drawn.
+    pub(super) fn reach(&mut self, bottom: f64) {
+        self.bottom = self.bottom.max(bottom);
     }
 }
 

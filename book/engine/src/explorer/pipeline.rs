@@ -5,7 +5,7 @@ use streams::queue;
 
 use super::picture::{Anchor, Picture};
 use super::program::{Program, costs, timeline};
-use super::{Drawn, Explorer, Knob, State, Values, count};
+use super::{Case, Drawn, Explorer, Knob, State, Values, case, count};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "pipeline",
@@ -21,7 +21,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
         the last one has ended, in however many streams.",
     knobs: &[
         Knob { name: "upload", label: "upload", first: "2", values: Values::Range(1, MOST) },
-        Knob { name: "kernel", label: "kernel", first: "4", values: Values::Range(1, MOST) },
+        Knob { name: "kernel", label: "kernel", first: "2", values: Values::Range(1, MOST) },
         Knob { name: "download", label: "download", first: "2", values: Values::Range(1, MOST) },
         Knob { name: "streams", label: "streams", first: "1", values: Values::Range(1, 4) },
         Knob {
@@ -71,33 +71,43 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         picture.heading((1.0, below), Anchor::Start, &format!("{takes} in all"));
         picture.heading((right, below), Anchor::End, &format!("a batch every {pace}"));
     };
-    Ok(Drawn { said, draw: Box::new(draw) })
+    let case = called([upload, kernel, download], streams.len(), state.text("memory")?);
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(case) })
+}
+
+/// What the experiment calls it: its steps have such proportions.
+fn called([upload, kernel, download]: [u32; 3], streams: usize, memory: &str) -> Case {
+    let load = match kernel {
+        _ if upload != download => return vec![],
+        kernel if kernel == upload => "balanced",
+        kernel if kernel == 3 * upload => "kernel_bound",
+        _ => return vec![],
+    };
+    let streams = streams.to_string();
+    case([("case", "pipeline"), ("load", load), ("kind", memory), ("streams", &streams)])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
-
-    fn said(state: &[(&str, &str)]) -> String {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        show(&Request { name: "pipeline".to_owned(), state }).map(|shown| shown.said).unwrap()
-    }
+    use super::super::said;
 
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
         let takes = |state: &[(&str, &str)], all: u32, pace: u32| {
-            let said = said(state);
+            let said = said("pipeline", state);
             let told = format!("take {all}. The last one ends {pace} after the one before.");
             assert!(said.ends_with(&told), "{state:?}: {said}, and not {told}");
         };
-        takes(&[], 48, 8);
-        takes(&[("streams", "2")], 28, 4);
-        takes(&[("streams", "3")], 28, 4);
-        takes(&[("streams", "3"), ("upload", "1")], 27, 4);
-        takes(&[("streams", "3"), ("kernel", "2")], 16, 2);
-        takes(&[("streams", "3"), ("download", "6")], 42, 6);
-        takes(&[("streams", "3"), ("memory", "pageable")], 48, 8);
-        takes(&[("streams", "4"), ("memory", "pageable")], 48, 8);
+        takes(&[], 36, 6);
+        takes(&[("kernel", "4")], 48, 8);
+        takes(&[("streams", "2"), ("kernel", "4")], 28, 4);
+        takes(&[("streams", "3"), ("kernel", "4")], 28, 4);
+        takes(&[("streams", "3"), ("kernel", "4"), ("upload", "1")], 27, 4);
+        takes(&[("streams", "3")], 16, 2);
+        takes(&[("streams", "4")], 16, 2);
+        takes(&[("streams", "3"), ("kernel", "4"), ("download", "6")], 42, 6);
+        takes(&[("streams", "3"), ("memory", "pageable")], 36, 6);
+        takes(&[("streams", "4"), ("memory", "pageable")], 36, 6);
     }
 }

@@ -113,6 +113,49 @@ pub(super) fn costs(kernel: u32) -> Costs {
     Costs { upload: 1.0, download: 1.0, kernels, ..Costs::default() }
 }
 
+/// A call that is dragged: what it is called, which row its stream is, and how it is filled.
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) row: usize,
+    pub(super) pen: &'static str,
+}
+
+/// Draws the host's calls in their order, a stream in each row, and tells where that ends. `sets`
+/// is what it means to drag the call of this name to a row and a column.
+pub(super) fn calls(
+    picture: &mut Picture,
+    rows: &[&str],
+    calls: &[Call],
+    sets: impl Fn(&str, usize, usize) -> String,
+) -> f64 {
+    let (left, pitch, high) = (picture.pick(74.0, 64.0), 44.0, 36.0);
+    let top = 20.0;
+    let column = (picture.width - 2.0 - left) / calls.len() as f64;
+    let cell = |row: usize, place: usize| {
+        [left + place as f64 * column, top + row as f64 * pitch, column, high]
+    };
+    picture.text((1.0, 8.0), Anchor::Start, MUTED, "the host's calls, in their order");
+    for (row, name) in rows.iter().enumerate() {
+        let [x, y, ..] = cell(row, 0);
+        picture.text((1.0, y + high / 2.0), Anchor::Start, INK, name);
+        picture.cell([x, y, picture.width - 2.0 - left, high], MUTED, 0.05, false);
+        for (place, Call { name, .. }) in
+            (0..calls.len()).flat_map(|place| calls.iter().map(move |call| (place, call)))
+        {
+            picture.place(cell(row, place), name, &sets(name, row, place));
+        }
+    }
+    for (place, Call { name, row, pen }) in calls.iter().enumerate() {
+        let [x, y, width, high] = cell(*row, place);
+        let area = [x + 3.0, y + 2.0, width - 6.0, high - 4.0];
+        picture.cell(area, pen, 0.35, true);
+        let text = format!("{}: {name}", place + 1);
+        picture.text((x + width / 2.0, y + high / 2.0), Anchor::Middle, INK, &text);
+        picture.handle(area, name);
+    }
+    top + rows.len() as f64 * pitch
+}
+
 /// Draws when everything runs, an engine in each row, and tells where it ends. `label` is what
 /// stands in a box.
 pub(super) fn timeline(

@@ -46,7 +46,8 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         (ring.sent / PIECE_BYTES) as f64 / f64::from(gpus),
         ring.held.len(),
     );
-    Ok(Drawn { said, draw: Box::new(move |picture| draw(picture, &ring, done)) })
+    let draw = move |picture: &mut Picture| draw(picture, &ring, done);
+    Ok(Drawn { said, draw: Box::new(draw), case: None })
 }
 
 /// What is where after some steps.
@@ -66,7 +67,7 @@ impl Ring {
     /// number: so a sum tells whose are in it.
     fn run(gpus: u32, steps: u32) -> Result<Ring, Stopped> {
         let (mut memory, bytes) = (Memory::new(1 << 20), u64::from(gpus) * PIECE_BYTES);
-        let mut module = Module::parse(include_str!("../../../../kernels/ptx/all-reduce.ptx"))?;
+        let mut module = Module::parse(include_str!(concat!(env!("OUT_DIR"), "/all-reduce.ptx")))?;
         module.place(&mut memory)?;
         let mut buffers = |name| -> Result<Vec<u64>, Stopped> {
             let buffer = |gpu| memory.allocate(bytes, &format!("{name} {gpu}"));
@@ -170,18 +171,15 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
         picture.cell(area, INK, if step == done { 0.25 } else { 0.02 }, true);
         let middle = (area[0] + width / 2.0, below + 25.0);
         picture.text(middle, Anchor::Middle, INK, &step.to_string());
-        picture.target(area, "step", step);
+        picture.target(area, &format!("step={step}"));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
-
     fn said(gpus: u32, step: u32) -> String {
-        let state = [("gpus", gpus), ("step", step)];
-        let state = state.map(|(name, value)| (name.to_owned(), value.to_string())).into();
-        show(&Request { name: "ring".to_owned(), state }).map(|shown| shown.said).unwrap()
+        let [gpus, step] = [gpus, step].map(|number| number.to_string());
+        super::super::said("ring", &[("gpus", &gpus), ("step", &step)])
     }
 
     /// What the sentence that the reader is to find says.

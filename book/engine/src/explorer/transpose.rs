@@ -1,16 +1,17 @@
-//! Kernels that transpose a matrix, and what one warp of them reads and writes.
+//! Kernels that transpose a matrix, and what one warp of each reads and writes.
 
 use emulator::{Traffic, WARP};
 
 use super::picture::{Anchor, COMPUTE, INK, MEMORY, MUTED, Picture};
-use super::{Drawn, Explorer, Knob, State, Values, active, count, run};
+use super::{Drawn, Explorer, Found, Knob, State, Values, active, case, count, run};
 use crate::launch::{Argument, Buffer, Content, Ran, Request};
 
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "transpose",
     title: "What one warp of a transpose reads and writes",
-    task: "Go through the kernels from the top. What does each make cheap that the one before it \
-        paid for, and what does it pay instead?",
+    task: "Drag a warp over the input, the tile or the output. Then go down the list of kernels: \
+        what does each of the first four make cheap that the one above it paid for, and what does \
+        it pay instead?",
     finding: "Without a tile one side is a row, for 4 sectors, and the other a column, for 32. \
         Through the tile both sides of the matrix are rows, and the column moves into shared \
         memory, where it takes 32 wavefronts. One word of padding, or a swizzle, makes that 1.",
@@ -19,15 +20,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
             name: "kernel",
             label: "kernel",
             first: "read_coalesced",
-            values: Values::Choice(&[
-                ("read_coalesced", "read_coalesced"),
-                ("write_coalesced", "write_coalesced"),
-                ("tile", "tile"),
-                ("tile_padded", "tile_padded"),
-                ("several", "several"),
-                ("swizzled", "swizzled"),
-                ("vectors", "vectors"),
-            ]),
+            values: Values::Choice(&KERNELS),
         },
         Knob { name: "width", label: "width", first: "64", values: Values::Range(1, MOST) },
         Knob { name: "height", label: "height", first: "64", values: Values::Range(1, MOST) },
@@ -36,6 +29,16 @@ pub(super) const EXPLORER: Explorer = Explorer {
     show,
 };
 
+/// The kernels, each a step up from the one before.
+const KERNELS: [(&str, &str); 7] = [
+    ("read_coalesced", "read_coalesced"),
+    ("write_coalesced", "write_coalesced"),
+    ("tile", "tile"),
+    ("tile_padded", "tile_padded"),
+    ("several", "several"),
+    ("swizzled", "swizzled"),
+    ("vectors", "vectors"),
+];
 /// Elements along a side.
 const MOST: u32 = 96;
 
@@ -46,18 +49,22 @@ struct Shape {
     threads: [u32; 3],
     /// Words of a row of the tile, and its rows; none has no tile.
     tile: Option<[u32; 2]>,
-    /// The warp of the block that reads this row of the block's part: or column.
-    warp_of: fn(u32) -> u32,
+    /// The warp of the block that reads this row of the block's part, or column; and the one that
+    /// writes it. Of the tile both touch it.
+    reads: fn(u32) -> u32,
+    writes: fn(u32) -> u32,
     reads_columns: bool,
 }
 
 fn shape(kernel: &str) -> Shape {
     let (side, threads, reads_columns) = (32, [32, 32, 1], false);
-    let one = Shape { side, threads, tile: None, warp_of: |row| row, reads_columns };
+    let same = |row| row;
+    let one = Shape { side, threads, tile: None, reads: same, writes: same, reads_columns };
     let several = |pitch| Shape {
         threads: [32, 8, 1],
         tile: Some([pitch, 32]),
-        warp_of: |row| row % 8,
+        reads: |row| row % 8,
+        writes: |row| row % 8,
         ..one
     };
     match kernel {
@@ -70,52 +77,98 @@ fn shape(kernel: &str) -> Shape {
             side: 64,
             threads: [256, 1, 1],
             tile: Some([64, 64]),
-            warp_of: |row| row / 8,
+            reads: |row| row / 8,
+            writes: |row| row % 16 / 2,
             ..one
         },
         _ => one,
     }
 }
 
+impl Shape {
+    fn warps(&self) -> u32 {
+        self.threads.iter().product::<u32>() / WARP as u32
+    }
+
+    /// The rows or columns of the input or of the output, and whose each is: its first element,
+    /// whether it goes down, and its warp.
+    fn lines(&self, blocks: [u32; 2], is_output: bool) -> Vec<([u32; 2], bool, u32)> {
+        let goes_down = match is_output {
+            false => self.reads_columns,
+            true => self.tile.is_none() && !self.reads_columns,
+        };
+        let mut lines = vec![];
+        for block in 0..blocks[0] * blocks[1] {
+            let [x, y] = [block % blocks[0], block / blocks[0]].map(|at| at * self.side);
+            let [x, y] = if is_output { [y, x] } else { [x, y] };
+            for line in 0..self.side {
+                let first = if goes_down { [x + line, y] } else { [x, y + line] };
+                let warp = if is_output { self.writes } else { self.reads };
+                lines.push((first, goes_down, block * self.warps() + warp(line)));
+            }
+        }
+        lines
+    }
+}
+
 fn show(state: &State<'_>) -> Result<Drawn, String> {
     let kernel = state.text("kernel")?.to_owned();
-    let size @ [width, height] = [state.number("width")?, state.number("height")?];
-    if kernel == "vectors" && (width % 4, height % 4) != (0, 0) {
-        return Err("vectors takes widths and heights that are multiples of 4".to_owned());
-    }
-    let shape = shape(&kernel);
-    let blocks = size.map(|length| length.div_ceil(shape.side));
-    let warps = shape.threads.iter().product::<u32>() / WARP as u32;
-    let warp = state.number("warp")?.min(blocks[0] * blocks[1] * warps - 1);
-    let (block, within) = (warp / warps, warp % warps);
-    let buffer = |name: &str, content| {
-        let (name, bytes) = (name.to_owned(), 4 * u64::from(width * height));
-        Argument::Buffer(Buffer { name, bytes, content, reply: false })
-    };
-    let ran = run(&Request {
-        ptx: include_str!("../../../../kernels/ptx/transpose.ptx").to_owned(),
-        kernel: kernel.clone(),
-        grid: [blocks[0], blocks[1], 1],
-        block: shape.threads,
-        shared_bytes: 0,
-        arguments: vec![
-            buffer("in", Content::Ramp),
-            buffer("out", Content::Unwritten),
-            Argument::U32(width),
-            Argument::U32(height),
-        ],
-        watch: Some(([block % blocks[0], block / blocks[0], 0], within as usize)),
-        instructions: 1 << 20,
-    })?;
-    let seen = Seen::of(&ran);
-    let [read, stored, loaded, written] = seen.costs();
-    let tile = match &shape.tile {
+    let size = [state.number("width")?, state.number("height")?];
+    let seen = |kernel: &str| Seen::run(kernel, size, state.number("warp")?);
+    let chosen = seen(&kernel)?;
+    let rungs: Vec<Rung> = KERNELS.iter().map(|(name, _)| Rung::of(name, state, &seen)).collect();
+    let measured = rungs.iter().find_map(|rung| rung.found(state)).map(|found| Bars {
+        heading: found.heading(),
+        chart: found.measured.chart.clone(),
+        most: found.measured.ends[1].0,
+    });
+    let [read, stored, loaded, written] = chosen.costs();
+    let tile = match &chosen.shape.tile {
         None => String::new(),
         Some(_) => format!(" Its tile is written in {stored} and read in {loaded}."),
     };
+    let warp = chosen.warp;
     let said = format!("Warp {warp} of {kernel} reads {read} and writes {written}.{tile}");
-    let drawn = move |picture: &mut Picture| draw(picture, &shape, size, blocks, &seen);
-    Ok(Drawn { said, draw: Box::new(drawn) })
+    let draw = move |picture: &mut Picture| {
+        draw(picture, size, &chosen);
+        ladder(picture, &rungs, &kernel, measured.as_ref());
+    };
+    Ok(Drawn { said, draw: Box::new(draw), case: None })
+}
+
+/// A kernel in the list.
+struct Rung {
+    name: &'static str,
+    /// What a request costs, of a read, of a store to the tile and a load from it, of a write; and
+    /// whether that is more than its bytes need.
+    costs: Option<[(String, bool); 4]>,
+    /// What was measured of it, and the same in words.
+    value: Option<(f64, String)>,
+}
+
+impl Rung {
+    fn of(
+        name: &'static str,
+        state: &State<'_>,
+        seen: impl Fn(&str) -> Result<Seen, String>,
+    ) -> Rung {
+        let costs = seen(name).ok().map(|seen| seen.accesses.map(|of| (of.each(), of.is_dear)));
+        let mut rung = Rung { name, costs, value: None };
+        rung.value =
+            rung.found(state).and_then(|found| Some(found.first().1.last()?.value.clone()));
+        rung
+    }
+
+    fn found<'m>(&self, state: &State<'m>) -> Option<Found<'m>> {
+        Found::of(state.measured, &case([("case", self.name), ("side", "0")]))
+    }
+}
+
+/// What there is beside the list.
+struct Bars {
+    heading: String,
+    chart: Option<String>,
+    most: f64,
 }
 
 /// The words that a warp accessed in one place, and what each request cost.
@@ -123,39 +176,69 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
 struct Accesses {
     words: Vec<u32>,
     costs: Vec<u64>,
+    /// Whether one costs more than its bytes need.
+    is_dear: bool,
 }
 
-/// What a warp did: reads of the input, stores to the tile, loads from it, writes of the output.
-struct Seen([Accesses; 4]);
+impl Accesses {
+    /// What each request cost.
+    fn each(&self) -> String {
+        match (self.costs.iter().min(), self.costs.iter().max()) {
+            (Some(least), Some(most)) if least == most => most.to_string(),
+            (Some(least), Some(most)) => format!("{least}–{most}"),
+            _ => "–".to_owned(),
+        }
+    }
+}
+
+/// What a warp did.
+struct Seen {
+    shape: Shape,
+    /// Blocks across and down.
+    blocks: [u32; 2],
+    warp: u32,
+    /// Reads of the input, stores to the tile, loads from it, writes of the output.
+    accesses: [Accesses; 4],
+}
 
 impl Seen {
-    fn of(ran: &Ran) -> Self {
-        let mut seen: [Accesses; 4] = Default::default();
-        for request in &ran.counts.requests {
-            let (which, cost, is_shared) = match (request.traffic, request.stores) {
-                (Traffic::Global(cost), stores) => (3 * usize::from(stores), cost.sectors, false),
-                (Traffic::Shared(cost), true) => (1, cost.wavefronts, true),
-                (Traffic::Shared(cost), false) => (2, cost.wavefronts, true),
-            };
-            seen[which].costs.push(cost);
-            for lane in active(request.lanes) {
-                let address = request.addresses[lane];
-                let offset = match is_shared {
-                    true => Some(address),
-                    false => ran.place(address).map(|(_, offset)| offset),
-                };
-                let first = offset.unwrap_or(0) / 4;
-                let words = first..first + request.bytes.div_ceil(4);
-                seen[which].words.extend(words.map(|word| word as u32));
-            }
+    /// Runs a kernel on a matrix of this width and height.
+    fn run(kernel: &str, size: [u32; 2], warp: u32) -> Result<Seen, String> {
+        let [width, height] = size;
+        if kernel == "vectors" && (width % 4, height % 4) != (0, 0) {
+            return Err("vectors takes widths and heights that are multiples of 4".to_owned());
         }
-        Self(seen)
+        let shape = shape(kernel);
+        let blocks = size.map(|length| length.div_ceil(shape.side));
+        let warps = shape.warps();
+        let warp = warp.min(blocks[0] * blocks[1] * warps - 1);
+        let (block, within) = (warp / warps, warp % warps);
+        let buffer = |name: &str, content| {
+            let (name, bytes) = (name.to_owned(), 4 * u64::from(width * height));
+            Argument::Buffer(Buffer { name, bytes, content, reply: false })
+        };
+        let ran = run(&Request {
+            ptx: include_str!(concat!(env!("OUT_DIR"), "/transpose.ptx")).to_owned(),
+            kernel: kernel.to_owned(),
+            grid: [blocks[0], blocks[1], 1],
+            block: shape.threads,
+            shared_bytes: 0,
+            arguments: vec![
+                buffer("in", Content::Ramp),
+                buffer("out", Content::Unwritten),
+                Argument::U32(width),
+                Argument::U32(height),
+            ],
+            watch: Some(([block % blocks[0], block / blocks[0], 0], within as usize)),
+            instructions: 1 << 20,
+        })?;
+        Ok(Seen { shape, blocks, warp, accesses: accesses(&ran) })
     }
 
     /// "4 sectors", or "4 times 16 sectors" where there are several requests.
     fn costs(&self) -> [String; 4] {
         let named = |number: usize, thing: &str| {
-            let costs = &self.0[number].costs;
+            let costs = &self.accesses[number].costs;
             match costs.first() {
                 None => "nothing".to_owned(),
                 Some(cost) if costs.len() == 1 => count(*cost, thing),
@@ -172,24 +255,64 @@ impl Seen {
     }
 }
 
-/// The input at the left, the output at the right, the tile between them or below.
-fn draw(picture: &mut Picture, shape: &Shape, size: [u32; 2], blocks: [u32; 2], seen: &Seen) {
-    let [width, height] = size.map(f64::from);
+/// What the watched warp accessed, from its requests.
+fn accesses(ran: &Ran) -> [Accesses; 4] {
+    let mut seen: [Accesses; 4] = Default::default();
+    for request in &ran.counts.requests {
+        let (which, cost, ideal) = match (request.traffic, request.stores) {
+            (Traffic::Global(cost), stores) => (3 * usize::from(stores), cost.sectors, cost.ideal),
+            (Traffic::Shared(cost), stores) => {
+                (2 - usize::from(stores), cost.wavefronts, cost.ideal)
+            }
+        };
+        let is_shared = matches!(which, 1 | 2);
+        seen[which].costs.push(cost);
+        seen[which].is_dear |= cost > ideal;
+        for lane in active(request.lanes) {
+            let address = request.addresses[lane];
+            let offset = match is_shared {
+                true => Some(address),
+                false => ran.place(address).map(|(_, offset)| offset),
+            };
+            let first = offset.unwrap_or(0) / 4;
+            let words = first..first + request.bytes.div_ceil(4);
+            seen[which].words.extend(words.map(|word| word as u32));
+        }
+    }
+    seen
+}
+
+/// The input at the left, the output at the right, the tile between them or below. A warp is
+/// dragged over all three.
+fn draw(picture: &mut Picture, size: [u32; 2], seen: &Seen) {
+    let Seen { shape, blocks, warp, accesses: [input, store, load, output] } = seen;
+    let longest = f64::from(size[0].max(size[1]).max(32));
     let all = picture.pick(192.0, 164.0);
-    let scale = all / width.max(height).max(32.0);
+    let scale = all / longest;
     let (top, right) = (24.0, picture.width - 1.0 - all);
-    let [input, store, load, output] = &seen.0;
     let [read, stored, loaded, written] = seen.costs();
     let end = top + all;
-    for (left, name, size, accesses, pen, cost) in [
+    let [width, height] = size;
+    for (left, name, [across, down], accesses, pen, cost) in [
         (1.0, "input", [width, height], input, COMPUTE, format!("read: {read}")),
         (right, "output", [height, width], output, MEMORY, format!("written: {written}")),
     ] {
         picture.heading((left, 8.0), Anchor::Start, name);
-        let [across, down] = size.map(|length| length * scale);
-        picture.cell([left, top, across, down], MUTED, 0.04, true);
-        words(picture, [left, top, scale], size[0] as u32, accesses, pen);
+        let all = [left, top, f64::from(across) * scale, f64::from(down) * scale];
+        picture.cell(all, MUTED, 0.04, true);
+        words(picture, [left, top, scale], across, accesses, pen);
         picture.text((left, end + 14.0), Anchor::Start, INK, &cost);
+        for ([x, y], goes_down, warp) in shape.lines(*blocks, name == "output") {
+            let long = if goes_down { [1, shape.side] } else { [shape.side, 1] };
+            // A block may reach beyond the matrix.
+            let long = [long[0].min(across.saturating_sub(x)), long[1].min(down.saturating_sub(y))];
+            let [x, y, width, height] = [x, y, long[0], long[1]].map(|at| f64::from(at) * scale);
+            if width * height > 0.0 {
+                let area = [left + x, top + y, width, height];
+                picture.place(area, "warp", &format!("warp={warp}"));
+            }
+        }
+        picture.handle(all, "warp");
     }
     let cell = picture.pick(4.0, 3.0);
     if let Some([pitch, rows]) = shape.tile {
@@ -204,24 +327,68 @@ fn draw(picture: &mut Picture, shape: &Shape, size: [u32; 2], blocks: [u32; 2], 
         let (x, y) = picture.pick((left, place + down + 14.0), (left + across + 12.0, place + 8.0));
         picture.text((x, y), Anchor::Start, INK, &format!("written: {stored}"));
         picture.text((x, y + 18.0), Anchor::Start, INK, &format!("read: {loaded}"));
-    } else {
-        // As high as with a tile, so that nothing below it moves.
-        let bottom = picture.pick(end + 14.0, end + 56.0 + 32.0 * cell);
-        picture.cell([1.0, bottom, 0.0, 0.0], MUTED, 0.0, false);
-    }
-    // Rows or columns of the input, for the warps that read them.
-    let warps = shape.threads.iter().product::<u32>() / WARP as u32;
-    for block in 0..blocks[0] * blocks[1] {
-        let corner = [block % blocks[0] * shape.side, block / blocks[0] * shape.side];
-        for line in 0..shape.side {
-            let [x, y] = corner.map(|at| 1.0 + f64::from(at) * scale);
-            let (along, across) = (f64::from(shape.side) * scale, f64::from(line) * scale);
-            let area = match shape.reads_columns {
-                true => [x + across, y + top - 1.0, scale, along],
-                false => [x, y + top - 1.0 + across, along, scale],
-            };
-            picture.target(area, "warp", block * warps + (shape.warp_of)(line));
+        let first = warp / shape.warps() * shape.warps();
+        for row in 0..rows {
+            let area = [left, place + f64::from(row) * cell, across, cell];
+            let warp = first + (shape.writes)(row);
+            picture.place(area, "warp", &format!("warp={warp}"));
         }
+        picture.handle([left, place, across, down], "warp");
+    }
+    // As high as with a tile, so that nothing below it moves.
+    picture.reach(picture.pick(end + 22.0, end + 56.0 + 32.0 * cell));
+}
+
+/// The kernels, what a request of each costs, and how fast it was.
+fn ladder(picture: &mut Picture, rungs: &[Rung], chosen: &str, bars: Option<&Bars>) {
+    let top = picture.bottom() + 20.0;
+    let (left, pitch, row) = picture.pick((128.0, 56.0, 26.0), (112.0, 31.0, 26.0));
+    let column = |number: usize| left + (number as f64 + 0.5) * pitch;
+    let wide = ["read", "tile in", "tile out", "write"];
+    for (number, head) in picture.pick(wide, ["read", "in", "out", "write"]).iter().enumerate() {
+        picture.text((column(number), top), Anchor::Middle, MUTED, head);
+    }
+    for (place, Rung { name, costs, .. }) in rungs.iter().enumerate() {
+        let y = top + 14.0 + place as f64 * row;
+        let middle = y + row / 2.0;
+        let is_chosen = *name == chosen;
+        if is_chosen {
+            picture.cell([0.0, y + 1.0, picture.width, row - 2.0], INK, 0.08, false);
+        }
+        let pen = if is_chosen { INK } else { MUTED };
+        picture.text((1.0, middle), Anchor::Start, pen, name);
+        for (number, (cost, is_dear)) in costs.iter().flatten().enumerate() {
+            let at = (column(number), middle);
+            match is_dear {
+                false => picture.text(at, Anchor::Middle, MUTED, cost),
+                true => picture.heading(at, Anchor::Middle, cost),
+            }
+        }
+    }
+    let start = left + 4.0 * pitch + 6.0;
+    if let Some(Bars { heading, chart, most }) = bars {
+        let below = top + 14.0 + rungs.len() as f64 * row + 12.0;
+        picture.measured(chart.as_deref(), (1.0, below + 18.0), |picture| {
+            for (place, Rung { value, .. }) in rungs.iter().enumerate() {
+                let Some((value, told)) = value else { continue };
+                let y = top + 14.0 + place as f64 * row;
+                let width = value / most * (picture.width - 1.0 - start);
+                picture.cell([start, y + 4.0, width, row - 8.0], MEMORY, 0.25, false);
+                picture.text((start + 5.0, y + row / 2.0), Anchor::Start, INK, told);
+            }
+            picture.text((1.0, below + 18.0), Anchor::Start, MUTED, heading);
+        });
+        picture.reach(below + 26.0);
+    }
+    let below = top + 14.0 + rungs.len() as f64 * row + 12.0;
+    let what = picture.pick(
+        "a request: sectors of the matrix, wavefronts of the tile",
+        "of a request: sectors; of the tile, wavefronts",
+    );
+    picture.text((1.0, below), Anchor::Start, MUTED, what);
+    for (place, Rung { name, .. }) in rungs.iter().enumerate() {
+        let area = [0.0, top + 14.0 + place as f64 * row, picture.width, row];
+        picture.target(area, &format!("kernel={name}"));
     }
 }
 
@@ -245,12 +412,8 @@ fn words(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
-
-    fn said(state: &[(&str, &str)]) -> Result<String, String> {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        show(&Request { name: "transpose".to_owned(), state }).map(|shown| shown.said)
-    }
+    use super::super::said;
+    use super::{KERNELS, Seen};
 
     /// What the sentence that the reader is to find says.
     #[test]
@@ -265,12 +428,12 @@ mod tests {
                 format!(" Its tile is written in {stored} and read in {loaded}.")
             });
             let told = format!("Warp 5 of {kernel} reads {read} and writes {written}.{tile}");
-            assert_eq!(said(&[("kernel", kernel)]), Ok(told));
+            assert_eq!(said("transpose", &[("kernel", kernel)]), told);
         }
         for kernel in ["several", "swizzled"] {
             let told = "reads 4 times 4 sectors and writes 4 times 4 sectors. Its tile is written \
                 in 4 times 1 wavefront and read in 4 times 1 wavefront.";
-            assert!(said(&[("kernel", kernel)]).unwrap().ends_with(told));
+            assert!(said("transpose", &[("kernel", kernel)]).ends_with(told));
         }
     }
 
@@ -280,9 +443,44 @@ mod tests {
             for (width, height, warp) in [("1", "1", "0"), ("96", "4", "31"), ("36", "96", "287")] {
                 let state =
                     [("kernel", kernel), ("width", width), ("height", height), ("warp", warp)];
-                let said = said(&state);
+                let said = said("transpose", &state);
                 let is_ragged = kernel == "vectors" && width == "1";
-                assert_eq!(said.is_err(), is_ragged, "{kernel} {width} {height}: {said:?}");
+                assert_eq!(said.contains("multiples of 4"), is_ragged, "{said}");
+                assert_eq!(said.starts_with("Warp "), !is_ragged, "{said}");
+            }
+        }
+    }
+
+    /// Where a warp is dragged to is where it reads, writes, and stores to the tile.
+    #[test]
+    fn every_place_is_its_warps() {
+        let size = [96, 64];
+        for (kernel, _) in KERNELS {
+            let of = |warp| Seen::run(kernel, size, warp).unwrap();
+            let Seen { shape, blocks, .. } = of(0);
+            for warp in 0..blocks[0] * blocks[1] * shape.warps() {
+                let [read, stored, loaded, written] = of(warp).accesses;
+                for (accesses, width, is_output) in
+                    [(&read, size[0], false), (&written, size[1], true)]
+                {
+                    let lines = shape.lines(blocks, is_output);
+                    for word in &accesses.words {
+                        let [x, y] = [word % width, word / width];
+                        let is_there = |(first, goes_down, _): &&([u32; 2], bool, u32)| {
+                            let [along, across] = if *goes_down { [1, 0] } else { [0, 1] };
+                            let at = [x, y];
+                            (first[along]..first[along] + shape.side).contains(&at[along])
+                                && first[across] == at[across]
+                        };
+                        let (_, _, whose) = lines.iter().find(is_there).unwrap();
+                        assert_eq!(*whose, warp, "{kernel}: {x} {y} {is_output}");
+                    }
+                }
+                let Some([pitch, rows]) = shape.tile else { continue };
+                for row in (0..rows).filter(|row| (shape.writes)(*row) == warp % shape.warps()) {
+                    let mut words = stored.words.iter().chain(&loaded.words);
+                    assert!(words.any(|word| word / pitch == row), "{kernel}: {row} of the tile");
+                }
             }
         }
     }

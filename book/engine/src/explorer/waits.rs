@@ -131,7 +131,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let right: Vec<bool> = all.iter().map(|ran| ran.wrong.is_empty()).collect();
     let (order, wrong) = (ran.order.clone(), ran.wrong.clone());
     let draw = move |picture: &mut Picture| draw(picture, &order, &wrong, &right, seed);
-    Ok(Drawn { said, draw: Box::new(draw) })
+    Ok(Drawn { said, draw: Box::new(draw), case: None })
 }
 
 /// Both streams in the order in which things happen, and a box for each schedule.
@@ -175,13 +175,13 @@ fn draw(
         picture.cell(area, pen, if is_chosen { 0.45 } else { 0.1 }, true);
         let middle = (area[0] + area[2] / 2.0, area[1] + 11.0);
         picture.text(middle, Anchor::Middle, INK, if *right { "" } else { "×" });
-        picture.target(area, "schedule", number + 1);
+        picture.target(area, &format!("schedule={}", number + 1));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
+    use super::super::said;
     use super::{Ran, SCHEDULES};
 
     /// What the sentence that the reader is to find says.
@@ -199,7 +199,7 @@ mod tests {
         }
         let all = (1..=SCHEDULES).map(|seed| Ran::run(seed, "none", 7));
         assert!(all.into_iter().all(|ran| ran.wrong.is_empty() && ran.unordered.is_none()));
-        let said = show(&Request { name: "waits".to_owned(), ..Request::default() }).unwrap().said;
+        let said = said("waits", &[]);
         assert!(
             said.starts_with("Schedule 1: all batches are right. The ledger: Of each"),
             "{said}"

@@ -52,7 +52,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let group = state.number("group")?;
     let (chosen, step) = (state.number("warp")? as usize, state.number("step")? as usize);
     let request = |warp| Request {
-        ptx: include_str!("../../../../kernels/ptx/warps.ptx").to_owned(),
+        ptx: include_str!(concat!(env!("OUT_DIR"), "/warps.ptx")).to_owned(),
         kernel: "sides".to_owned(),
         grid: [1; 3],
         block: [(WARPS * WARP) as u32, 1, 1],
@@ -92,7 +92,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     }
     let rows: Vec<Row> = warps.iter().map(|steps| Row::of(steps, step)).collect();
     let drawn = move |picture: &mut Picture| draw(picture, &rows, chosen, step);
-    Ok(Drawn { said, draw: Box::new(drawn) })
+    Ok(Drawn { said, draw: Box::new(drawn), case: None })
 }
 
 /// What is drawn of a warp.
@@ -151,7 +151,7 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
             };
             picture.cell([left + lane as f64 * cell, y, cell, 18.0], pen, fill, true);
         }
-        picture.target([0.0, y, picture.width, row], "warp", warp as u32);
+        picture.target([0.0, y, picture.width, row], &format!("warp={warp}"));
         let (y, height) = picture.pick((y, 18.0), (y + 21.0, 8.0));
         let mut x = start;
         for (pen, count) in parts {
@@ -167,7 +167,7 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
         for place in (0..40_u32).filter(|_| warp == chosen) {
             let width = f64::from(MOST_STEPS) / 40.0 * scale;
             let area = [start + f64::from(place) * width, y, width, height];
-            picture.target(area, "step", MOST_STEPS * place / 40 + 1);
+            picture.target(area, &format!("step={}", MOST_STEPS * place / 40 + 1));
         }
     }
     let below = top + rows.len() as f64 * row + 10.0;
@@ -179,23 +179,20 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, show};
+    use super::super::said;
 
-    fn said(state: &[(&str, &str)]) -> String {
-        let state = state.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        show(&Request { name: "warps".to_owned(), state }).map(|shown| shown.said).unwrap()
-    }
+    const NAME: &str = "warps";
 
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
         for group in [1, 8, 16, 31, 32, 33, 48, 63, 64] {
-            let said = said(&[("group", &group.to_string())]);
+            let said = said(NAME, &[("group", &group.to_string())]);
             let is_whole = said.contains(" 0 of 8 warps go both ways: 425 instructions");
             assert_eq!(is_whole, group % 32 == 0, "{said}");
         }
-        assert!(said(&[("group", "40")]).contains(" 5 of 8 warps go both ways"));
-        let forty = |step: u32| said(&[("group", "40"), ("step", &step.to_string())]);
+        assert!(said(NAME, &[("group", "40")]).contains(" 5 of 8 warps go both ways"));
+        let forty = |step: u32| said(NAME, &[("group", "40"), ("step", &step.to_string())]);
         // A round is four instructions, one of which is the line itself.
         for (steps, told) in [
             (300..304, "of warp 1, in 8 lanes: x = 3 * x + 1"),
@@ -204,7 +201,7 @@ mod tests {
             let said = steps.map(forty);
             assert_eq!(said.filter(|said| said.ends_with(told)).count(), 1, "{told}");
         }
-        let whole = said(&[("group", "64"), ("step", "831")]);
+        let whole = said(NAME, &[("group", "64"), ("step", "831")]);
         assert!(whole.ends_with("Warp 1 has ended after 425."), "{whole}");
     }
 }

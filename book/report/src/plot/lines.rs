@@ -41,11 +41,11 @@ pub struct Block {
 #[serde(deny_unknown_fields)]
 pub struct Along {
     /// A parameter; its name tells the unit.
-    of: String,
+    pub of: String,
     #[serde(default)]
     pub label: String,
     #[serde(default)]
-    scale: Scale,
+    pub scale: Scale,
 }
 
 /// A place on the x axis.

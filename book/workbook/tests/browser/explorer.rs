@@ -1,13 +1,15 @@
 //! Explorers in the hands of a reader: by mouse, keyboard and touch, with numbers and pictures
 //! that are those of the native emulator; and the engine's bounds.
 
-use engine::explorer::{ALL, Explorer, Request, Shown, Values, show};
+use std::path::PathBuf;
+
+use engine::explorer::{ALL, Explorer, Measured, Request, Shown, Values, find, show};
 use serde_json::{Value, json};
 
 use crate::axe;
 use crate::book;
 use crate::chromium::Browser;
-use crate::page::{DARK, Key, LIGHT, PHONE, Page, View};
+use crate::page::{Key, LIGHT, PHONE, Page, TABLET, View};
 
 /// Something of an explorer's figure, which may be one of several on its page.
 fn of(explorer: &Explorer, selector: &str) -> String {
@@ -31,22 +33,33 @@ fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
     page
 }
 
-/// What the native emulator shows.
-fn native(explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
+/// What the native emulator shows, with what the page has of records behind it.
+fn native(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
     let state = state.iter().map(|(knob, value)| ((*knob).into(), (*value).into())).collect();
-    let request = Request { name: explorer.name.to_owned(), state };
+    let figure = format!("document.querySelector('[data-explorer={}]')", explorer.name);
+    let measured = page.text(&format!("{figure}.dataset.measured"));
+    let measured: Vec<Measured> = serde_json::from_str(&measured).expect("what the engine takes");
+    let request = Request { name: explorer.name.to_owned(), state, measured };
     show(&request).expect("the state is one")
 }
 
-/// The page comes to show what the native emulator shows.
+/// The page comes to show what the native emulator shows. What was measured may be veiled.
 fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
-    let Shown { said, wide, narrow } = native(explorer, state);
-    page.wait_until(&format!("{} === {}", self::said(explorer), json!(said)));
+    let Shown { said, measured, wide, narrow } = native(page, explorer, state);
+    let also = measured.map_or(said.clone(), |measured| format!("{said} {measured}"));
+    let veiled = format!("document.querySelector('{}')", of(explorer, "svg .measured.veiled"));
+    page.wait_until(&format!(
+        "{} === ({veiled} === null ? {} : {})",
+        self::said(explorer),
+        json!(also),
+        json!(said)
+    ));
     let same = format!(
         "(wanted => [...document.querySelectorAll('{}')].every((svg, n) => {{
              const template = document.createElement('template');
              template.innerHTML = wanted[n];
-             return template.innerHTML.trim() === svg.outerHTML;
+             const shown = svg.outerHTML.replaceAll('measured veiled', 'measured');
+             return template.innerHTML.trim() === shown;
          }}))({})",
         of(explorer, "> svg"),
         json!([wide, narrow])
@@ -105,7 +118,7 @@ fn every_knob_of_an_explorer_moves_by_keyboard() {
 #[test]
 fn an_explorer_moves_by_mouse_and_touch() {
     let Some(browser) = Browser::get() else { return };
-    for view in [LIGHT, DARK, PHONE] {
+    for view in [LIGHT, TABLET, PHONE] {
         let press = |page: &Page, selector: &str| {
             page.evaluate(&format!(
                 "document.querySelector({selector:?}).scrollIntoView({{ block: 'center' }})"
@@ -122,6 +135,9 @@ fn an_explorer_moves_by_mouse_and_touch() {
             let shot = format!("explorer-{}-{}-{}", explorer.name, state.len(), view.name);
             page.screenshot(&shot);
             assert_eq!(page.texts(crate::LAYOUT), [""; 0], "{shot}");
+            if view.phone {
+                assert_eq!(page.texts(&too_small(explorer)), [""; 0], "{shot}");
+            }
             if axe::script().is_some() {
                 page.evaluate(&axe::script().expect("it is there"));
                 assert_eq!(axe::findings(&page, true), [""; 0], "{shot}");
@@ -136,17 +152,20 @@ fn an_explorer_moves_by_mouse_and_touch() {
         seen(coalescing, "[data-after]", &[("index", "21*t")]);
         seen(coalescing, "[data-value='31-t']", &[("index", "31-t")]);
         seen(banks, "[name=padding]", &[("padding", "16")]);
-        let [wide, narrow] = ["svg.wide", "svg.narrow"];
-        let svg = if view.phone { narrow } else { wide };
+        seen(warps, ".slider:has([name=step]) [data-step='1']", &[("step", "1")]);
+        let svg = shown_in(view);
         let place =
-            |knob: &str, value: u32| format!("{svg} [data-sets={knob}][data-value='{value}']");
+            |knob: &str, value: u32| format!("{svg} [data-state='{knob}={value}']:not([data-for])");
         seen(banks, &place("wavefront", 9), &[("wavefront", "9")]);
-        seen(transpose, &place("warp", 40), &[("warp", "40")]);
+        let row = format!("{svg} [data-state='kernel=tile_padded']");
+        seen(transpose, &row, &[("kernel", "tile_padded")]);
         seen(warps, &place("step", 416), &[("step", "416")]);
         seen(formats, &place("ones", 1013), &[("ones", "1013")]);
         seen(ring, &place("step", 5), &[("step", "5")]);
         seen(pipeline, "[name=upload]", &[("upload", "4")]);
         seen(pool, "[data-value='a a f f w a']", &[("calls", "a a f f w a")]);
+        seen(pool, "[data-adds=a]", &[("calls", "a f w a f w a f w a")]);
+        seen(pool, "[data-adds='']", &[("calls", "a f w a f w a f")]);
         seen(waits, &place("schedule", 12), &[("schedule", "12")]);
         // Choices, as a link has them.
         for (explorer, knob, value) in [
@@ -161,6 +180,113 @@ fn an_explorer_moves_by_mouse_and_touch() {
             page.screenshot(&format!("explorer-{}-1-{}", explorer.name, view.name));
             assert_eq!(page.texts(crate::LAYOUT), [""; 0]);
         }
+    }
+}
+
+/// The picture that is shown in a window of this size.
+fn shown_in(view: View) -> &'static str {
+    if view.width < 600 { "svg.narrow" } else { "svg.wide" }
+}
+
+/// What of an explorer's form a finger would miss.
+fn too_small(explorer: &Explorer) -> String {
+    format!(
+        "[...document.querySelectorAll('{}')]
+             .filter(part => part.getBoundingClientRect().height < 44)
+             .map(part => `${{part.outerHTML}} is too small`)",
+        of(explorer, "form :is(input, select, button)")
+    )
+}
+
+#[test]
+fn calls_and_warps_are_dragged() {
+    let Some(browser) = Browser::get() else { return };
+    for view in [LIGHT, TABLET, PHONE] {
+        let dragged = |name: &str, thing: &str, to: &str, state: &[(&str, &str)]| {
+            let explorer = find(name).expect("it is one");
+            let page = &mut open(browser, view, explorer);
+            let svg = of(explorer, shown_in(view));
+            page.evaluate(&format!(
+                "document.querySelector('{svg}').scrollIntoView({{ block: 'center' }})"
+            ));
+            let handle = format!("{svg} [data-drag={thing}]");
+            page.drag(&handle, &format!("{svg} [data-for={thing}]{to}"), view.phone);
+            shows(page, explorer, state);
+            assert_eq!(page.problems(), [""; 0], "{name} {}", view.name);
+        };
+        let to = |state: &str| format!("[data-state='{state}']");
+        // Over the input, and to the last of such rows: in the output.
+        dragged("transpose", "warp", &to("warp=40"), &[("warp", "40")]);
+        let order = "upload-download-kernel";
+        let place = to(&format!("kernel=default&order={order}"));
+        dragged("train", "kernel", &place, &[("order", order)]);
+        let place = to("upload=2&order=kernel-upload-download");
+        let state = [("order", "kernel-upload-download"), ("upload", "2")];
+        dragged("train", "upload", &place, &state);
+        let place = to("kernel=2&issue=kernel_first");
+        dragged("overlap", "kernel", &place, &[("issue", "kernel_first"), ("kernel", "2")]);
+    }
+}
+
+#[test]
+fn what_was_measured_is_shown_after_the_prediction() {
+    let Some(browser) = Browser::get() else { return };
+    for name in
+        ["coalescing", "banks", "transpose", "layout", "formats", "pipeline", "pool", "overlap"]
+    {
+        let figure = format!("data-explorer=\"{name}\"");
+        let has_curve = |chapter: &PathBuf| {
+            let text = std::fs::read_to_string(chapter).expect("it is text");
+            let (_, figure) = text.split_once(&figure).expect("it is there");
+            let (figure, _) = figure.split_once("</figure>").expect("it ends");
+            figure.contains("<g class=\"measured\"")
+        };
+        assert!(book::chapters_with(&figure).iter().any(has_curve), "{name}");
+    }
+    let explorer = find("banks").expect("it is one");
+    let page = &mut open(browser, LIGHT, explorer);
+    let shown = format!(
+        "document.querySelector('{}').checkVisibility()",
+        of(explorer, "svg.wide .measured > :not(.until)")
+    );
+    assert!(!page.holds(&shown));
+    page.evaluate(
+        "document.querySelector('#figure-bank-conflicts-padding .veil button:last-of-type').click()",
+    );
+    page.wait_until(&shown);
+    let more = of(explorer, ".slider:has([name=padding]) [data-step='1']");
+    page.evaluate(&format!(
+        "document.querySelector({more:?}).scrollIntoView({{ block: 'center' }})"
+    ));
+    page.click(&more);
+    shows(page, explorer, &[("padding", "1")]);
+    let told = page.text(&said(explorer));
+    assert!(told.contains(" 1 wavefront. Measured, "), "{told}");
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+#[test]
+fn an_explorer_adds_little_to_its_page() {
+    let Some(browser) = Browser::get() else { return };
+    for explorer in &ALL {
+        let page = open(browser, LIGHT, explorer);
+        let files = page.texts(&format!(
+            "[document.querySelector('[data-explorer={}]').dataset.engine,
+              ...[...document.querySelectorAll('script[src], link[href]')]
+                  .map(file => file.src ?? file.href)
+                  .filter(file => /(explorer|workers)[^/]*$/.test(file))]
+                 .map(file => decodeURI(new URL(file, document.baseURI).pathname))",
+            explorer.name
+        ));
+        assert_eq!(files.len(), 4, "{files:?}");
+        let size = |file: &String| std::fs::metadata(file).expect(file).len();
+        let figure = page.evaluate(&format!(
+            "new Blob([document.querySelector('[data-explorer={}]').outerHTML]).size",
+            explorer.name
+        ));
+        let bytes = files.iter().map(size).sum::<u64>() + figure.as_u64().expect("a number");
+        println!("{}: {bytes} bytes", explorer.name);
+        assert!(bytes < 600 << 10, "{}: {bytes} bytes", explorer.name);
     }
 }
 
@@ -198,18 +324,25 @@ fn a_picture_follows_its_knob_at_once() {
 }
 
 #[test]
-fn without_javascript_an_explorer_is_a_picture() {
+fn without_javascript_or_webassembly_an_explorer_is_a_picture() {
     let Some(browser) = Browser::get() else { return };
-    let mut page = Page::new(browser, PHONE);
-    page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
-    let said = native(&ALL[1], &[]).said;
-    assert_eq!(page.text(&self::said(&ALL[1])), said);
-    assert!(page.holds(
-        "document.querySelector('.explorer form').checkVisibility() === false &&
-         document.querySelector('.explorer .still').checkVisibility() &&
-         document.querySelector('.explorer svg.narrow').checkVisibility()"
-    ));
+    for has_scripts in [false, true] {
+        let mut page = Page::new(browser, PHONE);
+        match has_scripts {
+            true => page.before_load("delete window.WebAssembly;"),
+            false => {
+                page.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+            }
+        }
+        page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
+        let said = native(&page, &ALL[1], &[]).said;
+        assert_eq!(page.text(&self::said(&ALL[1])), said);
+        assert!(page.holds(
+            "document.querySelector('.explorer form').checkVisibility() === false &&
+             document.querySelector('.explorer .still').checkVisibility() &&
+             document.querySelector('.explorer svg.narrow').checkVisibility()"
+        ));
+    }
 }
 
 /// A reply of the engine to a launch of this body, as JSON.

@@ -31,6 +31,8 @@ pub(crate) const LIGHT: View =
 pub(crate) const DARK: View = View { name: "dark", colors: "dark", ..LIGHT };
 pub(crate) const PHONE: View =
     View { name: "phone", width: 360, height: 740, phone: true, ..LIGHT };
+pub(crate) const TABLET: View =
+    View { name: "tablet", width: 768, height: 1024, phone: true, ..DARK };
 
 /// Whether `WORKBOOK_SCREENSHOTS` names a folder for them.
 pub(crate) fn wants_screenshots() -> bool {
@@ -304,6 +306,36 @@ impl Page {
         for (kind, points) in [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))]
         {
             self.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
+        }
+    }
+
+    /// Drags what one selector finds to the middle of what the other finds, with the mouse or
+    /// with a finger; both are in the window.
+    pub(crate) fn drag(&self, from: &str, to: &str, by_touch: bool) {
+        let ([x, y], [to_x, to_y]) = (self.middle(from), self.middle(to));
+        let half = [(x + to_x) / 2.0, (y + to_y) / 2.0];
+        let steps = [("mousePressed", [x, y]), ("mouseMoved", half), ("mouseMoved", [to_x, to_y])];
+        for (kind, [x, y]) in steps.into_iter().chain([("mouseReleased", [to_x, to_y])]) {
+            let (method, event) = match (by_touch, kind) {
+                (false, _) => (
+                    "Input.dispatchMouseEvent",
+                    json!({
+                        "type": kind, "x": x, "y": y, "button": "left", "buttons": 1,
+                        "clickCount": 1,
+                    }),
+                ),
+                (true, "mouseReleased") => {
+                    ("Input.dispatchTouchEvent", json!({ "type": "touchEnd", "touchPoints": [] }))
+                }
+                (true, _) => {
+                    let kind = if kind == "mousePressed" { "touchStart" } else { "touchMove" };
+                    (
+                        "Input.dispatchTouchEvent",
+                        json!({ "type": kind, "touchPoints": [{ "x": x, "y": y }] }),
+                    )
+                }
+            };
+            self.call(method, event);
         }
     }
 
