@@ -238,6 +238,10 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
     other_machine(&checkout, "results");
     checkout.write("results/this-machine", "other\n");
     fs::remove_file(checkout.path("results/other/transpose.json")).unwrap();
+    let results = WalkDir::new(checkout.path("results")).into_iter().map(Result::unwrap);
+    for record in results.filter(|entry| entry.file_name() == "warps.json") {
+        fs::remove_file(record.path()).unwrap();
+    }
     checkout.run("new not-yet --section 8.2").succeeds();
 
     let ended = checkout.run("list");
@@ -254,11 +258,11 @@ fn list_shows_every_experiment_and_where_it_was_recorded() {
         .collect();
     let expected = [
         ["experiment", "section", "needs", "title", "recorded on"],
-        ["transfer-bandwidth", "8.1", "1 GPU", "Transfer bandwidth", "h200, other (here)"],
-        ["host-memory", "8.2", "1 GPU", "Host memory", "h200, other (here)"],
+        ["transfer-bandwidth", "8.1", "1 GPU", "Transfer bandwidth", "h100, h200, other (here)"],
+        ["host-memory", "8.2", "1 GPU", "Host memory", "h100, h200, other (here)"],
         ["not-yet", "8.2", "1 GPU", "not-yet", "no machine yet (draft)"],
-        ["coalescing", "8.3", "1 GPU", "Coalescing", "h200, other (here)"],
-        ["transpose", "8.3", "1 GPU", "Transpose: tile and padding", "h200"],
+        ["coalescing", "8.3", "1 GPU", "Coalescing", "h100, h200, other (here)"],
+        ["transpose", "8.3", "1 GPU", "Transpose: tile and padding", "h100, h200"],
         ["warps", "0", "1 GPU", "Warps", "no record needed"],
     ];
     for row in expected {
@@ -383,42 +387,45 @@ fn run_without_a_gpu_says_why_and_builds_the_book() {
 
 /// A program that stands in for an experiment's, and ends as `script` says.
 #[cfg(unix)]
-fn stand_in(folder: &Path, experiment: &str, script: &str) {
+fn stand_in(checkout: &Checkout, experiment: &str, script: &str) {
     use std::os::unix::fs::PermissionsExt;
-    let program = folder.join(experiment);
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = format!("elsewhere/{experiment}");
+    checkout.write(&program, &format!("#!/bin/sh\n{script}\n"));
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(checkout.path(&program), executable).unwrap();
+}
+
+/// Runs the program beside what stands in for experiments' programs: there is nothing to compile.
+#[cfg(unix)]
+fn run_stand_ins(checkout: &Checkout, arguments: &str) -> Ended {
+    Ended::of(command_without_an_emulator(checkout, arguments).env("CARGO", "true"))
 }
 
 #[cfg(unix)]
 #[test]
 fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
     let checkout = Checkout::new();
-    let run = |arguments: &str| {
-        let mut command = command_without_an_emulator(&checkout, arguments);
-        Ended::of(command.env("CARGO", "true")) // there is nothing to compile
-    };
-    let programs = checkout.path("elsewhere");
-    fs::create_dir_all(&programs).unwrap();
-    stand_in(&programs, "transpose", "exit 0");
+    stand_in(&checkout, "transpose", "exit 0");
     stand_in(
-        &programs,
+        &checkout,
         "coalescing",
         "echo 'coalescing cannot run on this machine: it needs 2 GPUs.' >&2\n\
          echo 'Nothing was recorded.' >&2\nexit 77",
     );
-    stand_in(&programs, "host-memory", "echo 'error: wrong result' >&2\necho 'advice' >&2\nexit 1");
+    stand_in(&checkout, "host-memory", "echo 'error: wrong result' >&2\necho 'advice' >&2\nexit 1");
 
-    let ended = run("run coalescing transpose --emulate");
+    let ended = run_stand_ins(&checkout, "run coalescing transpose --emulate");
     ended.fails(0); // it says on standard error what the experiment says
     let skipped = "\nSkipped\n  coalescing: it needs 2 GPUs.\n";
-    let recorded = "Recorded 1 of 2 experiments, in 0 seconds\n  transpose\n";
-    for said in [skipped, recorded, "/book/html/access-patterns/transpose.html\n"] {
+    let recorded = "\nRecorded 1 of 2 experiments, in ";
+    for said in
+        [skipped, recorded, "\n  transpose\n", "/book/html/access-patterns/transpose.html\n"]
+    {
         assert!(ended.stdout.contains(said), "no {said} in {ended}");
     }
     assert!(checkout.path("book/html/index.html").is_file(), "{ended}");
 
-    let ended = run("run coalescing host-memory --emulate");
+    let ended = run_stand_ins(&checkout, "run coalescing host-memory --emulate");
     ended.fails(1);
     let failed = "\nFailed\n  host-memory: wrong result\n";
     for line in [skipped, failed] {
@@ -426,9 +433,9 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
     }
     assert!(ended.stdout.contains("Recorded 0 of 2 experiments"), "{ended}");
 
-    stand_in(&programs, "coalescing", "echo 'not recorded: it is edited' >&2");
-    stand_in(&programs, "host-memory", "echo 'not recorded: it is edited' >&2");
-    let ended = run("run coalescing host-memory transpose --emulate");
+    stand_in(&checkout, "coalescing", "echo 'not recorded: it is edited' >&2");
+    stand_in(&checkout, "host-memory", "echo 'not recorded: it is edited' >&2");
+    let ended = run_stand_ins(&checkout, "run coalescing host-memory transpose --emulate");
     ended.fails(0);
     for said in ["Recorded 1 of 3 ", "\nNot recorded\n  host-memory, coalescing: it is edited\n"] {
         assert!(ended.stdout.contains(said), "no {said} in {ended}");
@@ -441,23 +448,17 @@ fn run_lists_what_cannot_run_here_with_the_reason_and_succeeds() {
 #[test]
 fn a_run_of_all_says_how_each_ended_and_what_is_next() {
     let checkout = Checkout::new();
-    let programs = checkout.path("elsewhere");
-    fs::create_dir_all(&programs).unwrap();
     let list = checkout.run("list --names");
     let names: Vec<&str> = list.succeeds().lines().collect();
-    names.iter().for_each(|name| stand_in(&programs, name, "echo a table; echo a note >&2"));
-    stand_in(&programs, "transpose", "echo 'error: wrong result' >&2; exit 1");
-    let run = |arguments: &str| {
-        let mut command = command_without_an_emulator(&checkout, arguments);
-        Ended::of(command.env("CARGO", "true"))
-    };
-    let ended = run("run --emulate");
+    names.iter().for_each(|name| stand_in(&checkout, name, "echo a table; echo a note >&2"));
+    stand_in(&checkout, "transpose", "echo 'error: wrong result' >&2; exit 1");
+    let ended = run_stand_ins(&checkout, "run --emulate");
     assert_eq!(ended.fails(1), "error: wrong result\n");
     let count = names.len();
     for part in [
         &format!("\n{count} experiments, about "),
-        "transpose: failed, wrong result, 0 seconds",
-        "] coalescing: recorded, 0 seconds",
+        "transpose: failed, wrong result, ",
+        "] coalescing: recorded, ",
         &format!("\n[{count}/{count}] "),
         &format!("\nRecorded {} of {count} experiments", count - 1),
         "\nAn emulated GPU has run ",
@@ -472,7 +473,7 @@ fn a_run_of_all_says_how_each_ended_and_what_is_next() {
     for part in ["Nothing was measured here yet, so these are", "An emulated GPU has run "] {
         assert!(page.contains(part), "no {part:?} in {page}");
     }
-    let ended = run("run --emulate --tables");
+    let ended = run_stand_ins(&checkout, "run --emulate --tables");
     assert_eq!(ended.stdout.matches("a table").count(), count - 1, "{ended}");
     assert!(ended.fails(1).contains("a note"), "{ended}");
 }
@@ -482,8 +483,6 @@ fn a_run_of_all_says_how_each_ended_and_what_is_next() {
 #[test]
 fn run_tells_what_records_leave_out() {
     let checkout = Checkout::new();
-    let programs = checkout.path("elsewhere");
-    fs::create_dir_all(&programs).unwrap();
     let record = checkout.path("results/emulated/coalescing.json");
     let skipped = |stride: u64, reason: &str| json!({ "case": "stride", "parameters": { "stride": stride }, "reason": reason });
     let reasons = ["no room", "no room", "needs 64 MiB of memory", "needs 8192 MiB of memory"];
@@ -492,9 +491,8 @@ fn run_tells_what_records_leave_out() {
         record["skipped"] = cases.collect();
     });
     assert!(record.is_file());
-    stand_in(&programs, "coalescing", "");
-    let mut command = command_without_an_emulator(&checkout, "run coalescing --emulate");
-    let ended = Ended::of(command.env("CARGO", "true"));
+    stand_in(&checkout, "coalescing", "");
+    let ended = run_stand_ins(&checkout, "run coalescing --emulate");
     let said = "\nSkipped cases\n  coalescing (2): no room\n  \
                 coalescing (2): needs 64 to 8,192 MiB of memory\n";
     assert!(ended.succeeds().contains(said), "{ended}");
@@ -505,9 +503,7 @@ fn run_tells_what_records_leave_out() {
 #[test]
 fn run_says_of_this_machine_what_its_page_says() {
     let checkout = Checkout::new();
-    let programs = checkout.path("elsewhere");
-    fs::create_dir_all(&programs).unwrap();
-    stand_in(&programs, "coalescing", "");
+    stand_in(&checkout, "coalescing", "");
     let on_test_driver = |arguments: &str| {
         let mut command = command_without_an_emulator(&checkout, arguments);
         command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
@@ -1223,7 +1219,7 @@ fn new_refuses_names_that_are_taken_and_what_could_not_work() {
         ("only-a-kernel", "kernels/only-a-kernel.cu"),
         ("only-a-folder", "experiments/streams/only-a-folder"),
         ("only-a-record", "results/other/only-a-record.json"),
-        ("cupy", "results/h200/host-a/cupy.json"),
+        ("cupy", "/cupy.json"),
     ] {
         refused(name, "8.4", taken);
     }
