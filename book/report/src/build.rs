@@ -30,6 +30,7 @@ use crate::page::Page;
 use crate::pictures::Pictures;
 use crate::print::Contents;
 use crate::records::{Records, Unused};
+use crate::sources::Sources;
 use crate::this_machine::Account;
 use crate::{block, export, links, minutes};
 
@@ -293,12 +294,13 @@ fn replace(
 
     let account = Account::of(&records, &findings, &pages, &options.lessons);
     let tasks = Tasks::read(options.book.parent().unwrap_or(Path::new("")))?;
+    let sources = Sources::at(&src);
     let (mut expanded, mut pictures) = (BTreeMap::new(), vec![]);
     for (page, text) in pages.iter().zip(&texts) {
         let records = records_of(&text.path);
         let (findings, pages, account) = (&findings, &pages, account.as_ref());
-        let (tasks, src) = (&tasks, src.as_path());
-        let context = Context { records, findings, pages, account, tasks, src, downloads };
+        let (tasks, sources) = (&tasks, &sources);
+        let context = Context { records, findings, pages, account, tasks, sources, downloads };
         let (new_text, new, found) = text.expand(page, &context);
         expanded.insert(&text.path, new_text);
         pictures.extend(new);

@@ -11,16 +11,12 @@
 //! set = ["n=1000"]
 //! ```
 
-use std::path::Path;
-
-use record::hash::sha256;
 use serde::{Deserialize, Serialize};
 
 use crate::html::escape;
 use crate::includes;
+use crate::sources::Sources;
 
-/// The module that judges kernels in the page, in `src/`.
-const WORKSHOP: &str = "workshop.js";
 /// What `scripts/page-compiler` has fetched, in `src/`, and the file there that says what it is.
 const COMPILER: &str = "compiler";
 const ABOUT: &str = "about.json";
@@ -88,9 +84,15 @@ struct About {
 
 impl Kernel {
     /// The editor on a page, whose path in `src` without `.md` is `stem`.
-    pub fn expand(&self, name: &str, stem: &str, src: &Path, root: &str) -> Result<String, String> {
-        let page = src.join(stem);
-        let folder = page.parent().unwrap_or(src);
+    pub fn expand(
+        &self,
+        name: &str,
+        stem: &str,
+        sources: &Sources,
+        root: &str,
+    ) -> Result<String, String> {
+        let page = sources.folder.join(stem);
+        let folder = page.parent().unwrap_or(sources.folder);
         let source = includes::code(&self.source, folder)?;
         let around = self.around.then(|| includes::around(&self.source, folder)).transpose()?;
         let (_, file) = self.source.rsplit_once('/').unwrap_or(("", &self.source));
@@ -98,30 +100,28 @@ impl Kernel {
         let name = format!("{stem}/{name}");
         let launch = Some(self);
         let work = Work { name: &name, file, source: &source, around, exercise: None, launch };
-        place(&work, self.open, src, root)
+        place(&work, self.open, sources, root)
     }
 }
 
 impl Exercise {
     /// The editor of the exercise of this name.
-    pub fn expand(&self, name: &str, src: &Path, root: &str) -> Result<String, String> {
+    pub fn expand(&self, name: &str, sources: &Sources, root: &str) -> Result<String, String> {
         let file = format!("{name}.cu");
         let exercise = Some(self);
         let source = &self.start;
         let work = Work { name, file: &file, source, around: None, exercise, launch: None };
-        place(&work, false, src, root)
+        place(&work, false, sources, root)
     }
 }
 
-fn place(work: &Work, open: bool, src: &Path, root: &str) -> Result<String, String> {
-    let workshop = std::fs::read(src.join(WORKSHOP))
-        .map_err(|e| format!("src/{WORKSHOP}: {e}; `cargo workbook engine` makes it"))?;
-    let version = &sha256(workshop)[..8];
+fn place(work: &Work, open: bool, sources: &Sources, root: &str) -> Result<String, String> {
+    let workshop = sources.module("workshop.js")?;
     let mut more = String::new();
     if open {
         more += " data-open";
     }
-    let about = src.join(COMPILER).join(ABOUT);
+    let about = sources.folder.join(COMPILER).join(ABOUT);
     if let Ok(about) = std::fs::read_to_string(&about) {
         let About { version, bytes } = serde_json::from_str(&about)
             .map_err(|e| format!("src/{COMPILER}/{ABOUT}: {e}; scripts/page-compiler makes it"))?;
@@ -132,7 +132,7 @@ fn place(work: &Work, open: bool, src: &Path, root: &str) -> Result<String, Stri
     }
     let work = serde_json::to_string(work).map_err(|e| e.to_string())?;
     Ok(format!(
-        "<div class=\"editor\" data-workshop=\"{root}{WORKSHOP}?{version}\"{more} \
+        "<div class=\"editor\" data-workshop=\"{root}{workshop}\"{more} \
          data-work=\"{}\"></div>\n",
         escape(&work)
     ))

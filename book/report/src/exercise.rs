@@ -13,6 +13,7 @@ use crate::html::{escape, prose};
 use crate::page::Page;
 use crate::quantity::{Quantities, Quantity};
 use crate::records::Records;
+use crate::sources::Sources;
 
 /// The tasks of all exercises, by their names.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl Tasks {
         &self,
         name: &str,
         records: &Records,
-        src: &Path,
+        sources: &Sources,
         root: &str,
     ) -> Result<String, String> {
         let task = self.0.get(name);
@@ -70,7 +71,7 @@ impl Tasks {
         let codes = codes.as_ref();
         let measured = codes.and_then(|codes| measured(name, codes, records));
         let measured = measured.unwrap_or_default();
-        let editor = kernel.as_ref().map(|kernel| kernel.expand(name, src, root));
+        let editor = kernel.as_ref().map(|kernel| kernel.expand(name, sources, root));
         let editor = editor.transpose()?.unwrap_or_default();
         let name = escape(name);
         let hints = match kernel {

@@ -18,6 +18,7 @@ use crate::names::{Defaults, did_you_mean};
 use crate::page::Page;
 use crate::quantity::Quantities;
 use crate::records::{Recorded, Records};
+use crate::sources::Sources;
 use crate::this_machine::{self, Account};
 use crate::{
     condition, explorer, goals, html, includes, minutes, model, prediction, provenance, scorecard,
@@ -67,8 +68,7 @@ pub struct Context<'a> {
     pub account: Option<&'a Account>,
     /// What exercises ask for.
     pub tasks: &'a Tasks,
-    /// The folder of the book's sources.
-    pub src: &'a Path,
+    pub sources: &'a Sources<'a>,
     /// Whether the finished book has the files of [`crate::export`].
     pub downloads: bool,
 }
@@ -264,7 +264,7 @@ impl Text {
         open: &mut Option<Sentence>,
         pictures: &mut Vec<Picture>,
     ) -> Result<String, String> {
-        let Context { records, findings, pages, account, tasks, src, downloads } = context;
+        let Context { records, findings, pages, account, tasks, sources, downloads } = context;
         let root = "../".repeat(page.stem.matches('/').count());
         Ok(match directive {
             Directive::Quantity(name) | Directive::About(name)
@@ -321,7 +321,7 @@ impl Text {
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::Pages(names) => minutes::links(names, pages, &root)?,
             Directive::AllMinutes => minutes::table(pages, &root),
-            Directive::Exercise(name) => tasks.show(name, records, src, &root)?,
+            Directive::Exercise(name) => tasks.show(name, records, sources, &root)?,
             Directive::Exercises(names) => tasks.list(names, pages, &root)?,
             Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
             Directive::AllGoals => goals::all(pages, records)?,
@@ -335,7 +335,7 @@ impl Text {
                     }
                     _ => vec![],
                 };
-                explorer::expand(explorer, measured, src, &root)?
+                explorer::expand(explorer, measured, sources, &root)?
             }
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
@@ -348,7 +348,7 @@ impl Text {
                 Block::Counted(block) => block.expand(records, page)?,
                 Block::Prediction(block) => block.expand(records, page)?,
                 Block::Goals(block) => block.expand(records, page, pages, &root)?,
-                Block::Kernel(block) => block.expand(&name.1, &page.stem, src, &root)?,
+                Block::Kernel(block) => block.expand(&name.1, &page.stem, sources, &root)?,
                 Block::Explorer(_) => return Err("an explorer is shown by its own name".to_owned()),
             },
         })

@@ -14,11 +14,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use engine::explorer::{Curve, Explorer, Knob, Machine, Measured, Point, Request};
 use engine::explorer::{Shown, Values as Moves, show};
-use record::hash::sha256;
 use serde::Deserialize;
 
 use crate::chart::Scale;
@@ -28,10 +26,8 @@ use crate::page::Page;
 use crate::plot::{Values, lines::Along};
 use crate::records::{Recorded, Records};
 use crate::select::{self, CASE, Filter};
+use crate::sources::Sources;
 use crate::unit::Unit;
-
-/// The module that pages load, in `src/`.
-const ENGINE: &str = "engine.js";
 
 /// What stands behind an explorer.
 #[derive(Clone, Debug, Deserialize)]
@@ -161,17 +157,15 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// The figure. `src` has the engine, and `root` leads there from the page.
+/// The figure. `sources` has the engine, and `root` leads there from the page.
 pub fn expand(
     explorer: &Explorer,
     measured: Vec<Measured>,
-    src: &Path,
+    sources: &Sources,
     root: &str,
 ) -> Result<String, String> {
     let name = explorer.name;
-    let engine = std::fs::read(src.join(ENGINE))
-        .map_err(|e| format!("src/{ENGINE}: {e}; `cargo workbook engine` makes it"))?;
-    let version = sha256(engine);
+    let engine = sources.module("engine.js")?;
     let behind = serde_json::to_string(&measured).map_err(|e| e.to_string())?;
     let request = Request { name: name.to_owned(), measured, ..Request::default() };
     let Shown { said, wide, narrow, .. } = show(&request)?;
@@ -181,7 +175,7 @@ pub fn expand(
     let [task, finding] = [explorer.task, explorer.finding].map(prose);
     Ok(format!(
         "<figure class=\"drawing explorer\" data-explorer=\"{name}\" \
-         data-engine=\"{root}{ENGINE}?{}\" data-measured=\"{behind}\">\n\
+         data-engine=\"{root}{engine}\" data-measured=\"{behind}\">\n\
          <p class=\"task\">{task} <span class=\"still\">Nothing moves here without JavaScript and \
          WebAssembly: this is how it begins.</span></p>\n\
          <form hidden aria-label=\"{title}\">{form}\
@@ -189,7 +183,6 @@ pub fn expand(
          {wide}{narrow}<p class=\"said\" role=\"status\">{said}</p>\n\
          <figcaption><details><summary>What there is to find</summary>{finding}</details>\
          </figcaption>\n</figure>\n",
-        &version[..8],
     ))
 }
 

@@ -96,6 +96,7 @@ pub mod query;
 pub mod records;
 pub mod scorecard;
 pub mod select;
+pub mod sources;
 pub mod svg;
 pub mod table;
 pub mod this_machine;

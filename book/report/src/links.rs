@@ -24,7 +24,11 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut files = BTreeSet::new();
     walk(root, Path::new(""), &mut files)?;
     let mut documents = BTreeMap::new();
-    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "html")) {
+    // The print page is every page in one, and has no links of its own.
+    let is_page = |file: &&PathBuf| {
+        file.extension().is_some_and(|e| e == "html") && file.as_path() != Path::new("print.html")
+    };
+    for file in files.iter().filter(is_page) {
         let path = root.join(file);
         let html = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         documents.insert(file.clone(), read(&html));
@@ -32,11 +36,11 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut problems = vec![];
     for (file, document) in &documents {
         let name = file.display();
-        // The print page is every page in one, the page for lost addresses is served from
-        // any folder, and `index.html` repeats the first page: none has links of its own.
+        // The page for lost addresses is served from any folder, and `index.html` repeats the
+        // first page: neither has links of its own.
         let repeats = || documents.values().filter(|other| *other == document).count() > 1;
         match file.to_str() {
-            Some("print.html" | "404.html") => continue,
+            Some("404.html") => continue,
             Some("index.html") if repeats() => continue,
             _ => {}
         }

@@ -64,6 +64,15 @@ impl Checkout {
         checkout
     }
 
+    /// A copy with what `scripts/page-compiler` has fetched, which is larger than all the rest.
+    #[allow(dead_code)] // not of all tests
+    pub(crate) fn with_page_compiler() -> Checkout {
+        let checkout = Checkout::new();
+        let compiler = "book/src/compiler";
+        copy(&self::root().join(compiler), &checkout.path(compiler));
+        checkout
+    }
+
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
     }
@@ -118,10 +127,12 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("the copy's folders can be made");
     for entry in fs::read_dir(from).expect("the checkout can be read") {
         let entry = entry.expect("the checkout can be read");
-        // What a build made, and files that somebody is writing at this moment.
+        // What a build made or a script has fetched, and files that somebody is writing now.
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name != "html" && (!name.starts_with('.') || from.ends_with(".cargo")) {
+        if !["html", "compiler"].contains(&&*name)
+            && (!name.starts_with('.') || from.ends_with(".cargo"))
+        {
             copy(&entry.path(), &to.join(&*name));
         }
     }

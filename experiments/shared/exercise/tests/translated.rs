@@ -131,7 +131,9 @@ fn differences(zig: &Path, exercise: &Exercise) -> Vec<String> {
             differences.push(format!("{} {name}: {what}", exercise.name));
         };
         let source = exercise.source(name).unwrap();
-        let Ok(of_nvrtc) = lab::kernel::compile_file("k.cu", &Unit::of(&source), compute) else { continue };
+        let Ok(of_nvrtc) = lab::kernel::compile_file("k.cu", &Unit::of(&source), compute) else {
+            continue;
+        };
         let translated = match translator::translate(&ir(zig, folder.path(), &source, compute)) {
             Ok(ptx) => ptx,
             // An exercise that begins with an empty file: NVRTC's PTX has no kernel, either.
