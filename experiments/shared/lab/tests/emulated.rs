@@ -5,6 +5,8 @@
 mod driver;
 mod tables;
 
+use std::sync::LazyLock;
+
 use driver::{Desk, Ended};
 use record::{Record, Source};
 
@@ -17,10 +19,20 @@ fn emulated(desk: &Desk, experiment: &str, arguments: &str) -> (Ended, Record) {
     (ended, record)
 }
 
+/// What a run printed on a terminal of 80 columns where there is no driver, and its record; of
+/// lessons that take seconds, one run for all tests.
+static COALESCING: LazyLock<(Ended, Record)> = LazyLock::new(|| narrow("coalescing"));
+static TRANSPOSE: LazyLock<(Ended, Record)> = LazyLock::new(|| narrow("transpose"));
+
+fn narrow(experiment: &str) -> (Ended, Record) {
+    let desk = Desk::new();
+    let program = desk.program(experiment, "").without_driver().set("COLUMNS", "80");
+    (program.run().with_code(0), desk.record("emulated", experiment))
+}
+
 #[test]
 fn without_a_driver_an_experiment_counts_and_checks() {
-    let desk = Desk::new();
-    let (ended, record) = emulated(&desk, "coalescing", "");
+    let (ended, record) = &*COALESCING;
     let first = ended.stdout.lines().next().unwrap();
     assert!(first.starts_with("coalescing on an emulated GPU"), "{ended}");
     assert_eq!(ended.stderr, "");
@@ -61,12 +73,11 @@ fn where_no_thread_can_be_made_an_experiment_says_so_and_ends() {
 
 #[test]
 fn counters_are_told_for_each_line_of_the_source() {
-    let desk = Desk::new();
-    let (ended, _) = emulated(&desk, "coalescing", "");
     let source = include_str!("../../../../kernels/coalescing.cu");
     let line = source.lines().find(|line| line.ends_with("[i * stride + offset];"));
     let line = line.unwrap().trim();
-    assert!(!ended.stdout.contains(line), "{ended}");
+    assert!(!COALESCING.0.stdout.contains(line), "{}", COALESCING.0);
+    let desk = Desk::new();
     let (ended, _) = emulated(&desk, "coalescing", "--counters");
     assert!(ended.stdout.contains(line), "{ended}");
     assert!(ended.stdout.contains(" lines of 128 bytes, "), "{ended}");
@@ -108,15 +119,12 @@ fn beside_an_edited_kernel_stands_that_it_is_another() {
     let mut reference = record::file::parse("coalescing.json".as_ref(), measured).unwrap();
     desk.write("book/book.toml", "");
     desk.write("results/references.json", "[\"h200\"]");
-    let run = |reference: &Record| {
-        desk.results().write(reference).unwrap();
-        desk.run("coalescing", "--emulate").with_code(0).stdout
-    };
-    assert!(!run(&reference).contains("other kernel"));
     let functions = &mut reference.kernel.as_mut().unwrap().functions;
     let (_, hash) = functions.iter_mut().find(|(name, _)| *name == "scatter4").unwrap();
     *hash = "0".repeat(64);
-    for row in tables::of(&run(&reference)).iter().flat_map(|table| &table.rows) {
+    desk.results().write(&reference).unwrap();
+    let printed = desk.run("coalescing", "--emulate").with_code(0).stdout;
+    for row in tables::of(&printed).iter().flat_map(|table| &table.rows) {
         assert_eq!(row.ends_with("other kernel"), row.contains(" scatter "), "{row}");
     }
 }
@@ -125,10 +133,10 @@ fn beside_an_edited_kernel_stands_that_it_is_another() {
 #[test]
 fn counts_of_edited_sources_replace_no_others_unasked() {
     let desk = Desk::new();
-    let path = "results/emulated/transfer-bandwidth.json";
+    let path = "results/emulated/vector-add.json";
     let read = || std::fs::read_to_string(desk.here().join(path)).unwrap();
     let run = |dirty: &str, arguments: &str| {
-        let program = desk.program("transfer-bandwidth", "--emulate").arguments(arguments);
+        let program = desk.program("vector-add", "--emulate").arguments(arguments);
         program.set("WORKBOOK_REVISION", "abc").set("WORKBOOK_DIRTY", dirty).run().with_code(0)
     };
     run("0", "");
@@ -137,7 +145,7 @@ fn counts_of_edited_sources_replace_no_others_unasked() {
     run("1", "").saying(&["not recorded: ", "results/emulated/", "--replace"]);
     assert_eq!(read(), other);
     run("1", "--replace");
-    assert_eq!(desk.record("emulated", "transfer-bandwidth").run.dirty, Some(true));
+    assert_eq!(desk.record("emulated", "vector-add").run.dirty, Some(true));
     run("1", ""); // its own
     run("0", "");
 }
@@ -156,25 +164,29 @@ fn errors_that_a_lesson_expects_are_silent_and_others_are_explained() {
 
 #[test]
 fn tables_fit_the_terminal_and_have_no_empty_columns() {
+    let fits = |(ended, record): &(Ended, Record), width| {
+        tables::check(&ended.stdout, width);
+        let rows: usize = tables::of(&ended.stdout).iter().map(|table| table.rows.len()).sum();
+        assert_eq!(record.measurements.len(), rows, "{ended}");
+    };
+    fits(&COALESCING, 80);
+    fits(&TRANSPOSE, 80);
+    for experiment in ["memory-trace", "pool-properties", "peer-copy"] {
+        fits(&narrow(experiment), 80);
+    }
     let desk = Desk::new();
-    for experiment in ["coalescing", "pool-properties", "memory-trace", "transpose", "peer-copy"] {
-        for width in [100, 80] {
-            let program = desk.program(experiment, "--emulate");
-            let ended = program.set("COLUMNS", width.to_string()).run().with_code(0);
-            tables::check(&ended.stdout, width);
-            let rows: usize = tables::of(&ended.stdout).iter().map(|table| table.rows.len()).sum();
-            let record = desk.record("emulated", experiment);
-            assert_eq!(record.measurements.len(), rows, "{ended}");
-        }
+    for experiment in ["pool-properties", "peer-copy"] {
+        let wide = desk.program(experiment, "--emulate").set("COLUMNS", "100").run().with_code(0);
+        fits(&(wide, desk.record("emulated", experiment)), 100);
     }
 }
 
 #[test]
 fn what_was_counted_before_stays_with_its_date() {
     let desk = Desk::new();
-    let path = "results/emulated/transfer-bandwidth.json";
+    let path = "results/emulated/vector-add.json";
     let run = || {
-        desk.run("transfer-bandwidth", "--emulate").with_code(0);
+        desk.run("vector-add", "--emulate").with_code(0);
         std::fs::read_to_string(desk.here().join(path)).unwrap()
     };
     let old = run().replace("\"started\": \"20", "\"started\": \"21");
@@ -188,8 +200,7 @@ fn what_was_counted_before_stays_with_its_date() {
 
 #[test]
 fn counts_that_are_not_the_hardwares_say_so() {
-    let desk = Desk::new();
-    let (ended, record) = emulated(&desk, "transpose", "");
+    let (ended, record) = &*TRANSPOSE;
     let remark = "machine code has the shared store under a predicate";
     let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(remark), "{ended}");
