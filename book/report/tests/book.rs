@@ -1285,7 +1285,7 @@ fn quantities_without_a_value() {
 fn what_the_file_beside_a_page_cannot_define() {
     let cases = r#"
         experiment = 1 => page.toml:1: invalid type: integer `1`, expected a string
-        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`, `kernel`; did you mean `quantities`?
+        \n\n[quantity]\na = "1 |" => page.toml:3: unknown field `quantity`, expected one of `experiment`, `quantities`, `conditions`, `routes`, `chart`, `table`, `counted`, `prediction`, `goals`, `kernel`, `explorer`; did you mean `quantities`?
         chart = 1 => page.toml:1: invalid type: integer `1`, expected a map
         [table.A]\nrows = ["a"]\nmetrics = ["time"]\ncaption = "C" => page.toml:1: [table.A]: a name has lower-case letters, digits and hyphens
         [conditions]\na = "b" => page.toml:2: `a`: `b` compares nothing, and is no condition's name
