@@ -80,8 +80,8 @@ impl<'m> Found<'m> {
             let at = at.parse().ok()?;
             let has = |curve: &&Curve| {
                 let its = |name| measured.case.get(name).or(curve.case.get(name));
-                let others = case.iter().filter(|(name, _)| *name != measured.along);
-                others.map(|(name, value)| its(*name) == Some(value)).all(|is_so| is_so)
+                let mut others = case.iter().filter(|(name, _)| *name != measured.along);
+                others.all(|(name, value)| its(*name) == Some(value))
             };
             let of_machine = |Machine { whose, curves }: &'m Machine| {
                 let points = &curves.iter().find(has)?.points;

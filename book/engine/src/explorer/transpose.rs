@@ -116,7 +116,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let size = [state.number("width")?, state.number("height")?];
     let seen = |kernel: &str| Seen::run(kernel, size, state.number("warp")?);
     let chosen = seen(&kernel)?;
-    let rungs: Vec<Rung> = KERNELS.iter().map(|(name, _)| Rung::of(name, state, &seen)).collect();
+    let rungs: Vec<Rung> = KERNELS.iter().map(|(name, _)| Rung::of(name, state, seen)).collect();
     let measured = rungs.iter().find_map(|rung| rung.found(state)).map(|found| Bars {
         heading: found.heading(),
         chart: found.measured.chart.clone(),
