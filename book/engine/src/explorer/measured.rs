@@ -54,13 +54,28 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// A measurement.
+/// A measurement. In a page's JSON it is a list, for there are many.
 #[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct Point {
     /// Where it is along, and what stands there.
     pub at: (f64, String),
     /// What was measured, and the same in words.
     pub value: (f64, String),
+}
+
+type Listed = (f64, String, f64, String);
+
+impl From<Listed> for Point {
+    fn from((at, there, value, words): Listed) -> Point {
+        Point { at: (at, there), value: (value, words) }
+    }
+}
+
+impl From<Point> for Listed {
+    fn from(Point { at, value }: Point) -> Listed {
+        (at.0, at.1, value.0, value.1)
+    }
 }
 
 /// What was measured of a case.

@@ -135,7 +135,7 @@ impl Picture {
         let _ = writeln!(self.body, "<g class=\"measured\"{chart}>");
         draw(self);
         self.body += "<g class=\"until\">\n";
-        self.text(at, Anchor::Start, MUTED, "What was measured is shown after your prediction.");
+        self.text(at, Anchor::Start, MUTED, "Measured: after your prediction.");
         self.body += "</g>\n</g>\n";
     }
 

@@ -4,7 +4,6 @@
 //!
 //! They need the compiler of `scripts/page-compiler`, and are skipped without it.
 
-use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use exercise::catalogue::{self, Language};
@@ -38,7 +37,7 @@ fn served() -> Option<(&'static Browser, Checkout)> {
         skip("the pages' compiler is not there: scripts/page-compiler");
         return None;
     }
-    Some((browser, Checkout::new()))
+    Some((browser, Checkout::with_page_compiler()))
 }
 
 /// Those of today, or all.
@@ -402,7 +401,6 @@ fn a_page_without_the_compiler_says_how_to_get_it() {
     assert_eq!(page.problems(), [""; 0]);
 
     let checkout = Checkout::new();
-    let _ = fs::remove_dir_all(checkout.path("book/src/compiler"));
     let server = Server::start(&checkout);
     page.visit(&format!("http://{}/playground.html", server.address()));
     let said = "document.querySelector('.editor .said').textContent";
