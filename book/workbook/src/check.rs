@@ -111,7 +111,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         trials.iter().for_each(show::trial);
         match &trials[..] {
             [one] => show::lines(one),
-            [one, other, ..] => show::beside(one, other),
+            [one, other, ..] => {
+                show::agreement(one, other);
+                show::beside(one, other);
+            }
             [] => {}
         }
     }

@@ -3,6 +3,7 @@
 //! Numbers are expressions over the names of the shape, such as `ceil(columns / 32)`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use ledger::Costs;
@@ -165,6 +166,9 @@ pub enum Fill {
     Permutation,
     /// Random integers from 0 on, and less than this.
     Below(Expression),
+    /// This number everywhere.
+    #[serde(skip)]
+    Number(f64),
     /// These bytes, as they came from a file.
     #[serde(skip)]
     Bytes(Vec<u8>),
@@ -299,7 +303,7 @@ impl Buffer {
             MOST_BYTES >> 20,
             match shape.is_empty() {
                 true => String::new(),
-                false => format!(" with {shape:?}"),
+                false => format!(" with {}", crate::trial::of(shape)),
             }
         );
         Ok(sizes)
@@ -445,6 +449,15 @@ impl Expression {
             "{text}, which is no count"
         );
         Ok(value as u64)
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expression::Number(number) => number.fmt(f),
+            Expression::Text(text) => f.write_str(text.trim()),
+        }
     }
 }
 

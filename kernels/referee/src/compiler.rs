@@ -18,8 +18,21 @@ const ADVICE: [(&str, &str); 5] = [
     ),
 ];
 
+/// What compilers say at the end of a file in which a brace is open, and what that means: whatever
+/// else they say comes of it.
+const UNCLOSED: [&str; 2] = ["expected a \"}\"", "error: expected '}'"];
+const CLOSE: &str = "A `{` has no `}`: see the line that the note names, and those behind it.";
+
+/// Whether a brace is not closed.
+pub fn is_unclosed(said: &str) -> bool {
+    UNCLOSED.iter().any(|words| said.contains(words))
+}
+
 /// What to do about what a compiler says that compiles for `compute`: sentences.
 pub fn advice(said: &str, compute: &str) -> Vec<String> {
+    if is_unclosed(said) {
+        return vec![CLOSE.to_owned()];
+    }
     let meant = ADVICE.iter().filter(|(words, _)| said.contains(words));
     let mut all: Vec<_> = meant.map(|(_, advice)| advice.replace("COMPUTE", compute)).collect();
     all.dedup();
@@ -104,6 +117,10 @@ mod tests {
                 message(None, true, "unknown target CPU 'sm_99'"),
             ]
         );
-        assert_eq!(advice(said, "7.5"), [NO_HEADERS]);
+        assert_eq!(advice(said, "7.5"), [CLOSE]);
+        assert_eq!(advice(&said.replace("'}'", "';'"), "7.5"), [NO_HEADERS]);
+        let said = "my.cu(8): error: A function without execution space annotations\n\
+                    At end of source: error: expected a \"}\"";
+        assert_eq!(advice(said, "7.5"), [CLOSE]);
     }
 }

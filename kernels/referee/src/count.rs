@@ -82,32 +82,45 @@ pub struct Column {
     pub name: &'static str,
     /// What is counted, if it has an ideal.
     what: &'static str,
+    /// What to do about many times the ideal.
+    remedy: &'static str,
 }
+
+impl Column {
+    const fn new(heading: &'static str, name: &'static str) -> Column {
+        Column { heading, name, what: "", remedy: "" }
+    }
+
+    const fn with_ideal(self, what: &'static str, remedy: &'static str) -> Column {
+        Column { what, remedy, ..self }
+    }
+}
+
+const READ: &str = "let neighbouring threads read neighbouring elements";
+const WRITE: &str = "let neighbouring threads write neighbouring elements";
+const BANKS: &str = "let the threads of a warp use different banks";
 
 /// All of them, in their order.
 pub const COLUMNS: [Column; 10] = [
-    Column { heading: "loads", name: "loads.sectors", what: "sectors are read as" },
-    Column { heading: "stores", name: "stores.sectors", what: "sectors are written as" },
-    Column { heading: "async copies", name: "async.sectors", what: "sectors are copied as" },
-    Column {
-        heading: "shared loads",
-        name: "shared_loads.wavefronts",
-        what: "wavefronts of shared memory are read as",
-    },
-    Column {
-        heading: "shared stores",
-        name: "shared_stores.wavefronts",
-        what: "wavefronts of shared memory are written as",
-    },
-    Column { heading: "atomics", name: "atomics", what: "" },
-    Column { heading: "local", name: "locals", what: "" },
-    Column { heading: "barriers", name: "barriers", what: "" },
-    Column { heading: "divergent", name: "divergent_branches", what: "" },
-    Column { heading: "instructions", name: "instructions", what: "" },
+    Column::new("loads", "loads.sectors").with_ideal("sectors are read as", READ),
+    Column::new("stores", "stores.sectors").with_ideal("sectors are written as", WRITE),
+    Column::new("async copies", "async.sectors").with_ideal("sectors are copied as", READ),
+    Column::new("shared loads", "shared_loads.wavefronts")
+        .with_ideal("wavefronts of shared memory are read as", BANKS),
+    Column::new("shared stores", "shared_stores.wavefronts")
+        .with_ideal("wavefronts of shared memory are written as", BANKS),
+    Column::new("atomics", "atomics"),
+    Column::new("local", "locals"),
+    Column::new("barriers", "barriers"),
+    Column::new("divergent", "divergent_branches"),
+    Column::new("instructions", "instructions"),
 ];
 
 /// How many times the ideal a kernel may count before it is said.
 const EXCESS: f64 = 1.25;
+/// How many times it is not for want of alignment alone.
+const MANY: u64 = 2;
+
 impl Column {
     /// What was counted, and what it would be at best.
     pub fn of(&self, tally: &Tally) -> (u64, u64) {
@@ -146,8 +159,10 @@ pub fn excess(lines: &Lines) -> Vec<(u32, String)> {
         };
         let (value, ideal) = column.of(tally);
         if ideal > 0 {
+            let is_many = value >= MANY * ideal;
+            let remedy = if is_many { format!(": {}", column.remedy) } else { String::new() };
             let times = times(value, ideal);
-            let text = format!("{times} as many {} these bytes need", column.what);
+            let text = format!("{times} as many {} these bytes need{remedy}", column.what);
             found.push((*line, text));
         }
     }

@@ -187,6 +187,20 @@ impl Placed<'_> {
         Ok(bytes)
     }
 
+    /// The elements of which bytes were not written, by their places.
+    pub fn unwritten(&self, memory: &impl Device) -> Result<Vec<usize>> {
+        let (width, mut unwritten) = (self.element_bytes(), vec![]);
+        let (mut at, end) = (self.address, self.address + self.elements() * width);
+        while at < end
+            && let Some(found) = memory.first_unwritten(at, end - at)?
+        {
+            let place = (found - self.address) / width;
+            unwritten.push(place as usize);
+            at = self.address + (place + 1) * width;
+        }
+        Ok(unwritten)
+    }
+
     fn changed(&self, name: &str, filled: &[u8], found: &[u8]) -> Option<String> {
         let width = self.buffer.element.bytes();
         let mut pairs = filled.chunks(width).zip(found.chunks(width));
@@ -237,17 +251,22 @@ impl Placed<'_> {
     }
 
     /// An element by its indices: `out[3][0]`. One behind the end has a first index that is too large.
-    pub fn place(&self, name: &str, mut index: usize) -> String {
-        let mut indices = vec![];
-        for size in self.sizes.iter().skip(1).rev() {
-            let size = (*size).max(1) as usize;
-            indices.push(format!("[{}]", index % size));
-            index /= size;
-        }
-        indices.push(format!("[{index}]"));
-        indices.reverse();
-        format!("{name}{}", indices.concat())
+    pub fn place(&self, name: &str, index: usize) -> String {
+        place(name, &self.sizes, index)
     }
+}
+
+/// The same of a buffer of these sizes.
+pub(crate) fn place(name: &str, sizes: &[u64], mut index: usize) -> String {
+    let mut indices = vec![];
+    for size in sizes.iter().skip(1).rev() {
+        let size = (*size).max(1) as usize;
+        indices.push(format!("[{}]", index % size));
+        index /= size;
+    }
+    indices.push(format!("[{index}]"));
+    indices.reverse();
+    format!("{name}{}", indices.concat())
 }
 
 /// Bytes of all buffers together, at the sizes of a shape.
@@ -280,6 +299,7 @@ fn content(
             return Ok(bytes.clone());
         }
         Fill::Zero => Box::new(|_| 0.0),
+        Fill::Number(number) => Box::new(|_| *number),
         Fill::Index => Box::new(|i| i as f64),
         Fill::Random if is_float => Box::new(move |_| random.below(2049) as f64 / 1024.0 - 1.0),
         Fill::Random => Box::new(move |_| random.below(256) as f64),
@@ -309,6 +329,12 @@ fn content(
             Element::F32 => bytes.extend((number as f32).to_le_bytes()),
             Element::F64 => bytes.extend(number.to_le_bytes()),
         }
+    }
+    if let Fill::Number(wanted) = fill
+        && let Some(first) = bytes.get(..element.bytes())
+    {
+        let is_there = is_float || self::number(element, first) == *wanted;
+        ensure!(is_there, "{name}: its type has no {wanted}");
     }
     Ok(bytes)
 }

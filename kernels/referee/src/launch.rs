@@ -10,6 +10,7 @@ use record::units;
 
 use crate::check::{Buffer, Expression, Launch};
 use crate::data::{self, Buffers, Shape};
+use crate::plan::number;
 
 /// Bytes that a launch may print: what comes last is kept.
 const PRINT_BYTES: usize = 1 << 14;
@@ -275,10 +276,10 @@ fn argument(
         None => (text, 0),
     };
     if let Some(words) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        let words = words.split(',').map(|word| Expression::Text(word.to_owned()).count(shape));
+        let words = words.split(',').map(|word| four_bytes(word.trim(), shape));
         let words = words.collect::<Result<Vec<_>>>()?;
         return Ok(match bytes as usize == 4 * words.len() {
-            true => Ok(words.iter().flat_map(|word| (*word as u32).to_le_bytes()).collect()),
+            true => Ok(words.concat()),
             false => Err(format!("{}, and `{text}` has {} bytes", is(), 4 * words.len())),
         });
     }
@@ -311,6 +312,19 @@ fn argument(
         1 | 2 | 4 | 8 => Err(format!("{}, and `{text}` is {value}", is())),
         _ => Err(format!("{}, and `{text}` is an integer", is())),
     })
+}
+
+/// A part of a struct: a `float` if there is a point in it or C's `f` behind it.
+fn four_bytes(text: &str, shape: &Shape) -> Result<[u8; 4]> {
+    let text = number(text);
+    let expression = Expression::Text(text.clone());
+    let value = expression.value(|name| Some(*shape.get(name)? as f64))?;
+    if text.contains('.') {
+        return Ok((value as f32).to_le_bytes());
+    }
+    let fits = value.fract() == 0.0 && (-(31f64.exp2())..32f64.exp2()).contains(&value);
+    ensure!(fits, "`{text}` is {value}, which is no integer of 4 bytes");
+    Ok((value as i64 as u32).to_le_bytes())
 }
 
 fn three(expressions: &[Expression], shape: &Shape) -> Result<[u32; 3]> {
@@ -353,6 +367,11 @@ mod tests {
         launch.arguments = vec!["{n}".to_owned(), "0.5".to_owned()];
         let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
         assert_eq!(form.arguments, [[3, 0, 0, 0], half]);
+        for (word, bytes) in [("{2f}", 2f32.to_le_bytes()), ("{ -1 }", [255; 4])] {
+            launch.arguments[0] = word.to_owned();
+            let form = Form::of(&module, &launch, &shape, &buffers).unwrap().unwrap();
+            assert_eq!(form.arguments[0], bytes);
+        }
         launch.arguments = vec!["0.5".to_owned(), "n".to_owned()];
         let wrong = Form::of(&module, &launch, &shape, &buffers).unwrap();
         assert_eq!(

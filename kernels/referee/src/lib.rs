@@ -9,8 +9,10 @@
 //! | [`launch`] | kernels are launched, on fresh memory and within limits |
 //! | [`judge`] | a kernel is judged by what its launches did |
 //! | [`plan`] | what of anybody's kernel to launch, on which buffers: from options, or from a comment |
+//! | `signature` | the parameters that a kernel's source declares |
 //! | [`subject`] | a file with kernels, and the choice of one of them |
 //! | [`trial`] | that kernel is run: what it did, and what was found |
+//! | `remedy` | what to do about what was found |
 //! | [`compiler`] | what compilers say, and what it means here |
 //! | [`count`] | counts by their names, and by lines of the source |
 //! | [`outcome`] | what is said of it, row by row |
@@ -25,6 +27,8 @@ pub mod judge;
 pub mod launch;
 pub mod outcome;
 pub mod plan;
+mod remedy;
+mod signature;
 pub mod subject;
 pub mod trial;
 

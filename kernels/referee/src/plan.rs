@@ -166,9 +166,19 @@ impl Plan {
 
     /// Reads the plan for the kernel that a module calls `kernel`.
     pub fn work(&self, kernel: &str, files: &Files<'_>) -> Result<Work> {
-        let (mut buffers, mut arguments) = (BTreeMap::new(), vec![]);
+        let (mut buffers, mut sizes, mut arguments) = (BTreeMap::new(), Shape::new(), vec![]);
         for text in &self.arg {
             arguments.push(match text.split_once('=') {
+                Some((name, value)) if is_name(name) && literal(value).is_some() => {
+                    let value = number(&value.replace('_', ""));
+                    match value.parse() {
+                        Ok(size) => {
+                            sizes.insert(name.to_owned(), size);
+                            name.to_owned()
+                        }
+                        Err(_) => value,
+                    }
+                }
                 Some((name, rest)) => {
                     let buffer = buffer(name, rest, files)?;
                     if buffers.insert(name.to_owned(), buffer).is_some() {
@@ -181,13 +191,13 @@ impl Plan {
         }
         let launch = Launch {
             kernel: kernel.to_owned(),
-            grid: three("--grid", "blocks", self.grid.as_deref())?,
-            block: three("--block", "threads of a block", self.block.as_deref())?,
+            grid: three("--grid", self.grid.as_deref())?,
+            block: three("--block", self.block.as_deref())?,
             shared_bytes: self.shared.clone().map(Expression::Text),
             arguments,
         };
         let expected = self.expected(&mut buffers, files)?;
-        Ok(Work { buffers, launch, shapes: self.shapes()?, expected })
+        Ok(Work { buffers, launch, shapes: self.shapes(sizes)?, expected })
     }
 
     /// The buffers with what is expected of some, which are to be compared.
@@ -215,9 +225,9 @@ impl Plan {
     }
 
     /// The sizes to try: a name that was set before begins another shape, which has what it does not
-    /// set from the one before.
-    fn shapes(&self) -> Result<Vec<Shape>> {
-        let mut shapes: Vec<Shape> = vec![Shape::new()];
+    /// set from the one before; the first from `sizes`.
+    fn shapes(&self, sizes: Shape) -> Result<Vec<Shape>> {
+        let mut shapes: Vec<Shape> = vec![sizes];
         let mut set = vec![];
         for text in &self.set {
             for one in split(text) {
@@ -244,6 +254,14 @@ impl Plan {
         }
         Ok(shapes)
     }
+}
+
+/// `y=f32[n][4]`, as an argument of what has no fill is written.
+pub(crate) fn written(name: &str, buffer: &Buffer) -> String {
+    let known = TYPES.iter().find(|(_, element)| *element == buffer.element);
+    let (kind, _) = known.expect("all are there");
+    let sizes = buffer.size.iter().map(|size| format!("[{size}]")).collect::<String>();
+    format!("{name}={kind}{sizes}")
 }
 
 /// `f32[n][4]:ramp`.
@@ -279,10 +297,11 @@ fn filled(given: &str, text: &str, element: Element, files: &Files<'_>) -> Resul
         ("random", _) => Fill::Random,
         ("permutation", _) => Fill::Permutation,
         (_, Some(limit)) => Fill::Below(Expression::Text(limit.to_owned())),
+        (text, _) if let Some(number) = literal(text) => Fill::Number(number),
         (file, _) if file.ends_with(".npy") => Fill::Bytes(files(file, element)?),
         _ => misused!(
-            "{given}: a buffer is filled with zero, ramp, random, permutation, below(N) or a \
-             file.npy, not with `{text}`"
+            "{given}: a buffer is filled with zero, ramp, random, permutation, below(N), a number or \
+             a file.npy, not with `{text}`"
         ),
     })
 }
@@ -303,7 +322,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Parts of a text between commas that are in no parentheses.
-fn split(text: &str) -> Vec<String> {
+pub(crate) fn split(text: &str) -> Vec<String> {
     let (mut parts, mut depth) = (vec![String::new()], 0);
     for c in text.chars() {
         match c {
@@ -320,9 +339,9 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-fn three(option: &str, what: &str, text: Option<&str>) -> Result<Vec<Expression>> {
+fn three(option: &str, text: Option<&str>) -> Result<Vec<Expression>> {
     let Some(text) = text else {
-        misused!("{option} is missing: how many {what} there are, such as {option} 64");
+        misused!("{option} is missing");
     };
     let parts = split(text);
     if parts.len() > 3 {
@@ -332,13 +351,24 @@ fn three(option: &str, what: &str, text: Option<&str>) -> Result<Vec<Expression>
 }
 
 /// A number as the language of expressions has it: without C's `f`, and with a point if it had one.
-fn number(text: &str) -> String {
+pub(crate) fn number(text: &str) -> String {
     let plain = text.strip_suffix(['f', 'F']).filter(|plain| plain.parse::<f64>().is_ok());
     match plain {
+        _ if text == "true" => "1".to_owned(),
+        _ if text == "false" => "0".to_owned(),
         Some(plain) if !plain.contains('.') => format!("{plain}.0"),
         Some(plain) => plain.to_owned(),
         None => text.to_owned(),
     }
+}
+
+/// The value of a number that is written as such, and begins with a digit or a sign.
+fn literal(text: &str) -> Option<f64> {
+    let starts = |c: char| c.is_ascii_digit() || ['-', '.'].contains(&c);
+    let is_word = ["true", "false"].contains(&text);
+    (is_word || text.starts_with(starts))
+        .then(|| number(&text.replace('_', "")).parse().ok())
+        .flatten()
 }
 
 /// Whether it can be the name of a kernel, a buffer or a size.
@@ -355,7 +385,7 @@ mod tests {
     fn a_name_that_was_set_begins_another_shape() {
         let shapes = |set: &[&str]| {
             let set = set.iter().map(|text| (*text).to_owned()).collect();
-            let shapes = Plan { set, ..Plan::default() }.shapes().unwrap();
+            let shapes = Plan { set, ..Plan::default() }.shapes(Shape::new()).unwrap();
             shapes.iter().map(|s| s.values().copied().collect()).collect::<Vec<Vec<_>>>()
         };
         assert_eq!(shapes(&[]), [[]; 1] as [[u64; 0]; 1]);

@@ -1,9 +1,12 @@
 //! A kernel is run at all sizes of a plan: what it did, and what was found.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use emulator::{Counts, Fault, FaultKind, Memory, Module};
+use record::units;
 
-use crate::check::Launch;
+use crate::check::{Element, Launch};
 use crate::compiler;
 use crate::count::{self, Lines, line};
 use crate::data::{self, Buffers, Placed, Shape, number};
@@ -11,6 +14,7 @@ use crate::launch::{self, Finished, Form, Limits};
 use crate::misused;
 use crate::plan::{Files, Plan, Work};
 use crate::subject::{Made, Subject, Unsupported, plain};
+use crate::{remedy, signature};
 
 /// Numbers of a buffer that are shown.
 const SHOWN: usize = 4;
@@ -34,6 +38,17 @@ pub struct Run {
     pub results: Vec<String>,
     pub lines: Lines,
     pub is_clean: bool,
+    /// The buffers that it changed, by their names; nothing if it did not end.
+    changed: Option<BTreeMap<String, Changed>>,
+}
+
+/// What is in a buffer in the end.
+struct Changed {
+    element: Element,
+    sizes: Vec<u64>,
+    bytes: Vec<u8>,
+    /// Places of elements that nothing wrote.
+    unwritten: Vec<usize>,
 }
 
 /// Something to be said of a line, or of the whole.
@@ -80,7 +95,9 @@ impl Trial {
                 ptx
             }
             Err(said) => {
-                let line = compiler::first_line(&subject.name, &said);
+                let twice = format!("{} does not compile:\n", subject.name);
+                let said = said.strip_prefix(&twice).unwrap_or(&said);
+                let line = compiler::first_line(&subject.name, said);
                 let text = format!("it does not compile:\n{said}");
                 trial.findings.push(Finding { kind: Kind::Mistake, line, text });
                 return Ok(trial);
@@ -93,7 +110,17 @@ impl Trial {
             return Err(subject.unsupported(&name, &ptx, why).into());
         }
         trial.kernel = plain(&kernel.name).to_owned();
-        let work = plan.work(&kernel.name.clone(), files)?;
+        let declared = signature::parameters(&subject.source, &trial.kernel);
+        let declared = declared.filter(|all| all.len() == kernel.parameters.len());
+        let unknown = || signature::unknown(&kernel.parameters);
+        let lacks = signature::lacks(plan, &declared.clone().unwrap_or_else(unknown));
+        if let Some(said) = lacks {
+            misused!("{said}");
+        }
+        let work = plan.work(&kernel.name, files)?;
+        if let Some(said) = signature::differ(&trial.kernel, plan, kernel, declared.as_deref()) {
+            misused!("{said}");
+        }
         for shape in &work.shapes {
             let run = trial.run(&mut module, &work, shape, limits)?;
             trial.runs.push(run);
@@ -109,6 +136,29 @@ impl Trial {
     /// The counts of the last shape that ended.
     pub fn lines(&self) -> Option<&Lines> {
         self.runs.iter().rev().map(|run| &run.lines).find(|lines| !lines.is_empty())
+    }
+
+    /// Whether another has the same in the buffers that they change: sentences, of each shape that
+    /// both have run.
+    pub fn agreement(&self, other: &Trial) -> Vec<String> {
+        let mut said = vec![];
+        for (mine, other) in self.runs.iter().zip(&other.runs) {
+            let with = with(&mine.shape, "");
+            let (Some(mine), Some(other)) = (&mine.changed, &other.changed) else { continue };
+            let names: BTreeSet<_> = mine.keys().chain(other.keys()).collect();
+            let differences =
+                names.iter().filter_map(|name| match (mine.get(*name), other.get(*name)) {
+                    (Some(mine), Some(other)) => mine.difference(name, other),
+                    (Some(_), None) => Some(format!("only the first changes `{name}`")),
+                    _ => Some(format!("only the second changes `{name}`")),
+                });
+            let differences = differences.collect::<Vec<_>>().join("; ");
+            said.push(match differences.is_empty() {
+                true => format!("{with}the results are equal"),
+                false => format!("{with}{differences}"),
+            });
+        }
+        said
     }
 
     fn find(&mut self, kind: Kind, line: Option<u32>, text: String) {
@@ -130,7 +180,13 @@ impl Trial {
         if form.threads() > limits.threads {
             misused!("{}", launch::too_many(form.threads(), limits));
         }
-        let Form { grid, block, .. } = form;
+        let (grid, block) = (form.grid, form.block);
+        for (sizes, none) in [(grid, "the grid has no blocks"), (block, "the block has no threads")]
+        {
+            if sizes.contains(&0) {
+                misused!("{}{none}", with(shape, ""));
+            }
+        }
         let mut run = Run {
             shape: shape.clone(),
             grid,
@@ -138,6 +194,7 @@ impl Trial {
             results: vec![],
             lines: Lines::new(),
             is_clean: false,
+            changed: None,
         };
         let mut attempt = |backwards| {
             let Work { buffers, launch, .. } = work;
@@ -146,15 +203,18 @@ impl Trial {
         let forwards = match attempt(false)? {
             Ok(finished) => finished,
             Err(fault) => {
-                self.fault(shape, "", &fault)?;
+                self.fault(work, &form, &with(shape, ""), &fault)?;
                 return Ok(run);
             }
         };
         let backwards = attempt(true)?;
         let before = self.findings.len();
         self.compare(work, shape, limits, &forwards)?;
+        self.parts(work, &form, shape, &forwards)?;
         match backwards {
-            Err(fault) => self.fault(shape, ", the last block first", &fault)?,
+            Err(fault) => {
+                self.fault(work, &form, &with(shape, ", the last block first"), &fault)?;
+            }
             Ok(backwards) => self.order(&forwards, &backwards)?,
         }
         forwards.ran.counts.iter().for_each(|counts| self.notes(counts));
@@ -163,12 +223,13 @@ impl Trial {
             self.find(Kind::Note, Some(line), text);
         }
         run.results = results(&forwards)?;
+        run.changed = Some(changed(&forwards)?);
         run.is_clean = self.findings[before..].iter().all(|f| f.kind != Kind::Mistake);
         Ok(run)
     }
 
     /// A fault is a mistake of the kernel's, but for a launch that cannot be.
-    fn fault(&mut self, shape: &Shape, how: &str, fault: &Fault) -> Result<()> {
+    fn fault(&mut self, work: &Work, form: &Form, with: &str, fault: &Fault) -> Result<()> {
         let text = launch::in_words(fault, &self.subject.name);
         let line = fault.place.as_ref().and_then(|place| line(place, self.subject.is_ptx));
         match fault.kind {
@@ -181,9 +242,35 @@ impl Trial {
             }
             _ => {}
         }
-        let sizes = of(shape);
-        let with = if sizes.is_empty() { String::new() } else { format!("with {sizes}{how}: ") };
-        self.find(Kind::Mistake, line, with + &text);
+        let remedy = remedy::of_fault(fault, &work.buffers, form);
+        self.find(Kind::Mistake, line, format!("{with}{text}{remedy}"));
+        Ok(())
+    }
+
+    /// Buffers of which a part was written, and the rest has nothing that may be read.
+    fn parts(
+        &mut self,
+        work: &Work,
+        form: &Form,
+        shape: &Shape,
+        finished: &Finished<'_>,
+    ) -> Result<()> {
+        for (name, placed) in finished.buffers.iter().filter(|(_, of)| of.filled.is_none()) {
+            let unwritten = placed.unwritten(&finished.memory)?;
+            let (all, missing) = (placed.elements(), unwritten.len() as u64);
+            let Some(first) = unwritten.first().filter(|_| missing < all) else { continue };
+            let mut text = format!(
+                "{}of `{name}`, {} of {} elements were written; the first that was not is {}",
+                with(shape, ""),
+                units::count(all - missing),
+                units::count(all),
+                placed.place(name, *first)
+            );
+            if form.threads() < all {
+                text += &remedy::rounded_down(&work.launch.grid, shape);
+            }
+            self.find(Kind::Note, None, text);
+        }
         Ok(())
     }
 
@@ -200,9 +287,7 @@ impl Trial {
             Err(e) => misused!("{e:#}"),
         };
         if let Some(wrong) = finished.buffers.compare(&finished.memory, &expected, &memory)? {
-            let sizes = of(shape);
-            let with = if sizes.is_empty() { sizes } else { format!("with {sizes}: ") };
-            self.find(Kind::Mistake, None, with + &wrong);
+            self.find(Kind::Mistake, None, with(shape, "") + &wrong);
         }
         Ok(())
     }
@@ -215,10 +300,7 @@ impl Trial {
             let width = placed.element_bytes() as usize;
             let element = placed.buffer.element;
             let value = |bytes: &[u8]| number(element, bytes);
-            // Sums of floating-point numbers differ in their last digits.
-            let differ = |(a, b): &(&[u8], &[u8])| {
-                a != b && (value(a) - value(b)).abs() > 1e-4 * value(a).abs().max(1.0)
-            };
+            let differ = |(a, b): &(&[u8], &[u8])| differ(element, a, b);
             let other = other.unwrap_or_default();
             let mut pairs = mine.chunks(width).zip(other.chunks(width));
             let Some(at) = pairs.position(|pair| differ(&pair)) else { continue };
@@ -261,6 +343,41 @@ impl Trial {
     }
 }
 
+impl Changed {
+    /// Where it is not what is in the other one: how often, and the first.
+    fn difference(&self, name: &str, other: &Changed) -> Option<String> {
+        let Changed { element, bytes, .. } = self;
+        let width = element.bytes();
+        let all = bytes.len() / width;
+        let value = |of: &Changed, at: usize| of.bytes[at * width..][..width].to_vec();
+        let is_missing = |of: &Changed, at: usize| of.unwritten.binary_search(&at).is_ok();
+        let is_other = |at: &usize| match (is_missing(self, *at), is_missing(other, *at)) {
+            (false, false) => differ(*element, &value(self, *at), &value(other, *at)),
+            (mine, other) => mine != other,
+        };
+        let places: Vec<_> = (0..all).filter(is_other).collect();
+        let first = *places.first()?;
+        let shown = |of: &Changed| match is_missing(of, first) {
+            true => "not written".to_owned(),
+            false => number(*element, &value(of, first)).to_string(),
+        };
+        Some(format!(
+            "`{name}` differs in {} of {} elements: {} is {} in the first, and {} in the second",
+            units::count(places.len() as u64),
+            units::count(all as u64),
+            data::place(name, &self.sizes, first),
+            shown(self),
+            shown(other)
+        ))
+    }
+}
+
+/// Whether two elements differ; sums of floating-point numbers do so in their last digits.
+fn differ(element: Element, one: &[u8], other: &[u8]) -> bool {
+    let (a, b) = (number(element, one), number(element, other));
+    one != other && (a - b).abs() > 1e-4 * a.abs().max(1.0)
+}
+
 /// The launch with its numbers: what is wrong with them is wrong usage.
 fn form(module: &Module, work: &Work, shape: &Shape, limits: &Limits) -> Result<Form> {
     let bytes = data::bytes(&work.buffers, shape);
@@ -293,6 +410,29 @@ fn arguments_are(what: &str, launch: &Launch) -> String {
 pub fn of(shape: &Shape) -> String {
     let sizes = shape.iter().map(|(name, size)| format!("{name} = {size}"));
     sizes.collect::<Vec<_>>().join(", ")
+}
+
+/// What a sentence on this shape begins with.
+fn with(shape: &Shape, how: &str) -> String {
+    let sizes = of(shape);
+    if sizes.is_empty() { sizes } else { format!("with {sizes}{how}: ") }
+}
+
+/// What is in each buffer that the kernel has changed.
+fn changed(finished: &Finished<'_>) -> Result<BTreeMap<String, Changed>> {
+    let mut changed = BTreeMap::new();
+    for (name, placed) in finished.buffers.iter() {
+        let bytes = placed.read(&finished.memory)?;
+        if placed.filled.as_ref() == Some(&bytes) {
+            continue;
+        }
+        let unwritten = placed.unwritten(&finished.memory)?;
+        if (unwritten.len() as u64) < placed.elements() {
+            let (element, sizes) = (placed.buffer.element, placed.sizes.clone());
+            changed.insert(name.to_owned(), Changed { element, sizes, bytes, unwritten });
+        }
+    }
+    Ok(changed)
 }
 
 /// What is in each buffer that the kernel has changed, and what it printed.
@@ -342,4 +482,135 @@ fn content(
             format!("{before}nothing has written {first}")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::COMMENT;
+
+    const SOURCE: &str = "__global__ void scale(const float *x, float *y, int n)";
+    /// `y[i] = by * x[i]`, and what stands between.
+    const PTX: [&str; 3] = [
+        ".version 7.0\n.target sm_75\n.address_size 64\n
+         .visible .entry scale(.param .u64 x, .param .u64 y, .param .u32 n)
+         {
+         .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %d<6>; .reg .f32 %f<3>;
+         ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; ld.param.u32 %r1, [n];
+         mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+         mad.lo.s32 %r5, %r2, %r3, %r4; setp.ge.s32 %p1, %r5, %r1;\n",
+        "@%p1 ret;\n",
+        "mul.wide.s32 %d3, %r5, 4; add.s64 %d4, %d1, %d3; add.s64 %d5, %d2, %d3;
+         ld.global.f32 %f1, [%d4]; mul.f32 %f2, %f1, 0f40000000; st.global.f32 [%d5], %f2;
+         ret;
+         }\n",
+    ];
+    const ARGUMENTS: &str = "--arg x=f32[n]:ramp --arg y=f32[n] --arg n";
+
+    fn tried(ptx: &str, options: &str) -> Result<Trial> {
+        let source = format!("{COMMENT} {options}\n{SOURCE} {{}}\n");
+        let plan = Plan::of_comment("my.cu", &source)?;
+        let subject = Subject { name: "my.cu".to_owned(), source, is_ptx: false };
+        let made = Ok((ptx.to_owned(), "PTX".to_owned()));
+        Trial::of(subject, made, &plan, &Limits::PAGE, &|_, _| unreachable!())
+    }
+
+    fn texts(trial: &Trial) -> Vec<(Kind, &str)> {
+        trial.findings.iter().map(|finding| (finding.kind, finding.text.as_str())).collect()
+    }
+
+    #[test]
+    fn a_grid_that_is_too_small_is_noted() {
+        let few = |grid: &str| {
+            let options = format!("--grid '{grid}' --block 256 {ARGUMENTS} --set n=1000");
+            tried(&PTX.concat(), &options).unwrap()
+        };
+        let said = "with n = 1000: of `y`, 768 of 1,000 elements were written; the first that was \
+                    not is y[768]";
+        let rounds = format!("{said}. `n / 256` rounds down: take `ceil(n / 256)` blocks");
+        assert_eq!(texts(&few("n / 256")), [(Kind::Note, rounds.as_str())]);
+        assert_eq!(texts(&few("3")), [(Kind::Note, said)]);
+        assert!(few("3").runs[0].is_clean);
+        assert_eq!(texts(&few("ceil(n / 256)")), []);
+    }
+
+    #[test]
+    fn a_mistake_is_said_with_what_to_do_about_it() {
+        let [before, _, after] = PTX;
+        let unguarded = [before, after].concat();
+        let said = |ptx: &str, options: &str| {
+            let trial =
+                tried(ptx, &format!("--grid 4 --block 256 --set n=1000 {options}")).unwrap();
+            assert_eq!(trial.findings[0].kind, Kind::Mistake);
+            trial.findings[0].text.clone()
+        };
+        let text = said(&unguarded, ARGUMENTS);
+        let end = "thread (232, 0, 0). There are 1,024 threads: let those to spare do nothing, as \
+                   with `if (i < n)`";
+        assert!(
+            text.contains("reads x[1000]: right behind the end") && text.ends_with(end),
+            "{text}"
+        );
+        let text = said(&PTX.concat(), "--arg x=f32[n] --arg y=f32[n] --arg n");
+        let end = ". `x` was given without a fill: if your program writes it before this kernel, \
+                   say so with --arg x=f32[n]:ramp";
+        assert!(
+            text.contains("reads x[0], where nothing was written") && text.ends_with(end),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn results_of_two_kernels_are_compared() {
+        let of = |ptx: &str, set: &str| {
+            let options = format!("--grid 'n / 32' --block 32 {ARGUMENTS} {set}");
+            tried(ptx, &options).unwrap()
+        };
+        let (set, twice) = ("--set n=64 --set n=63", PTX.concat());
+        let equal = ["with n = 64: the results are equal", "with n = 63: the results are equal"];
+        assert_eq!(of(&twice, set).agreement(&of(&twice, set)), equal);
+        let thrice = twice.replace("0f40000000", "0f40400000");
+        let set = "--set n=64";
+        assert_eq!(
+            of(&twice, set).agreement(&of(&thrice, set)),
+            [
+                "with n = 64: `y` differs in 63 of 64 elements: y[1] is 2 in the first, and 3 in the \
+              second"
+            ]
+        );
+        let fewer = twice.replace("setp.ge.s32 %p1, %r5, %r1", "setp.ge.s32 %p1, %r5, 9");
+        assert_eq!(
+            of(&fewer, set).agreement(&of(&twice, set)),
+            [
+                "with n = 64: `y` differs in 55 of 64 elements: y[9] is not written in the first, and \
+              18 in the second"
+            ]
+        );
+    }
+
+    #[test]
+    fn arguments_may_be_named_numbers_and_fills_numbers() {
+        let options = "--grid 1 --block 32 --arg x=f32[n]:1.5 --arg y=f32[n] --arg n=4";
+        let trial = tried(&PTX.concat(), options).unwrap();
+        assert_eq!(trial.runs[0].results, ["y = 3, 3, 3, 3"]);
+        let trial = tried(&PTX.concat(), &format!("{options} --set n=1")).unwrap();
+        assert_eq!(trial.runs[0].results, ["y = 3"]);
+        let wrong = tried(&PTX.concat(), &options.replace("x=f32[n]:1.5", "x=u8[n]:-1"));
+        assert_eq!(wrong.err().unwrap().to_string(), "x: its type has no -1");
+    }
+
+    #[test]
+    fn wrong_usage_is_said_with_what_is_missing() {
+        let said = |options: &str| tried(&PTX.concat(), options).err().unwrap().to_string();
+        let launch = format!("--grid 'ceil(n / 256)' --block 256 {ARGUMENTS}");
+        assert_eq!(said(&format!("{launch} --set n=0")), "with n = 0: the grid has no blocks");
+        assert_eq!(
+            said("--grid 1 --block 32 --arg x=f32[9] --arg n=9"),
+            "`scale` has 3 parameters (const float *x, float *y, int n), and there are 2 --arg: \
+             x=f32[9], n=9. `float *y` has none, such as --arg 'y=f32[n]'"
+        );
+        let all = said("");
+        let proposal = all.split_once("such as ").unwrap().1.replace('\n', " ");
+        assert_eq!(texts(&tried(&PTX.concat(), &proposal).unwrap()), []);
+    }
 }

@@ -1,7 +1,9 @@
 //! A kernel that is a template, with its arguments: `scale<float, 4>`. Nothing makes a kernel of it
 //! unless something uses it.
 
+use record::names::did_you_mean;
 use referee::plan::is_name;
+use referee::subject::Subject;
 
 /// What uses it.
 const USE: &str = "workbook_instance";
@@ -22,6 +24,26 @@ pub(super) fn plain(kernel: &str) -> &str {
 /// A line at the end of the source that uses it.
 pub(super) fn line(kernel: &str) -> String {
     format!("\n__device__ auto {USE} = &{kernel};\n")
+}
+
+/// Why a compiler refuses that line, if that is the first that it refuses: there is no such
+/// template, or these are no arguments of it.
+pub(super) fn refused(subject: &Subject, kernel: &str, said: &str) -> Option<String> {
+    let (file, name) = (&subject.name, plain(kernel));
+    let first = said.split("error: ").nth(1).filter(|first| first.contains(USE))?;
+    let error = first.lines().next().unwrap_or_default();
+    let known = templates(&subject.source);
+    let is_known = known.iter().any(|known| name.rsplit("::").next() == Some(known));
+    let is_undefined = [format!("\"{name}\""), format!("'{name}'")];
+    Some(if !is_known && is_undefined.iter().any(|name| error.contains(name)) {
+        let near = did_you_mean(name, known.iter().copied());
+        let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        format!("{file} has no template `{name}`{near} (it has {has})")
+    } else if !is_known && subject.names(name) {
+        format!("`{name}` of {file} is no template: --kernel {name}")
+    } else {
+        format!("--kernel '{kernel}': {error}")
+    })
 }
 
 /// What the PTX calls it: `.global .align 8 .u64 workbook_instance = _Z5scaleIfLi4EEvPT_;`
@@ -73,6 +95,37 @@ mod tests {
             assert_eq!(name(ptx).as_deref(), Some("_Z5scaleIfEvPT_"));
         }
         assert_eq!(name(".global .u32 other = 1;"), None);
+    }
+
+    #[test]
+    fn a_template_that_is_not_there_is_told_with_those_that_are() {
+        let source = "template <class T> __global__ void scale(T *p) {}\n\
+                      __global__ void plain() {}";
+        let subject =
+            Subject { name: "my.cu".to_owned(), source: source.to_owned(), is_ptx: false };
+        for (kernel, said, expected) in [
+            (
+                "scal<int>",
+                "identifier \"scal\" is undefined",
+                "my.cu has no template `scal`; did you mean `scale`? (it has scale)",
+            ),
+            (
+                "plain<int>",
+                "type name is not allowed",
+                "`plain` of my.cu is no template: --kernel plain",
+            ),
+            (
+                "scale<flot>",
+                "identifier \"flot\" is undefined",
+                "--kernel 'scale<flot>': identifier \"flot\" is undefined",
+            ),
+        ] {
+            let line = line(kernel);
+            let said = format!("my.cu(3): error: {said}{line}my.cu(3): error: expected `;`");
+            assert_eq!(refused(&subject, kernel, &said).as_deref(), Some(expected));
+            let other = format!("my.cu(1): error: expected `;`\n{said}");
+            assert_eq!(refused(&subject, kernel, &other), None);
+        }
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES")]
     shared: Option<String>,
     /// The next argument of the kernel: a buffer `NAME=TYPE[SIZE]` or `NAME=TYPE[SIZE]:FILL`, where
-    /// FILL is zero, ramp, random, permutation, below(N) or a file.npy; a number such as 2, 0.5f or
-    /// n/2; or the name of a buffer again
+    /// FILL is zero, ramp, random, permutation, below(N), a number or a file.npy; a number such as
+    /// 2, 0.5f, n/2 or, with a name for sizes, rows=1000; or the name of a buffer again
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     arg: Vec<String>,
     /// A size, such as n=1000003, or several with commas between them; the same name once more

@@ -66,6 +66,11 @@ pub(super) fn write(path: &Path, trials: &[Trial]) -> Result<()> {
     for (number, trial) in trials.iter().enumerate() {
         one(&mut html, number, trial)?;
     }
+    if let [one, other, ..] = trials {
+        for sentence in one.agreement(other) {
+            writeln!(html, "<p>Compared: {}.</p>", xml(&sentence))?;
+        }
+    }
     html += "<p><small>Counted on the emulated GPU of the GPU Memory Workbook, which has no time. \
              Loads and stores are in sectors of 32 bytes, of shared memory in wavefronts; ×2 is \
              twice what the same bytes need.</small></p></html>\n";

@@ -110,6 +110,17 @@ pub(super) fn lines(trial: &Trial) {
     print(&["line"], &columns, rows);
 }
 
+/// Whether the results of two kernels agree.
+pub(super) fn agreement(one: &Trial, other: &Trial) {
+    let said = one.agreement(other);
+    if !said.is_empty() {
+        say!();
+    }
+    for sentence in said {
+        say!("{DIM}compared{DIM:#}  {}", layout::beside(&visible(&sentence), 10));
+    }
+}
+
 /// Counts of two kernels: lines of the same text beside each other.
 pub(super) fn beside(one: &Trial, other: &Trial) {
     let (Some(first), Some(second)) = (one.lines(), other.lines()) else { return };
@@ -236,5 +247,9 @@ pub(super) fn json(trials: &[Trial]) -> Result<String> {
         })
     };
     let all: Vec<_> = trials.iter().map(one).collect();
-    Ok(serde_json::to_string_pretty(&json!({ "checked": all }))?)
+    let mut told = json!({ "checked": all });
+    if let [one, other, ..] = trials {
+        told["compared"] = json!(one.agreement(other));
+    }
+    Ok(serde_json::to_string_pretty(&told)?)
 }

@@ -7,6 +7,7 @@ use exercise::{compile, lines, source};
 use lab::compiler::Compiler;
 use lab::libraries;
 use referee::check::Element;
+use referee::compiler::is_unclosed;
 use referee::plan::Plan;
 use referee::subject::{Made, Subject, plain};
 
@@ -17,6 +18,9 @@ use crate::terminal::misused;
 /// What an error may come from that code of the host is not to be seen.
 const LEFT_OUT: &str = "Code of the host was left out; a function that kernels call needs \
                         `__device__`.";
+/// What compilers say of a compute capability that they do not know.
+const UNKNOWN_COMPUTE: [&str; 2] =
+    ["invalid value for --gpu-architecture", "unsupported CUDA gpu architecture"];
 /// What clang cannot do.
 const NVRTCS: &str = "CUDA's header files are for NVIDIA's compiler, NVRTC.";
 
@@ -54,6 +58,17 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
             Ok(ptx) => break ptx,
             Err(said) => said,
         };
+        if UNKNOWN_COMPUTE.iter().any(|words| said.contains(words)) {
+            let known = match Compiler::find()? {
+                Compiler::Nvrtc(_) => lab::kernel::nvrtc_computes()?.join(", "),
+                Compiler::Clang(_) => "7.5, 8.0, 9.0 and others".to_owned(),
+            };
+            misused!("--compute {compute}: {} knows {known}", Compiler::find()?);
+        }
+        let refused = wanted.and_then(|kernel| instance::refused(subject, kernel, &said));
+        if let Some(why) = refused {
+            misused!("{why}");
+        }
         if !gathered.leave_out(&said) {
             let mut said = [vec![said], gathered.missing()].concat();
             if gathered.has_cudas() && matches!(Compiler::find()?, Compiler::Clang(_)) {
@@ -68,7 +83,7 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
         None if !ptx.contains(".entry") && !templates.is_empty() => misused!(
             "{} has templates of kernels only: say of what, such as --kernel '{}<float>' (it has {})",
             subject.name,
-            templates[0],
+            plan.kernel.as_deref().filter(|name| templates.contains(name)).unwrap_or(templates[0]),
             templates.join(", ")
         ),
         None => {}
@@ -76,6 +91,14 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
     let is_it = |name: &str| {
         plan.kernel.as_deref().is_none_or(|kernel| name == kernel || plain(name) == kernel)
     };
+    if let Some(name) = plan.kernel.as_deref().filter(|name| templates.contains(name))
+        && !entries(&ptx).any(is_it)
+    {
+        misused!(
+            "{} has `{name}` as a template: say of what, such as --kernel '{name}<float>'",
+            subject.name
+        );
+    }
     let mut file = subject.name.clone();
     if let Some(path) = lines::file_of(&ptx, is_it)
         && let Some((real, text)) = gathered.file(&path)
@@ -85,6 +108,12 @@ pub(super) fn compile(subject: &mut Subject, plan: &mut Plan, include: &[PathBuf
         file = path;
     }
     Ok(Ok((lines::of_file(&file, &ptx), compiler)))
+}
+
+/// The names of kernels in PTX.
+fn entries(ptx: &str) -> impl Iterator<Item = &str> {
+    let after = ptx.split(".entry ").skip(1);
+    after.map(|rest| rest.split(['(', '\n', ' ']).next().unwrap_or_default())
 }
 
 /// A path as messages have it: after the folder of `file`, if it lies there.
@@ -110,7 +139,10 @@ fn attempts(
         if made.is_err()
             && let Some(unit) = gathered.without_host(is_for_both)
         {
-            made = compile(unit)?.map_err(|said| format!("{said}\n{LEFT_OUT}"));
+            made = compile(unit)?.map_err(|said| match is_unclosed(&said) {
+                true => said,
+                false => format!("{said}\n{LEFT_OUT}"),
+            });
         }
     }
     Ok(made)

@@ -145,6 +145,12 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     assert!(Ended::of(&mut command).succeeds().contains("out = 0, 3, 6, 9, …, 24"));
     let ended = Ended::of(command.arg("--compare").arg(&path));
     assert_eq!(ended.succeeds().matches("out = 0, 3, 6, 9, …, 24").count(), 2, "{ended}");
+    assert!(ended.stdout.contains("compared  with n = 9: the results are equal"), "{ended}");
+    let thrice = file("thrice.cu", &SCALE.replace("2 *", "3 *"));
+    let ended = check(&format!("{scale} {LAUNCH} --set n=9 --compare {thrice} --json"));
+    let json: Value = serde_json::from_str(ended.succeeds()).unwrap();
+    let said = json["compared"][0].as_str().unwrap();
+    assert!(said.contains("`out` differs in 8 of 9 elements: out[1] is 2 in the first"), "{said}");
 
     // PTX of any compiler, and the other order of blocks.
     let ptx = "kernels/ptx/vector-add.ptx --kernel add --grid 1 --block 64 --arg a=f32[n]:ramp \
@@ -211,18 +217,23 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         (file("none.ptx", b"hello"), "is no PTX"),
         (format!("{scale} --kernel scaled"), "did you mean `scale`?"),
         (two, "choose one with --kernel: scale, other"),
-        (template, "such as --kernel 'twice<float>'"),
+        (template.clone(), "such as --kernel 'twice<float>'"),
         (format!("{scale} {LAUNCH} --include none"), "there is no such folder"),
-        (scale.clone(), "--grid is missing"),
-        (format!("{scale} --grid 1"), "--block is missing"),
+        (scale.clone(), "--grid, --block and --arg are missing, such as --grid 'ceil(n / 256)'"),
+        (format!("{scale} --grid 1 --arg n"), "--block is missing"),
         (
             format!("{scale} --grid 1 --block 32 --arg 2"),
-            "has 3 parameters, and the check gives it 1",
+            "has 3 parameters (const float *in, float *out, int n), and there is 1 --arg: 2",
         ),
         (format!("{scale} {LAUNCH}"), "--set n=1000"),
         (format!("{scale} {LAUNCH} --set n"), "a name and a number"),
         (format!("{scale} {LAUNCH} --set n=2^90"), "no count"),
-        (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB"),
+        (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB with n = 268435456"),
+        (format!("{scale} {LAUNCH} --set n=0"), "with n = 0: the grid has no blocks"),
+        (format!("{scale} {LAUNCH} --set n=9 --compute 12.3"), "8.0, 8.6"),
+        (format!("{template} --kernel twice"), "such as --kernel 'twice<float>'"),
+        (format!("{template} --kernel twic<int>"), "did you mean `twice`?"),
+        (format!("{scale} --kernel scale<int>"), "is no template"),
         (format!("{scale} {LAUNCH} --set n=2^26"), "256 MiB at most"),
         (format!("{scale} {} --set n=9", LAUNCH.replace("256 ", "2000 ")), "it has 1 to 1024"),
         (
@@ -250,7 +261,8 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         ),
         ("int f() { return 1; }\n__global__ void k(int *p) { *p = f(); }", "needs `__device__`"),
         ("__global__ void k() { for (;;) ; }", "it takes too long"),
-        ("__global__ void k() { int x = ; }", "it does not compile"),
+        ("__global__ void k() { int x = ; }", "it does not compile:\n/"),
+        ("__global__ void k() {\nint main() {}", "A `{` has no `}`"),
     ] {
         let path = file("wrong.cu", text.as_bytes());
         let ended = check(&format!("{path} --grid 1 --block 32 --seconds 1"));

@@ -278,6 +278,19 @@ pub fn nvrtc_version() -> Result<(u32, u32)> {
     Ok((major as u32, minor as u32))
 }
 
+/// The compute capabilities that the NVRTC here compiles for. Ask for [`nvrtc_version`] first.
+pub fn nvrtc_computes() -> Result<Vec<String>> {
+    let mut count = 0;
+    // SAFETY: writes one integer.
+    let status = unsafe { sys::nvrtcGetNumSupportedArchs(&raw mut count) };
+    let mut all = vec![0; usize::try_from(count)?];
+    if status == sys::nvrtcResult::NVRTC_SUCCESS {
+        // SAFETY: writes as many integers as it has said.
+        unsafe { sys::nvrtcGetSupportedArchs(all.as_mut_ptr()) };
+    }
+    Ok(all.iter().map(|number| format!("{}.{}", number / 10, number % 10)).collect())
+}
+
 /// Compiles `kernels/<name>.cu`, as [`compile_file`].
 pub fn compile(name: &str, source: &str, compute: &str) -> Result<String> {
     compile_file(&format!("kernels/{name}.cu"), &Unit::of(source), compute)

@@ -1,0 +1,306 @@
+//! The parameters of a kernel as its source declares them: which has no argument, and what could be
+//! launched.
+
+use emulator::{Kernel, Parameter};
+
+use crate::plan::{Plan, is_name, split};
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Declared {
+    /// `const float *in`.
+    text: String,
+    name: String,
+    is_pointer: bool,
+}
+
+/// Types of C++, each with what it is as an argument.
+const TYPES: [(&str, &str); 26] = [
+    ("float", "f32"),
+    ("double", "f64"),
+    ("int", "i32"),
+    ("unsigned", "u32"),
+    ("unsigned int", "u32"),
+    ("char", "i8"),
+    ("signed char", "i8"),
+    ("unsigned char", "u8"),
+    ("short", "i16"),
+    ("unsigned short", "u16"),
+    ("long long", "i64"),
+    ("unsigned long long", "u64"),
+    ("int8_t", "i8"),
+    ("uint8_t", "u8"),
+    ("int16_t", "i16"),
+    ("uint16_t", "u16"),
+    ("int32_t", "i32"),
+    ("uint32_t", "u32"),
+    ("int64_t", "i64"),
+    ("uint64_t", "u64"),
+    ("size_t", "u64"),
+    ("bool", "u8"),
+    ("uint", "u32"),
+    ("long", "i64"),
+    ("unsigned long", "u64"),
+    ("uchar", "u8"),
+];
+
+/// What a type may have besides its name.
+const QUALIFIERS: [&str; 5] = ["const", "volatile", "__restrict__", "__restrict", "restrict"];
+
+/// Threads of a block, where nobody says.
+const BLOCK: &str = "256";
+
+impl Declared {
+    fn of(text: &str) -> Option<Declared> {
+        let text = text.split('=').next()?.split_whitespace().collect::<Vec<_>>().join(" ");
+        let plain = text.split('[').next()?.trim_end();
+        let start = plain.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let name = plain[start.map_or(0, |at| at + 1)..].to_owned();
+        let is_pointer = text.contains(['*', '[']);
+        (is_name(&name) && start.is_some()).then_some(Declared { text, name, is_pointer })
+    }
+
+    /// Its type's name, without what it points to it with.
+    fn kind(&self) -> String {
+        let before = self.text.split(['*', '[']).next().unwrap_or_default();
+        let words = before.split_whitespace();
+        let words = words.filter(|word| !QUALIFIERS.contains(word) && *word != self.name);
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn is_fractional(&self) -> bool {
+        !self.is_pointer && ["float", "double"].contains(&&*self.kind())
+    }
+
+    /// An option that gives it an argument: of a pointer, a buffer of so many elements.
+    fn option(&self, size: &str) -> String {
+        let Declared { text, name, .. } = self;
+        if !self.is_pointer {
+            let value = if self.is_fractional() { "1.0" } else { name };
+            return format!("--arg {value}");
+        }
+        let kind = self.kind();
+        let known = |kind: &str| TYPES.iter().find(|(known, _)| *known == kind);
+        let vector = kind.split_at_checked(kind.len().saturating_sub(1));
+        let (kind, parts) = match (known(&kind), vector) {
+            (Some((_, kind)), _) => (*kind, String::new()),
+            (None, Some((of, parts @ ("2" | "3" | "4")))) if known(of).is_some() => {
+                (known(of).map_or("f32", |(_, kind)| kind), format!("[{parts}]"))
+            }
+            _ => ("f32", String::new()),
+        };
+        let fill = if text.starts_with("const ") { ":ramp" } else { "" };
+        format!("--arg '{name}={kind}[{size}]{parts}{fill}'")
+    }
+}
+
+/// The parameters of the kernel that is called `name` there.
+pub(crate) fn parameters(source: &str, name: &str) -> Option<Vec<Declared>> {
+    let code = without_comments(source);
+    let list = code.split("__global__").skip(1).find_map(|rest| {
+        let head = &rest[..rest.find(['{', ';'])?];
+        let mut places = head.match_indices(name).filter_map(|(at, _)| {
+            let is_word = !head[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let list = head[at + name.len()..].trim_start().strip_prefix('(')?;
+            is_word.then_some(list)
+        });
+        places.next()
+    })?;
+    let mut depth = 1;
+    let end = list.find(|c| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    let parts = split(&list[..end].replace(['<', '{'], "(").replace(['>', '}'], ")"));
+    let parts = parts.iter().map(|part| part.trim()).filter(|part| !["", "void"].contains(part));
+    parts.map(Declared::of).collect()
+}
+
+/// Those of a kernel whose source does not tell: `a`, `b` and so on.
+pub(crate) fn unknown(parameters: &[Parameter]) -> Vec<Declared> {
+    let names = ('a'..='z').map(String::from).chain((0..).map(|number| format!("p{number}")));
+    let declared = parameters.iter().zip(names).map(|(parameter, name)| {
+        let is_pointer = parameter.bytes == 8 && !parameter.is_float;
+        let kind = if parameter.is_float || is_pointer { "float" } else { "int" };
+        let sign = if is_pointer { "*" } else { "" };
+        Declared { text: format!("{kind} {sign}{name}"), name, is_pointer }
+    });
+    declared.collect()
+}
+
+/// What a plan lacks to launch a kernel with these parameters, as a sentence with what could be
+/// there.
+pub(crate) fn lacks(plan: &Plan, all: &[Declared]) -> Option<String> {
+    let lacks_arguments = plan.arg.is_empty() && !all.is_empty();
+    let missing = [
+        ("--grid", plan.grid.is_none()),
+        ("--block", plan.block.is_none()),
+        ("--arg", lacks_arguments),
+    ];
+    let missing: Vec<_> = missing.into_iter().filter(|(_, is)| *is).map(|(it, _)| it).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let numbers = all.iter().filter(|one| !one.is_pointer && !one.is_fractional());
+    let numbers: Vec<_> = numbers.map(|one| one.name.as_str()).collect();
+    let set = plan.set.first().and_then(|set| set.split('=').next());
+    let (size, value) = match (set, &numbers[..]) {
+        (Some(name), _) => (name.to_owned(), 0),
+        (None, []) => ("n".to_owned(), 1000),
+        (None, [only]) => ((*only).to_owned(), 1000),
+        (None, [one, other, ..]) => (format!("{one}*{other}"), 100),
+    };
+    let mut options = vec![];
+    let block = plan.block.as_deref().unwrap_or(BLOCK);
+    if plan.grid.is_none() {
+        let threads = block.split(',').next().unwrap_or(BLOCK).trim();
+        options.push(format!("--grid 'ceil({size} / {threads})'"));
+    }
+    if plan.block.is_none() {
+        options.push(format!("--block {block}"));
+    }
+    if lacks_arguments {
+        options.extend(all.iter().map(|one| one.option(&size)));
+    }
+    if set.is_none() && (lacks_arguments || plan.arg.is_empty()) {
+        let numbers = if numbers.is_empty() { vec!["n"] } else { numbers };
+        let sizes = numbers.iter().map(|name| format!("{name}={value}"));
+        options.push(format!("--set {}", sizes.collect::<Vec<_>>().join(",")));
+    }
+    let are = if missing.len() == 1 { "is" } else { "are" };
+    Some(format!("{} {are} missing, such as {}", and(&missing), options.join(" ")))
+}
+
+/// What to say where there are more parameters than arguments, or fewer.
+pub(crate) fn differ(
+    kernel: &str,
+    plan: &Plan,
+    of: &Kernel,
+    declared: Option<&[Declared]>,
+) -> Option<String> {
+    let (parameters, given) = (of.parameters.len(), plan.arg.len());
+    if parameters == given {
+        return None;
+    }
+    let mut said = format!("`{kernel}` has {parameters} parameter");
+    said += if parameters == 1 { "" } else { "s" };
+    if let Some(all) = declared {
+        let texts = all.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
+        said += &format!(" ({})", texts.join(", "));
+    }
+    let list = plan.arg.join(", ");
+    said += &format!(
+        ", and there {} {given} --arg{}{list}",
+        if given == 1 { "is" } else { "are" },
+        if given == 0 { "" } else { ": " }
+    );
+    let none = declared.map(|all| without_argument(all, &plan.arg)).unwrap_or_default();
+    if let Some(first) = none.first() {
+        let texts = none.iter().map(|one| format!("`{}`", one.text)).collect::<Vec<_>>();
+        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+        let have = if texts.len() == 1 { "has" } else { "have" };
+        said += &format!(". {} {have} none, such as {}", and(&texts), first.option("n"));
+    }
+    Some(said)
+}
+
+/// The parameters that have no argument: by names, or else by what takes a buffer; nothing if
+/// neither tells.
+fn without_argument<'d>(all: &'d [Declared], arguments: &[String]) -> Vec<&'d Declared> {
+    let is_buffer = |text: &str| text.split_once('=').is_some_and(|(_, of)| of.contains('['));
+    let name = |text: &str| text.split(['=', '[']).next().unwrap_or_default().to_owned();
+    let names: Vec<_> = arguments.iter().map(|text| name(text)).collect();
+    if names.iter().all(|name| all.iter().any(|one| one.name == *name)) {
+        return all.iter().filter(|one| !names.contains(&one.name)).collect();
+    }
+    let buffers: Vec<_> = arguments.iter().filter(|text| is_buffer(text)).collect();
+    let points = |text: &String| buffers.iter().any(|buffer| name(buffer) == name(text));
+    let (mut left, mut none) = (arguments.iter().peekable(), vec![]);
+    for one in all {
+        if left.next_if(|text| points(text) == one.is_pointer).is_none() {
+            none.push(one);
+        }
+    }
+    if left.peek().is_some() { vec![] } else { none }
+}
+
+/// `a, b and c`.
+fn and(words: &[&str]) -> String {
+    match words {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// The source with a space in the place of each comment.
+fn without_comments(source: &str) -> String {
+    let (mut code, mut rest) = (String::new(), source);
+    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
+        code += &rest[..at];
+        code.push(' ');
+        let (end, length) = if rest[at..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
+        let after = rest[at + 2..].find(end).map_or(rest.len(), |end| at + 2 + end + length);
+        rest = &rest[after..];
+    }
+    code + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "__global__ void scaled(int m);\n// scale(int k)\n\
+                          template <int N> __global__ void __launch_bounds__(256)\n\
+                          scale(const float *__restrict__ in, // what is read\n    \
+                          float4 out[], size_t n /* (all) */, float by = 2) { scale2(n); }";
+
+    fn plan(arguments: &[&str]) -> Plan {
+        let arg = arguments.iter().map(|text| (*text).to_owned()).collect();
+        Plan { arg, ..Plan::default() }
+    }
+
+    #[test]
+    fn parameters_are_read_from_the_source() {
+        let all = parameters(SOURCE, "scale").unwrap();
+        let texts = ["const float *__restrict__ in", "float4 out[]", "size_t n", "float by"];
+        assert_eq!(all.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), texts);
+        assert_eq!(parameters(SOURCE, "k"), None);
+        assert_eq!(parameters("__global__ void k(void) {}", "k"), Some(vec![]));
+        assert_eq!(parameters("__global__ void k(PARAMETERS) {}", "k"), None);
+    }
+
+    #[test]
+    fn all_that_is_missing_is_said_at_once_with_what_could_be_there() {
+        let all = parameters(SOURCE, "scale").unwrap();
+        assert_eq!(
+            lacks(&Plan::default(), &all).unwrap(),
+            "--grid, --block and --arg are missing, such as --grid 'ceil(n / 256)' --block 256 \
+             --arg 'in=f32[n]:ramp' --arg 'out=f32[n][4]' --arg n --arg 1.0 --set n=1000"
+        );
+        let given = Plan { block: Some("64".into()), set: vec!["m=9".into()], ..plan(&["m"]) };
+        let said = "--grid is missing, such as --grid 'ceil(m / 64)'";
+        assert_eq!(lacks(&given, &all).unwrap(), said);
+        let two = parameters("__global__ void k(int *p, int rows, int columns) {}", "k").unwrap();
+        let said = lacks(&Plan::default(), &two).unwrap();
+        let end = "--arg 'p=i32[rows*columns]' --arg rows --arg columns --set rows=100,columns=100";
+        assert!(said.ends_with(end), "{said}");
+    }
+
+    #[test]
+    fn what_has_no_argument_is_found_by_names_or_by_kinds() {
+        let all = parameters(SOURCE, "scale").unwrap();
+        let without = |arguments: &[&str]| {
+            let plan = plan(arguments);
+            let none = without_argument(&all, &plan.arg);
+            none.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(without(&["in=f32[n]", "n", "by=2.0"]), ["out"]);
+        assert_eq!(without(&["x=f32[n]", "x", "5"]), ["by"]);
+        assert_eq!(without(&["x=f32[n]", "m=5", "2.0"]), ["out"]);
+        assert_eq!(without(&["5", "x=f32[n]", "x"]), [""; 0]);
+    }
+}
