@@ -72,14 +72,26 @@ impl Declared {
         !self.is_pointer && ["float", "double"].contains(&&*self.kind())
     }
 
+    fn is_size(&self) -> bool {
+        let kind = self.kind();
+        let is_known = TYPES.iter().any(|(known, _)| *known == kind);
+        is_known && !self.is_pointer && !self.is_fractional() && kind != "bool"
+    }
+
     /// An option that gives it an argument: of a pointer, a buffer of so many elements.
-    fn option(&self, size: &str) -> String {
+    fn option(&self, size: &str, parameter: &Parameter) -> String {
         let Declared { text, name, .. } = self;
+        let kind = self.kind();
         if !self.is_pointer {
-            let value = if self.is_fractional() { "1.0" } else { name };
+            let value = match parameter.bytes {
+                _ if self.is_size() => name.clone(),
+                _ if parameter.is_float => "1.0".to_owned(),
+                _ if kind == "bool" => "true".to_owned(),
+                ..=8 => "1".to_owned(),
+                bytes => format!("'{{{}}}'", vec!["1"; bytes as usize / 4].join(",")),
+            };
             return format!("--arg {value}");
         }
-        let kind = self.kind();
         let known = |kind: &str| TYPES.iter().find(|(known, _)| *known == kind);
         let vector = kind.split_at_checked(kind.len().saturating_sub(1));
         let (kind, parts) = match (known(&kind), vector) {
@@ -134,7 +146,7 @@ pub(crate) fn unknown(parameters: &[Parameter]) -> Vec<Declared> {
 
 /// What a plan lacks to launch a kernel with these parameters, as a sentence with what could be
 /// there.
-pub(crate) fn lacks(plan: &Plan, all: &[Declared]) -> Option<String> {
+pub(crate) fn lacks(plan: &Plan, all: &[Declared], of: &[Parameter]) -> Option<String> {
     let lacks_arguments = plan.arg.is_empty() && !all.is_empty();
     let missing = [
         ("--grid", plan.grid.is_none()),
@@ -145,7 +157,7 @@ pub(crate) fn lacks(plan: &Plan, all: &[Declared]) -> Option<String> {
     if missing.is_empty() {
         return None;
     }
-    let numbers = all.iter().filter(|one| !one.is_pointer && !one.is_fractional());
+    let numbers = all.iter().filter(|one| one.is_size());
     let numbers: Vec<_> = numbers.map(|one| one.name.as_str()).collect();
     let set = plan.set.first().and_then(|set| set.split('=').next());
     let (size, value) = match (set, &numbers[..]) {
@@ -164,7 +176,7 @@ pub(crate) fn lacks(plan: &Plan, all: &[Declared]) -> Option<String> {
         options.push(format!("--block {block}"));
     }
     if lacks_arguments {
-        options.extend(all.iter().map(|one| one.option(&size)));
+        options.extend(all.iter().zip(of).map(|(one, parameter)| one.option(&size, parameter)));
     }
     if set.is_none() && (lacks_arguments || plan.arg.is_empty()) {
         let numbers = if numbers.is_empty() { vec!["n"] } else { numbers };
@@ -199,30 +211,34 @@ pub(crate) fn differ(
         if given == 0 { "" } else { ": " }
     );
     let none = declared.map(|all| without_argument(all, &plan.arg)).unwrap_or_default();
-    if let Some(first) = none.first() {
-        let texts = none.iter().map(|one| format!("`{}`", one.text)).collect::<Vec<_>>();
+    if let Some((place, first)) = none.first() {
+        let texts = none.iter().map(|(_, one)| format!("`{}`", one.text)).collect::<Vec<_>>();
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         let have = if texts.len() == 1 { "has" } else { "have" };
-        said += &format!(". {} {have} none, such as {}", and(&texts), first.option("n"));
+        said += &format!(
+            ". {} {have} none, such as {}",
+            and(&texts),
+            first.option("n", &of.parameters[*place])
+        );
     }
     Some(said)
 }
 
-/// The parameters that have no argument: by names, or else by what takes a buffer; nothing if
+/// The parameters that have no argument, with their places: by names, or else by what takes a buffer; nothing if
 /// neither tells.
-fn without_argument<'d>(all: &'d [Declared], arguments: &[String]) -> Vec<&'d Declared> {
+fn without_argument<'d>(all: &'d [Declared], arguments: &[String]) -> Vec<(usize, &'d Declared)> {
     let is_buffer = |text: &str| text.split_once('=').is_some_and(|(_, of)| of.contains('['));
     let name = |text: &str| text.split(['=', '[']).next().unwrap_or_default().to_owned();
     let names: Vec<_> = arguments.iter().map(|text| name(text)).collect();
     if names.iter().all(|name| all.iter().any(|one| one.name == *name)) {
-        return all.iter().filter(|one| !names.contains(&one.name)).collect();
+        return (0..).zip(all).filter(|(_, one)| !names.contains(&one.name)).collect();
     }
     let buffers: Vec<_> = arguments.iter().filter(|text| is_buffer(text)).collect();
     let points = |text: &String| buffers.iter().any(|buffer| name(buffer) == name(text));
     let (mut left, mut none) = (arguments.iter().peekable(), vec![]);
-    for one in all {
+    for (place, one) in all.iter().enumerate() {
         if left.next_if(|text| points(text) == one.is_pointer).is_none() {
-            none.push(one);
+            none.push((place, one));
         }
     }
     if left.peek().is_some() { vec![] } else { none }
@@ -258,6 +274,9 @@ mod tests {
                           scale(const float *__restrict__ in, // what is read\n    \
                           float4 out[], size_t n /* (all) */, float by = 2) { scale2(n); }";
 
+    const POINTER: Parameter = Parameter { offset: 0, bytes: 8, is_float: false };
+    const NUMBER: Parameter = Parameter { offset: 0, bytes: 4, is_float: true };
+
     fn plan(arguments: &[&str]) -> Plan {
         let arg = arguments.iter().map(|text| (*text).to_owned()).collect();
         Plan { arg, ..Plan::default() }
@@ -277,16 +296,18 @@ mod tests {
     fn all_that_is_missing_is_said_at_once_with_what_could_be_there() {
         let all = parameters(SOURCE, "scale").unwrap();
         assert_eq!(
-            lacks(&Plan::default(), &all).unwrap(),
+            lacks(&Plan::default(), &all, &[POINTER, POINTER, POINTER, NUMBER]).unwrap(),
             "--grid, --block and --arg are missing, such as --grid 'ceil(n / 256)' --block 256 \
              --arg 'in=f32[n]:ramp' --arg 'out=f32[n][4]' --arg n --arg 1.0 --set n=1000"
         );
         let given = Plan { block: Some("64".into()), set: vec!["m=9".into()], ..plan(&["m"]) };
         let said = "--grid is missing, such as --grid 'ceil(m / 64)'";
-        assert_eq!(lacks(&given, &all).unwrap(), said);
-        let two = parameters("__global__ void k(int *p, int rows, int columns) {}", "k").unwrap();
-        let said = lacks(&Plan::default(), &two).unwrap();
-        let end = "--arg 'p=i32[rows*columns]' --arg rows --arg columns --set rows=100,columns=100";
+        assert_eq!(lacks(&given, &all, &[]).unwrap(), said);
+        let source = "__global__ void k(int *p, int rows, S s, bool b, int columns) {}";
+        let of = [8, 4, 12, 1, 4].map(|bytes| Parameter { bytes, ..POINTER });
+        let said = lacks(&Plan::default(), &parameters(source, "k").unwrap(), &of).unwrap();
+        let end = "--arg 'p=i32[rows*columns]' --arg rows --arg '{1,1,1}' --arg true --arg columns \
+                   --set rows=100,columns=100";
         assert!(said.ends_with(end), "{said}");
     }
 
@@ -296,7 +317,7 @@ mod tests {
         let without = |arguments: &[&str]| {
             let plan = plan(arguments);
             let none = without_argument(&all, &plan.arg);
-            none.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+            none.iter().map(|(_, one)| one.name.clone()).collect::<Vec<_>>()
         };
         assert_eq!(without(&["in=f32[n]", "n", "by=2.0"]), ["out"]);
         assert_eq!(without(&["x=f32[n]", "x", "5"]), ["by"]);

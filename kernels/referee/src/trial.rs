@@ -113,7 +113,8 @@ impl Trial {
         let declared = signature::parameters(&subject.source, &trial.kernel);
         let declared = declared.filter(|all| all.len() == kernel.parameters.len());
         let unknown = || signature::unknown(&kernel.parameters);
-        let lacks = signature::lacks(plan, &declared.clone().unwrap_or_else(unknown));
+        let lacks =
+            signature::lacks(plan, &declared.clone().unwrap_or_else(unknown), &kernel.parameters);
         if let Some(said) = lacks {
             misused!("{said}");
         }
