@@ -149,6 +149,8 @@ pub enum Element {
     U32,
     I64,
     U64,
+    F16,
+    Bf16,
     F32,
     F64,
 }
@@ -446,7 +448,12 @@ impl Expression {
         };
         ensure!(
             value >= 0.0 && value.fract() == 0.0 && value < 2f64.powi(40),
-            "{text}, which is no count"
+            "{text}, which is no count{}",
+            if value > 0.0 && value.fract() > 0.0 {
+                ": round it with ceil() or floor()"
+            } else {
+                ""
+            }
         );
         Ok(value as u64)
     }
@@ -465,10 +472,14 @@ impl Element {
     pub fn bytes(self) -> usize {
         match self {
             Element::I8 | Element::U8 => 1,
-            Element::I16 | Element::U16 => 2,
+            Element::I16 | Element::U16 | Element::F16 | Element::Bf16 => 2,
             Element::I32 | Element::U32 | Element::F32 => 4,
             Element::I64 | Element::U64 | Element::F64 => 8,
         }
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Element::F16 | Element::Bf16 | Element::F32 | Element::F64)
     }
 }
 

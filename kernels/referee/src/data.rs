@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use emulator::{Addresses, Memory};
+use half::{bf16, f16};
 use record::units;
 
 use crate::check::{Buffer, Element, Fill};
@@ -290,7 +291,7 @@ fn content(
         .bytes()
         .fold(0x9E37_79B9_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut random = Random(seed);
-    let is_float = matches!(element, Element::F32 | Element::F64);
+    let is_float = element.is_float();
     let wanted = elements as usize * element.bytes();
     let number: Box<dyn FnMut(u64) -> f64> = match fill {
         Fill::Bytes(bytes) => {
@@ -326,6 +327,8 @@ fn content(
             Element::U32 => bytes.extend((number as u32).to_le_bytes()),
             Element::I64 => bytes.extend((number as i64).to_le_bytes()),
             Element::U64 => bytes.extend((number as u64).to_le_bytes()),
+            Element::F16 => bytes.extend(f16::from_f64(number).to_le_bytes()),
+            Element::Bf16 => bytes.extend(bf16::from_f64(number).to_le_bytes()),
             Element::F32 => bytes.extend((number as f32).to_le_bytes()),
             Element::F64 => bytes.extend(number.to_le_bytes()),
         }
@@ -350,6 +353,8 @@ pub fn number(element: Element, bytes: &[u8]) -> f64 {
         Element::I16 => f64::from(bits as u16 as i16),
         Element::I32 => f64::from(bits as u32 as i32),
         Element::I64 => bits as i64 as f64,
+        Element::F16 => f16::from_bits(bits as u16).to_f64(),
+        Element::Bf16 => bf16::from_bits(bits as u16).to_f64(),
         Element::F32 => f64::from(f32::from_bits(bits as u32)),
         Element::F64 => f64::from_bits(bits),
     }

@@ -61,7 +61,9 @@ enum Place<'p> {
 const TOLERANCE: f64 = 1e-5;
 
 /// Types of elements, as CUDA C and Rust call them.
-const TYPES: [(&str, Element); 16] = [
+const TYPES: [(&str, Element); 20] = [
+    ("f16", Element::F16),
+    ("bf16", Element::Bf16),
     ("f32", Element::F32),
     ("f64", Element::F64),
     ("i8", Element::I8),
@@ -72,6 +74,8 @@ const TYPES: [(&str, Element); 16] = [
     ("u32", Element::U32),
     ("i64", Element::I64),
     ("u64", Element::U64),
+    ("half", Element::F16),
+    ("bfloat16", Element::Bf16),
     ("float", Element::F32),
     ("double", Element::F64),
     ("int", Element::I32),
@@ -215,8 +219,8 @@ impl Plan {
                 let near = did_you_mean(name, buffers.keys().map(String::as_str));
                 misused!("--expect {text}: there is no buffer `{name}`{near}");
             };
-            let is_float = matches!(buffer.element, Element::F32 | Element::F64);
-            buffer.tolerance = if is_float { self.tolerance.unwrap_or(TOLERANCE) } else { 0.0 };
+            buffer.tolerance =
+                if buffer.element.is_float() { self.tolerance.unwrap_or(TOLERANCE) } else { 0.0 };
             (buffer.result, buffer.scratch) = (true, false);
             let fill = Some(Fill::Bytes(files(file, buffer.element)?));
             expected.insert(name.to_owned(), Buffer { fill, ..buffer.clone() });
@@ -273,7 +277,7 @@ fn buffer(name: &str, text: &str, files: &Files<'_>) -> Result<Buffer> {
     let (kind, rest) = text.split_at(text.find('[').unwrap_or(text.len()));
     let Some((_, element)) = TYPES.iter().find(|(known, _)| *known == kind) else {
         let near = did_you_mean(kind, TYPES.iter().map(|(known, _)| *known));
-        let all = TYPES[..10].iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+        let all = TYPES[..12].iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
         misused!("{}: there is no type `{kind}`{near} (there are {all})", given());
     };
     let Some(end) = rest.rfind(']') else {

@@ -15,7 +15,10 @@ pub(crate) struct Declared {
 }
 
 /// Types of C++, each with what it is as an argument.
-const TYPES: [(&str, &str); 26] = [
+const TYPES: [(&str, &str); 29] = [
+    ("half", "f16"),
+    ("__half", "f16"),
+    ("__nv_bfloat16", "bf16"),
     ("float", "f32"),
     ("double", "f64"),
     ("int", "i32"),
@@ -69,7 +72,8 @@ impl Declared {
     }
 
     fn is_fractional(&self) -> bool {
-        !self.is_pointer && ["float", "double"].contains(&&*self.kind())
+        !self.is_pointer
+            && ["float", "double", "half", "__half", "__nv_bfloat16"].contains(&&*self.kind())
     }
 
     fn is_size(&self) -> bool {

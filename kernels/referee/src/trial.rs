@@ -182,11 +182,12 @@ impl Trial {
             misused!("{}", launch::too_many(form.threads(), limits));
         }
         let (grid, block) = (form.grid, form.block);
-        for (sizes, none) in [(grid, "the grid has no blocks"), (block, "the block has no threads")]
-        {
-            if sizes.contains(&0) {
-                misused!("{}{none}", with(shape, ""));
-            }
+        if grid.contains(&0) {
+            let remedy = remedy::rounded_down(&work.launch.grid, shape);
+            misused!("{}the grid has no blocks{remedy}", with(shape, ""));
+        }
+        if block.contains(&0) {
+            misused!("{}the block has no threads", with(shape, ""));
         }
         let mut run = Run {
             shape: shape.clone(),
@@ -376,7 +377,12 @@ impl Changed {
 /// Whether two elements differ; sums of floating-point numbers do so in their last digits.
 fn differ(element: Element, one: &[u8], other: &[u8]) -> bool {
     let (a, b) = (number(element, one), number(element, other));
-    one != other && (a - b).abs() > 1e-4 * a.abs().max(1.0)
+    let digits = match element {
+        Element::F16 => 4e-3,
+        Element::Bf16 => 3e-2,
+        _ => 1e-4,
+    };
+    one != other && (a - b).abs() > digits * a.abs().max(1.0)
 }
 
 /// The launch with its numbers: what is wrong with them is wrong usage.

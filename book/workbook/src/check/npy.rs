@@ -13,7 +13,9 @@ use crate::terminal::misused;
 const MOST_BYTES: u64 = (1 << 29) + 4096;
 
 /// Types of elements, as NumPy writes them; those of one byte have no order.
-const TYPES: [(&str, Element); 10] = [
+const TYPES: [(&str, Element); 12] = [
+    ("<f2", Element::F16),
+    ("<V2", Element::Bf16), // of the package ml_dtypes
     ("<f4", Element::F32),
     ("<f8", Element::F64),
     ("|i1", Element::I8),

@@ -13,6 +13,7 @@ const SCALE: &str = "__global__ void scale(const float *in, float *out, int n)\n
                      int i = blockIdx.x * blockDim.x + threadIdx.x;\n    \
                      if (i < n)\n        out[i] = 2 * in[i];\n}\n";
 const LAUNCH: &str = "--grid ceil(n/256) --block 256 --arg in=f32[n]:ramp --arg out=f32[n] --arg n";
+const ARGUMENTS: &str = "--arg in=f32[n]:ramp --arg out=f32[n] --arg n";
 
 fn check(arguments: &str) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workbook"));
@@ -134,6 +135,12 @@ fn a_kernel_of_ones_own_is_checked_compared_and_reported() {
     let named = ended.stdout.contains(&format!("scale of {part}, "));
     assert!(named && ended.succeeds().contains("   5    125     125 "), "{ended}");
 
+    // Halves: 1.5 in both formats.
+    let halves = "__global__ void k(short *a, short *b) { *a = 0x3e00; *b = 0x3fc0; }";
+    let halves = file("halves.cu", halves);
+    let ended = check(&format!("{halves} --grid 1 --block 1 --arg a=f16[1] --arg b=bf16[1]"));
+    assert!(ended.succeeds().contains("    a = 1.5\n    b = 1.5\n"), "{ended}");
+
     // A template, with its arguments.
     let template = SCALE.replace("__global__", "template <class T, int BY> __global__");
     let template = template.replace("2 *", "BY * (T)");
@@ -176,18 +183,18 @@ fn header_files_of_cuda_are_taken_from_where_they_are() {
     let source = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
                   #include <cuda_fp16.h>\n#include <stdio.h>\n\
                   namespace cg = cooperative_groups;\n\
-                  __global__ void sum(const float *in, float *out, int n)\n{\n    \
+                  __global__ void sum(const half *in, float *out, int n)\n{\n    \
                   auto warp = cg::tiled_partition<32>(cg::this_thread_block());\n    \
-                  float v = threadIdx.x < n ? __half2float(__float2half(in[threadIdx.x])) : 0;\n    \
+                  float v = threadIdx.x < n ? __half2float(in[threadIdx.x]) : 0;\n    \
                   v = cg::reduce(warp, v, cg::plus<float>());\n    \
                   if (warp.thread_rank() == 0)\n        atomicAdd(out, v);\n}\n\
                   int main() { printf(\"%d\", 1); }\n";
     std::fs::write(&path, source).unwrap();
     let launch =
-        "--grid 1 --block 64 --arg in=f32[n]:ramp --arg out=f32[1]:zero --arg n --set n=50";
+        "--grid 1 --block 64 --arg in=f16[n]:ramp --arg out=f32[1]:zero --arg n --set n=50";
     let ended = check(&format!("{} {launch}", path.display()));
     assert!(ended.succeeds().contains("out = 1225\n"), "{ended}");
-    assert!(ended.stdout.contains("\n   9      7 "), "{ended}"); // a line of the file itself
+    assert!(ended.stdout.contains("\n   9      4 "), "{ended}"); // a line of the file itself
 }
 
 #[test]
@@ -229,6 +236,14 @@ fn whatever_cannot_be_checked_is_told_in_one_sentence() {
         (format!("{scale} {LAUNCH} --set n"), "a name and a number"),
         (format!("{scale} {LAUNCH} --set n=2^90"), "no count"),
         (format!("{scale} {LAUNCH} --set n=2^28"), "more than 512 MiB with n = 268435456"),
+        (
+            format!("{scale} --grid n/256 --block 256 {ARGUMENTS} --set n=9"),
+            "n = 9: the grid has no blocks. `n/256` rounds down: take `ceil(n/256)`",
+        ),
+        (
+            format!("{scale} --grid n*0.5 --block 256 {ARGUMENTS} --set n=9"),
+            "is 4.5, which is no count: round it with ceil() or floor()",
+        ),
         (format!("{scale} {LAUNCH} --set n=0"), "with n = 0: the grid has no blocks"),
         (format!("{scale} {LAUNCH} --set n=9 --compute 12.3"), "8.0, 8.6"),
         (format!("{template} --kernel twice"), "such as --kernel 'twice<float>'"),
