@@ -1,7 +1,7 @@
 // What CUDA C without #include gets from nvcc or NVRTC, for clang (22, of NVPTX or of nothing but
 // its front end): `-include prelude.h -nocudainc -nocudalib -fdeclspec -std=c++17`. Functions give
-// what NVRTC's give, but for the last bit of logarithms, `exp` of double, and `tanhf`. What is not
-// here is not declared, or says why.
+// what NVRTC's give, but for the last bit of logarithms, `exp` of double, `tanhf` and `powf`. What
+// is not here is not declared, or says why.
 #pragma once
 #pragma clang diagnostic ignored "-Wc++11-narrowing" // a warning of NVRTC's, too
 #pragma clang diagnostic ignored "-Wunknown-cuda-version"
@@ -339,6 +339,15 @@ FN float log2f(float a) { return (float)(log((double)a) * 1.4426950408889634); }
 FN float log10f(float a) { return (float)(log((double)a) * 0.4342944819032518); }
 FN float log(float a) { return logf(a); }
 FN float tanhf(float a) { return (float)(1.0 - 2.0 / (exp(2.0 * (double)a) + 1.0)); }
+FN float powf(float a, float b) {
+    float size = fabsf(a) == 1.0f ? 1.0f : (float)exp((double)b * log(fabs((double)a)));
+    bool is_whole = b == truncf(b), is_odd = is_whole && truncf(b * 0.5f) * 2.0f != b;
+    bool is_none = a < 0.0f && isfinite(a) && !is_whole;
+    float power = is_odd ? copysignf(size, a) : is_none ? __builtin_nanf("") : size;
+    return a == 1.0f || b == 0.0f ? 1.0f : power;
+}
+FN float pow(float a, float b) { return powf(a, b); }
+FN float pow(float a, int b) { return powf(a, (float)b); }
 // NVIDIA's library computes these in dozens of instructions, which are not here.
 #define MISSING(name, instead) \
     __device__ float name(...) __attribute__((unavailable( \
@@ -347,8 +356,10 @@ FN float tanhf(float a) { return (float)(1.0 - 2.0 / (exp(2.0 * (double)a) + 1.0
 LESS_EXACT(sin)
 LESS_EXACT(cos)
 LESS_EXACT(tan)
-LESS_EXACT(pow)
 #define ONLY_NVRTC "compile this kernel with NVRTC"
+template <class A, class B>
+__device__ double pow(A, B) __attribute__((unavailable(
+    "pow of double is not in the prelude that clang compiles kernels with; powf is")));
 MISSING(erff, ONLY_NVRTC)
 MISSING(fmodf, ONLY_NVRTC)
 MISSING(cbrtf, ONLY_NVRTC)

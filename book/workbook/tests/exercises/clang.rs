@@ -33,6 +33,32 @@ fn a_tenth_of_the_exercises_in_kernels_is_as_declared_with_clang() {
     verify(names, 2, &["--compiler", "clang"]);
 }
 
+#[test]
+fn powers_are_those_of_c() {
+    if !has_clang() {
+        return;
+    }
+    let source = "__global__ void k(float *bad)\n{\n    \
+                  const float none = __uint_as_float(0x7fc00000), all = __uint_as_float(0x7f800000);\n    \
+                  const float of[][3] = {{2, 10, 1024}, {-2, 3, -8}, {-2, -2, 0.25f}, {7, 0, 1},\n        \
+                  {0, -1, all}, {-0.0f, -3, -all}, {-0.0f, 2, 0}, {none, 0, 1}, {1, none, 1},\n        \
+                  {-1, all, 1}, {0.5f, all, 0}, {-all, 3, -all}, {-all, 0.5f, all},\n        \
+                  {10, 39, all}, {10, -50, 0}, {-2, 0.5f, none}, {2, none, none}};\n    \
+                  for (auto &one : of) {\n        \
+                  float power = powf(one[0], one[1]);\n        \
+                  bool both = power != power && one[2] != one[2];\n        \
+                  if (!both && power != one[2])\n            (*bad)++;\n    }\n    \
+                  if (pow(bad[1], 3) != 27.0f)\n        (*bad)++;\n}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("powers.cu");
+    fs::write(&path, source).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_workbook"));
+    command.arg("check").arg(&path).args(["--compiler", "clang", "--grid", "1", "--block", "1"]);
+    let ended = Ended::of(command.args(["--arg", "bad=f32[2]:3"]).current_dir(root()));
+    // `bad` is as it was: three, which is cubed, too.
+    assert!(!ended.succeeds().contains("bad = "), "{ended}");
+}
+
 /// A checkout where clang is the only compiler; `None`, after saying so, where that cannot be.
 fn checkout_with_clang_alone() -> Option<Checkout> {
     let folders = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(std::env::var_os).into_iter().flatten();
