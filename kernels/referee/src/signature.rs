@@ -131,8 +131,14 @@ pub(crate) fn parameters(source: &str, name: &str) -> Option<Vec<Declared>> {
         };
         depth == 0
     })?;
-    let parts = split(&list[..end].replace(['<', '{'], "(").replace(['>', '}'], ")"));
-    let parts = parts.iter().map(|part| part.trim()).filter(|part| !["", "void"].contains(part));
+    let mut left = &list[..end];
+    let parts = split(&left.replace(['<', '{'], "(").replace(['>', '}'], ")"));
+    let parts = parts.iter().map(|part| {
+        let (text, rest) = left.split_at(part.len());
+        left = rest.strip_prefix(',').unwrap_or(rest);
+        text.trim()
+    });
+    let parts = parts.filter(|part| !["", "void"].contains(part));
     parts.map(Declared::of).collect()
 }
 
@@ -292,6 +298,9 @@ mod tests {
         let texts = ["const float *__restrict__ in", "float4 out[]", "size_t n", "float by"];
         assert_eq!(all.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), texts);
         assert_eq!(parameters(SOURCE, "k"), None);
+        let of_template = parameters("__global__ void k(Pair<int, S<2>> p, int n);", "k").unwrap();
+        assert_eq!(of_template[0].text, "Pair<int, S<2>> p");
+        assert_eq!(of_template[1].text, "int n");
         assert_eq!(parameters("__global__ void k(void) {}", "k"), Some(vec![]));
         assert_eq!(parameters("__global__ void k(PARAMETERS) {}", "k"), None);
     }
