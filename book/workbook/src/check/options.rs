@@ -5,7 +5,7 @@ use referee::plan::Plan;
 /// What to launch, and how.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// The kernel to launch, of a template with its arguments: scale<float> [default: the only one
+    /// The kernel to launch, of a template with its arguments: scale<16> [default: the only one
     /// of the file]
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
