@@ -246,7 +246,7 @@ fn what_was_measured_is_shown_after_the_prediction() {
     let explorer = find("banks").expect("it is one");
     let page = &mut open(browser, LIGHT, explorer);
     let shown = format!(
-        "document.querySelector('{}').checkVisibility()",
+        "document.querySelector('{}').checkVisibility({{ visibilityProperty: true }})",
         of(explorer, "svg.wide .measured > :not(.until)")
     );
     assert!(!page.holds(&shown));
