@@ -185,7 +185,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 /// The workbook's top folder.
 fn root() -> Result<PathBuf> {
     lab::workspace::root().context(
-        "this is not inside a checkout of the workbook (no book/book.toml here or above): cd \
-             there first; `check` takes files of other folders by their full paths",
+        "this is not inside a checkout of the workbook (no book/book.toml here or above): \
+         change to one first; `check` takes files of other folders by their full paths",
     )
 }

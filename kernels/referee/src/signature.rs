@@ -63,7 +63,7 @@ impl Declared {
         (is_name(&name) && start.is_some()).then_some(Declared { text, name, is_pointer })
     }
 
-    /// Its type's name, without what it points to it with.
+    /// The name of its type, without qualifiers and what makes it a pointer.
     fn kind(&self) -> String {
         let before = self.text.split(['*', '[']).next().unwrap_or_default();
         let words = before.split_whitespace();
@@ -234,8 +234,8 @@ pub(crate) fn differ(
     Some(said)
 }
 
-/// The parameters that have no argument, with their places: by names, or else by what takes a buffer; nothing if
-/// neither tells.
+/// The parameters that have no argument, with their places: by names, or else by what takes a
+/// buffer; nothing if neither tells.
 fn without_argument<'d>(all: &'d [Declared], arguments: &[String]) -> Vec<(usize, &'d Declared)> {
     let is_buffer = |text: &str| text.split_once('=').is_some_and(|(_, of)| of.contains('['));
     let name = |text: &str| text.split(['=', '[']).next().unwrap_or_default().to_owned();

@@ -4,8 +4,9 @@
 //! compute-sanitizer.
 //!
 //! Kernels that move too much, or rightly compute other numbers, are no mistakes to a sanitizer,
-//! and are left out; the solutions are tried, too, for nobody should blame them. Each kernel runs at all sizes of its exercise, in a process of its own; its
-//! buffers are allocations of exactly their size, and what is not filled is not written.
+//! and are left out; the solutions are tried as well, for no tool should blame them. Each kernel
+//! runs at all sizes of its exercise, in a process of its own; its buffers are allocations of
+//! exactly their size, and what is not filled is not written.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
@@ -128,7 +129,7 @@ impl Kind {
                 Kind::Endless
             }
             () if says(&["nothing", "nobody", "no one"]) && says(&["writ"]) => Kind::Unwritten,
-            () if says(&["barrier", "shuffle", "takes no part", "vote"]) => Kind::Barrier,
+            () if says(&["barrier", "shuffle", "mask", "takes no part", "vote"]) => Kind::Barrier,
             () => Kind::Bounds,
         }
     }
