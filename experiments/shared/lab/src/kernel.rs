@@ -358,8 +358,8 @@ impl Drop for Program {
 
 /// A text of NVRTC's, up to its NUL.
 fn text(bytes: &[c_char]) -> String {
-    let bytes: Vec<u8> =
-        bytes.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+    let bytes = bytes.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
+    let bytes: Vec<u8> = bytes.collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
