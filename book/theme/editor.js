@@ -397,7 +397,7 @@
                 isOfLink = true;
                 source.value = text;
                 fields?.fill(texts ?? {});
-                say("This source is from the link that you opened; nobody has checked it.");
+                say("This source is from the link that you opened, and has not been checked.");
                 refresh();
             },
         };

@@ -16,7 +16,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
     task: "Read one field: which is the smallest tile that is as good as a structure of arrays, and \
         why that one? Then read more fields: where does the array of structures catch up, and what \
         does it still pay?",
-    finding: "A tile of 8 elements: their equal fields fill a sector, and nobody else's is in it. \
+    finding: "A tile of 8 elements: their equal fields fill a sector, and no other field's is in it. \
         The array of structures moves all 32 sectors even for one field. With all 8 fields these \
         are wanted as well; but each of its loads touches all 32, so that they are asked for 8 \
         times, and only a cache helps. Two loads of 16 bytes for each element ask for them twice.",

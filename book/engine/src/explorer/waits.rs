@@ -24,7 +24,7 @@ pub(super) const EXPLORER: Explorer = Explorer {
             label: "without the wait of",
             first: "none",
             values: Values::Choice(&[
-                ("none", "nobody"),
+                ("none", "none: all wait"),
                 ("kernel", "a kernel for its upload"),
                 ("upload", "an upload for its half"),
             ]),
@@ -120,7 +120,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let ran = &all[seed as usize - 1];
     let result = match ran.wrong.first() {
         None => "all batches are right".to_owned(),
-        Some((batch, None)) => format!("the kernel of batch {batch} read what nobody had written"),
+        Some((batch, None)) => format!("the kernel of batch {batch} read memory that was never written"),
         Some((batch, Some(found))) => format!("the kernel of batch {batch} read batch {found}"),
     };
     let unordered = match &ran.unordered {

@@ -251,7 +251,7 @@ fn what_a_reader_writes_is_kept_and_can_be_linked() {
         .page
         .wait_until("document.querySelector('.editor.open textarea')?.value.includes('ünï')");
     assert_eq!(value(&editor), mine);
-    assert!(editor.text(".said").contains("nobody has checked it"));
+    assert!(editor.text(".said").contains("has not been checked"));
     editor.press("Back to mine");
     assert!(value(&editor).contains(";\n    \n"), "{}", value(&editor));
     let mut page = editor.page;
