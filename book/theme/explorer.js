@@ -6,6 +6,7 @@
 (() => {
     const figures = [...document.querySelectorAll("main figure.explorer")];
     const isPrint = document.querySelector(".title-page") !== null;
+    const { inCode } = window.workbook;
     const { runs, moduleAt } = window.workbook.workers;
     if (figures.length === 0 || isPrint) {
         return;
@@ -51,9 +52,11 @@
                 if (sets !== undefined) {
                     const text = form.elements[sets].value.replaceAll(" ", "");
                     const number = text === "t" ? "1" : text.slice(0, -after.length);
-                    follows = `${number}${after}` === text || text === "t";
-                    if (follows) {
-                        slider.value = number;
+                    const before = slider.value;
+                    slider.value = number;
+                    follows = `${slider.value}${after}` === text || text === "t";
+                    if (!follows) {
+                        slider.value = before;
                     }
                 }
                 const output = slider.parentElement.querySelector("output");
@@ -78,6 +81,8 @@
             }, 150);
         }
 
+        const say = text => said.replaceChildren(...inCode(text));
+
         let isBusy = false;
         let isDue = false;
         async function show() {
@@ -100,7 +105,15 @@
                     figure.querySelector("svg.narrow").outerHTML = narrow;
                 }
                 const also = veil(figure) ? "" : told.measured;
-                said.textContent = error ?? (also ? `${told.said} ${also}` : told.said);
+                say(error ?? (also ? `${told.said} ${also}` : told.said));
+                const limited = Object.entries(isDue ? {} : (told.limited ?? {}));
+                for (const [knob, most] of limited) {
+                    form.elements[knob].value = most;
+                }
+                if (limited.length > 0) {
+                    follow();
+                    keepInAddress();
+                }
             }
             isBusy = false;
         }
@@ -200,12 +213,26 @@
         form.hidden = false;
         const given = new URLSearchParams(document.location.search);
         const linked = knobs.filter(knob => given.has(key(knob.name)));
+        const refused = [];
         for (const knob of linked) {
-            knob.value = given.get(key(knob.name));
+            const before = knob.value;
+            const value = given.get(key(knob.name));
+            knob.value = value;
+            if (knob.value !== value) {
+                knob.value = before;
+                refused.push(`\`${knob.name}=${value}\``);
+            }
         }
         follow();
         if (linked.length > 0) {
-            show();
+            keepInAddress();
+            show().then(() => {
+                if (refused.length > 0) {
+                    const settings = refused.join(" and ");
+                    const rest = said.textContent;
+                    say(`The link's ${settings} cannot be set here and was left out. ${rest}`);
+                }
+            });
         }
     }
 

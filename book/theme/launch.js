@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-    const { recall, remember, element } = window.workbook;
+    const { recall, remember, element, inCode } = window.workbook;
 
     // By their names in a request: what stands above, in, and below each.
     const FIELDS = [
@@ -21,11 +21,6 @@
         ],
     ];
     const LISTS = ["arg", "set"];
-
-    // Text in which `code` is set as such.
-    function inCode(text) {
-        return text.split("`").map((part, n) => (n % 2 === 1 ? element("code", part) : part));
-    }
 
     // What the terminal's options are called here.
     function inFields(text) {
@@ -99,5 +94,5 @@
         return { box, texts, fill, options, show };
     }
 
-    Object.assign(window.workbook, { fieldsOf, inCode, inFields });
+    Object.assign(window.workbook, { fieldsOf, inFields });
 })();

@@ -706,6 +706,11 @@
         return made;
     }
 
+    // Text in which `code` is set as such.
+    function inCode(text) {
+        return text.split("`").map((part, n) => (n % 2 === 1 ? element("code", part) : part));
+    }
+
     // Whether anything lasts longer than the page.
     function hasStorage() {
         try {
@@ -927,7 +932,7 @@
         return first !== second;
     }
 
-    window.workbook = { recall, remember, forget, element, button, watchScrolling, saveAs };
+    window.workbook = { recall, remember, forget, element, inCode, button, watchScrolling, saveAs };
 
     offerToSkip();
     const japanese = document.querySelector("main :lang(ja)");

@@ -127,6 +127,8 @@ pub struct Shown {
     pub said: String,
     /// What was measured with the knobs where they are, as a sentence.
     pub measured: Option<String>,
+    /// Knobs that were moved beyond what the others leave them, and where they are taken to be.
+    pub limited: BTreeMap<&'static str, u32>,
     /// The picture for a page, 640 pixels wide, as SVG.
     pub wide: String,
     /// The picture for a phone, 360 pixels wide.
@@ -140,6 +142,8 @@ struct Drawn {
     /// What experiments call the state, if one of them measures any: what was measured is drawn
     /// below the picture.
     case: Option<Case>,
+    /// How far a knob goes where the others are, if that is less far than it goes at most.
+    limit: Option<(&'static str, u32)>,
 }
 
 /// The explorer with this name.
@@ -157,7 +161,14 @@ pub fn show(request: &Request) -> Result<Shown, String> {
     for (name, value) in &request.state {
         state.knob(name)?.check(value)?;
     }
-    let Drawn { said, draw, case } = (explorer.show)(&state)?;
+    let Drawn { said, draw, case, limit } =
+        (explorer.show)(&state).map_err(|problem| sentence(&problem))?;
+    let mut limited = BTreeMap::new();
+    if let Some((knob, most)) = limit
+        && state.number(knob)? > most
+    {
+        limited.insert(knob, most);
+    }
     let case = case.filter(|_| !request.measured.is_empty());
     let found = case.as_ref().and_then(|case| Found::of(&request.measured, case));
     let draw = |picture: &mut picture::Picture| {
@@ -167,7 +178,7 @@ pub fn show(request: &Request) -> Result<Shown, String> {
         }
     };
     let [wide, narrow] = [false, true].map(|is_narrow| picture::svg(&said, is_narrow, &draw));
-    Ok(Shown { said, measured: found.as_ref().and_then(Found::told), wide, narrow })
+    Ok(Shown { said, measured: found.as_ref().and_then(Found::told), limited, wide, narrow })
 }
 
 /// What the knobs of an explorer are at.
@@ -207,13 +218,20 @@ impl Knob {
                 false => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
             },
         };
-        Err(format!("`{}` is {value:?}; expected {expected}", self.name))
+        Err(format!("`{}` is {value:?}; expected {expected}.", self.name))
     }
 }
 
 /// Runs what an explorer wants to see.
 fn run(request: &launch::Request) -> Result<Ran, String> {
     launch::run(request).map_err(|stopped| stopped.error)
+}
+
+/// What is wrong, with a capital letter and a full stop.
+fn sentence(problem: &str) -> String {
+    let (first, rest) = problem.split_at(problem.chars().next().map_or(0, char::len_utf8));
+    let stop = if problem.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{}{rest}{stop}", first.to_uppercase())
 }
 
 /// "1 sector", "5 sectors".

@@ -95,7 +95,7 @@ fn layouts_ask_for_the_sectors_that_were_counted() {
         let used = parameters["used"].as_u64().expect("a number");
         let state = [("tile", tile.to_string()), ("read", used.to_string())];
         let said = said("layout", state);
-        let told = format!("for {};", things(used * sectors, "sector"));
+        let told = format!("for {},", things(used * sectors, "sector"));
         assert!(said.contains(&told), "{parameters}: {said}, and not {told}");
         compared += 1;
     }

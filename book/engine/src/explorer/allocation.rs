@@ -75,10 +75,10 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let text = state.text("calls")?;
     let calls: Vec<char> = text.chars().filter(|call| !call.is_whitespace()).collect();
     if let Some(other) = calls.iter().find(|call| !"afw".contains(**call)) {
-        return Err(format!("`{other}` is no call: `a` allocates, `f` frees, `w` waits"));
+        return Err(format!("`{other}` is no call: `a` allocates, `f` frees, `w` waits."));
     }
     if calls.len() > MOST_CALLS {
-        return Err(format!("{} calls; there is room for {MOST_CALLS}", calls.len()));
+        return Err(format!("{} calls are more than the {MOST_CALLS} that fit.", calls.len()));
     }
     let bytes = u64::from(state.number("size")?) * MIB;
     let settings = Settings {
@@ -86,19 +86,28 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         most_bytes: u64::from(state.number("cap")?) * MIB,
         ..Settings::default()
     };
-    let steps = run(&calls, bytes, settings)?;
+    let (steps, failure) = run(&calls, bytes, settings)?;
     let asked = steps.iter().filter(|step| step.asked > 0).count() as u64;
     let given = steps.iter().filter(|step| step.given > 0).count() as u64;
-    let times =
-        |number: u64| if number == 1 { "once".to_owned() } else { format!("{number} times") };
+    let times = |what: &str, number: u64, never: &str| match number {
+        0 => never.to_owned(),
+        1 => format!("{what} once"),
+        _ => format!("{what} {number} times"),
+    };
     let now = steps.last().map_or(0, |step| step.reserved) / MIB;
     let said = format!(
-        "The pool asked the GPU for memory {} and gave some back {}. Now it holds {now} MiB.",
-        times(asked),
-        times(given),
+        "The pool {} and {}. Now it holds {now} MiB.{}",
+        times("asked the GPU for memory", asked, "did not ask the GPU for memory"),
+        times("gave some back", given, "gave none back"),
+        failure.map_or(String::new(), |failure| format!(" {failure}"))
     );
     let draw = move |picture: &mut Picture| draw(picture, &steps);
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(&calls, bytes, &settings)) })
+    Ok(Drawn {
+        said,
+        draw: Box::new(draw),
+        case: Some(called(&calls, bytes, &settings)),
+        limit: None,
+    })
 }
 
 /// What the experiment calls it, if it is one of its rounds over and over.
@@ -115,8 +124,12 @@ fn called(calls: &[char], bytes: u64, settings: &Settings) -> Case {
     case([("case", "round"), ("kind", kind), ("state", "steady"), ("bytes", &bytes.to_string())])
 }
 
-/// Makes the calls, all in one stream.
-fn run(calls: &[char], bytes: u64, settings: Settings) -> Result<Vec<After>, String> {
+/// Makes the calls, all in one stream, up to one that fails: then tells that as well.
+fn run(
+    calls: &[char],
+    bytes: u64,
+    settings: Settings,
+) -> Result<(Vec<After>, Option<String>), String> {
     let mut program = Program::new(None);
     let stream = program.stream(queue::Kind::NonBlocking);
     let mut pool = Pool::new(0, settings);
@@ -134,9 +147,12 @@ fn run(calls: &[char], bytes: u64, settings: Settings) -> Result<Vec<After>, Str
                 };
                 let mut taken = take(&mut pool, &program);
                 if taken.is_none() {
-                    asked = pool.growth_for(bytes).ok_or_else(|| {
-                        format!("Call {} fails: out of memory, because of the cap.", place + 1)
-                    })?;
+                    let Some(growth) = pool.growth_for(bytes) else {
+                        let call = place + 1;
+                        let told = format!("Call {call} fails: out of memory, because of the cap.");
+                        return Ok((steps, Some(told)));
+                    };
+                    asked = growth;
                     pool.grow(next, asked);
                     next += asked;
                     taken = take(&mut pool, &program);
@@ -162,7 +178,7 @@ fn run(calls: &[char], bytes: u64, settings: Settings) -> Result<Vec<After>, Str
         let (used, reserved) = (pool.used_bytes(), pool.reserved_bytes());
         steps.push(After { call: *call, used, reserved, asked, given });
     }
-    Ok(steps)
+    Ok((steps, None))
 }
 
 /// A bar for each call: what the pool holds after it, and what of that is in use.
@@ -196,7 +212,10 @@ fn draw(picture: &mut Picture, steps: &[After]) {
         picture.cell([x, below - 5.0, 10.0, 10.0], pen, fill, true);
         picture.text((x + 15.0, below), Anchor::Start, INK, text);
     }
-    let text = "below: what it got from the GPU, and what went back";
+    let text = picture.pick(
+        "below: what it got from the GPU, in steps of 2 MiB, and what went back",
+        "below: got from the GPU (by 2 MiB), or given back",
+    );
     picture.text((1.0, below + 18.0), Anchor::Start, MUTED, text);
 }
 
@@ -213,12 +232,12 @@ mod tests {
                 "asked the GPU for memory 3 times and gave some back 3 times. Now it holds 0 MiB.",
             ),
             (&[("threshold", "8")], "memory 3 times and gave some back 3 times. Now it holds 0"),
-            (&[("threshold", "16")], "memory once and gave some back 0 times. Now it holds 16"),
-            (&[("calls", "afafaf")], "memory once and gave some back 0 times. Now it holds 16"),
+            (&[("threshold", "16")], "memory once and gave none back. Now it holds 16"),
+            (&[("calls", "afafaf")], "memory once and gave none back. Now it holds 16"),
             (&[("cap", "32")], "memory 3 times and gave some back 3 times. Now it holds 0 MiB."),
             (
                 &[("cap", "32"), ("calls", "aaa")],
-                "Call 3 fails: out of memory, because of the cap.",
+                "Now it holds 32 MiB. Call 3 fails: out of memory, because of the cap.",
             ),
             (&[("calls", "f")], "Call 1 frees, and nothing is allocated."),
             (&[("calls", "a x")], "`x` is no call"),

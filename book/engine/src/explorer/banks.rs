@@ -112,7 +112,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         (_, true) => vec![], // nobody has timed it
     };
     let draw = move |picture: &mut Picture| draw(picture, &words, wavefronts, wavefront);
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(case) })
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(case), limit: None })
 }
 
 /// A word that a lane wants, its bank, and the wavefront that gives it.

@@ -77,7 +77,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let touched = Touched::of(access, start);
     let said = said(index, &touched, cost, access);
     let draw = move |picture: &mut Picture| draw(picture, &touched, cost, stores);
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(index, bytes, stores)) })
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(index, bytes, stores)), limit: None })
 }
 
 /// What the experiment calls it, if the index is a stride or an offset.
@@ -109,18 +109,20 @@ fn explain(Stopped { error, thread, .. }: Stopped) -> String {
 fn kernel(index: &str, bytes: u32, stores: bool) -> Result<String, String> {
     let expression::Compiled { ptx, result, registers } = expression::compile(index)?;
     let (kind, values) = match bytes {
-        1 => ("u8", "%r0"),
-        2 => ("u16", "%r0"),
-        4 => ("u32", "%r0"),
-        8 => ("v2.u32", "{%r0, %r0}"),
-        _ => ("v4.u32", "{%r0, %r0, %r0, %r0}"),
+        1 => ("u8", "%w0"),
+        2 => ("u16", "%w0"),
+        4 => ("u32", "%w0"),
+        8 => ("v2.u32", "{%w0, %w1}"),
+        _ => ("v4.u32", "{%w0, %w1, %w2, %w3}"),
     };
+    // Every lane stores the same: where two store to one place, neither is wrong.
     let access = match stores {
-        true => format!("st.global.{kind} [%rd3], {values};"),
-        false => format!("ld.global.{kind} {}, [%rd3];", values.replace("%r0", "%v")),
+        true => format!(
+            "{}st.global.{kind} [%rd3], {values};",
+            (0..4).map(|n| format!("mov.u32 %w{n}, 1;\n")).collect::<String>()
+        ),
+        false => format!("ld.global.{kind} {values}, [%rd3];"),
     };
-    // A vector is loaded into registers of its own.
-    let access = (0..4).fold(access, |text, n| text.replacen("%v", &format!("%w{n}"), 1));
     Ok(format!(
         ".version 7.8\n.target sm_75\n.address_size 64\n\
          .visible .entry explore(.param .u64 array) {{\n\
@@ -164,7 +166,10 @@ fn said(index: &str, touched: &Touched, cost: Sectors, access: &Access) -> Strin
     let bytes = count(bytes, "byte");
     let each = format!("Each lane {verb} {bytes} at index {index}: {sectors}");
     if !access.stores {
-        return format!("{each}, {moved} bytes move, and {wanted} of them are wanted.");
+        return format!(
+            "{each}, {moved} bytes move, and {wanted} of them {} wanted.",
+            if wanted == 1 { "is" } else { "are" }
+        );
     }
     let partial = touched.sectors.values().filter(|bytes| **bytes != u32::MAX).count();
     let filled = match partial as u64 {
@@ -199,7 +204,7 @@ fn draw(picture: &mut Picture, touched: &Touched, cost: Sectors, stores: bool) {
     for (lane, start) in touched.starts.iter().enumerate() {
         let x = 1.0 + lane as f64 * step;
         picture.cell([x, lanes, step, 24.0], COMPUTE, 0.3, true);
-        if picture.pick(true, false) {
+        if lane % picture.pick(1, 8) == 0 {
             let at = (x + step / 2.0, lanes + 12.0);
             picture.text(at, Anchor::Middle, INK, &lane.to_string());
         }
@@ -261,6 +266,8 @@ mod tests {
         }
         assert_eq!([sectors("t+1"), sectors("31-t")], [Some(5), Some(4)]);
         assert_eq!([sectors("(t/8)*64+t%8"), sectors("0")], [Some(4), Some(1)]);
+        let one = said(NAME, &[("index", "0"), ("access", "store")]);
+        assert!(one.ends_with("1 sector for 4 bytes, none of them filled."), "{one}");
         let store = said(NAME, &[("index", "2*t"), ("access", "store")]);
         assert!(store.ends_with("8 sectors for 128 bytes, none of them filled."), "{store}");
     }
@@ -281,14 +288,15 @@ mod tests {
         for (index, told) in [
             ("t-1", "Lane 0 reads 4 bytes at "),
             ("t*t*t*t*t", "the array"),
-            ("t+", "the index ends where a number, `t` or `(` should follow"),
-            ("2t", "`2t` is no whole number below 2147483648; `*` is not left out"),
+            ("t+", "The index ends where a number, `t` or `(` should follow"),
+            ("2t", "`2t`: write `2*t`"),
+            ("3000000000*t", "`3000000000` is no whole number below 2147483648"),
             ("t/0", "`/ 0` in the index divides by 0"),
             ("x", "`x` in the index"),
-            ("(t", "a `(` of the index has no `)`"),
+            ("(t", "A `(` of the index has no `)`."),
             ("t)", "`)` after the end of the index `t)`"),
             ("t é", "`é` after the end"),
-            (&"(".repeat(60), "too many parentheses"),
+            (&"(".repeat(60), "too many parentheses."),
             (&"t+".repeat(60), "longer than 80 characters"),
         ] {
             let said = said(NAME, &[("index", index)]);

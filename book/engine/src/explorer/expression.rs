@@ -101,8 +101,9 @@ impl Parser<'_> {
                 Ok(self.emit(if sign == '-' { "neg.s32" } else { "not.b32" }, &[&operand]))
             }
             Some('0'..='9') => {
-                let number: i32 = word.parse().map_err(|_| {
-                    format!("`{word}` is no whole number below 2147483648; `*` is not left out")
+                let number: i32 = word.parse().map_err(|_| match word.strip_suffix('t') {
+                    Some(factor) => format!("`{word}`: write `{factor}*t`"),
+                    None => format!("`{word}` is no whole number below 2147483648"),
                 })?;
                 self.rest = after;
                 Ok(self.emit("mov.u32", &[&number.to_string()]))

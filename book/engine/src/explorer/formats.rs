@@ -7,8 +7,8 @@ use crate::launch::{Argument, Buffer, Content, Request};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "formats",
     title: "A number of few bits, to which 1 is added again and again",
-    task: "Add 1 again and again. Where does the sum stop, and what lies between the last two \
-        numbers? Give the fraction a bit more or less, and find the rule. Then take bits from \
+    task: "Add 1 again and again. Where does the sum stop, and how far apart do the format's numbers \
+        lie there? Give the fraction a bit more or less, and find the rule. Then take bits from \
         the exponent: what happens instead?",
     finding: "256 + 1 = 256, with 7 bits of fraction as in BF16. From 256 on the numbers lie 2 \
         apart, so 257 is half-way, and goes to the one whose last bit is 0. Each bit of fraction \
@@ -146,7 +146,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     });
     let seen = Seen { format, ones, sum, next, curve, marks, pattern, computed };
     let draw = move |picture: &mut Picture| draw(picture, &seen);
-    Ok(Drawn { said, draw: Box::new(draw), case: None })
+    Ok(Drawn { said, draw: Box::new(draw), case: None, limit: None })
 }
 
 /// What a GPU computed.
@@ -197,6 +197,15 @@ fn draw(picture: &mut Picture, seen: &Seen) {
     let (line, scale) = (104.0, (width - 60.0) / f64::from(2.0 * NEAR));
     let place = |number: f32| middle + f64::from(number - sum) * scale;
     picture.lines(&[[1.0, line, width - 1.0, line]], MUTED, 1.0);
+    if sum.is_infinite() {
+        let text = "the sum is infinite: there are no numbers near it";
+        picture.text((middle, line - 20.0), Anchor::Middle, INK, text);
+    }
+    // Where the numbers may lie closer than those that were looked for.
+    for pair in seen.marks.windows(2).filter(|pair| pair[1] - pair[0] <= FINE) {
+        let [x, to] = [pair[0], pair[1]].map(place);
+        picture.cell([x, line - 9.0, to - x, 18.0], MUTED, 0.35, false);
+    }
     for mark in &seen.marks {
         let x = place(*mark);
         picture.lines(&[[x, line - 9.0, x, line + 9.0]], INK, 1.0);
@@ -225,13 +234,15 @@ fn draw(picture: &mut Picture, seen: &Seen) {
     for (point, sum) in seen.curve.iter().enumerate() {
         let ones = f64::from(MOST * point as u32 / (POINTS - 1));
         let (x, y) = (at(ones), up(f64::from(*sum)));
-        picture.cell([x - 2.5, y - 2.5, 5.0, 5.0], MEMORY, 0.8, false);
+        if sum.is_finite() {
+            picture.cell([x - 2.5, y - 2.5, 5.0, 5.0], MEMORY, 0.8, false);
+        }
         let area = [x - at(35.0) / 2.0 + 20.0, base - high, at(72.0) - at(0.0), high];
         picture.target(area, &format!("ones={ones}"));
     }
     if let Some(Computed { heading, chart, sums }) = &seen.computed {
         let below = base + 36.0;
-        picture.measured(chart.as_deref(), (1.0, below), |picture| {
+        picture.measured(chart.as_deref(), [0.0, below - 9.0, width, 18.0], |picture| {
             for (ones, sum) in sums.iter().filter(|(ones, _)| *ones <= f64::from(MOST)) {
                 picture.cell([at(*ones) - 5.0, up(*sum) - 5.0, 10.0, 10.0], INK, 0.0, true);
             }
@@ -241,7 +252,10 @@ fn draw(picture: &mut Picture, seen: &Seen) {
     }
     picture.reach(base + 44.0);
     let (x, y) = (at(f64::from(seen.ones)), up(f64::from(*sum)));
-    picture.cell([x - 5.0, y - 5.0, 10.0, 10.0], COMPUTE, 0.9, false);
+    match sum.is_finite() {
+        true => picture.cell([x - 5.0, y - 5.0, 10.0, 10.0], COMPUTE, 0.9, false),
+        false => picture.text((x, y + 30.0), Anchor::End, INK, "infinity"),
+    }
     for number in [0.0, 1000.0] {
         picture.text((at(number), base + 12.0), Anchor::Middle, MUTED, &number.to_string());
         picture.text((34.0, up(number)), Anchor::End, MUTED, &number.to_string());

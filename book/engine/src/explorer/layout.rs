@@ -99,16 +99,17 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     }
     let wanted: u32 = sectors.values().map(|words| words.count_ones()).sum();
     let told = Told { tile, loads, asked, wanted, sectors };
-    let moved = count(told.sectors.len() as u64, "sector");
+    let moved = told.sectors.len() as u64;
     let said = format!(
-        "{} of the warp ask for {}; that is {moved}, and {}% of their bytes are wanted.",
+        "{} of the warp {} for {}{}, and {}% of their bytes are wanted.",
         count(loads, "load"),
+        if loads == 1 { "asks" } else { "ask" },
         count(asked, "sector"),
-        (1000.0 * f64::from(wanted) / (8 * told.sectors.len()).max(1) as f64).round() / 10.0,
+        if asked == moved { String::new() } else { format!(", {moved} different ones") },
+        (1000.0 * f64::from(wanted) / (8 * moved).max(1) as f64).round() / 10.0,
     );
-    let said = if loads == 1 { said.replacen("ask for", "asks for", 1) } else { said };
     let draw = move |picture: &mut Picture| draw(picture, &told);
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(tile, read)) })
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(called(tile, read)), limit: None })
 }
 
 /// What the experiment calls it: it reads one field in tiles of any size, and several in the
@@ -189,16 +190,19 @@ mod tests {
             (32, 4, "100"),
         ] {
             let expected = format!(
-                "1 load of the warp asks for {sectors} sectors; that is {sectors} sectors, and \
-                 {share}% of their bytes are wanted."
+                "1 load of the warp asks for {sectors} sectors, and {share}% of their bytes are \
+                 wanted."
             );
             assert_eq!(told(&tile.to_string(), "1"), expected);
         }
         let all = told("1", "8");
-        assert!(all.starts_with("8 loads of the warp ask for 256 sectors; that is 32"), "{all}");
+        assert!(
+            all.starts_with("8 loads of the warp ask for 256 sectors, 32 different ones"),
+            "{all}"
+        );
         assert!(all.ends_with("100% of their bytes are wanted."), "{all}");
         assert!(told("8", "8").starts_with("8 loads of the warp ask for 32 sectors"));
         assert!(told("1", "vectors").starts_with("2 loads of the warp ask for 64 sectors"));
-        assert!(told("8", "vectors").ends_with("in tiles of 1 only"));
+        assert!(told("8", "vectors").ends_with("in tiles of 1 only."));
     }
 }

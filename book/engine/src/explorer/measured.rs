@@ -157,6 +157,9 @@ impl<'m> Found<'m> {
             picture.lines(&curve(points), MUTED, 0.5);
         }
         picture.lines(&curve(points), MEMORY, 1.0);
+        if by_factors[1] {
+            picture.text((left - 8.0, (up + base) / 2.0), Anchor::End, MUTED, "log scale");
+        }
         let mut free = left - 8.0;
         picture.text((free, base + 17.0), Anchor::End, MUTED, label);
         for point in points {
@@ -187,7 +190,8 @@ pub(super) fn draw(picture: &mut Picture, found: Option<&Found>) {
     match found {
         Some(found) => {
             let chart = found.measured.chart.as_deref();
-            picture.measured(chart, (1.0, top), |picture| found.draw(picture, top));
+            let room = [0.0, top - 8.0, picture.width, ROOM];
+            picture.measured(chart, room, |picture| found.draw(picture, top));
         }
         None => picture.text((1.0, top), Anchor::Start, MUTED, "This setting was not measured."),
     }

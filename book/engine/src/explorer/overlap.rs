@@ -100,7 +100,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         let below = timeline(picture, top + 20.0, &schedule.runs, most, label);
         picture.heading((1.0, below), Anchor::Start, &format!("{takes} × the copy alone"));
     };
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(case) })
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(case), limit: None })
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) fn svg(label: &str, is_narrow: bool, draw: &dyn Fn(&mut Picture)) -> 
          viewBox=\"0 0 {width} {}\" role=\"img\" aria-label=\"{}\" \
          font-family=\"'Open Sans',Arial,sans-serif\" font-size=\"13\">\n{}</svg>\n",
         short(picture.bottom + 4.0),
-        escape(label),
+        escape(&label.replace('`', "")),
         picture.body
     )
 }
@@ -124,19 +124,27 @@ impl Picture {
     }
 
     /// Draws what was measured. A page hides it while the chart of this name is veiled, and says
-    /// so at `at`.
+    /// so in its room, with a link to the chart and its prediction.
     pub(super) fn measured(
         &mut self,
         chart: Option<&str>,
-        at: (f64, f64),
+        room: Area,
         draw: impl FnOnce(&mut Self),
     ) {
-        let chart = chart.map_or(String::new(), |chart| format!(" data-chart=\"figure-{chart}\""));
-        let _ = writeln!(self.body, "<g class=\"measured\"{chart}>");
+        let Some(chart) = chart else {
+            self.body += "<g class=\"measured\">\n";
+            draw(self);
+            self.body += "</g>\n";
+            return;
+        };
+        let _ = writeln!(self.body, "<g class=\"measured\" data-chart=\"figure-{chart}\">");
         draw(self);
-        self.body += "<g class=\"until\">\n";
-        self.text(at, Anchor::Start, MUTED, "Measured: after your prediction.");
-        self.body += "</g>\n</g>\n";
+        let _ = writeln!(self.body, "<g class=\"until\"><a href=\"#figure-{chart}\">");
+        self.cell(room, MUTED, 0.05, false);
+        let middle = (room[0] + room[2] / 2.0, room[1] + room[3] / 2.0);
+        let text = "What was measured shows after the prediction of its chart.";
+        self.text(middle, Anchor::Middle, MUTED, text);
+        self.body += "</a></g>\n</g>\n";
     }
 
     /// How far down it is drawn on.

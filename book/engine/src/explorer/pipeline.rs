@@ -11,13 +11,13 @@ pub(super) const EXPLORER: Explorer = Explorer {
     name: "pipeline",
     title: "Six batches, each with an upload, a kernel and a download",
     task: "With three streams, make one of the steps longer, then another, then a third time the \
-        same. How much later does each batch end than the one before? Halve the steps, one at a \
+        same. How long after the one before does a batch end, on average? Halve the steps, one at a \
         time: which of them is worth it? How few streams will do? And what does pageable memory \
         leave of it all?",
     finding: "The longest step sets the pace: one batch ends after another, in just its length. To \
         shorten another step gains next to nothing. As many streams will do as the longest step \
-        goes into the sum of all three: three if they are equal, two if the longest is half of \
-        the sum. From pageable memory the host is held by each copy, and no batch begins before \
+        goes into the sum of all three, rounded up: three if they are equal, two if the longest \
+        is half of the sum. From pageable memory the host is held by each copy, and no batch begins before \
         the last one has ended, in however many streams.",
     knobs: &[
         Knob { name: "upload", label: "upload", first: "2", values: Values::Range(1, MOST) },
@@ -55,10 +55,12 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let (ledger, _) = program.end();
     let schedule = schedule(&ledger, &costs(kernel));
     let ends: Vec<f64> = schedule.runs.iter().skip(2).step_by(3).map(|run| run.end).collect();
-    let (takes, pace) = (schedule.makespan(), ends[BATCHES - 1] - ends[BATCHES - 2]);
+    let (takes, pace) = (schedule.makespan(), (ends[BATCHES - 1] - ends[0]) / (BATCHES - 1) as f64);
+    let pace = format!("{pace:.1}");
+    let pace = pace.trim_end_matches(".0").to_owned();
     let said = format!(
-        "In {}, from and to {} memory, {BATCHES} batches take {takes}. The last one ends {pace} after the \
-         one before.",
+        "In {}, from and to {} memory, {BATCHES} batches take {takes}. After the first, one ends \
+         every {pace} on average.",
         count(streams.len() as u64, "stream"),
         state.text("memory")?,
     );
@@ -69,10 +71,14 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         let below = timeline(picture, 1.0, &schedule.runs, all, batch);
         let right = picture.width - 2.0;
         picture.heading((1.0, below), Anchor::Start, &format!("{takes} in all"));
-        picture.heading((right, below), Anchor::End, &format!("a batch every {pace}"));
+        picture.heading(
+            (right, below),
+            Anchor::End,
+            &format!("after the first, a batch every {pace}"),
+        );
     };
     let case = called([upload, kernel, download], streams.len(), state.text("memory")?);
-    Ok(Drawn { said, draw: Box::new(draw), case: Some(case) })
+    Ok(Drawn { said, draw: Box::new(draw), case: Some(case), limit: None })
 }
 
 /// What the experiment calls it: its steps have such proportions.
@@ -94,20 +100,21 @@ mod tests {
     /// What the sentence that the reader is to find says.
     #[test]
     fn what_there_is_to_find_is_there() {
-        let takes = |state: &[(&str, &str)], all: u32, pace: u32| {
+        let takes = |state: &[(&str, &str)], all: u32, pace: &str| {
             let said = said("pipeline", state);
-            let told = format!("take {all}. The last one ends {pace} after the one before.");
+            let told = format!("take {all}. After the first, one ends every {pace} on average.");
             assert!(said.ends_with(&told), "{state:?}: {said}, and not {told}");
         };
-        takes(&[], 36, 6);
-        takes(&[("kernel", "4")], 48, 8);
-        takes(&[("streams", "2"), ("kernel", "4")], 28, 4);
-        takes(&[("streams", "3"), ("kernel", "4")], 28, 4);
-        takes(&[("streams", "3"), ("kernel", "4"), ("upload", "1")], 27, 4);
-        takes(&[("streams", "3")], 16, 2);
-        takes(&[("streams", "4")], 16, 2);
-        takes(&[("streams", "3"), ("kernel", "4"), ("download", "6")], 42, 6);
-        takes(&[("streams", "3"), ("memory", "pageable")], 36, 6);
-        takes(&[("streams", "4"), ("memory", "pageable")], 36, 6);
+        takes(&[], 36, "6");
+        takes(&[("kernel", "4")], 48, "8");
+        takes(&[("streams", "2"), ("kernel", "4")], 28, "4");
+        takes(&[("streams", "3"), ("kernel", "4")], 28, "4");
+        takes(&[("streams", "3"), ("kernel", "4"), ("upload", "1")], 27, "4");
+        takes(&[("streams", "2")], 20, "2.8");
+        takes(&[("streams", "3")], 16, "2");
+        takes(&[("streams", "4")], 16, "2");
+        takes(&[("streams", "3"), ("kernel", "4"), ("download", "6")], 42, "6");
+        takes(&[("streams", "3"), ("memory", "pageable")], 36, "6");
+        takes(&[("streams", "4"), ("memory", "pageable")], 36, "6");
     }
 }

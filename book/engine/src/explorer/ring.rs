@@ -47,7 +47,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         ring.held.len(),
     );
     let draw = move |picture: &mut Picture| draw(picture, &ring, done);
-    Ok(Drawn { said, draw: Box::new(draw), case: None })
+    Ok(Drawn { said, draw: Box::new(draw), case: None, limit: Some(("step", steps)) })
 }
 
 /// What is where after some steps.
@@ -162,7 +162,10 @@ fn draw(picture: &mut Picture, ring: &Ring, done: u32) {
     picture.lines(&arrows, INK, 1.0);
     // As high as for the most GPUs, so that nothing below it moves.
     let below = top + f64::from(MOST) * row + 10.0;
-    let text = "a row is a chunk; shaded: whose figures are in it";
+    let text = picture.pick(
+        "a row is a chunk, shaded for each GPU whose figures are in it",
+        "a row is a chunk, shaded by whose figures it has",
+    );
     picture.text((1.0, below), Anchor::Start, MUTED, text);
     let steps = 2 * (gpus as u32 - 1);
     let width = (picture.width - 2.0) / f64::from(steps + 1);

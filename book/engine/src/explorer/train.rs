@@ -111,7 +111,7 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
         }
         picture.heading((1.0, y(3) + 10.0), Anchor::Start, &format!("{turns} {turn}"));
     };
-    Ok(Drawn { said, draw: Box::new(draw), case: None })
+    Ok(Drawn { said, draw: Box::new(draw), case: None, limit: None })
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use crate::launch::{Argument, Buffer, Content, Ran, Request};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "transpose",
     title: "What one warp of a transpose reads and writes",
-    task: "Drag a warp over the input, the tile or the output. Then go down the list of kernels: \
-        what does each of the first four make cheap that the one above it paid for, and what does \
-        it pay instead?",
+    task: "Drag a warp over the input, the tile or the output. Then go down the list of kernels \
+        to `tile_padded`: what does each step make cheap, and what does it pay instead?",
     finding: "Without a tile one side is a row, for 4 sectors, and the other a column, for 32. \
         Through the tile both sides of the matrix are rows, and the column moves into shared \
         memory, where it takes 32 wavefronts. One word of padding, or a swizzle, makes that 1.",
@@ -125,15 +124,19 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
     let [read, stored, loaded, written] = chosen.costs();
     let tile = match &chosen.shape.tile {
         None => String::new(),
+        Some(_) if chosen.accesses[1].costs.is_empty() => {
+            " It has nothing to put in its tile.".into()
+        }
         Some(_) => format!(" Its tile is written in {stored} and read in {loaded}."),
     };
     let warp = chosen.warp;
+    let last = chosen.blocks[0] * chosen.blocks[1] * chosen.shape.warps() - 1;
     let said = format!("Warp {warp} of {kernel} reads {read} and writes {written}.{tile}");
     let draw = move |picture: &mut Picture| {
         draw(picture, size, &chosen);
         ladder(picture, &rungs, &kernel, measured.as_ref());
     };
-    Ok(Drawn { said, draw: Box::new(draw), case: None })
+    Ok(Drawn { said, draw: Box::new(draw), case: None, limit: Some(("warp", last)) })
 }
 
 /// A kernel in the list.
@@ -368,7 +371,8 @@ fn ladder(picture: &mut Picture, rungs: &[Rung], chosen: &str, bars: Option<&Bar
     let start = left + 4.0 * pitch + 6.0;
     if let Some(Bars { heading, chart, most }) = bars {
         let below = top + 14.0 + rungs.len() as f64 * row + 12.0;
-        picture.measured(chart.as_deref(), (1.0, below + 18.0), |picture| {
+        let room = [0.0, below + 9.0, picture.width, 18.0];
+        picture.measured(chart.as_deref(), room, |picture| {
             for (place, Rung { value, .. }) in rungs.iter().enumerate() {
                 let Some((value, told)) = value else { continue };
                 let y = top + 14.0 + place as f64 * row;
@@ -382,8 +386,8 @@ fn ladder(picture: &mut Picture, rungs: &[Rung], chosen: &str, bars: Option<&Bar
     }
     let below = top + 14.0 + rungs.len() as f64 * row + 12.0;
     let what = picture.pick(
-        "a request: sectors of the matrix, wavefronts of the tile",
-        "of a request: sectors; of the tile, wavefronts",
+        "each request of read and write: sectors; of the tile: wavefronts",
+        "of each request: sectors; in the tile, wavefronts",
     );
     picture.text((1.0, below), Anchor::Start, MUTED, what);
     for (place, Rung { name, .. }) in rungs.iter().enumerate() {

@@ -87,12 +87,12 @@ fn show(state: &State<'_>) -> Result<Drawn, String> {
             let lanes = count(u64::from(lanes.count_ones()), "lane");
             let code = SOURCE.lines().nth((*line as usize).wrapping_sub(1)).unwrap_or("the if");
             let code = code.trim().trim_end_matches([';', '{', ' ']);
-            said += &format!(" Number {step} of warp {chosen}, in {lanes}: {code}");
+            said += &format!(" Instruction {step} of warp {chosen}, run by {lanes}: `{code}`");
         }
     }
     let rows: Vec<Row> = warps.iter().map(|steps| Row::of(steps, step)).collect();
     let drawn = move |picture: &mut Picture| draw(picture, &rows, chosen, step);
-    Ok(Drawn { said, draw: Box::new(drawn), case: None })
+    Ok(Drawn { said, draw: Box::new(drawn), case: None, limit: None })
 }
 
 /// What is drawn of a warp.
@@ -175,6 +175,11 @@ fn draw(picture: &mut Picture, rows: &[Row], chosen: usize, step: usize) {
         picture.cell([x, below - 5.0, 10.0, 10.0], pen, 0.6, true);
         picture.text((x + 15.0, below), Anchor::Start, INK, text);
     }
+    let (x, y) = picture.pick((left + 200.0, below), (left, below + 18.0));
+    if step > 0 {
+        picture.text((x, y), Anchor::Start, MUTED, "pale: lanes that this instruction leaves idle");
+    }
+    picture.reach(y + 7.0);
 }
 
 #[cfg(test)]
@@ -195,8 +200,8 @@ mod tests {
         let forty = |step: u32| said(NAME, &[("group", "40"), ("step", &step.to_string())]);
         // A round is four instructions, one of which is the line itself.
         for (steps, told) in [
-            (300..304, "of warp 1, in 8 lanes: x = 3 * x + 1"),
-            (700..704, "of warp 1, in 24 lanes: x = 5 * x + 2"),
+            (300..304, "of warp 1, run by 8 lanes: `x = 3 * x + 1`"),
+            (700..704, "of warp 1, run by 24 lanes: `x = 5 * x + 2`"),
         ] {
             let said = steps.map(forty);
             assert_eq!(said.filter(|said| said.ends_with(told)).count(), 1, "{told}");

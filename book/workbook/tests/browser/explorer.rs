@@ -46,6 +46,7 @@ fn native(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
 /// The page comes to show what the native emulator shows. What was measured may be veiled.
 fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
     let Shown { said, measured, wide, narrow } = native(page, explorer, state);
+    let said = said.replace('`', ""); // is set as code
     let also = measured.map_or(said.clone(), |measured| format!("{said} {measured}"));
     let veiled = format!("document.querySelector('{}')", of(explorer, "svg .measured.veiled"));
     page.wait_until(&format!(
@@ -434,15 +435,32 @@ fn an_explorer_says_what_is_wrong_with_an_address() {
     let Some(browser) = Browser::get() else { return };
     let mut page = open(browser, LIGHT, &ALL[0]);
     let address = page.text("location.pathname");
-    for (index, part) in [
-        ("t-1", "Lane 0 reads 4 bytes at "),
-        ("2t", "`*` is not left out"),
-        ("t*(", "the index ends"),
-    ] {
+    for (index, part) in
+        [("t-1", "Lane 0 reads 4 bytes at "), ("2t", "2t: write 2*t"), ("t*(", "The index ends")]
+    {
         let index = index.replace('*', "%2A");
         page.visit(&format!("file://{address}?coalescing.index={index}"));
         page.wait_until(&format!("{}.includes({})", said(&ALL[0]), json!(part)));
         assert!(page.holds("document.querySelector('.explorer.refused') !== null"));
     }
+    // What no knob can be is left out.
+    page.visit(&format!("file://{address}?coalescing.bytes=99&coalescing.index=2%2At"));
+    page.wait_until(&format!("{}.includes('bytes=99 cannot be set here')", said(&ALL[0])));
+    page.wait_until(&format!("JSON.stringify({KEPT}) === '{{\"coalescing.index\":\"2*t\"}}'"));
+    assert_eq!(page.problems(), [""; 0]);
+}
+
+#[test]
+fn a_knob_goes_no_further_than_the_others_leave_it() {
+    let Some(browser) = Browser::get() else { return };
+    let ring = find("ring").expect("it is one");
+    let mut page = open(browser, LIGHT, ring);
+    let address = page.text("location.pathname");
+    page.visit(&format!("file://{address}?ring.gpus=3&ring.step=14"));
+    shows(&page, ring, &[("gpus", "3"), ("step", "4")]);
+    assert_eq!(
+        page.text(&format!("document.querySelector('{}').value", of(ring, "[name=step]"))),
+        "4"
+    );
     assert_eq!(page.problems(), [""; 0]);
 }
