@@ -141,13 +141,13 @@
 
     // Figures: the veil and the guess.
 
-    // The text about a figure: what follows up to the next heading, figure or question. A fold
-    // that is closed, such as a nudge, gives nothing away.
+    // The text about a figure: what follows up to the next figure, question or heading other than
+    // *Why*. A fold that is closed, such as a nudge, gives nothing away.
     function aftermath(figure) {
         const text = [];
         let next = figure.nextElementSibling;
-        while (next && !next.matches("h2, h3, h4, figure.chart, .prediction")) {
-            if (!next.matches("details")) {
+        while (next && !next.matches("h2:not(#why), h3, h4, figure.chart, .prediction")) {
+            if (!next.matches("details, #why")) {
                 text.push(next);
             }
             next = next.nextElementSibling;

@@ -8,6 +8,8 @@ const END: &str = "<!--veiled--></style>";
 const FIGURE: &str = "<figure class=\"chart\"";
 const PREDICTION: &str = "<section class=\"prediction\"";
 const OF_FIGURE: &str = " data-figure=\"";
+/// The heading at which a veil does not end.
+const WHY: &str = "## Why";
 
 /// The charts that predictions veil, by their ids; a reference's stands beside a reader's own.
 pub fn is_veiled(text: &str, figure: &str) -> bool {
@@ -21,8 +23,8 @@ fn quoted(text: &str) -> &str {
 }
 
 /// A page's text in which the search does not see what stands below a veiled chart, or below a
-/// prediction that veils none, up to the next heading, chart, prediction or fold: as in
-/// `workbook.js`, which veils it.
+/// prediction that veils none, up to the next chart, prediction, fold or heading other than *Why*:
+/// as in `workbook.js`, which veils it.
 pub fn cover(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut depth, mut fenced, mut covered) = (0_usize, false, false);
@@ -30,7 +32,8 @@ pub fn cover(text: &str) -> String {
     let (mut veiling, mut veiled) = (None, None);
     for line in text.split_inclusive('\n') {
         fenced ^= line.starts_with("```");
-        let heading = !fenced && line.starts_with('#');
+        let is_why = line.trim_end() == WHY;
+        let heading = !fenced && line.starts_with('#') && !is_why;
         let around = depth;
         depth += line.matches("<details").count();
         depth = depth.saturating_sub(line.matches("</details").count());
@@ -43,7 +46,7 @@ pub fn cover(text: &str) -> String {
             veiling = Some("</section>");
         }
         veiled = veiled.filter(|of| *of <= depth);
-        let covers = veiled == Some(depth) && around == depth;
+        let covers = veiled == Some(depth) && around == depth && !is_why;
         if covered && !covers || !covered && covers && !line.trim().is_empty() {
             out += &format!("\n{}\n\n", if covers { BEGIN } else { END });
             covered = covers;
@@ -76,7 +79,8 @@ mod tests {
             &format!("{PREDICTION}{OF_FIGURE}figure-a\">\n</section>\n\nbefore\n\n"),
             &chart("a"),
             "twice as fast\n\n```sh\n# not a heading\n```\n\n- so\n\n- and so\n\n",
-            "<details><summary>Why?</summary>\n\nfolded\n\n</details>\n\nstill\n\n## Free\n\nfree\n\n",
+            "<details><summary>Why?</summary>\n\nfolded\n\n</details>\n\nstill\n\n## Why\n\nit is\n\n",
+            "## Free\n\nfree\n\n",
             &chart("a-reference"),
             "as fast\n\n",
             &chart("b"),
@@ -98,10 +102,11 @@ mod tests {
             let lines = text.lines().map(str::trim);
             lines.filter(|l| !l.is_empty() && !l.starts_with('<')).map(str::to_owned).collect()
         };
-        let expected = ["# P", "asked", "before", "folded", "## Free", "free", "of no guess"];
+        let expected =
+            ["# P", "asked", "before", "folded", "## Why", "## Free", "free", "of no guess"];
         assert_eq!(words(&seen), [&expected[..], &["outside"]].concat());
         let expected = ["twice as fast", "```sh", "# not a heading", "```", "- so", "- and so"];
-        let others = ["still", "as fast", "inner", "last"];
+        let others = ["still", "it is", "as fast", "inner", "last"];
         assert_eq!(words(&hidden), [&expected[..], &others].concat());
         assert_eq!(words(&uncover(&covered)), words(&page));
     }

@@ -664,12 +664,15 @@ fn looking_up_the_answer_lifts_the_veil() {
     // Nothing is drawn under it: even blurred bars would show their lengths.
     let hidden = "getComputedStyle(document.querySelector('.veiled > svg.wide')).filter";
     assert_eq!(prediction.page.text(hidden), "opacity(0)");
+    // Nor does *Why*, below it, tell.
+    let why = "document.querySelector('#why + p').inert";
+    assert!(prediction.page.holds(why));
     prediction.page.tab_to(".prediction[data-drawn] summary");
     prediction.page.press(Key::Enter);
     // The browser reports the opening a moment later.
     prediction.page.wait_until("document.querySelector('.veiled') === null");
     assert!(prediction.holds("answer.checkVisibility()"));
-    assert!(!prediction.is_veiled());
+    assert!(!prediction.is_veiled() && !prediction.page.holds(why));
 }
 
 #[test]

@@ -24,11 +24,18 @@ fn said(explorer: &Explorer) -> String {
 /// What the address keeps of the knobs.
 const KEPT: &str = "Object.fromEntries(new URLSearchParams(location.search))";
 
-/// The page of an explorer, with the explorer in view.
+/// Shows all charts that predictions veil, and what stands below them.
+const UNVEIL: &str = "document.querySelectorAll('.veil button:last-of-type')
+    .forEach(button => button.click())";
+
+/// The page of an explorer, with the explorer in view: below a veiled chart it waits as well.
 fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
     let mut page = Page::new(browser, view);
     let figure = format!("data-explorer=\"{}\"", explorer.name);
     page.open(&book::chapters_with(&figure)[0]);
+    if page.holds(&format!("document.querySelector('[{figure}]').inert")) {
+        page.evaluate(UNVEIL);
+    }
     page.evaluate(&format!("document.querySelector('{}').scrollIntoView()", of(explorer, "form")));
     page
 }
@@ -245,15 +252,15 @@ fn what_was_measured_is_shown_after_the_prediction() {
         assert!(book::chapters_with(&figure).iter().any(has_curve), "{name}");
     }
     let explorer = find("banks").expect("it is one");
-    let page = &mut open(browser, LIGHT, explorer);
+    let page = &mut Page::new(browser, LIGHT);
+    page.open(&book::chapters_with("data-explorer=\"banks\"")[0]);
     let shown = format!(
         "document.querySelector('{}').checkVisibility({{ visibilityProperty: true }})",
         of(explorer, "svg.wide .measured > :not(.until)")
     );
     assert!(!page.holds(&shown));
-    page.evaluate(
-        "document.querySelector('#figure-bank-conflicts-padding .veil button:last-of-type').click()",
-    );
+    assert!(page.holds("document.querySelector('[data-explorer=banks]').inert"));
+    page.evaluate(UNVEIL);
     page.wait_until(&shown);
     let more = of(explorer, ".slider:has([name=padding]) [data-step='1']");
     page.evaluate(&format!(
