@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | Measured; The trap | columns of tiles with every padding |
-//! | [`model`] | Count the fullest bank; Sharing | in how many wavefronts is a read served? |
+//! | [`model`] | Why; Sharing | in how many wavefronts is a read served? |
 //! | [`device`] | | the kernels, the launch, the check |
 //! | [`sharing`] | Sharing | what if lanes read the same element? |
 //!
