@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::editor::Kernel;
-use crate::explorer::Behind;
+use crate::explorer::{Behind, Task};
 use crate::figure::ChartBlock;
 use crate::names::{Defaults, did_you_mean};
 use crate::page::blocks::{Goals, Prediction};
@@ -64,6 +64,7 @@ pub enum Block {
     Goals(Goals),
     Kernel(Kernel),
     Explorer(Behind),
+    Task(Task),
 }
 
 /// The words of the kinds of blocks, in directives and at their heads.
@@ -71,6 +72,9 @@ pub const KINDS: [&str; 6] = ["chart", "table", "counted", "prediction", "goals"
 
 /// The kind of what stands behind an explorer, which is shown without it as well.
 pub const EXPLORER: &str = "explorer";
+
+/// The kind of what a page asks of an explorer.
+pub const TASK: &str = "task";
 
 /// Kind and name of a block.
 pub type Name = (&'static str, String);
@@ -128,6 +132,8 @@ struct File {
 
 type Named<T> = BTreeMap<String, Spanned<T>>;
 
+    #[serde(default)]
+    task: Named<Task>,
 impl Definitions {
     /// What the file beside the page at `page` defines, if there is one; or what is wrong with
     /// it, each with the line. Blocks call what they do not name as `names` does.
@@ -164,6 +170,7 @@ impl Definitions {
             true => Ok(Definitions {
                 experiment: file.experiment,
                 quantities: place(file.quantities),
+        read.take(TASK, file.task, |_, _| Ok(()), Block::Task);
                 conditions: place(file.conditions),
                 routes: file.routes,
                 blocks: read.blocks,

@@ -145,7 +145,8 @@ pub fn read(
                         Block::Table(_)
                         | Block::Counted(_)
                         | Block::Kernel(_)
-                        | Block::Explorer(_) => {}
+                        | Block::Explorer(_)
+                        | Block::Task(_) => {}
                     }
                 }
                 Directive::Verdict(id) => drop(page.verdicts.insert(id.clone())),
@@ -153,7 +154,7 @@ pub fn read(
                     page.sections.insert(section.clone());
                 }
                 Directive::Exercise(name) => page.exercises.push(name.clone()),
-                Directive::Explorer(explorer) => drop(shown.insert(behind(explorer))),
+                Directive::Explorer(explorer) => shown.extend(of_explorer(explorer)),
                 _ => {}
             }
             Ok(what)
@@ -329,13 +330,19 @@ impl Text {
             Directive::Errata => scorecard::errata(findings, &root)?,
             Directive::Drawing(drawing) => drawing.expand(records),
             Directive::Explorer(explorer) => {
-                let measured = match self.definitions.blocks.get(&behind(explorer)) {
-                    Some(Placed { what: Block::Explorer(behind), .. }) if !self.unrecorded => {
+                let [behind, task] = of_explorer(explorer)
+                    .map(|name| self.definitions.blocks.get(&name).map(|placed| &placed.what));
+                let measured = match behind {
+                    Some(Block::Explorer(behind)) if !self.unrecorded => {
                         behind.measured(records, page)?
                     }
                     _ => vec![],
                 };
-                explorer::expand(explorer, measured, sources, &root)?
+                let task = match task {
+                    Some(Block::Task(task)) => Some(task),
+                    _ => None,
+                };
+                explorer::expand(explorer, task, measured, sources, &root)?
             }
             Directive::Provenance => self.provenance(page, records)?,
             Directive::Block(name) => match &self.definitions.blocks[name].what {
@@ -349,7 +356,9 @@ impl Text {
                 Block::Prediction(block) => block.expand(records, page)?,
                 Block::Goals(block) => block.expand(records, page, pages, &root)?,
                 Block::Kernel(block) => block.expand(&name.1, &page.stem, sources, &root)?,
-                Block::Explorer(_) => return Err("an explorer is shown by its own name".to_owned()),
+                Block::Explorer(_) | Block::Task(_) => {
+                    return Err("an explorer is shown by its own name".to_owned());
+                }
             },
         })
     }
@@ -365,7 +374,7 @@ impl Text {
                         || block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
                 }
                 Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,
-                Block::Goals(_) | Block::Kernel(_) | Block::Explorer(_) => false,
+                Block::Goals(_) | Block::Kernel(_) | Block::Explorer(_) | Block::Task(_) => false,
             },
             _ => false,
         }
@@ -388,7 +397,8 @@ impl Text {
                 | Block::Prediction(_)
                 | Block::Goals(_)
                 | Block::Kernel(_)
-                | Block::Explorer(_) => {}
+                | Block::Explorer(_)
+                | Block::Task(_) => {}
             }
         }
         for name in names {
@@ -440,9 +450,9 @@ impl Text {
     }
 }
 
-/// The name of what stands behind an explorer.
-fn behind(explorer: &Explorer) -> block::Name {
-    (block::EXPLORER, explorer.name.to_owned())
+/// The names of what stands behind an explorer, and of what the page asks of it.
+fn of_explorer(explorer: &Explorer) -> [block::Name; 2] {
+    [block::EXPLORER, block::TASK].map(|kind| (kind, explorer.name.to_owned()))
 }
 
 /// Whether the reader's machine recorded the page's experiment in a quick run.

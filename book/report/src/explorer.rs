@@ -11,6 +11,8 @@
 //! series = ["kind", "access_bytes"]
 //! chart = "coalescing-sectors"
 //! ```
+//!
+//! Where several pages have one explorer, each may ask something else: `[task.coalescing]`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -50,6 +52,14 @@ pub struct Curves {
     series: Vec<String>,
     /// While this chart of the page is veiled, so are these.
     chart: Option<String>,
+}
+
+/// What `[task.NAME]` says: what a page asks its reader to find, in place of the explorer's task.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    asks: String,
+    finding: String,
 }
 
 impl Behind {
@@ -157,9 +167,11 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// The figure. `sources` has the engine, and `root` leads there from the page.
+/// The figure, with the page's task or its own. `sources` has the engine, and `root` leads there
+/// from the page.
 pub fn expand(
     explorer: &Explorer,
+    task: Option<&Task>,
     measured: Vec<Measured>,
     sources: &Sources,
     root: &str,
@@ -172,7 +184,8 @@ pub fn expand(
     let mut form = String::new();
     explorer.knobs.iter().for_each(|knob| add(&mut form, knob));
     let [title, said, behind] = [explorer.title, &said, &behind].map(escape);
-    let [task, finding] = [explorer.task, explorer.finding].map(prose);
+    let own = [explorer.task, explorer.finding];
+    let [task, finding] = task.map_or(own, |Task { asks, finding }| [asks, finding]).map(prose);
     Ok(format!(
         "<figure class=\"drawing explorer\" data-explorer=\"{name}\" \
          data-engine=\"{root}{engine}\" data-measured=\"{behind}\">\n\

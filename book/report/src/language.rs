@@ -56,6 +56,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Marks", keys::<lines::MarkLine>(), vec![]),
         ("Panels", keys::<course::Panel>(), vec![]),
         ("Explorers", keys::<explorer::Curves>(), vec![]),
+        ("What a page asks of an explorer", keys::<explorer::Task>(), vec![]),
         ("Tables", keys::<table::Block>(), vec![]),
         ("Counts of the emulated GPU", keys::<counted::Block>(), variants::<counted::Count>()),
         ("Predictions", keys::<Prediction>(), vec![]),

@@ -12,12 +12,9 @@ use crate::launch::{self, Argument, Buffer, Content, Request, Stopped};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "coalescing",
     title: "Which sectors a warp touches",
-    task: "Move the stride up from 1. From which stride on does it get no worse, and why? Then \
-        compare `t+1` with `31-t`: which of the two costs a sector more?",
+    task: "Move the stride up from 1. From which stride on does it get no worse, and why?",
     finding: "Up to a stride of 8 each step costs 4 sectors more. From there on every lane has a \
-        sector of its own, and 32 lanes cannot touch more than 32. A warp that is shifted by one \
-        element touches 5 sectors instead of 4; one that goes backwards touches the same 4. \
-        A store at stride 2 fills none of its 8 sectors.",
+        sector of its own, and 32 lanes cannot touch more than 32.",
     knobs: &[
         Knob {
             name: "index",
@@ -252,7 +249,7 @@ mod tests {
 
     const NAME: &str = "coalescing";
 
-    /// What the sentence that the reader is to find says.
+    /// What the sentences that the reader is to find say, this explorer's and the pages' own.
     #[test]
     fn what_there_is_to_find_is_there() {
         let sectors = |index: &str| {
@@ -268,6 +265,13 @@ mod tests {
         assert_eq!([sectors("(t/8)*64+t%8"), sectors("0")], [Some(4), Some(1)]);
         let one = said(NAME, &[("index", "0"), ("access", "store")]);
         assert!(one.ends_with("1 sector for 4 bytes, none of them filled."), "{one}");
+        assert_eq!(sectors("(t/4)*64+t%4"), Some(8));
+        for (index, bytes, is_its_own) in
+            [("31*t", "1", false), ("32*t", "1", true), ("t", "16", false), ("2*t", "16", true)]
+        {
+            let said = said(NAME, &[("index", index), ("bytes", bytes)]);
+            assert_eq!(said.contains(": 32 sectors, "), is_its_own, "{said}");
+        }
         let store = said(NAME, &[("index", "2*t"), ("access", "store")]);
         assert!(store.ends_with("8 sectors for 128 bytes, none of them filled."), "{store}");
     }

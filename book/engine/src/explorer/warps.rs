@@ -9,13 +9,12 @@ use crate::launch::{Argument, Buffer, Content, Request};
 pub(super) const EXPLORER: Explorer = Explorer {
     name: "warps",
     title: "Which way each lane goes, and what its warp runs",
-    task: "At which sizes of groups up to 64 does no warp go both ways? Count the borders between \
-        groups of 40, and the warps that pay for them: which border costs nothing? Then move on \
-        through the instructions of a warp that pays. What do its other lanes do?",
-    finding: "At 32 and 64 only, where every border of groups is one of warps as well. Groups of 40 \
-        have six borders, but only five warps go both ways: the border at thread 160 lies \
-        between two warps. Such a warp runs 831 instructions instead of 425, one side after the \
-        other, and the lanes of the other side are idle meanwhile.",
+    task: "At which sizes of groups do all eight warps go both ways, and at which does none? Then \
+        move on through the instructions of a warp that pays. What do its other lanes do?",
+    finding: "All eight below 32, since there is a border inside every warp then. None at 32 and 64 \
+        only, where every border of groups is one of warps as well. A warp that goes both ways \
+        runs 831 instructions instead of 425, one side after the other, and the lanes of the \
+        other side are idle meanwhile.",
     knobs: &[
         Knob {
             name: "group",
@@ -195,6 +194,7 @@ mod tests {
             let said = said(NAME, &[("group", &group.to_string())]);
             let is_whole = said.contains(" 0 of 8 warps go both ways: 425 instructions");
             assert_eq!(is_whole, group % 32 == 0, "{said}");
+            assert_eq!(said.contains(" 8 of 8 warps"), group < 32, "{said}");
         }
         assert!(said(NAME, &[("group", "40")]).contains(" 5 of 8 warps go both ways"));
         let forty = |step: u32| said(NAME, &[("group", "40"), ("step", &step.to_string())]);
