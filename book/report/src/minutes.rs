@@ -49,13 +49,13 @@ impl Time {
 
     /// The number for what pages show together.
     fn print(self, pages: &[&Shown]) -> String {
-        let reading: usize = pages.iter().map(|page| page.seconds()).sum();
-        let exercises = 60 * pages.iter().flat_map(|page| &page.practice).sum::<usize>();
+        let reading = || pages.iter().map(|page| page.minutes()).sum::<usize>();
+        let exercises = || pages.iter().flat_map(|page| &page.practice).sum::<usize>();
         match self {
-            Time::Minutes => minutes(reading),
-            Time::Practice => minutes(exercises),
-            Time::First => minutes(pages.iter().map(|page| page.seconds_of_first()).sum()),
-            Time::Hours => (reading + exercises).div_ceil(3600),
+            Time::Minutes => reading(),
+            Time::Practice => exercises(),
+            Time::First => pages.iter().map(|page| page.minutes_of_first()).sum(),
+            Time::Hours => (reading() + exercises()).div_ceil(60),
         }
         .to_string()
     }
@@ -139,14 +139,6 @@ pub fn put_in(text: &str, shown: &BTreeMap<String, Shown>) -> String {
     out
 }
 
-/// Whole minutes, at least one; from a quarter of an hour on, to the next five.
-fn minutes(seconds: usize) -> usize {
-    match seconds.div_ceil(60).max(1) {
-        short @ ..15 => short,
-        long => long.next_multiple_of(5),
-    }
-}
-
 /// What a page shows before anything is unfolded.
 #[derive(Debug, Default)]
 pub struct Shown {
@@ -186,13 +178,18 @@ impl Shown {
         shown
     }
 
-    /// How long it takes to do the first of its exercises, which it shows unfolded.
-    pub fn seconds_of_first(&self) -> usize {
-        60 * self.practice.first().copied().unwrap_or_default()
+    /// How many minutes the first of its exercises takes, which it shows unfolded.
+    pub fn minutes_of_first(&self) -> usize {
+        self.practice.first().copied().unwrap_or_default()
     }
 
-    /// How long it takes to read that.
-    pub fn seconds(&self) -> usize {
+    /// How many minutes it takes to read that: whole ones, at least one. Nothing else is rounded,
+    /// so that the minutes of pages add up to those of a route.
+    pub fn minutes(&self) -> usize {
+        self.seconds().div_ceil(60).max(1)
+    }
+
+    fn seconds(&self) -> usize {
         self.words * 60 / WORDS_A_MINUTE
             + self.lines_of_code * 60 / LINES_A_MINUTE
             + self.predictions * SECONDS_A_PREDICTION
@@ -283,12 +280,6 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_as_exact_as_they_are_known() {
-        let said = [0, 61, 14 * 60, 14 * 60 + 1, 31 * 60].map(minutes);
-        assert_eq!(said, [1, 2, 14, 15, 35]);
-    }
-
-    #[test]
     fn marks_become_the_minutes_of_their_pages() {
         let pages = [("a", 2), ("b", 3)].map(|(name, minutes)| {
             let words = minutes * WORDS_A_MINUTE - 10;
@@ -296,8 +287,10 @@ mod tests {
         });
         let text = "a: <!--time minutes a-->, both: <!--time minutes a b--> and \
             <!--time practice a b-->, <!--time first-exercises a b--> at first, \
-            <!--time hours a b--> h.";
-        assert_eq!(put_in(text, &pages.into()), "a: 2, both: 5 and 80, 60 at first, 2 h.");
+            <!--time hours a b--> h, nothing: <!--time minutes c-->.";
+        let pages = pages.into_iter().chain([("c".to_owned(), Shown::default())]).collect();
+        let said = "a: 2, both: 5 and 80, 60 at first, 2 h, nothing: 1.";
+        assert_eq!(put_in(text, &pages), said);
     }
 
     #[test]

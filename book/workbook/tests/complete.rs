@@ -646,17 +646,17 @@ fn shown_by_pages() -> BTreeMap<String, report::minutes::Shown> {
 #[test]
 fn the_route_of_six_hours_takes_no_longer() {
     let routes: toml::Table = text("book/src/course.toml").parse().unwrap();
-    let (shown, mut stack, mut seconds) = (shown_by_pages(), vec!["six-hours"], 0);
+    let (shown, mut stack, mut minutes) = (shown_by_pages(), vec!["six-hours"], 0);
     while let Some(name) = stack.pop() {
         match shown.get(name) {
-            Some(page) => seconds += page.seconds() + page.seconds_of_first(),
+            Some(page) => minutes += page.minutes() + page.minutes_of_first(),
             None => {
                 let steps = routes["routes"][name].as_array().unwrap();
                 stack.extend(steps.iter().filter_map(toml::Value::as_str));
             }
         }
     }
-    let hours = seconds as f64 / 3600.0;
+    let hours = minutes as f64 / 60.0;
     assert!((5.5..=6.0).contains(&hours), "{hours:.2} hours: change the route in course.toml");
 }
 
