@@ -99,6 +99,8 @@ pub struct Definitions {
     pub conditions: BTreeMap<String, Placed<String>>,
     /// `[routes]`: pages that are read one after the other.
     pub routes: BTreeMap<String, Vec<String>>,
+    /// `[along]`: the routes along which pages lead on, and what they call each.
+    pub along: BTreeMap<String, String>,
     /// What the page shows.
     pub blocks: BTreeMap<Name, Placed<Block>>,
 }
@@ -115,6 +117,8 @@ struct File {
     #[serde(default)]
     routes: BTreeMap<String, Vec<String>>,
     #[serde(default)]
+    along: BTreeMap<String, String>,
+    #[serde(default)]
     chart: Named<ChartBlock>,
     #[serde(default)]
     table: Named<table::Block>,
@@ -128,12 +132,12 @@ struct File {
     kernel: Named<Kernel>,
     #[serde(default)]
     explorer: Named<Behind>,
+    #[serde(default)]
+    task: Named<Task>,
 }
 
 type Named<T> = BTreeMap<String, Spanned<T>>;
 
-    #[serde(default)]
-    task: Named<Task>,
 impl Definitions {
     /// What the file beside the page at `page` defines, if there is one; or what is wrong with
     /// it, each with the line. Blocks call what they do not name as `names` does.
@@ -166,13 +170,14 @@ impl Definitions {
         read.take("goals", file.goals, |block, _| block.check(), Block::Goals);
         read.take("kernel", file.kernel, |_, _| Ok(()), Block::Kernel);
         read.take(EXPLORER, file.explorer, |block, _| block.complete(names), Block::Explorer);
+        read.take(TASK, file.task, |_, _| Ok(()), Block::Task);
         match read.problems.is_empty() {
             true => Ok(Definitions {
                 experiment: file.experiment,
                 quantities: place(file.quantities),
-        read.take(TASK, file.task, |_, _| Ok(()), Block::Task);
                 conditions: place(file.conditions),
                 routes: file.routes,
+                along: file.along,
                 blocks: read.blocks,
             }),
             false => Err(read.problems),

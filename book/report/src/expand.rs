@@ -112,6 +112,7 @@ pub fn read(
         exercises: vec![],
         predictions: vec![],
         routes: std::mem::take(&mut definitions.routes),
+        along: std::mem::take(&mut definitions.along),
         unrecorded: false,
     };
     let Definitions { quantities, conditions, .. } = &definitions;
@@ -246,6 +247,10 @@ impl Text {
         }
         if self.unrecorded {
             out = without_pending(&out);
+        }
+        match minutes::lead_on(&out, page, context.pages) {
+            Ok(led) => out = led,
+            Err(problem) => problems.at(0, "routes", &problem),
         }
         let below_the_title = out.find('\n').map_or(out.len(), |end| end + 1);
         if self.draft {

@@ -2,6 +2,7 @@
 //! all pages are expanded, so until then a mark stands where the number is to be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use crate::html;
 use crate::page::Page;
@@ -92,6 +93,39 @@ pub fn route<'p>(names: &[String], pages: &'p [Page]) -> Result<Vec<&'p Page>, S
         open.extend(steps.iter().rev().map(|step| (step.as_str(), within.clone())));
     }
     Ok(found)
+}
+
+/// The heading of where a page leads.
+const NEXT: &str = "\n## Next\n";
+
+/// The text of `page` with a line below *Next*, for those of the routes that lead elsewhere.
+pub fn lead_on(text: &str, page: &Page, pages: &[Page]) -> Result<String, String> {
+    let mut onward = vec![];
+    for (name, called) in pages.iter().flat_map(|page| &page.along) {
+        let route = route(slice::from_ref(name), pages)?;
+        let next = route.windows(2).find(|two| two[0].stem == page.stem).map(|two| two[1]);
+        onward.extend(next.map(|next| (called, next)));
+    }
+    if onward.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let start =
+        text.find(NEXT).ok_or("is on a route of the course: it needs a section `## Next`")?;
+    let start = start + NEXT.len();
+    let end = text[start..].find("\n## ").map_or(text.len(), |length| start + length);
+    let (before, after) = text.split_at(end);
+    let is_linked = |next: &Page| {
+        let file = next.stem.rsplit('/').next().unwrap_or_default();
+        before[start..].contains(&format!("{file}.md"))
+    };
+    onward.retain(|(_, next)| !is_linked(next));
+    let root = "../".repeat(page.stem.matches('/').count());
+    let links = onward.iter().map(|(called, next)| format!("{called}: {}", next.link(&root)));
+    let links = links.collect::<Vec<_>>().join(" · ");
+    Ok(match links.is_empty() {
+        true => text.to_owned(),
+        false => format!("{before}\n<p class=\"onward\">{links}</p>\n{after}"),
+    })
 }
 
 /// A table of the parts of the book, with their pages, but for those for contributors.
@@ -307,5 +341,25 @@ mod tests {
         assert!(at.is_sorted() && all.matches("<a ").count() == 3, "{all}");
         assert_eq!(links("turn").unwrap_err(), "the route `turn` leads back to itself");
         assert_eq!(links("b").unwrap_err(), "there is no page and no route `b`");
+    }
+
+    #[test]
+    fn a_page_leads_on_along_its_routes() {
+        let mut pages = ["course", "a/x", "a/y", "z"].map(|stem| page(stem, None));
+        let steps = ["a/x", "z", "a/y"].map(str::to_owned).to_vec();
+        pages[0].routes = [("all".to_owned(), steps)].into();
+        pages[0].along = [("all".to_owned(), "For all".to_owned())].into();
+        let led = |at: usize, text: &str| lead_on(text, &pages[at], &pages);
+        let text = "# X\n\n## Next\n\n[Y](y.md)\n\n## More\n\nmore\n";
+        let line = "<p class=\"onward\">For all: <a href=\"../z.html\">About z</a></p>";
+        let expected = text.replace("\n## More", &format!("\n{line}\n\n## More"));
+        assert_eq!(led(1, text).unwrap(), expected);
+        // Where the page says it, or where the route ends, nothing is added.
+        assert_eq!(
+            led(3, &text.replace("y.md", "a/y.md")).unwrap(),
+            text.replace("y.md", "a/y.md")
+        );
+        assert_eq!(led(2, text).unwrap(), text);
+        assert!(led(3, "# Z\n").unwrap_err().ends_with("needs a section `## Next`"));
     }
 }

@@ -36,6 +36,8 @@ pub struct Page {
     pub predictions: Vec<Prediction>,
     /// The routes that it defines: each leads over pages and other routes.
     pub routes: BTreeMap<String, Vec<String>>,
+    /// Those along which pages lead on, and what they call each.
+    pub along: BTreeMap<String, String>,
     /// It is a draft whose experiment has no record yet.
     pub unrecorded: bool,
 }
