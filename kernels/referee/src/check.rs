@@ -375,17 +375,19 @@ impl Demand {
     }
 }
 
-/// `copies per step` for one: `copy per step`; `pages are read`: `page is read`.
+/// `copies per step` for one: `copy per step`; `pages are read`: `page is read`; `wide loads`:
+/// `wide load`.
 pub fn singular(unit: &str) -> String {
-    let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
-    let one = match first {
+    let plural = unit.split(' ').take(2).find(|word| word.ends_with('s')).unwrap_or_default();
+    let (before, rest) = unit.split_once(plural).unwrap_or_default();
+    let one = match plural {
         word if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
         word if word.ends_with("ches") || word.ends_with("sses") => {
             word[..word.len() - 2].to_owned()
         }
         word => word.strip_suffix('s').unwrap_or(word).to_owned(),
     };
-    one + &rest.replacen(" are ", " is ", 1)
+    before.to_owned() + &one + &rest.replacen(" are ", " is ", 1)
 }
 
 /// Decimals of a number that one can use.

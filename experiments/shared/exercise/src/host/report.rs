@@ -151,5 +151,7 @@ mod tests {
             assert_eq!(singulars(title), said);
         }
         assert_eq!(singular("copies are known"), "copy is known");
+        assert_eq!(singular("atomic requests of warps"), "atomic request of warps");
+        assert_eq!(singular("× the bytes of it"), "× the bytes of it");
     }
 }
