@@ -184,11 +184,25 @@ fn without_empty_heads(html: &str) -> String {
 
 /// What each page shows before anything is unfolded, by its path in `src/` without `.md`.
 pub fn shown(options: &Options) -> Result<BTreeMap<String, Shown>> {
+    Ok(whole(options)?.1.shown)
+}
+
+/// Each page's text with its directives replaced, in the order of the book, by its path in `src/`.
+pub fn texts(options: &Options) -> Result<Vec<(String, String)>> {
+    let text = |chapter: &Chapter| {
+        let path = chapter.source_path.as_ref()?.to_str()?.to_owned();
+        Some((path, chapter.content.clone()))
+    };
+    Ok(whole(options)?.0.chapters().filter_map(text).collect())
+}
+
+/// The book with every directive replaced.
+fn whole(options: &Options) -> Result<(Book, Expanded)> {
     let config = Config::from_disk(options.book.join("book.toml"))?;
     let mut book = MDBook::load_with_config(&options.book, config.clone())?.book;
-    let expanded = replace(&mut book, &config, options, false)?;
-    fail("the book", expanded.problems)?;
-    Ok(expanded.shown)
+    let mut expanded = replace(&mut book, &config, options, false)?;
+    fail("the book", std::mem::take(&mut expanded.problems))?;
+    Ok((book, expanded))
 }
 
 /// Expands a book for the stock `mdbook` program, which hands it over and takes it back

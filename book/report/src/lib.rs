@@ -106,5 +106,5 @@ pub mod veil;
 #[cfg(test)]
 mod language;
 
-pub use build::{Built, Options, build, preprocess, shown, supports};
+pub use build::{Built, Options, build, preprocess, shown, supports, texts};
 pub use records::Unused;

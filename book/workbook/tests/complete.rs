@@ -630,16 +630,154 @@ fn what_is_read_on_the_forge_leads_to_text() {
     none(problems, "Name the page, or link what it shows: README.md links the published book.");
 }
 
-/// What each page of the book shows.
-fn shown_by_pages() -> BTreeMap<String, report::minutes::Shown> {
+/// The book as it is, for everybody.
+fn options() -> report::Options {
     let drafts = experiments().into_iter().filter(|lesson| lesson.draft);
-    let options = report::Options {
+    report::Options {
         drafts: drafts.map(|lesson| lesson.page()).collect(),
         lessons: experiments().into_iter().map(|lesson| (lesson.name, lesson.gpus)).collect(),
         this_machine: None,
         ..report::Options::of(&root().join("book")).unwrap()
-    };
-    report::shown(&options).unwrap()
+    }
+}
+
+/// What each page of the book shows.
+fn shown_by_pages() -> BTreeMap<String, report::minutes::Shown> {
+    report::shown(&options()).unwrap()
+}
+
+/// Numbers that stand where a reader sees them before the question, and give nothing away: the
+/// prediction, and why.
+const SEEN_BEFORE: [(&str, &str); 1] = [(
+    "data-layout-count-tile",
+    "the fewest sectors that there can be are no answer for these tiles",
+)];
+
+/// What a reader sees before a question, on its page or an earlier one, has not its answer: a
+/// heading, the question of a fold, the title of a chart, or what to remember; and on its own page
+/// all that stands above it.
+#[test]
+fn no_answer_stands_before_its_question() {
+    let (mut seen, mut problems, mut allowed) = (vec![], vec![], BTreeSet::new());
+    for (page, text) in report::texts(&options()).unwrap() {
+        let questions: Vec<Asked> = text.split(PREDICTION).skip(1).filter_map(Asked::of).collect();
+        let titles: Vec<String> = titles(&text);
+        for asked in &questions {
+            let (above, _) = text.split_once(&asked.head).unwrap();
+            let above = unfolded(above).into_iter().map(|line| (&page, line));
+            let here = titles.iter().map(|title| (&page, title.clone()));
+            let earlier = seen.iter().map(|(page, title): &(String, String)| (page, title.clone()));
+            for (where_, line) in above.chain(here).chain(earlier) {
+                if !contains(&line, &asked.answer) {
+                    continue;
+                }
+                match SEEN_BEFORE.iter().find(|(id, _)| *id == asked.id) {
+                    Some((id, _)) => drop(allowed.insert(*id)),
+                    None => problems.push(format!(
+                        "{page}, {}: {} stands on {where_}: {line}",
+                        asked.id, asked.answer
+                    )),
+                }
+            }
+        }
+        seen.extend(titles.into_iter().map(|title| (page.clone(), title)));
+    }
+    let unused = SEEN_BEFORE.iter().filter(|(id, _)| !allowed.contains(id));
+    problems.extend(unused.map(|(id, _)| format!("SEEN_BEFORE has {id}, and needs not")));
+    none(problems, "Say it below the question, under a veil or in a fold; or ask something else.");
+}
+
+/// How the HTML of a prediction begins.
+const PREDICTION: &str = "<section class=\"prediction\"";
+
+/// A prediction whose answer is a number with a unit.
+struct Asked {
+    id: String,
+    /// The beginning of its HTML.
+    head: String,
+    answer: String,
+}
+
+impl Asked {
+    fn of(html: &str) -> Option<Asked> {
+        let (head, _) = html.split_once('>')?;
+        let attribute = |name: &str| {
+            let (_, rest) = head.split_once(&format!(" {name}=\""))?;
+            Some(rest.split_once('"')?.0.to_owned())
+        };
+        let answer = attribute("data-answer-text")?;
+        let has_unit = answer.contains(|c: char| c.is_alphabetic() || "%×".contains(c));
+        let is_number = answer.starts_with(|c: char| c.is_ascii_digit());
+        (has_unit && is_number && !head.contains(" data-choices=")).then_some(Asked {
+            id: attribute("id")?.trim_start_matches("prediction-").to_owned(),
+            head: format!("{PREDICTION}{head}"),
+            answer,
+        })
+    }
+}
+
+/// Whether a line has this number, and not only the end of a longer one.
+fn contains(line: &str, number: &str) -> bool {
+    line.match_indices(number).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + number.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_digit() || ".,".contains(c))
+            && !after.is_some_and(char::is_alphanumeric)
+    })
+}
+
+/// A line without its tags.
+fn plain(line: &str) -> String {
+    let parts = line.split('<').enumerate();
+    let texts = parts.map(|(i, part)| match part.split_once('>') {
+        Some((_, text)) if i > 0 => text,
+        _ => part,
+    });
+    texts.collect()
+}
+
+/// A page's headings, the questions of its folds, the titles of its charts that no prediction
+/// veils, and its lines under *Remember*.
+fn titles(text: &str) -> Vec<String> {
+    let (mut titles, mut code, mut remember) = (vec![], false, false);
+    for line in text.lines() {
+        code ^= line.starts_with("```");
+        if code {
+            continue;
+        }
+        let heading = line.starts_with('#');
+        if heading {
+            remember = line == "## Remember";
+        }
+        let fold = line.split_once("<summary>").filter(|(tags, _)| !tags.contains("answer"));
+        let question = fold.and_then(|(_, rest)| rest.split("</summary>").next());
+        let chart = line.starts_with("<figcaption>") && is_shown_chart(text, line);
+        let whole = heading || chart || remember && line.starts_with("- ");
+        titles.extend(question.into_iter().chain(whole.then_some(line)).map(plain));
+    }
+    titles
+}
+
+/// Whether the figure with this caption is a chart that no prediction veils.
+fn is_shown_chart(text: &str, caption: &str) -> bool {
+    let above = text.split(caption).next().unwrap_or_default();
+    let figure = above.rsplit("<figure ").next().unwrap_or_default();
+    figure.starts_with("class=\"chart\"") && !report::veil::is_veiled(text, figure)
+}
+
+/// What of a page's text, up to some place, is in no fold, picture or script.
+fn unfolded(text: &str) -> Vec<String> {
+    let (mut lines, mut depth) = (vec![], 0_usize);
+    for line in text.lines() {
+        let count = |tags: [&str; 3]| tags.map(|tag| line.matches(tag).count()).iter().sum();
+        let opened: usize = count(["<details", "<svg", "<script"]);
+        if depth + opened == 0 {
+            lines.push(plain(line));
+        }
+        let closed = count(["</details", "</svg", "</script"]);
+        depth = (depth + opened).saturating_sub(closed);
+    }
+    lines
 }
 
 /// The course promises it, and counts one exercise on each page.
