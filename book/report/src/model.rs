@@ -78,7 +78,7 @@ fn typed(text: &str) -> Value {
 /// without.
 pub fn calculator() -> Result<String, String> {
     let model = Model::find("llama-2-7b").map_err(|error| error.to_string())?;
-    let plan = Plan { task: Task::Training, ..Plan::default() };
+    let plan = Plan::default();
     let budget = Budget::of(model, &plan).map_err(|error| error.to_string())?;
     let data = json!({ "models": models(), "cards": cards(), "choices": choices() }).to_string();
     let names: Vec<&str> = models().iter().map(|model| model.name.as_str()).collect();
@@ -96,7 +96,7 @@ pub fn calculator() -> Result<String, String> {
         "",
         &[
             select("model", "model", &listed(&names), &model.name),
-            select("task", "task", &named(Task::ALL), "training"),
+            select("task", "task", &named(Task::ALL), "inference"),
             select("precision", "precision", &named(Precision::ALL), "mixed"),
             select("quantised", "quantised", &named(Quantised::ALL), "no"),
         ],
@@ -134,7 +134,7 @@ pub fn calculator() -> Result<String, String> {
     Ok(format!(
         "<section class=\"budget\" aria-label=\"Calculator\" data-budget=\"{}\">\
          <form hidden>{form}</form>\
-         <div class=\"table\"><table><caption>One GPU's memory: {}, training, one sequence of \
+         <div class=\"table\"><table><caption>One GPU's memory: {}, inference, one sequence of \
          2,048 tokens.</caption><thead><tr><th scope=\"col\">part</th>\
          <th scope=\"col\" class=\"number\">GB</th><th scope=\"col\">share</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
