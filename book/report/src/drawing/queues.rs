@@ -47,8 +47,7 @@ pub(super) const LAUNCHES: Drawing = Drawing {
         GPU has a gap before each step. As a graph, the host makes one longer call, and the GPU \
         has four steps with short gaps. Fused, there is one call, one gap, and one kernel that \
         does all four steps.",
-    caption: "A chain of four steps in three ways. The gap before a kernel is the drive. Lengths \
-        are not to scale.",
+    caption: "A chain of four steps in three ways. Lengths are not to scale.",
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "Launches

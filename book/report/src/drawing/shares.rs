@@ -1,4 +1,4 @@
-//! Timetables of what is shared: a gate, a cache, memory, a list of jobs, a host.
+//! Timetables of what is shared: starting blocks, a cache, memory, a list of jobs, a host.
 
 use super::Drawing;
 use super::facts::Of;
@@ -47,8 +47,8 @@ memory: 2 ., 4 16, 4 16, 2 16";
 pub(super) const STARTS: Drawing = Drawing {
     name: "starts",
     title: "Blocks are started one after another, and then wait for their loads",
-    description: "Two timetables of a gate and two blocks. With a float for each thread the \
-        gate starts one block after another, eight in all; each loads, waits and stores. With \
+    description: "Two timetables of the starting and of two blocks. With a float for each thread \
+        the GPU starts one block after another, eight in all; each loads, waits and stores. With \
         four floats for each thread it starts two blocks, which have more to load and to store, \
         but one start and one wait each.",
     caption: "Blocks are started, load, wait and store; the first two are shown. With four \
@@ -57,11 +57,11 @@ pub(super) const STARTS: Drawing = Drawing {
     of: Of::Nobody,
     draw: |c, _| {
         let panels = "A float for each thread
-gate: 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8
+starting: 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8
 block 1: 1 ., 1 load, 2 wait, 1 store
 block 2: 2 ., 1 load, 2 wait, 1 store
 Four floats for each thread
-gate: 1 1, 1 2
+starting: 1 1, 1 2
 block 1: 1 ., 2 loads, 2 wait, 2 stores
 block 2: 2 ., 2 loads, 2 wait, 2 stores";
         timetable(c, panels);

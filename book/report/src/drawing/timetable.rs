@@ -14,7 +14,7 @@ fn pen(word: &str) -> Option<Pen> {
         "down" => DOWNLOAD,
         "kernel" | "GPU" | "A" => COMPUTE,
         "wait" | "runs" => Pen::MUTED,
-        "gate" | "thread" | "launch 0" | "launch 1" | "launch 2" => DRIVER,
+        "starting" | "thread" | "launch 0" | "launch 1" | "launch 2" => DRIVER,
         "load" | "loads" | "fetch" | "memory" => UPLOAD,
         "store" | "stores" => DOWNLOAD,
         "share 0" | "threads" => MEMORY,
