@@ -83,7 +83,7 @@ extern "C" __global__ void cas_u32(u32 *cells, u32 *out, u32 mask, u32 random, u
 }
 
 // ANCHOR: result
-// A counter, and a counter whose old values somebody uses: tickets, no two alike.
+// A counter, and a counter whose old values are used: tickets, no two alike.
 extern "C" __global__ void count_u32(u32 *cells, u32 *out, u32 mask, u32 random, u32 count,
                                      u32 one)
 {
@@ -101,8 +101,8 @@ extern "C" __global__ void ticket_u32(u32 *cells, u32 *out, u32 mask, u32 random
 // ANCHOR_END: result
 
 // ANCHOR: loop
-// What hardware has no instruction for is a loop: read, compute, and write if nobody has
-// written meanwhile. Here it is an addition, to compare it with the instruction.
+// What hardware has no instruction for is a loop: read, compute, and write if the word
+// is still the same. Here it is an addition, to compare it with the instruction.
 extern "C" __global__ void add_f32_loop(float *cells, u32 mask, u32 random, u32 count, int sign)
 {
     each(count, [&](u32 i) {

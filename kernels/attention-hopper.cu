@@ -72,8 +72,8 @@ __device__ u64 place(const u16 *matrix, u32 to_next_columns)
               "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "     \
               "%61, %62, %63}"
 
-// 64 × 16 times 16 × 128, to or in place of 64 × 128 sums, of which a thread has 64. Nobody
-// waits for it yet. The left factor is in shared memory, or in registers.
+// 64 × 16 times 16 × 128, to or in place of 64 × 128 sums, of which a thread has 64. No
+// thread waits for it yet. The left factor is in shared memory, or in registers.
 __device__ void multiply(float (&sum)[64], u64 a, u64 b, bool add)
 {
     asm volatile("{ .reg .pred add; setp.ne.b32 add, %66, 0;\n"

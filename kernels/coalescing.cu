@@ -49,7 +49,7 @@ extern "C" __global__ void scatter4(unsigned int *strided,
 }
 
 // Only reads, and marks what is wrong: nothing, if all is right. The compiler would drop
-// a load whose result nobody could ever see.
+// a load whose result is never looked at.
 extern "C" __global__ void read4(const unsigned int *strided, unsigned int *contiguous,
                                  size_t count, size_t stride, size_t offset)
 {

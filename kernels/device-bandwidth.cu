@@ -147,8 +147,8 @@ extern "C" __global__ void empty() {}
 // ANCHOR_END: empty
 
 // ANCHOR: queue
-// Persistent blocks, as in `copy_16x4`, but each takes the next tile that nobody has
-// taken yet. `next` counts them, and is 0 at the start.
+// Persistent blocks, as in `copy_16x4`, but each takes the next tile that is
+// still free. `next` counts them, and is 0 at the start.
 extern "C" __global__ void copy_queue(const uint4 *a, uint4 *out, size_t count,
                                       u32 *next)
 {

@@ -54,7 +54,7 @@ __device__ unsigned long long place(const void *matrix, unsigned int to_next_col
 #define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
 
 // One instruction of four warps: 64 × 16 times 16 × 256, added to 64 × 256 sums, of which each
-// thread has 128. Nobody waits for it yet.
+// thread has 128. No thread waits for it yet.
 __device__ void multiply(float (&sum)[128], unsigned long long a, unsigned long long b)
 {
     asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "

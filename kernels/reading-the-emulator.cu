@@ -12,7 +12,7 @@ extern "C" __global__ void every(
 
 // In each block of 256, every element moves one place to the right, by way of shared memory.
 // A thread reads what its neighbour has written, so that one has to have written first. Without
-// `wait` nobody waits.
+// `wait` no thread waits.
 // ANCHOR: shift
 extern "C" __global__ void shift(
     const unsigned int *in, unsigned int *out, unsigned int wait)

@@ -24,7 +24,7 @@ __device__ u32 by_shuffles(u32 v)
         sums[threadIdx.x / 32] = v;
     __syncthreads();
     v = warp_sum(lane < blockDim.x / 32 ? sums[lane] : 0);
-    __syncthreads(); // before somebody uses `sums` again
+    __syncthreads(); // before any thread uses `sums` again
     return v;
 }
 // ANCHOR_END: shuffles
@@ -131,7 +131,7 @@ extern "C" __global__ void sum_thread(const u32 *words, u32 *out, u32 count, u32
     atomicAdd(&out[threadIdx.x & zero], own_sum(words, count));
 }
 
-// What everybody writes first. Look at what the compiler makes of it.
+// What one writes first. Look at what the compiler makes of it.
 extern "C" __global__ void sum_plain(const u32 *words, u32 *out, u32 count, u32 zero)
 {
     atomicAdd(out, own_sum(words, count));

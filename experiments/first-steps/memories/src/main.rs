@@ -25,9 +25,9 @@ const BLOCKS: usize = 4;
 const THREADS: usize = 64;
 const LAUNCHES: usize = 2;
 
-// SAFETY: `everybody` has an element, and `seen` two for each block.
+// SAFETY: `total` has an element, and `seen` two for each block.
 lab::kernels! { unsafe "memories" {
-    fn visit(everybody: &mut CudaSlice<u32>, seen: &mut CudaSlice<u32>);
+    fn visit(total: &mut CudaSlice<u32>, seen: &mut CudaSlice<u32>);
 } }
 
 fn main() -> ExitCode {
@@ -39,11 +39,11 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let config = launch::blocks(BLOCKS, THREADS);
 
     // ANCHOR: launches
-    let mut everybody = stream.alloc_zeros::<u32>(1)?;
+    let mut total = stream.alloc_zeros::<u32>(1)?;
     let mut seen = stream.alloc_zeros::<u32>(2 * BLOCKS)?;
     for number in 1..=LAUNCHES {
-        kernels.visit(&stream, config, &mut everybody, &mut seen)?;
-        tell(lab, &stream, number, &everybody, &seen)?;
+        kernels.visit(&stream, config, &mut total, &mut seen)?;
+        tell(lab, &stream, number, &total, &seen)?;
     }
     // ANCHOR_END: launches
     sizes(lab)?;
@@ -52,7 +52,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         .with("blocks", BLOCKS)
         .with("threads", THREADS)
         .time_on_gpu(lab, &stream, |_| {
-            kernels.visit(&stream, config, &mut everybody, &mut seen)
+            kernels.visit(&stream, config, &mut total, &mut seen)
         })?
         .check_device(&stream, &seen, expected)?
         .record(lab)
@@ -68,10 +68,10 @@ fn tell(
     lab: &Lab,
     stream: &Arc<CudaStream>,
     number: usize,
-    everybody: &CudaSlice<u32>,
+    total: &CudaSlice<u32>,
     seen: &CudaSlice<u32>,
 ) -> Result<()> {
-    let (device, seen) = (stream.clone_dtoh(everybody)?, stream.clone_dtoh(seen)?);
+    let (device, seen) = (stream.clone_dtoh(total)?, stream.clone_dtoh(seen)?);
     stream.synchronize()?;
     every_element("register and shared memory", &seen, expected)?;
     every_element("device memory", &device, |_| (number * BLOCKS * THREADS) as u32)?;

@@ -6,7 +6,7 @@
 //! | file | section | question |
 //! |---|---|---|
 //! | `main.rs` | The experiment | the first touch, and copies before and after it |
-//! | [`pages`] | The experiment | memory that nobody has touched, in pages of each size |
+//! | [`pages`] | The experiment | memory that was never touched, in pages of each size |
 //! | [`pinning`] | Pinning visits every page | do huge pages make pinning cheaper? |
 //!
 //! Memory that a program asks for is a promise. The operating system makes a page when
@@ -87,7 +87,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         }
         // ANCHOR_END: touch
 
-        // 4. To the device, from memory that nobody has touched: it reads as zeros.
+        // 4. To the device, from memory that was never touched: it reads as zeros.
         let case = |direction: &str, state: &str| {
             let case = Case::new("copy").with("page_bytes", page);
             let case = case.with("bytes", bytes).with("direction", direction);
@@ -106,7 +106,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
             .record(lab)?;
 
         // ANCHOR: untouched
-        // 5. To the host, into memory that nobody has touched. What the turn before left
+        // 5. To the host, into memory that was never touched. What the turn before left
         //    is given back before the clock runs.
         down("untouched")
             .time_on_host_after(lab, before, |mut memory| {

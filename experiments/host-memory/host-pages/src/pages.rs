@@ -7,7 +7,7 @@ pub(crate) const SMALL_PAGE: usize = 4 << 10;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 // ANCHOR: pages
-/// Memory that nobody has touched, which will have pages of `page` bytes.
+/// Memory that was never touched, which will have pages of `page` bytes.
 pub(crate) fn untouched(bytes: usize, page: usize) -> Result<MmapMut> {
     let memory = MmapMut::map_anon(bytes)?;
     ask_for(page, &memory)?;

@@ -172,7 +172,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
         copy(&mut pageable, "staged", &mut staged)?;
     }
 
-    // 8. The trap: a target that nobody has touched.
+    // 8. The trap: a target that was never touched.
     let bytes = largest / 16;
     let words = bytes / size_of::<u32>();
     stream.memcpy_htod(pageable.source, &mut pageable.device)?;

@@ -82,7 +82,7 @@ impl Source {
                 Ok(())
             }
             Source::Workbook(pool) => {
-                // SAFETY: `work` writes the words before anybody reads them.
+                // SAFETY: `work` writes the words before anything reads them.
                 let mut buffer = unsafe { pool.alloc::<u32>(stream, words) }?;
                 work(buffer.view_mut().device_ptr_mut(stream).0)
             }

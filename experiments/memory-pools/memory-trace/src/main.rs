@@ -13,7 +13,7 @@
 //!
 //! Four streams each allocate a buffer from one pool, work on it, and free it. The pool
 //! may hold two and a half buffers. Meanwhile other threads of the host note how much
-//! memory is in use, once a millisecond: what the pool says (used by somebody, reserved
+//! memory is in use, once a millisecond: what the pool says (in use, reserved
 //! from the driver), what the driver says (`cuMemGetInfo`) and what NVML says, which
 //! `nvidia-smi` shows.
 //!
@@ -29,7 +29,7 @@
 //!
 //! **Prediction:** the host never waits in `cuMemAllocAsync`. In depth-first order streams
 //! 3 and 4 get the buffers that streams 1 and 2 have promised to free, and start when
-//! those are done, so two buffers serve all four. In breadth-first order nobody has
+//! those are done, so two buffers serve all four. In breadth-first order none has
 //! promised anything yet, and allocations 3 and 4 fail. Memory falls in the pause with a
 //! threshold of 0, and at the end with the largest.
 
@@ -69,8 +69,8 @@ fn experiment(lab: &mut Lab) -> Result<()> {
     let mut bench = Bench::new(lab, bytes)?;
 
     // ANCHOR: streams
-    // 2. The four streams, from pools that hold two and a half buffers: timed while
-    //    nobody watches, then watched, then with every word checked.
+    // 2. The four streams, from pools that hold two and a half buffers: timed
+    //    unwatched, then watched, then with every word checked.
     for (order, kind) in CASES {
         let pool = streams::pool(lab, bytes * 5 / 2, kind)?;
         let case = Case::new("streams").with("order", order).with("pool", kind);

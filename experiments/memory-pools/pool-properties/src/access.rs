@@ -51,7 +51,7 @@ fn touch(pool: &DriverPool, stream: &Arc<CudaStream>) -> Result<u64> {
     let memory = memory(pool, stream, words)?;
     stream.synchronize()?; // now it is there
     let pointer = memory.device_ptr(stream).0;
-    // SAFETY: the host may read and write the pool's memory, and nobody else does.
+    // SAFETY: the host may read and write the pool's memory, and nothing else does.
     let host = unsafe { std::slice::from_raw_parts_mut(pointer as *mut u32, words) };
     host.iter_mut().enumerate().for_each(|(i, word)| *word = value(i));
     let checked = check::every_element("pool on the host", host, value)?;

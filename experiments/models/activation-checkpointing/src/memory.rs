@@ -9,8 +9,8 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use lab::{Lab, MemoryReading, Result};
 use pool::driver::DriverPool;
 
-/// The pool of the driver that activations come from, and what it gives while somebody
-/// watches.
+/// The pool of the driver that activations come from, and what it gives while it is
+/// watched.
 pub(crate) struct Memory {
     pool: ManuallyDrop<DriverPool>,
     watched: RefCell<Option<Watched>>,

@@ -161,7 +161,7 @@ impl Communicator {
 impl Drop for Communicator {
     fn drop(&mut self) {
         for comm in self.handles.iter().filter(|comm| !comm.is_null()) {
-            // SAFETY: NCCL made it, and nobody uses it any more. What an error may have left
+            // SAFETY: NCCL made it, and nothing uses it any more. What an error may have left
             // queued on it ends here. An error of this call has no remedy.
             let _ = unsafe { result::comm_abort(*comm) };
         }

@@ -56,7 +56,7 @@ impl Trainers {
         model_seconds: Option<f64>,
     ) -> Result<f64> {
         let Shape { layers, width, .. } = self.shape;
-        let products = 2 * layers - 1; // nobody wants the gradient of the network's input
+        let products = 2 * layers - 1; // the gradient of the network's input is not needed
         let calls = step.sums.map_or(0, |sums| layers / sums.layers_per_call);
         let mut case = Case::new("step")
             .with("way", step.name)
@@ -120,7 +120,7 @@ impl Trainers {
         Ok(())
     }
 
-    /// On each GPU, the gradient that reaches the layer before. Nobody wants the first one's.
+    /// On each GPU, the gradient that reaches the layer before. The first one's is not needed.
     fn inputs_back(&mut self, layer: usize, rows: usize) -> Result<()> {
         let Shape { layers, width, .. } = self.shape;
         let (first, place) =

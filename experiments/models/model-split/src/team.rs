@@ -72,7 +72,7 @@ impl Team {
             return Ok(());
         }
         let (there, here) = (receiver.context.cu_ctx(), sender.context.cu_ctx());
-        // SAFETY: that many bytes are there on both sides, and nobody uses the target
+        // SAFETY: that many bytes are there on both sides, and nothing uses the target
         // before it has waited for the sender.
         unsafe {
             result::memcpy_peer_async(there, target, here, source, bytes, stream)

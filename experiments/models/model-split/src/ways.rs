@@ -21,7 +21,7 @@ impl Team {
     }
 
     // ANCHOR: data
-    /// A step in which nobody waits before all gradients are there.
+    /// A step in which no GPU waits before all gradients are there.
     fn data(&self) -> Result<()> {
         let Shape { width, layers, .. } = self.shape;
         for layer in 0..layers {

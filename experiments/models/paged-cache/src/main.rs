@@ -11,7 +11,7 @@
 //!
 //! A language model keeps a *key* and a *value* of each token that it has read or written,
 //! in each layer and head: the KV cache. It reads a request's part of the cache for every
-//! token that it writes. How long a request becomes, nobody knows beforehand. So one
+//! token that it writes. How long a request becomes is not known beforehand. So one
 //! reserves room for the longest, or room in *pages*, when they are needed:
 //!
 //! ```text

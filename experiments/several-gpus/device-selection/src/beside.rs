@@ -1,4 +1,4 @@
-//! Choosing: a kernel on the first GPU and on the chosen one, while somebody else uses
+//! Choosing: a kernel on the first GPU and on the chosen one, while another program uses
 //! the first.
 
 use std::sync::Arc;

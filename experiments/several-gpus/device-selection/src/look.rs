@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     pub(crate) multiprocessors: u64,
     /// Lanes times transfers per second of the link to the host, in GT/s.
     pub(crate) link: Option<u64>,
-    /// Share of the last moments in which a kernel ran, anybody's, in percent.
+    /// Share of the last moments in which a kernel ran, of any program, in per cent.
     pub(crate) busy_percent: Option<u32>,
 }
 

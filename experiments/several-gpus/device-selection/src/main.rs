@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | [`look`] | Choosing one GPU | what is there to know about a GPU? |
 //! | [`choose`] | Choosing one GPU | which one to take? |
-//! | [`beside`] | Choosing one GPU | what is that worth, while somebody uses the first? |
+//! | [`beside`] | Choosing one GPU | what is that worth, while another program uses the first? |
 //! | [`device`] | The experiment | a job |
 //! | [`jobs`] | The experiment | jobs of uneven lengths |
 //! | [`ways`] | The experiment | which GPU does which job? |

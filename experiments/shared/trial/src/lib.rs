@@ -204,7 +204,7 @@ fn in_flight(ledger: &Ledger) -> String {
     let mut downloads = operations.iter().filter(|o| o.kind == Kind::Download);
     match downloads.find(|download| !is_known(download.number)) {
         Some(Operation { number, stream, .. }) => format!(
-            "; nobody had waited for download {number} in stream {stream} when the function \
+            "; nothing had waited for download {number} in stream {stream} when the function \
              returned"
         ),
         None => String::new(),

@@ -143,7 +143,7 @@ fn experiment(lab: &mut Lab) -> Result<()> {
 /// makes non-blocking ones only.
 fn blocking(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
     let stream = result::stream::create(StreamKind::Default)?;
-    // SAFETY: the stream belongs to this context, which is this thread's, and nobody
+    // SAFETY: the stream belongs to this context, which is this thread's, and nothing
     // destroys it before the program ends.
     Ok(unsafe { context.wrap_borrowed_stream(stream) })
 }

@@ -228,7 +228,7 @@ impl Machine<'_> {
         };
         format!(
             "{both}: __ldg(), and pointers that are `const` and `__restrict__`, are for memory \
-             that nobody writes while the kernel runs; leave that out, or write to another buffer"
+             that nothing writes while the kernel runs; leave that out, or write to another buffer"
         )
     }
 

@@ -12,7 +12,7 @@ extern "C" __global__ void take(unsigned int *taken, unsigned int *slot, unsigne
     do {
         bit = __ffs(~before) - 1; // the first that is 0, as far as we know
         before = atomicOr(&taken[word], 1u << bit);
-    } while (before >> bit & 1); // somebody was first, and we know more now
+    } while (before >> bit & 1); // another thread was first, and we know more now
     slot[i] = word * 32 + bit;
 }
 

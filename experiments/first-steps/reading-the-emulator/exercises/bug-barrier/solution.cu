@@ -19,7 +19,7 @@ extern "C" __global__ void rank(
         for (unsigned int k = 0; k < 256 && first + k < count; k++)
             if (piece[k] < mine)
                 smaller++;
-        __syncthreads(); // nobody needs it any more
+        __syncthreads(); // no thread needs it any more
     }
     if (i < count)
         ahead[i] = smaller;

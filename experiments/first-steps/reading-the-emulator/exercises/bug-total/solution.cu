@@ -8,7 +8,7 @@ extern "C" __global__ void multiply(
     unsigned int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows)
         return;
-    int sum = 0; // in a register, and nobody else's business
+    int sum = 0; // in a register, and no other thread's business
     for (unsigned int column = 0; column < columns; column++)
         sum += matrix[row * columns + column] * x[column];
     y[row] = sum;

@@ -17,7 +17,7 @@ pub fn run(
     let context = stream.context();
     // Once over the link: pinning would cost more than it saves.
     let weights = stream.clone_htod(weights)?;
-    // Somebody else's memory, again and again: pinned where it is.
+    // Other code's memory, again and again: pinned where it is.
     // SAFETY: the field stays where it is, and all copies are done before it is unpinned.
     let registration = unsafe { Registration::new(field) }?;
     // Our own memory, again and again.

@@ -31,7 +31,7 @@ impl Pool {
         count: usize,
     ) -> Result<CudaSlice<f32>> {
         let fits = |block: &Block| block.memory.len() >= count;
-        // What the stream has had itself is in its order already, so nobody waits for it.
+        // What the stream has had itself is in its order already, so nothing waits for it.
         let own = self
             .free
             .iter()

@@ -21,7 +21,7 @@ pub fn run(
             &bias.as_view(),
             &mut sums.as_view_mut(),
         )?;
-        // SAFETY: `data` owned it, and nobody uses it any more behind the kernel.
+        // SAFETY: `data` owned it, and nothing uses it any more behind the kernel.
         unsafe { result::free_async(data.leak(), compute.cu_stream()) }?;
     }
     Ok(())

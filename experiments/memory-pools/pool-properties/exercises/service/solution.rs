@@ -64,7 +64,7 @@ impl Service {
             let weights = weights.slice(..request.len());
             let (data_view, mut place) = (data.as_view(), sums.as_view_mut());
             kernels.add(compute, &data_view, &weights, &mut place)?;
-            // SAFETY: `data` owned it, and nobody uses it any more behind the kernel.
+            // SAFETY: `data` owned it, and nothing uses it any more behind the kernel.
             unsafe { result::free_async(data.leak(), compute.cu_stream()) }?;
             let total = first + 4 * number;
             // SAFETY: there is a number for each request.

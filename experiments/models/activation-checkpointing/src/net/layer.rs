@@ -64,7 +64,7 @@ impl Net {
         let dw = &mut self.gradients[layer];
         self.kernels.weights_back(stream, grid, x, &dz, dw, m, i, o)?;
         if layer == 0 {
-            return Ok(dz); // nobody wants the input's gradient
+            return Ok(dz); // the input's gradient is not needed
         }
         let mut before = self.memory.activation(stream, samples * inputs)?;
         let grid = tiles((inputs, samples), (TILE, TILE));

@@ -72,7 +72,7 @@ pub fn check(trial: &mut Trial) -> Result<()> {
     Ok(())
 }
 
-/// A network on all GPUs. What belongs to a stream that nobody uses is copied between GPUs
+/// A network on all GPUs. What belongs to a stream that is never used is copied between GPUs
 /// without waiting for anything but what the learner orders.
 struct Net {
     layers: Vec<Range<usize>>,

@@ -1,7 +1,7 @@
 // Stores the keys of each request's prompt: block r, a thread for each of a key's 64 floats.
 //
 // prompts  a row of `row` * 16 keys for each request, of which the first lengths[r] count
-// next     the first page that nobody has; 0 before
+// next     the first free page; 0 before
 // table    a row for each request: its pages
 // cache    pages of 16 keys
 

@@ -108,10 +108,10 @@ const KINDS: [(Kind, &str); 8] = [
     (Kind::SharedRace, "two threads race in shared memory"),
     (Kind::Race, "two threads race in device memory"),
     (Kind::Bounds, "an access out of bounds"),
-    (Kind::Unwritten, "memory that nobody wrote is used"),
+    (Kind::Unwritten, "memory that was never written is used"),
     (Kind::Barrier, "a barrier or a shuffle that not all reach"),
     (Kind::Endless, "threads wait for ever"),
-    (Kind::Missing, "results that nobody writes"),
+    (Kind::Missing, "results that are never written"),
     (Kind::Nothing, "nothing (the solutions)"),
 ];
 

@@ -34,6 +34,6 @@ pub fn add_up(
 /// A stream that waits for the default stream, and that the default stream waits for.
 fn blocking(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
     let stream = result::stream::create(StreamKind::Default)?;
-    // SAFETY: it is of this context, and nobody destroys it.
+    // SAFETY: it is of this context, and nothing destroys it.
     Ok(unsafe { context.wrap_borrowed_stream(stream) })
 }

@@ -1,4 +1,4 @@
-// out[column][row] = in[row][column]: one thread of each block does it, so nobody has neighbours.
+// out[column][row] = in[row][column]: one thread of each block does it, so none has neighbours.
 
 #define SIDE 32
 

@@ -11,7 +11,7 @@ extern "C" __global__ void work(const unsigned int *in, const unsigned int *leng
     __syncthreads();
     for (unsigned int job = first + blockIdx.x; job < jobs; job += gridDim.x) {
         if (threadIdx.x == 0)
-            atomicAdd(next, 1); // and nobody asks what it gives
+            atomicAdd(next, 1); // and nothing asks what it gives
         for (unsigned int i = threadIdx.x; i < length[job]; i += blockDim.x)
             out[job * most + i] = 2 * in[job * most + i];
     }
