@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use record::hash::sha256;
+use referee::check::{Level, Need};
 use serde::Deserialize;
 use walkdir::WalkDir;
 
@@ -26,6 +27,8 @@ struct Task {
     /// Markdown.
     text: String,
     minutes: u32,
+    level: Level,
+    needs: Vec<Need>,
     /// What the record calls the start and the solution, if they are kernels.
     codes: Option<[String; 2]>,
     /// What an editor in the page has to know, if it is a kernel.
@@ -36,6 +39,9 @@ struct Task {
 #[derive(Deserialize)]
 struct Check {
     minutes: u32,
+    level: Level,
+    #[serde(default)]
+    needs: Vec<Need>,
     hints: Vec<String>,
 }
 
@@ -61,13 +67,16 @@ impl Tasks {
     pub fn show(
         &self,
         name: &str,
+        pages: &[Page],
         records: &Records,
         sources: &Sources,
         root: &str,
     ) -> Result<String, String> {
         let task = self.0.get(name);
-        let Task { title, text, minutes, codes, kernel } =
+        let Task { title, text, minutes, level, codes, kernel, .. } =
             task.ok_or_else(|| format!("there is no experiments/*/*/exercises/{name}"))?;
+        let needs = self.needs(name, pages, root)?;
+        let needs = if needs.is_empty() { needs } else { format!(" Needs: {needs}.") };
         let codes = codes.as_ref();
         let measured = codes.and_then(|codes| measured(name, codes, records));
         let measured = measured.unwrap_or_default();
@@ -79,12 +88,34 @@ impl Tasks {
             None => "This is host code: solve it in your own editor.",
         };
         Ok(format!(
-            "### {title} {{#exercise-{name}}}\n\n{text}\n\n\
+            "### {title} {{#exercise-{name}}}\n\n\
+             <p class=\"exercise\" data-exercise=\"{name}\">Level: {level}. About \
+             {minutes} minutes.{needs}</p>\n\n{text}\n\n\
              ```sh\ncargo workbook exercise {name} --watch\n```\n\n\
-             <p class=\"exercise\" data-exercise=\"{name}\">About {minutes} minutes. \
-             {hints} Hints: <code>--hint</code>.{measured}</p>\n\n\
-             {editor}"
+             <p>{hints} Hints: <code>--hint</code>.{measured}</p>\n\n{editor}"
         ))
+    }
+
+    /// Links to what has to come before the exercise; empty if that is nothing.
+    fn needs(&self, name: &str, pages: &[Page], root: &str) -> Result<String, String> {
+        let needs = self.0.get(name).into_iter().flat_map(|task| &task.needs);
+        let links = needs.map(|need| {
+            let is_meant = |page: &&Page| match need {
+                Need::Exercise(other) => page.exercises.contains(other),
+                Need::Page(stem) => page.stem == *stem,
+            };
+            let page = pages.iter().find(is_meant);
+            let page = page.ok_or_else(|| format!("{name} needs {need}, which is not there"))?;
+            Ok(match need {
+                Need::Page(_) => page.link(root),
+                Need::Exercise(other) => {
+                    let (html, other) = (page.html(), escape(other));
+                    format!("<a href=\"{root}{html}#exercise-{other}\">{other}</a>")
+                }
+            })
+        });
+        let links: Vec<_> = links.collect::<Result<_, String>>()?;
+        Ok(links.join(", "))
     }
 
     /// How many minutes each of the exercises of these names takes.
@@ -111,26 +142,29 @@ impl Tasks {
         let mut part = None;
         for (page, name) in listed {
             let task = self.0.get(name);
-            let Task { title, minutes, kernel, .. } =
+            let Task { title, minutes, level, kernel, .. } =
                 task.ok_or_else(|| format!("there is no exercise `{name}`"))?;
             let place = if kernel.is_some() { "page" } else { "terminal" };
             if names.is_empty() && part != Some(&page.part) {
                 let heading = escape(page.part.as_deref().unwrap_or_default());
-                rows += &format!("<tr><th colspan=\"4\" scope=\"rowgroup\">{heading}</th></tr>\n");
+                rows += &format!("<tr><th colspan=\"6\" scope=\"rowgroup\">{heading}</th></tr>\n");
                 part = Some(&page.part);
             }
+            let needs = self.needs(name, pages, root)?;
             let name = escape(name);
             rows += &format!(
                 "<tr><td><a href=\"{root}{}#exercise-{name}\">{}</a></td>\
                  <td><code>{name}</code></td><td>{place}</td>\
-                 <td class=\"exercise\" data-exercise=\"{name}\">{minutes} min</td></tr>\n",
+                 <td class=\"exercise\" data-exercise=\"{name}\">{minutes}&nbsp;min</td>\
+                 <td>{level}</td><td>{needs}</td></tr>\n",
                 page.html(),
                 prose(title),
             );
         }
         Ok(format!(
             "<div class=\"table\" tabindex=\"0\">\n<table>\n<thead><tr><th>exercise</th>\
-             <th>name</th><th>where</th><th>time</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+             <th>name</th><th>where</th><th>time</th>\
+             <th>level</th><th>needs</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
         ))
     }
 }
@@ -178,7 +212,7 @@ impl Task {
             std::fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
         let toml = read("check.toml")?;
-        let Check { minutes, hints } = toml::from_str(&toml)
+        let Check { minutes, level, needs, hints } = toml::from_str(&toml)
             .with_context(|| folder.join("check.toml").display().to_string())?;
         let text = read("exercise.md")?;
         let (title, text) = text.split_once('\n').unwrap_or((&text, ""));
@@ -197,6 +231,6 @@ impl Task {
         let code = |source: &String| format!("x{}", &sha256(source)[..12]);
         let codes = kernel.as_ref().map(|Exercise { start, solution, .. }| [start, solution]);
         let codes = codes.map(|sources| sources.map(code));
-        Ok(Task { title, text, minutes, codes, kernel })
+        Ok(Task { title, text, minutes, level, needs, codes, kernel })
     }
 }

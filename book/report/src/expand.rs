@@ -327,7 +327,7 @@ impl Text {
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::Pages(names) => minutes::links(names, pages, &root)?,
             Directive::AllMinutes => minutes::table(pages, &root),
-            Directive::Exercise(name) => tasks.show(name, records, sources, &root)?,
+            Directive::Exercise(name) => tasks.show(name, pages, records, sources, &root)?,
             Directive::Exercises(names) => tasks.list(names, pages, &root)?,
             Directive::ThisMachine => this_machine::html(*account, findings, records, &root)?,
             Directive::AllGoals => goals::all(pages, records)?,

@@ -127,6 +127,28 @@ fn exercises_are_listed_in_the_order_in_which_they_stand_in_the_book() {
 }
 
 #[test]
+fn what_an_exercise_needs_comes_before_it_in_the_book() {
+    let summary = std::fs::read_to_string(root().join("book/src/SUMMARY.md")).unwrap();
+    let (mut solved, mut problems) = (vec![], vec![]);
+    for exercise in all() {
+        let (name, page) = (exercise["name"].as_str().unwrap(), exercise["page"].as_str().unwrap());
+        let (read, _) = summary.split_once(&format!("({page})")).unwrap();
+        for need in exercise["needs"].as_array().unwrap() {
+            let need = need.as_str().unwrap();
+            let is_known = match need.contains('/') {
+                true => read.contains(&format!("({need}.md)")),
+                false => solved.contains(&need.to_owned()),
+            };
+            if !is_known {
+                problems.push(format!("{name} needs {need}, which is not before it"));
+            }
+        }
+        solved.push(name.to_owned());
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
 fn a_learner_goes_from_the_start_to_the_solution() {
     if !has_nvrtc() {
         return;
@@ -374,7 +396,7 @@ fn a_watch_goes_on_by_keys_and_keeps_what_others_solve() {
         "hint 1 of 3",
         "Solved.",
         "mirror",
-        "kernel  ●○○   5 min  solved",
+        "kernel  introductory   5 min  solved",
         "Part 0: First steps  ██",
     ] {
         assert!(said.contains(part), "{part}\n{said}");

@@ -11,6 +11,7 @@ const IR: &str = include_str!("../../../kernels/translator/tests/goldens/flow.ll
 
 const CHECK: &str = r#"
 minutes = 5
+level = "introductory"
 hints = ["one", "two", "three"]
 fails = { start = "result" }
 shapes = [{ n = 33 }, { n = 256 }]

@@ -35,6 +35,10 @@ pub const HINTS: usize = 3;
 pub struct Check {
     /// How long it takes one who has read the page.
     pub minutes: u32,
+    pub level: Level,
+    /// What has to come before it in the book, besides the page that it stands on.
+    #[serde(default)]
+    pub needs: Vec<Need>,
     /// A question; the failing line and what to count there; a skeleton.
     pub hints: Vec<String>,
     /// Compute capability to compile for, if it needs more than the oldest.
@@ -74,6 +78,54 @@ pub struct Check {
     /// Mistakes that differ from a source in little, by name.
     #[serde(default)]
     pub mistakes: BTreeMap<String, Mistake>,
+}
+
+/// How hard an exercise is, as its author judges it: a short one can be hard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// One idea of the page, applied as it stands there.
+    Introductory,
+    /// Several steps, or an idea that has to be carried over.
+    Intermediate,
+    /// Several ideas at once, or one that the page does not have.
+    Hard,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Level::Introductory => "introductory",
+            Level::Intermediate => "intermediate",
+            Level::Hard => "hard",
+        })
+    }
+}
+
+/// What has to come before an exercise.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub enum Need {
+    /// An exercise to be solved, by its name.
+    Exercise(String),
+    /// A page to be read, by its path in the book without `.md`.
+    Page(String),
+}
+
+impl From<String> for Need {
+    fn from(name: String) -> Need {
+        match name.contains('/') {
+            true => Need::Page(name),
+            false => Need::Exercise(name),
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Need::Exercise(name) | Need::Page(name)) = self;
+        f.write_str(name)
+    }
 }
 
 /// A source with a few changes, which has to fail.
@@ -273,15 +325,6 @@ impl Check {
             ensure!(!is_file, "`mistakes.{name}`: there is a file of this name");
         }
         Ok(check)
-    }
-
-    /// How much of an exercise it is, in three steps: minutes say how long.
-    pub fn level(&self) -> &'static str {
-        match self.minutes {
-            ..=10 => "●○○",
-            11..=25 => "●●○",
-            _ => "●●●",
-        }
     }
 
     /// Why what has to fail does, by name: the start, the files in `wrong/`, and the mistakes.

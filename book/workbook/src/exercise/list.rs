@@ -5,6 +5,7 @@ use anyhow::Result;
 use exercise::catalogue::Language;
 use exercise::progress::Done;
 use exercise::{Exercise, Progress};
+use referee::check::Check;
 use serde_json::json;
 
 use crate::terminal::say;
@@ -62,13 +63,20 @@ pub(super) fn all(all: &[Exercise], progress: &Progress) {
             Language::Host => "host",
         };
         say!(
-            "{:>2}  {name:<widest$}  {language:<6}  {}  {:>2} min  {state:<6}  {title}",
+            "{:>3}  {name:<widest$}  {language:<6}  {:<12}  {:>2} min  {state:<6}  {title}{}",
             number + 1,
-            check.level(),
-            check.minutes
+            check.level,
+            check.minutes,
+            needs(check)
         );
     }
     say!("\nOne of them: cargo workbook exercise NAME. Host code needs no NVRTC.");
+}
+
+/// What has to come before, as the end of a line.
+fn needs(check: &Check) -> String {
+    let needs: Vec<_> = check.needs.iter().map(ToString::to_string).collect();
+    if needs.is_empty() { String::new() } else { format!(" (needs {})", needs.join(", ")) }
 }
 
 /// The same for programs.
@@ -85,6 +93,8 @@ pub(super) fn json(all: &[Exercise], progress: &Progress) -> Result<String> {
             "section": exercise.lesson.section,
             "page": exercise.page,
             "minutes": exercise.check.minutes,
+            "level": exercise.check.level.to_string(),
+            "needs": exercise.check.needs.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "checks": done.checks,
             "hints": done.hints,
             "passed": done.passed,
