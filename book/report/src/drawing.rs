@@ -10,7 +10,7 @@
 //! | `layouts` | structures in memory |
 //! | `numbers` | formats of numbers |
 //! | `kernels` | kernels that follow each other, and a square of sums that shares its loads |
-//! | `host` | kinds of host memory, and a page fault |
+//! | `host` | kinds of host memory, a page fault, a program's steps, and a loader's slots |
 //! | `streams` | streams and engines, a pipeline, all-reduces beside products, and blocks that wait |
 //! | `ring` | an all-reduce, step by step |
 //! | `pool` | what a pool holds |
@@ -18,10 +18,11 @@
 //! | `attention` | the matrix of scores that never exists |
 //! | `together` | threads that make one number, or a place for each |
 //! | `cuts` | a net that several GPUs share |
+//! | `models` | what a model keeps: activations, keys and values, packed weights; micro-batches |
 //! | `timetable` | timetables, and those of a copy between host and GPU |
 //! | `moves` | timetables of memory that is carried, taken and given back |
 //! | `queues` | timetables of calls, copies, launches and blocks |
-//! | `shares` | timetables of what is shared: a gate, a cache, a list of jobs, a host |
+//! | `shares` | timetables of what is shared: starts, a cache, a list of jobs, a host |
 //! | `canvas` | the sheet, and what colours mean |
 //! | `limits` | what bounds a kernel: room for its blocks, and the roof over what it can reach |
 //! | `facts` | what a machine's records say |
@@ -36,6 +37,7 @@ mod kernels;
 mod layouts;
 mod limits;
 mod machine;
+mod models;
 mod moves;
 mod multiprocessor;
 mod numbers;
@@ -75,7 +77,7 @@ pub struct Drawing {
     draw: fn(&mut Canvas, &Facts),
 }
 
-pub static ALL: [Drawing; 55] = [
+pub static ALL: [Drawing; 62] = [
     threads::THREADS,
     threads::BLOCKS,
     machine::MACHINE,
@@ -131,6 +133,13 @@ pub static ALL: [Drawing; 55] = [
     together::SO_FAR,
     limits::ROOM,
     limits::ROOF,
+    host::STEPS,
+    host::SHELF,
+    models::SEGMENTS,
+    models::MICRO_BATCHES,
+    models::KEYS,
+    models::PACKED,
+    models::PAGES,
 ];
 
 /// The drawing called `name`; the error names the one that was probably meant.

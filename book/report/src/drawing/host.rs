@@ -1,7 +1,8 @@
-//! Host memory: who moves its bytes to the GPU, and what happens at a page fault.
+//! Host memory: who moves its bytes to the GPU, what happens at a page fault, what a program
+//! brings to the GPU, and a loader's slots.
 
 use super::Drawing;
-use super::canvas::{Anchor, COMPUTE, Canvas, DRIVER, MEMORY, Pen, UPLOAD, area};
+use super::canvas::{Anchor, COMPUTE, Canvas, DOWNLOAD, DRIVER, MEMORY, Pen, UPLOAD, area};
 use super::facts::{Facts, Of};
 
 pub(super) const KINDS: Drawing = Drawing {
@@ -132,5 +133,93 @@ fn fault(c: &mut Canvas, _: &Facts) {
     let mut y = 246.0;
     for step in steps {
         y = c.paragraph((1.0, y), c.width - 2.0, Anchor::Start, step);
+    }
+}
+
+pub(super) const STEPS: Drawing = Drawing {
+    name: "steps",
+    title: "A program loads a kernel, brings inputs to the GPU, launches, and fetches the result",
+    description: "The host on the left and the GPU on the right, joined by four numbered arrows \
+        from top to bottom. One, to the GPU: the kernel, as PTX. Two, to the GPU: the arrays a \
+        and b, while sum is made there and cleared. Three, to the GPU: the launch, after which \
+        the kernel reads a and b and writes sum. Four, to the host: sum.",
+    caption: "The four steps of the program, from top to bottom. The dashed arrow carries a \
+        call, and no data.",
+    of: Of::Nobody,
+    draw: steps,
+};
+
+fn steps(c: &mut Canvas, _: &Facts) {
+    const PITCH: f64 = 54.0;
+    let width = c.pick(170.0, 112.0);
+    let right = c.width - 1.0 - width;
+    let rows = [
+        ("1", "kernel's PTX", "kernel", COMPUTE),
+        ("2", "a and b", "a, b, sum", UPLOAD),
+        ("3", "launch", "kernel runs", COMPUTE),
+        ("4", "sum", "sum", DOWNLOAD),
+    ];
+    c.heading((1.0, 10.0), Anchor::Start, "Host");
+    c.heading((c.width - 1.0, 10.0), Anchor::End, "GPU");
+    for (row, (number, here, there, pen)) in rows.into_iter().enumerate() {
+        let top = 26.0 + row as f64 * PITCH;
+        let (near, far) = (area(1.0, top, width, 36.0), area(right, top, width, 36.0));
+        for (place, what) in [(near, here), (far, there)] {
+            c.frame(place, if pen == COMPUTE { pen } else { MEMORY });
+            c.label(place, what);
+        }
+        let y = near.middle().1;
+        let path = [(near.right + 2.0, y), (far.left - 2.0, y)];
+        match number {
+            "3" => c.signal(&path, pen),
+            "4" => c.arrow(&[path[1], path[0]], pen),
+            _ => c.arrow(&path, pen),
+        }
+        c.heading((c.width / 2.0, y - 12.0), Anchor::Middle, number);
+    }
+}
+
+pub(super) const SHELF: Drawing = Drawing {
+    name: "shelf",
+    title: "Slots go round: empty to the producer, filled to the copy, and back",
+    description: "On the left the producer, a host thread; on the right the copy to the GPU; \
+        between them a shelf of two rows of slots. From the producer an arrow leads to the filled \
+        slots, and from these to the copy. From the copy an arrow leads back to the empty slots, \
+        and from these to the producer.",
+    caption: "The producer fills an empty slot, and `next` queues the copy of a filled one. When \
+        that copy is done, the slot is empty again.",
+    of: Of::Nobody,
+    draw: shelf,
+};
+
+fn shelf(c: &mut Canvas, _: &Facts) {
+    let (width, slot) = c.pick((150.0, 44.0), (86.0, 30.0));
+    let producer = area(1.0, 24.0, width, 108.0);
+    let copy = area(c.width - 1.0 - width, 24.0, width, 108.0);
+    for (place, pen, what) in
+        [(producer, DRIVER, "producer, a host thread"), (copy, UPLOAD, "copy to the GPU")]
+    {
+        c.frame(place, pen);
+        c.label(place, what);
+    }
+    let middle = c.width / 2.0;
+    for (row, (name, opacity)) in [("filled", 0.35), ("empty", 0.0)].into_iter().enumerate() {
+        let top = 32.0 + row as f64 * 62.0;
+        let slots = [-1.0, 0.0].map(|n| area(middle + n * slot, top, slot, 30.0));
+        for slot in slots {
+            c.cell(slot.inside(1.0), MEMORY, opacity);
+        }
+        c.text((middle, top - 12.0), Anchor::Middle, Pen::INK, name);
+        let y = slots[0].middle().1;
+        let paths = [
+            [(producer.right + 2.0, y), (slots[0].left - 2.0, y)],
+            [(slots[1].right + 2.0, y), (copy.left - 2.0, y)],
+        ];
+        for [from, to] in paths {
+            match name {
+                "filled" => c.arrow(&[from, to], UPLOAD),
+                _ => c.signal(&[to, from], DRIVER),
+            }
+        }
     }
 }

@@ -7,13 +7,13 @@ use super::facts::{Facts, Of};
 pub(super) const STREAMS: Drawing = Drawing {
     name: "streams",
     title: "Streams are queues; the first entry of each runs when its engine is free",
-    description: "The host puts calls into two queues, the streams, from above. In stream 1 a \
-        kernel is first, an event is recorded after it, then comes a copy to the host. In stream \
-        2 a copy to the GPU is first, then the stream waits for the event, then comes a kernel. \
-        Below are three engines. The kernel of stream 1 runs on the multiprocessors while the \
-        copy of stream 2 runs on a copy engine. A dashed arrow leads from the event in stream 1 \
-        to the wait in stream 2.",
-    caption: "Each stream is a queue: the lowest entry runs as soon as its engine is free, and \
+    description: "At the top are three engines, and below them two queues, the streams, which \
+        the host fills from below. In stream 1 a kernel is first, an event is recorded after it, \
+        then comes a copy to the host. In stream 2 a copy to the GPU is first, then the stream \
+        waits for the event, then comes a kernel. The kernel of stream 1 runs on the \
+        multiprocessors while the copy of stream 2 runs on a copy engine. A dashed arrow leads \
+        from the event in stream 1 to the wait in stream 2.",
+    caption: "Each stream is a queue: the first entry runs as soon as its engine is free, and \
         the next one only after it. An event lets one stream wait for another.",
     of: Of::Nobody,
     draw: streams,
@@ -22,42 +22,42 @@ pub(super) const STREAMS: Drawing = Drawing {
 fn streams(c: &mut Canvas, _: &Facts) {
     const STEP: f64 = 34.0;
     let (width, pitch) = c.pick((180.0, 229.0), (102.0, 128.0));
-    let host = area(1.0, 1.0, c.width - 2.0, 32.0);
-    c.outline(host, Pen::MUTED);
-    c.label(host, "host: calls return before the work is done");
     let queues = [
-        [("3 copy to host", DOWNLOAD), ("2 record event", Pen::MUTED), ("1 kernel A", COMPUTE)],
-        [("3 kernel B", COMPUTE), ("2 wait for event", Pen::MUTED), ("1 copy to GPU", UPLOAD)],
+        [("1 kernel A", COMPUTE), ("2 record event", Pen::MUTED), ("3 copy to host", DOWNLOAD)],
+        [("1 copy to GPU", UPLOAD), ("2 wait for event", Pen::MUTED), ("3 kernel B", COMPUTE)],
     ];
     let engines = [
         (c.pick("multiprocessors", "SMs"), COMPUTE),
         ("copy engine to the GPU", UPLOAD),
         ("copy engine to the host", DOWNLOAD),
     ];
-    const TOP: f64 = 92.0;
-    const ENGINES: f64 = TOP + 3.0 * STEP + 36.0;
+    const ENGINES: f64 = 50.0;
+    const TOP: f64 = ENGINES + 32.0;
+    const NAMES: f64 = TOP + 3.0 * STEP + 8.0;
+    let host = area(1.0, NAMES + 34.0, c.width - 2.0, 32.0);
+    c.outline(host, Pen::MUTED);
+    c.label(host, "host: calls return before the work is done");
     for (n, queue) in queues.into_iter().enumerate() {
         let left = 1.0 + n as f64 * pitch;
         let middle = left + width / 2.0;
-        c.arrow(&[(middle, host.bottom), (middle, 66.0)], Pen::MUTED);
+        c.arrow(&[(middle, host.top), (middle, NAMES + 10.0)], Pen::MUTED);
         let name = format!("Stream {}", n + 1);
-        c.heading((middle, 78.0), Anchor::Middle, &name);
+        c.heading((middle, NAMES), Anchor::Middle, &name);
         for (row, (what, pen)) in queue.into_iter().enumerate() {
             let place = area(left, TOP + row as f64 * STEP, width, STEP - 4.0);
             c.frame(place, pen);
             c.label(place, what);
         }
-        let first = TOP + 3.0 * STEP - 4.0;
-        c.arrow(&[(middle, first), (middle, ENGINES)], queue[2].1);
+        c.arrow(&[(middle, TOP), (middle, ENGINES)], queue[0].1);
     }
     let y = TOP + STEP + (STEP - 4.0) / 2.0;
     c.signal(&[(1.0 + width, y), (1.0 + pitch, y)], DRIVER);
     for (n, (engine, pen)) in engines.into_iter().enumerate() {
-        let place = area(1.0 + n as f64 * pitch, ENGINES, width, 48.0);
+        let place = area(1.0 + n as f64 * pitch, 1.0, width, ENGINES - 2.0);
         c.cell(place, pen, if n < 2 { 0.4 } else { 0.1 });
         c.label(place, engine);
     }
-    let idle = (1.0 + 2.0 * pitch + width / 2.0, ENGINES - 14.0);
+    let idle = (1.0 + 2.0 * pitch + width / 2.0, ENGINES + 14.0);
     c.text(idle, Anchor::Middle, Pen::MUTED, "idle");
 }
 
@@ -66,10 +66,10 @@ pub(super) const PIPELINE: Drawing = Drawing {
     title: "Four batches take twelve steps one after another, and six if the engines overlap",
     description: "Two timetables with a row each for upload, kernel and download. One after the \
         other, the three steps of four batches take twelve time slots, and only one row is busy \
-        at a time. As on a conveyor belt, batch 2 is uploaded while the kernel works on batch 1, \
+        at a time. Overlapped, batch 2 is uploaded while the kernel works on batch 1, \
         and so on: six slots, and all three rows are busy in the middle.",
     caption: "Four batches, each of which is uploaded, computed and downloaded: one after \
-        another, and as on a conveyor belt. The slots are drawn equally long; in fact the \
+        another, and overlapped. The slots are drawn equally long; in fact the \
         longest step sets the pace.",
     of: Of::Nobody,
     draw: pipeline,
@@ -85,8 +85,8 @@ fn pipeline(c: &mut Canvas, _: &Facts) {
     let label = 72.0;
     let slot = (c.width - label - 1.0) / (3 * BATCHES) as f64;
     let ways: [(&str, Slot); 2] = [
-        ("One after the other: 12 steps", |batch, step| 3 * batch + step),
-        ("A conveyor: 6 steps", |batch, step| batch + step),
+        ("One after another: 12 steps", |batch, step| 3 * batch + step),
+        ("Overlapped: 6 steps", |batch, step| batch + step),
     ];
     for (n, (name, when)) in ways.into_iter().enumerate() {
         let top = n as f64 * 132.0;

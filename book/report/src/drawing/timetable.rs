@@ -18,7 +18,7 @@ fn pen(word: &str) -> Option<Pen> {
         "load" | "loads" | "fetch" | "memory" => UPLOAD,
         "store" | "stores" => DOWNLOAD,
         "share 0" | "threads" => MEMORY,
-        "work" | "all-reduce" | "GPU 0" | "GPU 1" => COMPUTE,
+        "work" | "all-reduce" | "GPU 0" | "GPU 1" | "GPU 2" | "GPU 3" => COMPUTE,
         _ => return None,
     })
 }
