@@ -51,7 +51,7 @@ __device__ __forceinline__ float decode(unsigned pattern, Format f)
     if (size > f.largest)
         return __uint_as_float(size == infinity ? sign | 0x7f800000 : 0x7fffffff);
     // In a float's places the exponent is too small by 127 - bias: a factor, for
-    // subnormal numbers, too.
+    // subnormal numbers as well.
     unsigned bias = (1u << (f.exponent_bits - 1)) - 1;
     float factor = __uint_as_float((254 - bias) << 23);
     return __uint_as_float(sign | size << (23 - f.fraction_bits)) * factor;

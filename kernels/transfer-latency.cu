@@ -39,7 +39,7 @@ extern "C" __global__ void add_one(unsigned int *value)
 }
 
 // The same for a persistent kernel. It polls the host's memory for the next question,
-// and writes its answer there too. If none comes within
+// and writes its answer there as well. If none comes within
 // `patience` looks it ends, so that a host that went away leaves no kernel behind.
 extern "C" __global__ void answer(volatile unsigned int *question,
                                   volatile unsigned int *reply, unsigned int questions,

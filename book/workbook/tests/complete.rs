@@ -799,8 +799,23 @@ fn the_route_of_six_hours_takes_no_longer() {
 }
 
 #[test]
-fn a_lesson_is_short_and_ends_with_what_to_remember() {
+fn a_lesson_is_short_in_order_and_ends_with_what_to_remember() {
     const MOST: usize = 900;
+    /// The page's order; a page may lack those in the second list.
+    const ORDER: [&str; 8] = [
+        "Your prediction",
+        "The experiment",
+        "Measured",
+        "Why",
+        "Exercise",
+        "Exercises",
+        "Remember",
+        "Next",
+    ];
+    /// Part 0 and the formulas measure nothing, and a page may have no exercise of its own.
+    const MAY_LACK: [&str; 4] = ["Measured", "Why", "Exercise", "Exercises"];
+    /// What explains a page in place of a drawing or an explorer.
+    const PICTURES: [(&str, &str); 1] = [("models/memory-budget", "{{budget}}")];
     let folder = |lesson: Lesson| Some(lesson.page().split_once('/')?.0.to_owned());
     let folders: BTreeSet<_> = experiments().into_iter().filter_map(folder).collect();
     let pages = folders.iter().flat_map(|folder| {
@@ -819,6 +834,21 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
         let words = shown[&page].words;
         if words > MOST {
             faults.push(format!("shows {words} words; fold or cut all but {MOST}"));
+        }
+        let core = unfolded(&source);
+        let stands = |heading: &&str| core.find(&format!("\n## {heading}\n"));
+        let lacks = ORDER.iter().filter(|h| !MAY_LACK.contains(h) && stands(h).is_none());
+        faults.extend(lacks.map(|heading| format!("needs a section `## {heading}`")));
+        if !ORDER.iter().filter_map(stands).is_sorted() {
+            faults.push(format!("has its sections in another order than {}", ORDER.join(", ")));
+        }
+        let instead = PICTURES.iter().find(|(of, _)| *of == page).map(|(_, picture)| *picture);
+        let mut pictures = ["{{drawing ", "{{explorer "].into_iter().chain(instead);
+        if !pictures.any(|picture| core.contains(picture)) {
+            faults.push("needs a drawing or an explorer that is not folded".to_owned());
+        }
+        if !section("Your prediction").is_some_and(|asked| asked.contains("\n{{prediction ")) {
+            faults.push("asks for no prediction in `## Your prediction`".to_owned());
         }
         let remember = section("Remember").unwrap_or_default();
         if remember.lines().filter(|line| line.starts_with("- ")).count() != 3 {
@@ -841,6 +871,20 @@ fn a_lesson_is_short_and_ends_with_what_to_remember() {
         problems.extend(faults.into_iter().map(|fault| format!("{page} {fault}")));
     }
     none(problems, "`A page`, on the book's page `Style`, says what a lesson looks like.");
+}
+
+/// A page without what is folded.
+fn unfolded(page: &str) -> String {
+    let (mut depth, mut core) = (0, String::new());
+    for line in page.lines() {
+        depth += line.matches("<details").count();
+        if depth == 0 {
+            core += line;
+            core.push('\n');
+        }
+        depth -= line.matches("</details>").count();
+    }
+    core
 }
 
 /// What we cannot explain is said in one place: a page with such an effect leads to the list, and
@@ -889,6 +933,177 @@ fn open_questions_are_one_short_list() {
         }
     }
     none(problems, "`book/src/open-questions.md` has all that we do not know.");
+}
+
+/// Forms that the page `Style` replaces, as far as a search finds them, and what to write. Those
+/// that end in `…` are the beginnings of words.
+const REPLACED: [(&str, &str); 12] = [
+    ("nobody", "no thread, nothing, never"),
+    ("somebody", "another thread, another program"),
+    ("everybody", "all"),
+    ("percent", "25%, a few per cent"),
+    ("matrix product…", "a matmul"),
+    ("lorry", "a truck"),
+    ("optimiz…", "optimise"),
+    ("initializ…", "initialise"),
+    ("minimiz…", "minimise"),
+    ("recogniz…", "recognise"),
+    ("neighbor…", "neighbour"),
+    ("gray", "grey"),
+];
+
+/// Whether `line` has a word, or one that begins with it if it ends in `…`; in any case.
+fn has_word(line: &str, word: &str) -> bool {
+    let stem = word.trim_end_matches('…');
+    let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let line = line.to_lowercase();
+    line.match_indices(stem).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + stem.len()..]);
+        !before.ends_with(is_inside) && (stem != word || !after.starts_with(is_inside))
+    })
+}
+
+/// What is wrong with the style of a line, whether it is prose or code.
+fn faults_of_style(line: &str) -> Vec<String> {
+    let replaced = REPLACED.iter().filter(|(word, _)| has_word(line, word));
+    let mut faults: Vec<_> = replaced.map(|(word, better)| format!("`{word}`: {better}")).collect();
+    let ends = [" too.", " too,", " too;", " too:", " too?", " too!"];
+    if ends.iter().any(|end| line.contains(end)) || line.ends_with(" too") {
+        faults.push("`too` at an end: also, as well".to_owned());
+    }
+    faults
+}
+
+/// What is wrong with the style of a line of prose.
+fn faults_of_prose(line: &str) -> Vec<String> {
+    let mut faults = faults_of_style(line);
+    let percent = line.match_indices(" %").any(|(at, _)| line[..at].ends_with(char::is_numeric));
+    if percent {
+        faults.push("a space before %".to_owned());
+    }
+    let opened = line.match_indices('(').map(|(at, _)| &line[at + 1..]);
+    let mut inside = opened.filter_map(|rest| Some(rest.split_once(')')?.0));
+    let is_sentence =
+        |inside: &str| inside.starts_with(char::is_uppercase) && inside.ends_with(['.', '?', '!']);
+    if inside.any(is_sentence) {
+        faults.push("a whole sentence in parentheses".to_owned());
+    }
+    faults
+}
+
+#[test]
+fn style_is_found_where_it_fails() {
+    let bad = [
+        "Nobody waits.",
+        "25 % of it",
+        "Neighbors come.",
+        "a matrix product",
+        "the host, too.",
+        "One. (It is two.)",
+    ];
+    for line in bad {
+        assert_eq!(faults_of_prose(line).len(), 1, "{line}");
+    }
+    let good =
+        ["#that-nobody-wrote", "25% of it", "too far", "Two (as in [X], a page).", "X (see)."];
+    for line in good {
+        assert_eq!(faults_of_prose(line), [""; 0], "{line}");
+    }
+}
+
+/// Pages, exercises, the words of explorers and the kernels' comments. A reference solution is not
+/// searched: a record of its time holds for its bytes.
+#[test]
+fn what_a_learner_reads_is_in_the_style_of_the_book() {
+    let mut problems = vec![];
+    let mut report = |path: &str, number: usize, faults: Vec<String>| {
+        problems.extend(faults.into_iter().map(|fault| format!("{path}:{number}: {fault}")));
+    };
+    let mut prose: Vec<_> =
+        files("book/src").into_iter().map(|f| format!("book/src/{f}")).collect();
+    prose.retain(|path| path.ends_with(".md") && !path.contains("/contributing/"));
+    let mut code: Vec<_> = files("book/src").into_iter().map(|f| format!("book/src/{f}")).collect();
+    code.retain(|path| path.ends_with(".toml"));
+    for file in files("experiments") {
+        let is_of_exercise = file.contains("/exercises/");
+        match file.rsplit('/').next() {
+            Some("exercise.md") => prose.push(format!("experiments/{file}")),
+            Some("check.toml" | "start.cu" | "start.rs") if is_of_exercise => {
+                code.push(format!("experiments/{file}"));
+            }
+            _ => {}
+        }
+    }
+    let explorers = files("book/engine/src/explorer").into_iter();
+    code.extend(explorers.map(|file| format!("book/engine/src/explorer/{file}")));
+    code.extend(stems("kernels", "cu").into_iter().map(|name| format!("kernels/{name}.cu")));
+    for path in prose {
+        let mut is_code = false;
+        for (n, line) in text(&path).lines().enumerate() {
+            is_code ^= line.trim_start().starts_with("```");
+            let line = words(line);
+            report(
+                &path,
+                n + 1,
+                if is_code { faults_of_style(&line) } else { faults_of_prose(&line) },
+            );
+        }
+    }
+    for path in code {
+        // A comment of Rust is for us, one of CUDA C for learners.
+        let is_rust = path.contains("/explorer/");
+        let read = match path.ends_with("/check.toml") {
+            true => hints(&path),
+            false => text(&path),
+        };
+        for (n, line) in read.lines().enumerate() {
+            let said = line.split("//").next().filter(|_| is_rust).unwrap_or(line);
+            report(&path, n + 1, faults_of_style(said));
+        }
+    }
+    none(problems, "`book/src/contributing/style.md` says what to write.");
+}
+
+/// The hints of an exercise, which are all that a learner reads of its `check.toml`.
+fn hints(path: &str) -> String {
+    let check: toml::Table = text(path).parse().unwrap();
+    let hints = check["hints"].as_array().unwrap().iter().filter_map(toml::Value::as_str);
+    hints.collect::<Vec<_>>().join("\n")
+}
+
+/// A second one makes a reader hear a lecture. A page's own text, what is beside it, and its
+/// exercises are read together.
+#[test]
+fn a_page_says_so_once() {
+    let mut problems = vec![];
+    let exercises: BTreeMap<_, _> = files("experiments")
+        .into_iter()
+        .filter_map(|file| {
+            let folder = file.strip_suffix("/exercise.md")?;
+            Some((folder.rsplit('/').next()?.to_owned(), format!("experiments/{file}")))
+        })
+        .collect();
+    for page in files("book/src") {
+        if !page.ends_with(".md") || page.starts_with("contributing/") {
+            continue;
+        }
+        let own = text(&format!("book/src/{page}"));
+        let shown = own.lines().filter_map(|line| {
+            let name = line.strip_prefix("{{exercise ")?.strip_suffix("}}")?;
+            exercises.get(name).map(|path| text(path))
+        });
+        let all: String =
+            shown.chain([own.clone(), text(&format!("book/src/{}", beside(&page)))]).collect();
+        let is_first = |at: usize| {
+            let before = all[..at].trim_end_matches(' ');
+            before.ends_with(['\n', '.', '?', '!', ':', '"', '}']) || before.is_empty()
+        };
+        let found = all.match_indices("So ").filter(|(at, _)| is_first(*at)).count();
+        if found > 1 {
+            problems.push(format!("book/src/{page} says it {found} times, with its exercises"));
+        }
+    }
+    none(problems, "Say therefore, then, or nothing.");
 }
 
 /// So a change of the text shows what it changes, sentence by sentence.
