@@ -24,7 +24,7 @@ fn quoted(text: &str) -> &str {
 
 /// A page's text in which the search does not see what stands below a veiled chart, or below a
 /// prediction that veils none, up to the next chart, prediction, fold or heading other than *Why*:
-/// as in `workbook.js`, which veils it.
+/// as in `predictions.js`, which veils it.
 pub fn cover(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut depth, mut fenced, mut covered) = (0_usize, false, false);
