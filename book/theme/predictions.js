@@ -6,6 +6,7 @@
 
 (() => {
     const { keyOf, recall, remember, element, button, watchScrolling, saveAs } = window.workbook;
+    const { svgElement, locate, drawOn } = window.workbook.curves;
 
     // Numbers as people type them.
 
@@ -35,8 +36,13 @@
     }
 
     // What a question, whose `dataset` this is, was answered with: one of its choices, all of them
-    // in an order, or a number.
-    function read(text, { choices, inOrder, unit }) {
+    // in an order, a number, or the values of a curve.
+    function read(text, { at, choices, inOrder, unit }) {
+        if (at !== undefined) {
+            const values = text.split(ORDER).map(Number);
+            const isWhole = values.length === JSON.parse(at).length;
+            return isWhole && values.every(value => value > 0 && value < Infinity) ? text : null;
+        }
         if (choices === undefined) {
             return parseGuess(text, unit);
         }
@@ -49,7 +55,7 @@
         return all.includes(text) ? text : null;
     }
 
-    // Between choices that are put in order.
+    // Between choices that are put in order, and between values.
     const ORDER = ", ";
 
     const withUnit = (text, unit) =>
@@ -57,49 +63,79 @@
 
     const rounded = (value, digits) => String(Number(value.toPrecision(digits)));
 
+    const inWords = factor =>
+        factor <= 1.1 ? "Spot on."
+        : factor <= 1.5 ? "Close."
+        : factor <= 3 ? "Right order of magnitude."
+        : "Surprised: read on.";
+
+    // How many times as large one is as the other.
+    const apart = (guess, truth) =>
+        guess === truth ? 1
+        : guess * truth > 0 ? Math.max(guess / truth, truth / guess)
+        : Infinity;
+
+    // The same in words, from the truth.
+    function distance(guess, truth, unit) {
+        const off = guess === truth ? 0 : Math.abs(guess / truth - 1);
+        const factor = apart(guess, truth);
+        const side = guess > truth ? "too high" : "too low";
+        if (off < 0.005) {
+            return "right to within 0.5%";
+        }
+        if (factor >= 2) {
+            return Number.isFinite(factor) ? `a factor of ${rounded(factor, 2)} ${side}` : side;
+        }
+        return unit === "%"
+            ? `${rounded(Math.abs(guess - truth), 2)} percentage points ${side}`
+            : `${rounded(100 * off, 2)}% ${side}`;
+    }
+
     // How a guess compares with the answer of a question, whose `dataset` this is, in words.
     // What is computed is right or not; what is measured, only nearer or further.
-    function judge(guess, { answer, scale, unit, answerText, computed, choices }) {
+    function judge(guess, dataset) {
+        const { answer, scale, unit, answerText, at, computed, choices } = dataset;
         const exact = right => {
             const score = right ? "Right." : "Not quite.";
             return { score, right, outcome: right ? score : `Not quite: it is ${answerText}.` };
         };
+        if (at !== undefined) {
+            return judgeCurve(guess, dataset);
+        }
         if (choices !== undefined) {
             const right = guess === answer;
             return { ...exact(right), factor: right ? 1 : Infinity };
         }
         const truth = Number(answer) / Number(scale);
-        const ratio = guess / truth;
-        const factor =
-            guess === truth ? 1
-            : ratio > 0 ? Math.max(ratio, 1 / ratio)
-            : Infinity;
+        const factor = apart(guess, truth);
         if (computed !== undefined) {
             const decimals = answerText.match(/\.(\d+)/u)?.[1].length ?? 0;
             return { ...exact(guess.toFixed(decimals) === truth.toFixed(decimals)), factor };
         }
-        const off = guess === truth ? 0 : Math.abs(ratio - 1);
-        const score =
-            off <= 0.1 ? "Spot on."
-            : factor <= 1.5 ? "Close."
-            : factor <= 3 ? "Right order of magnitude."
-            : "Surprised: read on.";
-        const side = guess > truth ? "too high" : "too low";
-        let distance = "";
-        if (off < 0.005) {
-            distance = "right to within 0.5%";
-        } else if (factor >= 2) {
-            distance = Number.isFinite(factor)
-                ? `a factor of ${rounded(factor, 2)} ${side}`
-                : side;
-        } else if (unit === "%") {
-            distance = `${rounded(Math.abs(guess - truth), 2)} percentage points ${side}`;
-        } else {
-            distance = `${rounded(100 * off, 2)}% ${side}`;
-        }
+        const score = inWords(factor);
         const comparison =
             `You predicted ${withUnit(String(guess), unit)}; measured: ${answerText}. ` +
-            `Your prediction is ${distance}.`;
+            `Your prediction is ${distance(guess, truth, unit)}.`;
+        return { score, factor, outcome: score, comparison };
+    }
+
+    // The same of a curve: half of its points are at most so far off.
+    function judgeCurve(drawn, { answer, at, scale, unit }) {
+        const [truths, places] = [JSON.parse(answer), JSON.parse(at)];
+        const points = drawn.split(ORDER).map((value, n) => {
+            const [guess, truth] = [Number(value), truths[n] / Number(scale)];
+            return { guess, truth, place: places[n][1], factor: apart(guess, truth) };
+        });
+        const factor = median(points);
+        const worst = points.reduce((a, b) => (b.factor > a.factor ? b : a));
+        const typical =
+            factor < 1.1 ? `${Math.round(100 * (factor - 1))}%` : `a factor of ${rounded(factor, 2)}`;
+        const score = inWords(factor);
+        const comparison =
+            `Typically you are within ${typical} of what was measured. You parted most at ` +
+            `${worst.place}: ${withUnit(String(worst.guess), unit)} drawn, ` +
+            `${withUnit(rounded(worst.truth, 3), unit)} measured, ` +
+            `${distance(worst.guess, worst.truth, unit)}.`;
         return { score, factor, outcome: score, comparison };
     }
 
@@ -175,30 +211,8 @@
     function settle(prediction) {
         hideText(prediction.text, false);
         prediction.wayOut?.remove();
+        prediction.curve?.reveal();
         prediction.figures.forEach(unveil);
-    }
-
-    const SVG = "http://www.w3.org/2000/svg";
-
-    function svgElement(name, attributes) {
-        const element = document.createElementNS(SVG, name);
-        for (const [key, value] of Object.entries(attributes)) {
-            element.setAttribute(key, value);
-        }
-        return element;
-    }
-
-    // The pixel of `value` on the value axis of `svg`, and whether it lies below (-1) or
-    // above (1) the axis, where it is moved to the end.
-    function locate(svg, value) {
-        const { valueScale, valueMin, valueMax, valueStart, valueEnd } = svg.dataset;
-        const along = valueScale === "linear" ? Number : Math.log10;
-        const low = along(Number(valueMin));
-        const share = (along(value) - low) / (along(Number(valueMax)) - low);
-        const beyond = share > 1 ? 1 : share >= 0 ? 0 : -1;
-        const clamped = beyond > 0 ? 1 : beyond < 0 ? 0 : share;
-        const start = Number(valueStart);
-        return { pixel: start + clamped * (Number(valueEnd) - start), beyond };
     }
 
     const overlap = (a, b) =>
@@ -320,13 +334,15 @@
         const submit = form.querySelector("button[type=submit]");
         const isChoice = input.type === "radio";
         const isOrder = section.dataset.inOrder !== undefined;
+        const curve = section.dataset.at === undefined ? undefined : drawOn(section, input);
         const ranks = [...form.querySelectorAll("button.rank")];
         // The first guess counts, unless the answer was shown before it.
         let kept = recall(section.id);
         let seen = recall(`seen ${section.id}`) !== null;
         const prediction = {
             section,
-            input,
+            curve,
+            input: curve ?? input,
             lookUp() {
                 if (kept === null) {
                     seen = true;
@@ -361,6 +377,7 @@
             } else {
                 input.value = text;
                 ranks.forEach(mark);
+                curve?.show(text.split(ORDER).map(Number));
             }
         }
 
@@ -388,6 +405,7 @@
             outcome.textContent =
                 isChoice ? "Please choose one."
                 : isOrder ? "Please press all of them, one after the other."
+                : curve ? "Please place every ring. A click, or Enter, leaves it where it is."
                 : `Please give one number, not below 0, for example ${example}.`;
         }
 
@@ -490,7 +508,7 @@
         if (prediction.text.length > 0) {
             prediction.wayOut = element("p", "", { class: "veil-text" });
             prediction.wayOut.append(
-                button("Make a prediction first", () => input.focus()),
+                button("Make a prediction first", () => prediction.input.focus()),
                 " ",
                 button("or show the text", () => {
                     details.open = true;

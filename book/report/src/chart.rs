@@ -283,6 +283,17 @@ pub enum Scale {
     Log10,
 }
 
+impl Scale {
+    /// As pages write it.
+    fn word(self) -> &'static str {
+        match self {
+            Scale::Linear => "linear",
+            Scale::Log2 => "log2",
+            Scale::Log10 => "log10",
+        }
+    }
+}
+
 /// A straight line across the plot at one value. A linear axis extends to include it
 /// unless it is more than six times beyond the data; then a note with an arrow stands
 /// at the axis' end.
@@ -323,16 +334,14 @@ struct Reading {
     value: Span,
     /// The plot's first and last pixel on the other axis.
     cross: (f64, f64),
+    /// The other axis, if values are plotted over it.
+    over: Option<Span>,
 }
 
 impl Reading {
     fn attributes(&self) -> String {
-        let Reading { axis, value, cross } = self;
-        let scale = match value.scale {
-            Scale::Linear => "linear",
-            Scale::Log2 => "log2",
-            Scale::Log10 => "log10",
-        };
+        let Reading { axis, value, cross, .. } = self;
+        let scale = value.scale.word();
         format!(
             " data-value-axis=\"{axis}\" data-value-scale=\"{scale}\" \
              data-value-min=\"{}\" data-value-max=\"{}\" \
@@ -361,9 +370,29 @@ pub fn svg(figure: &Figure, width: Width) -> String {
         Form::Timeline(timeline) => timeline::draw(timeline, width),
         Form::Memory(memory) => memory::draw(memory, width),
     };
-    let Picture { size, body, reading } = picture;
+    let attributes = picture.reading.as_ref().map_or_else(String::new, Reading::attributes);
+    framed(figure, picture, width, &attributes)
+}
+
+/// The axes of `figure`, a chart of lines, with room for what is `measured`, which is not drawn:
+/// a script draws a curve of the reader's there. `data-cross-…` says besides how the other axis
+/// maps to the picture's coordinates.
+pub fn sketch(figure: &Figure, lines: &Lines, measured: &Series, width: Width) -> String {
+    let picture = lines::sketch(lines, measured, width);
+    let attributes = picture.reading.as_ref().map_or_else(String::new, |reading| {
+        let over = reading.over.as_ref().map_or_else(String::new, |over| {
+            let (scale, min, max) = (over.scale.word(), over.min, over.max);
+            format!(
+                " data-cross-scale=\"{scale}\" data-cross-min=\"{min}\" data-cross-max=\"{max}\""
+            )
+        });
+        reading.attributes() + &over
+    });
+    framed(figure, picture, width, &attributes)
+}
+
+fn framed(figure: &Figure, picture: Picture, width: Width, attributes: &str) -> String {
     let id = format!("chart-{}", figure.id);
-    let attributes = reading.map_or_else(String::new, |reading| reading.attributes());
     let texts = [&*figure.title, &*figure.description];
-    svg::element(&id, (width, size), texts, &attributes, &body)
+    svg::element(&id, (width, picture.size), texts, attributes, &picture.body)
 }

@@ -105,7 +105,7 @@ pub fn read(
         part: part.map(str::to_owned),
         quantities: Quantities::of(path, definitions.experiment.take()),
         conditions: Conditions::default(),
-        axes: BTreeMap::new(),
+        charts: BTreeMap::new(),
         verdicts: BTreeSet::new(),
         sections: BTreeSet::new(),
         goals: vec![],
@@ -133,7 +133,7 @@ pub fn read(
                     shown.insert(name.clone());
                     match &block.what {
                         Block::Chart(block) => {
-                            page.axes.insert(block.id.clone(), block.axis());
+                            page.charts.insert(block.id.clone(), (**block).clone());
                         }
                         Block::Goals(block) => page.goals.push(block.clone()),
                         Block::Prediction(block) => {
@@ -323,7 +323,7 @@ impl Text {
                 let elsewhere = page.sections.is_empty().then_some(root.as_str());
                 scorecard::overview(findings, *downloads && elsewhere.is_none(), elsewhere)?
             }
-            Directive::Predictions => prediction::all(pages, &root),
+            Directive::Predictions => prediction::all(pages, records, &root),
             Directive::Time(time, names) => minutes::mark(*time, names, pages)?,
             Directive::Pages(names) => minutes::links(names, pages, &root)?,
             Directive::AllMinutes => minutes::table(pages, &root),
@@ -376,6 +376,7 @@ impl Text {
             Directive::Block(name) => match &self.definitions.blocks[name].what {
                 Block::Prediction(block) => {
                     block.holds.is_some()
+                        || block.curve.is_some()
                         || block.quantity().is_ok_and(|(name, _)| page.quantities.defines(name))
                 }
                 Block::Chart(_) | Block::Table(_) | Block::Counted(_) => true,

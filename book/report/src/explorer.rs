@@ -78,8 +78,8 @@ impl Behind {
 impl Curves {
     fn measured(&self, records: &Records, page: &Page) -> Result<Measured, String> {
         let Curves { experiment, x, y, chart, .. } = self;
-        if let Some(chart) = chart.as_ref().filter(|chart| !page.axes.contains_key(*chart)) {
-            return Err(format!("the page has no chart `{chart}`"));
+        if let Some(chart) = chart {
+            page.chart(chart)?;
         }
         let both = records.both(page.experiment(experiment)?, None, |machine, record| {
             let whose = match machine.is_reference() {

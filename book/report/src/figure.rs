@@ -1,16 +1,19 @@
 //! `[chart.NAME]`: the figure on the page. Which point lies where is for [`crate::plot`],
 //! what a chart looks like for [`crate::chart`].
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
-use crate::both::Here;
-use crate::chart::{self, Figure};
+use crate::both::{Both, Here};
+use crate::chart::{self, Figure, Lines};
 use crate::html::{escape, prose, uncapitalised};
 use crate::names::Defaults;
 use crate::page::Page;
 use crate::plot::{Common, Plot, bars, course, heatmap, lines};
 use crate::provenance;
 use crate::records::{Machine, Recorded, Records};
+use crate::select::Filter;
 use crate::svg::{Width, standalone};
 use crate::unit::Unit;
 
@@ -104,6 +107,29 @@ impl ChartBlock {
             Form::Bars(block) => Some(block.y.of.unit()),
             Form::Heatmap(_) | Form::Timeline(_) | Form::Memory(_) => None,
         }
+    }
+
+    /// The one curve of this chart of lines that `filter` chooses, and the peaks beside it, if
+    /// `is_whole` finds nothing wrong with it.
+    pub fn curve(
+        &self,
+        filter: &Filter,
+        records: &Records,
+        page: &Page,
+        is_whole: impl Fn(&Lines) -> Result<(), String>,
+    ) -> Result<Both<Lines>, String> {
+        let Form::Lines(block) = &self.form else {
+            return Err(format!("`{}` is no chart of lines", self.id));
+        };
+        let (bare, filter) = (block.bare(), self.common.filter.and(filter));
+        let common = Common { filter, labels: BTreeMap::new(), ..self.common.clone() };
+        let experiment = page.experiment(&common.experiment)?;
+        records.both(experiment, common.machine.as_deref(), |machine, record| {
+            let (common, quantities) = (&common, &page.quantities);
+            let machines = records.with(machine);
+            let lines = bare.draw(&Plot { common, machine, record, machines, quantities })?;
+            is_whole(&lines).map(|()| lines)
+        })
     }
 
     /// The chart as HTML, and the pictures for the figures folder.

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 
 use crate::chart::{GuideKind, Scale};
 use crate::metric::Metric;
-use crate::page::blocks::{Goal, Prediction};
+use crate::page::blocks::{Curve, Goal, Prediction};
 use crate::plot::{Common, GuideLine, Values, bars, course, heatmap, lines};
 use crate::query::Query;
 use crate::{block, claims, counted, explorer, figure, table};
@@ -60,6 +60,7 @@ fn the_reference_names_all_there_is_and_nothing_else() {
         ("Tables", keys::<table::Block>(), vec![]),
         ("Counts of the emulated GPU", keys::<counted::Block>(), variants::<counted::Count>()),
         ("Predictions", keys::<Prediction>(), vec![]),
+        ("Curves", keys::<Curve>(), vec![]),
         ("Goals", keys::<Goal>(), vec![]),
         ("Claims", keys::<claims::Claim>(), vec![]),
         ("Tests of a claim", keys::<claims::Test>(), vec![]),

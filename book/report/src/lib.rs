@@ -41,6 +41,7 @@
 //! | [`editor`] | kernels that are edited and run in the page |
 //! | [`mod@svg`] | SVG, of charts and of drawings |
 //! | [`prediction`] | predictions, and the list of all |
+//! | [`curve`] | curves that a reader draws before seeing them |
 //! | [`goals`] | goals, and whether they are met |
 //! | [`provenance`] | where the numbers come from, in a line or in full |
 //! | [`claims`] | the source's claims, their verdicts and the rules they must keep |
@@ -65,6 +66,7 @@ pub mod claims;
 pub mod compare;
 pub mod condition;
 pub mod counted;
+pub mod curve;
 pub mod directive;
 pub mod drawing;
 pub mod editor;

@@ -5,9 +5,9 @@ pub mod blocks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condition::Conditions;
+use crate::figure::ChartBlock;
 use crate::html::escape;
 use crate::quantity::Quantities;
-use crate::unit::Unit;
 use blocks::{Goals, Prediction};
 
 /// One page of the book.
@@ -22,8 +22,8 @@ pub struct Page {
     pub quantities: Quantities,
     /// Its conditions that have a name.
     pub conditions: Conditions,
-    /// Of each chart, the unit of the axis on which a guess can be drawn, if it has one.
-    pub axes: BTreeMap<String, Option<Unit>>,
+    /// Its charts.
+    pub charts: BTreeMap<String, ChartBlock>,
     /// The claims whose verdict it shows.
     pub verdicts: BTreeSet<String>,
     /// The sections whose claims it lists.
@@ -49,6 +49,11 @@ impl Page {
         experiment
             .map(String::as_str)
             .ok_or_else(|| "name the `experiment` in the file beside the page".to_owned())
+    }
+
+    /// Its chart of this name.
+    pub fn chart(&self, id: &str) -> Result<&ChartBlock, String> {
+        self.charts.get(id).ok_or_else(|| format!("this page has no chart `{id}`"))
     }
 
     /// A link to it. `root` leads to the book's root.

@@ -1,10 +1,12 @@
-//! `[prediction.NAME]`: the reader enters a number before seeing the measured one. A
-//! script does the rest; without it the question and the answer can be read all the same.
-//! And the list of all of them, in which the script shows what the reader entered.
+//! `[prediction.NAME]`: the reader enters a number before seeing the measured one, chooses, or
+//! draws a curve ([`crate::curve`]). A script does the rest; without it the question and the
+//! answer can be read all the same. And the list of all of them, in which the script shows what
+//! the reader entered.
 
 use serde_json::json;
 
 use crate::condition;
+use crate::curve::Drawn;
 use crate::estimate::Estimate;
 use crate::html::{escape, prose};
 use crate::page::Page;
@@ -30,8 +32,17 @@ impl Prediction {
         format!("<p class=\"question\">{}</p>\n", prose(&self.question))
     }
 
-    /// The answer, if it is a number, and attributes that tell it to the script.
-    fn answer<'p>(&'p self, page: &'p Page) -> Result<(Option<Answer<'p>>, String), String> {
+    /// The answer, and attributes that tell it to the script.
+    fn answer<'p>(
+        &'p self,
+        records: &Records,
+        page: &'p Page,
+    ) -> Result<(Answer<'p>, String), String> {
+        if let (Some(curve), Some(chart)) = (&self.curve, &self.chart) {
+            let drawn = curve.read(chart, records, page)?;
+            let attributes = drawn.attributes();
+            return Ok((Answer::Curve(Box::new(drawn)), attributes));
+        }
         let (answer, mut attributes) = match self.choices.is_empty() {
             true => self.number(page)?,
             false => {
@@ -40,7 +51,7 @@ impl Prediction {
                 let text = format!("data-answer=\"{answer}\" data-answer-text=\"{answer}\"");
                 let order = if self.in_order { " data-in-order" } else { "" };
                 let text = format!("{text} data-unit=\"\" data-choices=\"{choices}\"{order}");
-                (None, format!("{text} data-computed"))
+                (Answer::Choice, format!("{text} data-computed"))
             }
         };
         if !self.wrong.is_empty() {
@@ -49,14 +60,14 @@ impl Prediction {
         Ok((answer, attributes))
     }
 
-    fn number<'p>(&'p self, page: &'p Page) -> Result<(Option<Answer<'p>>, String), String> {
+    fn number<'p>(&'p self, page: &'p Page) -> Result<(Answer<'p>, String), String> {
         let (name, typed) = self.quantity()?;
         let quantity = page.quantities.get(name)?;
         let unit = &quantity.unit;
         let scale = unit
             .scale_of(typed)
             .ok_or_else(|| format!("the answer is in `{}`, not `{typed}`", unit.symbol()))?;
-        let answer = Answer { quantity, typed, scale };
+        let number = Number { quantity, typed, scale };
         let first = quantity.value.first();
         // What is computed from no record was not measured anywhere, and a count is exact.
         let is_count = first.low == first.high && first.value.fract() == 0.0;
@@ -66,76 +77,88 @@ impl Prediction {
             "data-answer=\"{}\" data-scale=\"{scale}\" data-answer-text=\"{}\" \
              data-unit=\"{}\"{computed}",
             first.value,
-            escape(&answer.print(first)),
+            escape(&number.print(first)),
             escape(typed)
         );
-        Ok((Some(answer), attributes))
+        Ok((Answer::Number(number), attributes))
     }
 
     /// The prediction as HTML.
     pub fn expand(&self, records: &Records, page: &Page) -> Result<String, String> {
-        let (answer, attributes) = self.answer(page)?;
-        let measured = answer.as_ref().is_some_and(|answer| !answer.quantity.value.from.is_empty());
-        let unit = answer.as_ref().map(|answer| &answer.quantity.unit);
-        let figure = match &self.chart {
-            None => String::new(),
-            Some(id) => {
-                let axis = page.axes.get(id);
-                let axis = axis.ok_or_else(|| format!("this page has no chart `{id}`"))?;
-                let is_drawn = unit.is_some() && axis.as_ref() == unit;
-                let drawn = if is_drawn { " data-drawn" } else { "" };
-                format!(" data-figure=\"figure-{id}\"{drawn}")
+        let (answer, mut attributes) = self.answer(records, page)?;
+        if let Some(id) = &self.chart {
+            let axis = page.chart(id)?.axis();
+            attributes += &format!(" data-figure=\"figure-{id}\"");
+            if matches!(&answer, Answer::Number(number) if axis.as_ref() == Some(&number.quantity.unit))
+            {
+                attributes += " data-drawn";
+            }
+        }
+        let one = |value: String| format!("<span class=\"value\">{value}</span>");
+        let (measured, value, sketch) = match &answer {
+            Answer::Choice => (false, one(self.choice(records, page)?), String::new()),
+            Answer::Number(number) => {
+                let value = &number.quantity.value;
+                let text = records.sentence(value, |value, _| escape(&number.print(value)));
+                (!value.from.is_empty(), one(text), String::new())
+            }
+            Answer::Curve(drawn) => {
+                attributes += &drawn.curves();
+                (true, drawn.words(), drawn.sketch(&self.id))
             }
         };
         let (summary, found) = match measured {
             false => ("The answer", "Answer"),
             true => ("The measured answer", "Measured"),
         };
-        let choice = match &self.holds {
-            None => escape(&self.answer),
-            Some(holds) => {
-                let found = page.conditions.read(holds)?.holds(&page.quantities, records)?;
-                let (before, after) =
-                    (condition::before(&found, records), condition::after(&found));
-                format!("{before}{}{after}", escape(&self.answer))
-            }
-        };
-        let value = answer.as_ref().map_or_else(
-            || choice,
-            |answer| {
-                let value = &answer.quantity.value;
-                records.sentence(value, |value, _| escape(&answer.print(value)))
-            },
-        );
         Ok(format!(
             "<section class=\"prediction\" id=\"prediction-{id}\" \
-             aria-label=\"Your prediction\" {attributes}{figure}>\n\
-             {question}\
+             aria-label=\"Your prediction\" {attributes}>\n\
+             {question}{sketch}\
              <form>{entry} <label class=\"because\">because (optional) <input type=\"text\" \
              maxlength=\"200\" autocomplete=\"off\"></label> \
              <button type=\"submit\">Predict</button></form>\n\
              <p class=\"outcome\" aria-live=\"polite\"></p>\n\
              <details class=\"answer\"><summary>{summary}</summary>\
-             <p>{found}: <span class=\"value\">{value}</span>. {explain}</p></details>\n\
+             <p>{found}: {value}. {explain}</p></details>\n\
              </section>\n",
             id = self.id,
-            entry = self.entry(answer.as_ref()),
+            entry = self.entry(&answer),
             question = self.question(),
             explain = page.quantities.prose(&self.explain, records)?,
         ))
     }
 
-    /// Where the reader answers: with a number, with one of the choices, or with all in order.
-    fn entry(&self, number: Option<&Answer>) -> String {
+    /// The right one of `choices`, with where it is, if that is not everywhere.
+    fn choice(&self, records: &Records, page: &Page) -> Result<String, String> {
+        let choice = escape(&self.answer);
+        let Some(holds) = &self.holds else { return Ok(choice) };
+        let found = page.conditions.read(holds)?.holds(&page.quantities, records)?;
+        let (before, after) = (condition::before(&found, records), condition::after(&found));
+        Ok(format!("{before}{choice}{after}"))
+    }
+
+    /// Where the reader answers: with a number, with one of the choices, with all in order, or
+    /// with what a script writes of the curve that is drawn above.
+    fn entry(&self, answer: &Answer) -> String {
         let id = &self.id;
-        if let Some(Answer { typed, .. }) = number {
-            return format!(
-                "<label for=\"guess-{id}\">Your prediction</label> \
-                 <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
-                 inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
-                 <span class=\"unit\">{}</span></span>",
-                escape(typed)
-            );
+        match answer {
+            Answer::Number(Number { typed, .. }) => {
+                return format!(
+                    "<label for=\"guess-{id}\">Your prediction</label> \
+                     <span class=\"entry\"><input id=\"guess-{id}\" type=\"text\" \
+                     inputmode=\"decimal\" autocomplete=\"off\" size=\"8\"> \
+                     <span class=\"unit\">{}</span></span>",
+                    escape(typed)
+                );
+            }
+            Answer::Curve(_) => {
+                return "<span class=\"how\">Drag each ring to where you expect the curve. By \
+                        keyboard: Tab leads to it, the arrow keys move it.</span> \
+                        <input type=\"hidden\">"
+                    .to_owned();
+            }
+            Answer::Choice => {}
         }
         if self.in_order {
             // A script puts them in the order in which they are pressed.
@@ -165,7 +188,15 @@ impl Prediction {
 }
 
 /// What answers a prediction.
-struct Answer<'p> {
+enum Answer<'p> {
+    /// One of the choices, or all in order.
+    Choice,
+    Number(Number<'p>),
+    Curve(Box<Drawn<'p>>),
+}
+
+/// A quantity as an answer.
+struct Number<'p> {
     quantity: &'p Quantity,
     /// The unit in which the reader does.
     typed: &'p str,
@@ -173,7 +204,7 @@ struct Answer<'p> {
     scale: f64,
 }
 
-impl Answer<'_> {
+impl Number<'_> {
     /// `value` in the unit that the reader was asked for: `12,000 bytes`, not `11.7 KiB`.
     fn print(&self, value: &Estimate) -> String {
         match &self.quantity.unit {
@@ -185,11 +216,11 @@ impl Answer<'_> {
 
 /// Every prediction of the book, for a script that shows which the reader has made. `root`
 /// leads from the page to the book's root. Those that have no answer yet are left out.
-pub fn all(pages: &[Page], root: &str) -> String {
+pub fn all(pages: &[Page], records: &Records, root: &str) -> String {
     let mut items = String::new();
     for page in pages {
         for block in &page.predictions {
-            let Ok((_, answer)) = block.answer(page) else { continue };
+            let Ok((_, answer)) = block.answer(records, page) else { continue };
             items += &format!(
                 "<li data-part=\"{}\" data-page=\"{}\" {answer}>\
                  <a href=\"{root}{}#prediction-{}\">{}</a></li>\n",

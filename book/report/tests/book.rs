@@ -1100,6 +1100,54 @@ fn an_answer_is_in_the_unit_of_its_box() {
     }
 }
 
+/// What `[prediction.pinned]` says for a reader who draws the curve of pinned memory.
+const CURVE: &str = "curve = { where = { kind = \"pinned\" }, given = [\"1MiB\"], \
+    asked = [32768, \"1KiB\"], place = \"a copy of {}\", unit = \"GB/s\" }\nchart = \"copies\"";
+
+#[test]
+fn a_curve_is_drawn_at_some_places_of_its_chart() {
+    let page = changed(COPY, "answer = \"speedup | ×\"", CURVE);
+    let fixture = Fixture::new();
+    fixture.pages(&[("copy", &page), ("scorecard", SCORECARD)]);
+    let words = "Measured: <span class=\"value\">0.254 GB/s</span> at a copy of 1 KiB, \
+        <span class=\"value\">6.52 GB/s</span> at a copy of 32 KiB. ";
+    check_parts(
+        &expanded(&fixture, "copy"),
+        &[
+            "data-answer-text=\"0.254, 6.52 GB/s\" data-unit=\"GB/s\"",
+            "data-at=\"[[1024.0,&quot;a copy of 1 KiB&quot;],[32768.0,&quot;a copy of 32 KiB",
+            "data-figure=\"figure-copies\">",
+            "<div class=\"sketch\">\n<svg/>\n<svg/>\n</div>",
+            words,
+        ],
+    );
+    // The picture has axes and what is given, and nothing of what is asked.
+    fixture.build().unwrap();
+    let html = fixture.read("book/html/copy.html");
+    let (_, sketch) = html.split_once("class=\"sketch\"").unwrap();
+    let (sketch, _) = sketch.split_once("<form").unwrap();
+    check_parts(
+        sketch,
+        &[
+            "data-value-axis=\"y\"",
+            "data-cross-scale=\"log2\"",
+            "Link peak",
+            "<desc id=\"chart-pinned-sketch-wide-desc\">Empty axes. Given: 28.5 GB/s at a copy \
+             of 1 MiB.</desc>",
+            "<title>1 MiB: 28.5 GB/s</title>",
+        ],
+    );
+    assert_eq!(sketch.matches("<circle").count(), 2 * 2, "one place on two pictures: {sketch}");
+    assert!(!sketch.contains("6.52") && !sketch.contains("page-locked"), "{sketch}");
+    // This machine's where it has all of it, or else the reference's.
+    let mut own = record("laptop", "NVIDIA GeForce RTX 4090", 0.5);
+    fixture.here(&own);
+    check_parts(&expanded(&fixture, "copy"), &["data-answer-text=\"0.127, 3.26 GB/s\""]);
+    own.measurements.retain(|m| m.bytes() != 1 << 15);
+    fixture.here(&own);
+    check_parts(&expanded(&fixture, "copy"), &[words]);
+}
+
 #[test]
 fn the_finished_book_has_what_mdbook_leaves_out() {
     let fixture = Fixture::new();
@@ -1437,7 +1485,7 @@ fn tables_and_predictions_that_cannot_be_made() {
         "speedup | ×" => "none | ×" => there is no quantity `none` on `page.md`
         "speedup | ×" => "speedup" => `answer` is QUANTITY | UNIT
         | × => | % => the answer is in `×`, not `%`
-        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `choices`, `in_order`, `holds`, `wrong`, `chart`, `explain`; did you mean `explain`?
+        explain =  => explains =  => unknown field `explains`, expected one of `question`, `answer`, `curve`, `choices`, `in_order`, `holds`, `wrong`, `chart`, `explain`; did you mean `explain`?
         answer => chart = "none"\nanswer => this page has no chart `none`
         explain =  => choices = ["a", "b"]\nexplain =  => `answer` is none of `choices`: a, b
         explain =  => choices = ["a", "b"]\nin_order = true\nexplain =  => `answer` is no order of `choices`: a, b
@@ -1445,10 +1493,29 @@ fn tables_and_predictions_that_cannot_be_made() {
         explain =  => in_order = true\nexplain =  => `in_order` is of `choices`
         explain =  => wrong = { four = "No." }\nexplain =  => `wrong`: nobody can answer `four` and be wrong
         explain =  => holds = "speedup > 1"\nexplain =  => `holds` is of `choices`; a number is its own proof
+        explain =  => curve = { asked = [1], unit = "×" }\nexplain =  => a `curve` is the answer: give no other
+        answer = "speedup | ×" => curve = { asked = [1], unit = "×" } => a `curve` is one of a `chart`
+        answer = "speedup | ×" => chart = "none"\ncurve = { asked = [1], unit = "×" } => this page has no chart `none`
+        answer = "speedup | ×" => chart = "none"\ncurve = { asked = [], unit = "×" } => `curve`: nothing is `asked`
         as fast as => {{speedup}} => `question` takes no quantities: say them in the text above
     "#;
     for [from, to, expected] in &table(predictions) {
         check_block("prediction", from, to, expected);
+    }
+    let curves = r#"
+        "GB/s" => "ms" => curve: it is in `GB/s`, not `ms`
+        1KiB => 2KiB => curve: nothing was measured at 2KiB
+        "1MiB" => "large" => curve: `large` is no place on the x axis
+        kind = "pinned" =>  => 2 measurements stand at bytes = 1024; add `kind` to `where`
+        kind = "pinned" => kind = "none" => matches none on `h200`: `kind` is `pageable`, `pinned`
+    "#;
+    for [from, to, expected] in &table(curves) {
+        let curve = changed(CURVE, from, to);
+        let drawn = changed(part("[prediction"), "answer = \"speedup | ×\"", &curve);
+        let blocks = [part("[quantities"), part("[chart"), &drawn].join("\n");
+        let shown = "{{chart copies}}\n\n{{prediction pinned}}";
+        let page = page(&format!("experiment = \"host-memory\"\n{blocks}"), shown);
+        check_problem(&Fixture::page(&page), "[prediction.pinned]: ", expected);
     }
     let asked = changed(part("[prediction"), "answer =", "chart = \"copies\"\nanswer =");
     let again = changed(&asked, "[prediction.pinned]", "[prediction.again]");

@@ -61,7 +61,7 @@ pub(super) fn draw(bars: &Bars, width: Width) -> Picture {
     let size = (width, layout.height);
     let body = sheet(size.0, size.1, |sheet| paint(sheet, bars, &marks, &layout));
     let cross = (layout.plot.top, layout.plot.bottom);
-    let reading = Some(Reading { axis: "x", value: layout.value, cross });
+    let reading = Some(Reading { axis: "x", value: layout.value, cross, over: None });
     Picture { size, body, reading }
 }
 

@@ -12,7 +12,7 @@ use super::legend::{FOOT, Key, Mark, Sample, foot, measure, nothing, say};
 use super::place;
 use super::scale::Span;
 use super::sheet::{Sheet, sheet};
-use super::{Lines, Picture, Point, Reading, Width};
+use super::{Lines, Picture, Point, Reading, Series, Width};
 use crate::svg::text::{self, LINE};
 use crate::svg::{Anchor, Area, Pen};
 
@@ -63,6 +63,16 @@ pub(super) fn draw(lines: &Lines, width: Width) -> Picture {
     panel(lines, &[lines], size, width)
 }
 
+/// The same on axes that reach what is `measured` as well, which is not drawn, and go on a little,
+/// so that they do not tell how high it comes.
+pub(super) fn sketch(lines: &Lines, measured: &Series, width: Width) -> Picture {
+    let size = width.pick((640.0, 320.0), (360.0, 320.0));
+    let further = |point: &Point| Point { high: 1.25 * point.y, ..point.clone() };
+    let points = measured.points.iter().map(further).collect();
+    let series = vec![Series { label: String::new(), points }];
+    panel(lines, &[&Lines { series, ..lines.clone() }], size, width)
+}
+
 /// One of several charts whose axes span the values of all.
 pub(super) fn panel(lines: &Lines, all: &[&Lines], size: (f64, f64), width: Width) -> Picture {
     let together: Vec<Curve> = all.iter().flat_map(|lines| curves(lines)).collect();
@@ -81,7 +91,7 @@ pub(super) fn panel(lines: &Lines, all: &[&Lines], size: (f64, f64), width: Widt
     let size = (size.0, layout.height);
     let body = sheet(size.0, size.1, |sheet| paint(sheet, lines, &curves, &marks, &layout));
     let cross = (layout.plot.left, layout.plot.right);
-    let reading = Some(Reading { axis: "y", value: layout.y, cross });
+    let reading = Some(Reading { axis: "y", value: layout.y, cross, over: Some(layout.x) });
     Picture { size, body, reading }
 }
 

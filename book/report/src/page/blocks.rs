@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use record::Parameter;
 use serde::Deserialize;
+
+use crate::select::Filter;
 
 /// All goals of one name, which stand together.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,7 +81,10 @@ pub struct Prediction {
     pub(crate) id: String,
     pub(crate) question: String,
     /// `QUANTITY | UNIT`: the unit is that in which the reader answers. Or one of `choices`.
+    #[serde(default)]
     pub(crate) answer: String,
+    /// What the reader draws, where the answer is a curve.
+    pub(crate) curve: Option<Curve>,
     /// What the reader chooses from, where the answer is no number.
     #[serde(default)]
     pub(crate) choices: Vec<String>,
@@ -107,6 +113,16 @@ impl Prediction {
             true => sorted(answer.split(ORDER)) == sorted(self.choices.iter().map(String::as_str)),
             false => self.choices.contains(answer),
         };
+        if let Some(curve) = &self.curve {
+            if !self.answer.is_empty() || !self.choices.is_empty() || !self.wrong.is_empty() {
+                return Err("a `curve` is the answer: give no other".to_owned());
+            }
+            return match (&self.chart, curve.asked.is_empty()) {
+                (None, _) => Err("a `curve` is one of a `chart`".to_owned()),
+                (_, true) => Err("`curve`: nothing is `asked`".to_owned()),
+                (Some(_), false) => Ok(()),
+            };
+        }
         if self.in_order && self.choices.iter().any(|choice| choice.contains(ORDER)) {
             return Err("`choices` that are put in order have no comma".to_owned());
         }
@@ -136,4 +152,22 @@ impl Prediction {
         let answer = self.answer.split_once('|').ok_or("`answer` is QUANTITY | UNIT")?;
         Ok((answer.0.trim(), answer.1.trim()))
     }
+}
+
+/// What `curve` of a prediction says: a measured curve of its chart that the reader draws.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Which of the chart's measurements it goes through.
+    #[serde(default, rename = "where")]
+    pub(crate) filter: Filter,
+    /// The places on the x axis whose values the reader is told.
+    #[serde(default)]
+    pub(crate) given: Vec<Parameter>,
+    /// Those where the reader draws.
+    pub(crate) asked: Vec<Parameter>,
+    /// What such a place is called, `{}` being where it is; without, that alone.
+    pub(crate) place: Option<String>,
+    /// In which the reader answers.
+    pub(crate) unit: String,
 }

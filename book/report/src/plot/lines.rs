@@ -6,7 +6,7 @@ use record::{Measurement, Parameter};
 use serde::Deserialize;
 
 use super::{Drawn, GuideLine, Plot, Values, on_scale, same_unit};
-use crate::chart::{Axis, Lines, Mark, Point, Scale, Series};
+use crate::chart::{Axis, GuideKind, Lines, Mark, Point, Scale, Series};
 use crate::estimate::Estimate;
 use crate::metric::Metric;
 use crate::names::{self, Defaults, Group, Names};
@@ -108,6 +108,14 @@ impl Block {
         let (y, marks) = (self.y.axis(), self.marks(plot)?);
         let (beside, whose, steps) = (vec![], None, false);
         Ok(Lines { x, y, series, beside, whose, models, guides, marks, steps })
+    }
+
+    /// The same with peaks alone beside the measured curves, which no parameter tells apart.
+    pub fn bare(&self) -> Block {
+        let mut bare =
+            Block { series: None, order: vec![], models: vec![], marks: vec![], ..self.clone() };
+        bare.guides.retain(|guide| guide.kind == GuideKind::Peak);
+        bare
     }
 
     fn x_unit(&self) -> Unit {
