@@ -16,6 +16,8 @@ mod book;
 mod checkout;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/curve.rs"]
+mod curve;
 #[path = "browser/editing.rs"]
 mod editing;
 #[path = "browser/editor.rs"]

@@ -54,6 +54,16 @@ pub(crate) fn is_copy(page: &Path) -> bool {
     page.ends_with("print.html") || page.ends_with("index.html")
 }
 
+/// What the search looks through and prints.
+pub(crate) fn search_index() -> String {
+    let files = fs::read_dir(folder()).expect("the book can be read");
+    let paths = files.map(|file| file.expect("it can be read").path());
+    let is_index = |path: &PathBuf| name(path).starts_with("searchindex");
+    let indices: Vec<_> = paths.filter(is_index).collect();
+    let [index] = &indices[..] else { panic!("search indices: {indices:?}") };
+    fs::read_to_string(index).expect("the index can be read")
+}
+
 /// One page per chapter.
 pub(crate) fn chapters() -> Vec<PathBuf> {
     pages().into_iter().filter(|page| !is_copy(page)).collect()

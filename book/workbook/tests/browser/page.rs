@@ -312,7 +312,12 @@ impl Page {
     /// Drags what one selector finds to the middle of what the other finds, with the mouse or
     /// with a finger; both are in the window.
     pub(crate) fn drag(&self, from: &str, to: &str, by_touch: bool) {
-        let ([x, y], [to_x, to_y]) = (self.middle(from), self.middle(to));
+        self.drag_to(from, self.middle(to), by_touch);
+    }
+
+    /// The same to a place in the window.
+    pub(crate) fn drag_to(&self, from: &str, [to_x, to_y]: [f64; 2], by_touch: bool) {
+        let [x, y] = self.middle(from);
         let half = [(x + to_x) / 2.0, (y + to_y) / 2.0];
         let steps = [("mousePressed", [x, y]), ("mouseMoved", half), ("mouseMoved", [to_x, to_y])];
         for (kind, [x, y]) in steps.into_iter().chain([("mouseReleased", [to_x, to_y])]) {
