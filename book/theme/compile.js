@@ -4,7 +4,6 @@
 
 (() => {
     const { moduleAt, compilerAt } = window.workbook.workers;
-    const OUTPUT = "out.ll";
     const PRELUDE = "prelude.h";
     // Seconds; a browser compiles the compiler's own code while that runs for the first time.
     const PATIENCE = 10;
@@ -50,10 +49,9 @@
             const request = {
                 options: [
                     "-cc1", "-triple", "nvptx64-nvidia-cuda", "-x", "cuda", ...options, ...target,
-                    "-include", PRELUDE, file, "-o", OUTPUT,
+                    "-include", PRELUDE, file,
                 ],
                 files: { [file]: source, [PRELUDE]: prelude },
-                output: OUTPUT,
             };
             const seconds = isWarm ? PATIENCE : COLD_PATIENCE;
             const told = await compiler.ask(request, seconds, "the compiler did not end");

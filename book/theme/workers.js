@@ -191,21 +191,28 @@
             await runLLVM(null, {}, { fetchProgress() {} });
         }
 
-        async function compile({ options, files, output }) {
-            let log = "";
-            const decoder = new TextDecoder();
-            const stderr = bytes => {
-                // A compiler that never ends its complaint is not listened to for ever.
-                if (bytes !== null && log.length < 100_000) {
-                    log += decoder.decode(bytes, { stream: true });
-                }
-            };
+        async function compile({ options, files }) {
+            // What one of its streams tells, and no more than this. It has to be streams: clang writes
+            // token by token, and its package copies a file that grows at each write.
+            function listener(most) {
+                const decoder = new TextDecoder();
+                const heard = { text: "" };
+                heard.write = bytes => {
+                    if (bytes !== null && heard.text.length < most) {
+                        heard.text += decoder.decode(bytes, { stream: true });
+                    }
+                };
+                return heard;
+            }
+            // A compiler that never ends its complaint is not listened to for ever.
+            const [made, log] = [listener(Infinity), listener(100_000)];
             try {
-                const made = await runLLVM(["clang", ...options], files, { stdout: null, stderr });
-                return { made: made[output], log };
+                const streams = { stdout: made.write, stderr: log.write };
+                await runLLVM(["clang", ...options, "-o", "-"], files, streams);
+                return { made: made.text, log: log.text };
             } catch (error) {
                 if (error instanceof Exit) {
-                    return { log };
+                    return { log: log.text };
                 }
                 // Its stack or its memory is full: each run has its own, and so the next one, too.
                 const advice = "does a macro or a template expand without end?";
@@ -229,8 +236,8 @@
         };
     }
 
-    // Clang of this version in the folder at `address`. A request has `options`, `files` by their
-    // names and the name of the `output`; its reply `made`, if all is well, and the `log`.
+    // Clang of this version in the folder at `address`. A request has `options` and `files` by their
+    // names; its reply what was `made`, if all is well, and the `log`.
     function compilerAt(address, version) {
         const first = async () => ({ address, version });
         return workerOf({ code: compileAll, type: "module", name: "The compiler", first });
