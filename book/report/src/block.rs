@@ -168,7 +168,7 @@ impl Definitions {
         read.take("counted", file.counted, |block, _| block.complete(names), Block::Counted);
         read.take("prediction", file.prediction, |block, id| block.complete(id), Block::Prediction);
         read.take("goals", file.goals, |block, _| block.check(), Block::Goals);
-        read.take("kernel", file.kernel, |_, _| Ok(()), Block::Kernel);
+        read.take("kernel", file.kernel, |block, _| block.check(), Block::Kernel);
         read.take(EXPLORER, file.explorer, |block, _| block.complete(names), Block::Explorer);
         read.take(TASK, file.task, |_, _| Ok(()), Block::Task);
         match read.problems.is_empty() {

@@ -9,6 +9,10 @@
 //! block = "256"
 //! arg = ["in=f32[n]:ramp", "out=f32[n]", "n"]
 //! set = ["n=1000"]
+//!
+//! [kernel.bulk]
+//! source = "../../../kernels/transpose-bulk.cu:bulk"
+//! elsewhere = { lacks = "mbarrier", run = "transpose" }
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -35,14 +39,29 @@ pub struct Kernel {
     /// Whether the editor is open from the start.
     #[serde(default, skip_serializing)]
     open: bool,
+    /// Why there is no editor.
+    #[serde(skip_serializing)]
+    elsewhere: Option<Elsewhere>,
     kernel: Option<String>,
+    #[serde(default)]
     grid: String,
+    #[serde(default)]
     block: String,
     shared: Option<String>,
     #[serde(default)]
     arg: Vec<String>,
     #[serde(default)]
     set: Vec<String>,
+}
+
+/// A kernel that only a GPU can run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Elsewhere {
+    /// The instruction that the emulated GPU does not have.
+    lacks: String,
+    /// The lesson that launches the kernel.
+    run: String,
 }
 
 /// What an editor is about.
@@ -83,7 +102,17 @@ struct About {
 }
 
 impl Kernel {
-    /// The editor on a page, whose path in `src` without `.md` is `stem`.
+    /// Whether it says what to launch, or why nothing is launched here.
+    pub fn check(&self) -> Result<(), String> {
+        match (&self.elsewhere, [&self.grid, &self.block].map(|text| text.is_empty())) {
+            (None, [false, false]) | (Some(_), [true, true]) => Ok(()),
+            (None, _) => Err("it needs `grid` and `block`, or `elsewhere`".to_owned()),
+            (Some(_), _) => Err("with `elsewhere`, nothing is launched here".to_owned()),
+        }
+    }
+
+    /// The editor on a page, whose path in `src` without `.md` is `stem`; or the sentence that says
+    /// where to edit the kernel instead.
     pub fn expand(
         &self,
         name: &str,
@@ -94,6 +123,14 @@ impl Kernel {
         let page = sources.folder.join(stem);
         let folder = page.parent().unwrap_or(sources.folder);
         let source = includes::code(&self.source, folder)?;
+        if let Some(Elsewhere { lacks, run }) = &self.elsewhere {
+            let file = self.source.trim_start_matches("../");
+            let file = file.split(':').next().unwrap_or_default();
+            return Ok(format!(
+                "It cannot be changed and run here, since the page's emulated GPU has no `{lacks}`: \
+                 change `{file}` in your workbook, and type `cargo run -p {run}` where the GPU has it.\n"
+            ));
+        }
         let around = self.around.then(|| includes::around(&self.source, folder)).transpose()?;
         let (_, file) = self.source.rsplit_once('/').unwrap_or(("", &self.source));
         let file = file.split(':').next().unwrap_or_default();

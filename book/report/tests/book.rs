@@ -1926,6 +1926,29 @@ fn what_was_not_counted_is_an_error() {
 }
 
 #[test]
+fn a_kernel_that_only_a_gpu_can_run_says_so_where_its_editor_would_be() {
+    let page = |more: &str| {
+        let toml = format!("[kernel.a]\nsource = \"../code.cu:part\"\n{more}");
+        Fixture::page(&format!("+++\n{toml}\n+++\n# Title\n\n{{{{kernel a}}}}\n"))
+    };
+    let elsewhere = "elsewhere = { lacks = \"wgmma\", run = \"gather\" }\n";
+    let fixture = page(elsewhere);
+    fixture.write("book/code.cu", "// ANCHOR: part\n__global__ void a();\n// ANCHOR_END: part\n");
+    let built = fixture.build().unwrap();
+    let html = std::fs::read_to_string(built.html.join("page.html")).unwrap();
+    assert!(html.contains("has no <code>wgmma</code>: change <code>code.cu</code>"), "{html}");
+    assert!(html.contains("type <code>cargo run -p gather</code>"));
+    assert!(!html.contains("class=\"editor\""));
+    for (more, problem) in [
+        ("grid = \"1\"", "it needs `grid` and `block`, or `elsewhere`"),
+        (&format!("{elsewhere}block = \"1\""), "with `elsewhere`, nothing is launched here"),
+    ] {
+        let problems = page(more).problems().join("\n");
+        assert!(problems.contains(&format!("[kernel.a]: {problem}")), "{problems}");
+    }
+}
+
+#[test]
 fn a_kernel_to_try_is_text_in_an_empty_element() {
     let toml = "[kernel.a]\nsource = \"code.cu\"\ngrid = \"1\"\nblock = \"32\"\narg = [\"<i>\"]";
     let text = "+++\n".to_owned() + toml + "\n+++\n# Title\n\n{{kernel a}}\n";

@@ -112,6 +112,39 @@ fn keep_only(checkout: &Checkout, kept: Option<&str>) {
 }
 
 #[test]
+fn pages_say_why_kernels_that_only_a_gpu_can_run_have_no_editor() {
+    let mut problems = vec![];
+    let entries = walkdir::WalkDir::new(root().join("book/src"));
+    let pages = entries.into_iter().map(|entry| entry.unwrap().into_path());
+    for page in pages.filter(|path| path.extension().is_some_and(|e| e == "md")) {
+        let text = fs::read_to_string(&page).unwrap();
+        let beside = fs::read_to_string(page.with_extension("toml")).unwrap_or_default();
+        let beside: toml::Table = beside.parse().unwrap();
+        let blocks = beside.get("kernel").and_then(toml::Value::as_table);
+        for (name, _) in kernels() {
+            let file = format!("/kernels/{name}.cu");
+            if !text.contains(&format!("#include ../../..{file}")) {
+                continue;
+            }
+            let ptx = fs::read_to_string(root().join(format!("kernels/ptx/{name}.ptx"))).unwrap();
+            let module = emulator::Module::parse(&ptx).unwrap();
+            let lacking = module.kernels().iter().find_map(|kernel| kernel.unsupported.clone());
+            let blocks = blocks.into_iter().flatten().map(|(_, block)| block);
+            let of_file = blocks.filter(|block| block["source"].as_str().unwrap().contains(&file));
+            let said = of_file.filter_map(|block| block.get("elsewhere")?["lacks"].as_str());
+            match (lacking.map(|why| why.to_string()), &said.collect::<Vec<_>>()[..]) {
+                (None, []) => {}
+                (Some(why), [said]) if why.contains(said) => {}
+                (lacking, said) => {
+                    problems.push(format!("{}, {file}: {lacking:?}, {said:?}", page.display()));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
 fn every_kernel_compiles_for_old_and_new_gpus_to_what_is_committed() {
     let Some(checkout) = checkout_with_nvrtc() else { return };
     let ended = checkout.run(&format!("ptx --check --compute {CAPABILITIES}"));
