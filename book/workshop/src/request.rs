@@ -78,7 +78,7 @@ impl Request {
                     None => Plan::of_comment(&file, &source)?.compute_of(&source)?,
                 };
                 Ok(json!({
-                    "options": translator::OPTIONS,
+                    "options": translator::OPTIONS.concat(),
                     "prelude": translator::PRELUDE,
                     "compute": compute,
                 }))

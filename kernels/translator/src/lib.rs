@@ -23,19 +23,10 @@ pub const PRELUDE: &str = include_str!("../prelude.h");
 
 /// What clang is to be told, beside the compute capability, the version of PTX and the files'
 /// names, so that its IR is what [`translate`] expects.
-pub const OPTIONS: [&str; 19] = {
-    let mut options = [""; 19];
-    let (optimising, others) = options.split_at_mut(16);
-    optimising.copy_from_slice(&OPTIMISING);
-    others.copy_from_slice(&[
-        "-debug-info-kind=line-tables-only",
-        "-fcuda-is-device",
-        "-emit-llvm",
-    ]);
-    options
-};
-
-const OPTIMISING: [&str; 16] = include!("../optimising.rs");
+pub const OPTIONS: [&[&str]; 2] = [
+    &include!("../optimising.rs"),
+    &["-debug-info-kind=line-tables-only", "-fcuda-is-device", "-emit-llvm"],
+];
 
 /// Why IR is not translated.
 #[derive(Clone, Debug, PartialEq, Eq)]

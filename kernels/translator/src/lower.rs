@@ -30,9 +30,9 @@ pub(crate) struct Lower<'m> {
     above: Vec<usize>,
     /// The parts of each value, once it is computed.
     values: Vec<Option<Vec<Part>>>,
-    /// The instruction that each value comes from, and those that use it.
+    /// The instruction that each value comes from, and how many times it is used.
     definitions: Vec<Option<&'m Instruction<'m>>>,
-    uses: Vec<Vec<&'m Instruction<'m>>>,
+    uses: Vec<usize>,
     /// What has been computed where, to be used again.
     computed: HashMap<Computation, Vec<(usize, Arg)>>,
     /// Registers in which all bits from this one on are zero.
@@ -49,7 +49,7 @@ type Computation = (String, Vec<Arg>);
 
 /// A kernel's code.
 pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Kernel> {
-    let mut uses = vec![Vec::new(); function.values];
+    let mut uses = vec![0; function.values];
     let mut definitions = vec![None; function.values];
     for instruction in function.blocks.iter().flatten() {
         if let Some(id) = instruction.result {
@@ -57,7 +57,7 @@ pub(crate) fn kernel(module: &Module<'_>, function: &Function<'_>) -> Result<Ker
         }
         for operand in &instruction.operands {
             if let Value::Local(id) = operand.value {
-                uses[id].push(instruction);
+                uses[id] += 1;
             }
         }
     }

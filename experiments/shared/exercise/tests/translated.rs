@@ -76,7 +76,7 @@ fn ir(zig: &Path, folder: &Path, source: &str, compute: &str) -> String {
     let target = format!("sm_{}", compute.replace('.', ""));
     let mut command = Command::new(zig);
     command.args(["clang", "-cc1", "-triple", "nvptx64-nvidia-cuda", "-x", "cuda", "-w"]);
-    command.args(translator::OPTIONS);
+    command.args(translator::OPTIONS.concat());
     command.args(["-target-feature", "+ptx84", "-target-cpu", &target]);
     command.args(["-include", "prelude.h", "k.cu", "-o", "-"]);
     let made = command.current_dir(folder).output().unwrap();

@@ -93,10 +93,6 @@ impl<'m> Lower<'m> {
                 place = self.step(place, index, of.size() as i64)?;
             }
         }
-        // Computed here, it may be where a phi has it without a move.
-        if instruction.result.is_some_and(|id| self.uses[id].iter().any(|by| by.op == Op::Phi)) {
-            place = Part { kind: place.kind, ..self.address(place)? };
-        }
         Ok(vec![place])
     }
 
@@ -129,11 +125,6 @@ impl<'m> Lower<'m> {
         let number = |number: i64| Part::number(Scalar::LONG, number as u64);
         let far = match index.kind.width() {
             64 if size == 1 => self.pure(place.kind, "add.s64", &[base, index])?,
-            64 if size.count_ones() == 1 => {
-                let by = number(size.trailing_zeros().into());
-                let far = self.pure(Scalar::LONG, "shl.b64", &[index, by])?;
-                self.pure(place.kind, "add.s64", &[base, far])?
-            }
             64 => self.pure(place.kind, "mad.lo.s64", &[index, number(size), base])?,
             _ if size >= 1 << 31 => return Err(Error::unknown("elements of 2 GiB")),
             _ => {

@@ -12,39 +12,24 @@ use crate::{Error, Result};
 /// Functions by their names without `llvm.`, and the instructions that they are.
 ///
 /// In a name, `_` is any word, and the ones that words with `|` stand for are put in the place of
-/// each `*`. If there are several instructions, each may use the result of the one before as `$r`.
-/// `F` is the type of a result with a point, `N` the width of an integer.
-const FUNCTIONS: [(Effect, &str, &str); 54] = [
-    (Computes, "fma|fmuladd._", "fma.rn.F"),
-    (Computes, "maxnum|maximumnum._", "max.F"),
-    (Computes, "minnum|minimumnum._", "min.F"),
-    (Computes, "fabs._", "abs.F"),
-    (Computes, "sqrt._", "sqrt.rn.F"),
+/// each `*`: of `floor=rmi`, `rmi`. If there are several instructions, each may use the result of
+/// the one before as `$r`. `F` is the type of a result with a point, `N` the width of an integer.
+const FUNCTIONS: [(Effect, &str, &str); 38] = [
+    (Computes, "fma|fmuladd=fma|sqrt._", "*.rn.F"),
+    (Computes, "maxnum=max|maximumnum=max|minnum=min|minimumnum=min|fabs=abs._", "*.F"),
     (Computes, "copysign._", "copysign.F $0, $2, $1"),
-    (Computes, "floor._", "cvt.rmi.F.F"),
-    (Computes, "ceil._", "cvt.rpi.F.F"),
-    (Computes, "trunc._", "cvt.rzi.F.F"),
-    (Computes, "rint|nearbyint|roundeven._", "cvt.rni.F.F"),
-    (Computes, "smax._", "max.sN"),
-    (Computes, "smin._", "min.sN"),
-    (Computes, "umax._", "max.uN"),
-    (Computes, "umin._", "min.uN"),
-    (Computes, "abs._", "abs.sN"),
-    (Computes, "bitreverse._", "brev.bN"),
-    (Computes, "ctpop._", "popc.bN"),
-    (Computes, "ctlz._", "clz.bN"),
+    (Computes, "floor=rmi|ceil=rpi|trunc=rzi|rint=rni|nearbyint=rni|roundeven=rni._", "cvt.*.F.F"),
+    (Computes, "smax=max|smin=min|abs._", "*.sN"),
+    (Computes, "umax=max|umin=min._", "*.uN"),
+    (Computes, "bitreverse=brev|ctpop=popc|ctlz=clz._", "*.bN"),
     (Computes, "cttz._", "brev.bN $0, $1; clz.bN $0, $r"),
     (Computes, "usub.sat._", "max.uN $0, $1, $2; sub.sN $0, $r, $2"),
     (Computes, "uadd.sat._", "not.bN $0, $2; min.uN $0, $1, $r; add.sN $0, $r, $2"),
-    (Computes, "fshl.i32", "shf.l.wrap.b32 $0, $2, $1, $3"),
-    (Computes, "fshr.i32", "shf.r.wrap.b32 $0, $2, $1, $3"),
-    (Computes, "nvvm.fmax._", "max.F"),
-    (Computes, "nvvm.fmin._", "min.F"),
-    (Computes, "nvvm.fabs._", "abs.F"),
+    (Computes, "fshl=l|fshr=r.i32", "shf.*.wrap.b32 $0, $2, $1, $3"),
+    (Computes, "nvvm.fmax=max|fmin=min|fabs=abs._", "*.F"),
     (Computes, "nvvm.saturate.f", "cvt.sat.f32.f32"),
     (Computes, "nvvm.prmt", "prmt.b32"),
-    (Computes, "nvvm.i2f.rn", "cvt.rn.f32.s32"),
-    (Computes, "nvvm.ui2f.rn", "cvt.rn.f32.u32"),
+    (Computes, "nvvm.i2f=s|ui2f=u.rn", "cvt.rn.f32.*32"),
     (Computes, "nvvm.f2i.rn|rz|rm|rp", "cvt.*i.s32.f32"),
     (Computes, "nvvm.f2ui.rn|rz|rm|rp", "cvt.*i.u32.f32"),
     (Computes, "nvvm.d2f.rn|rz|rm|rp", "cvt.*.f32.f64"),
@@ -79,8 +64,7 @@ const FUNCTIONS: [(Effect, &str, &str); 54] = [
     (Acts, "nvvm.shfl.sync.down|up|bfly|idx.i32|f32", "shfl.sync.*.b32 $0, $2, $3, $4, $1"),
     (Acts, "nvvm.vote.ballot.sync", "vote.sync.ballot.b32 $0, $2, $1"),
     (Acts, "nvvm.vote.all|any|uni.sync", "vote.sync.*.pred $0, $2, $1"),
-    (Acts, "nvvm.isspacep.global|shared|local", "isspacep.* $0, $1"),
-    (Acts, "nvvm.isspacep.constant", "isspacep.const $0, $1"),
+    (Acts, "nvvm.isspacep.global|shared|local|constant=const", "isspacep.* $0, $1"),
 ];
 
 /// What a function does, and by which instructions.
@@ -90,10 +74,12 @@ fn instructions(name: &str) -> Option<(Effect, String)> {
         let mut words = name.strip_prefix("llvm.").unwrap_or(name).split('.');
         let fits = pattern.split('.').all(|pattern| {
             let word = words.next().unwrap_or_default();
-            if pattern.contains('|') {
-                text = text.replacen('*', word, 1);
+            let mut ways = pattern.split('|').map(|one| one.split_once('=').unwrap_or((one, one)));
+            let way = ways.find(|(own, _)| *own == word);
+            if let Some((_, meant)) = way.filter(|_| pattern.contains('|')) {
+                text = text.replacen('*', meant, 1);
             }
-            pattern == "_" || pattern.split('|').any(|one| one == word)
+            way.is_some() || pattern == "_"
         });
         (fits && words.next().is_none()).then_some((effect, text))
     })

@@ -87,13 +87,10 @@ impl<'m> Lower<'m> {
 
     /// Of truth values: by `and` and `or`.
     fn choose_truth(&mut self, by: Part, x: Part, y: Part) -> Result<Part> {
-        match (x.bits(), y.bits()) {
-            (Some(1), _) => return self.logic(Op::Or, by, y),
-            (_, Some(0)) => return self.logic(Op::And, by, x),
-            _ => {}
-        }
         let not = self.not(by)?;
         match (x.bits(), y.bits()) {
+            (Some(1), _) => self.logic(Op::Or, by, y),
+            (_, Some(0)) => self.logic(Op::And, by, x),
             (Some(0), _) => self.logic(Op::And, not, y),
             (_, Some(1)) => self.logic(Op::Or, not, x),
             _ => {

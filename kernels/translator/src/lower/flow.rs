@@ -1,7 +1,7 @@
 //! Blocks: their ends, and what is moved on the way from one to another.
 
 use crate::code::{Arg, Block, Part, Reg};
-use crate::ir::{Id, Instruction, Op, Typed, Value};
+use crate::ir::{Id, Instruction, Op, Value};
 use crate::lower::Lower;
 use crate::types::{Scalar, Type};
 use crate::{Error, Result};
@@ -22,11 +22,8 @@ impl<'m> Lower<'m> {
         match (instruction.op, &instruction.operands[..], &instruction.blocks[..]) {
             (Op::Br, [], [_]) => {}
             (Op::Br, [condition], [_, _]) => {
-                let (reg, when) = self.condition(condition)?;
-                by = reg.reg();
-                if !when {
-                    next.reverse();
-                }
+                let part = self.one(condition)?;
+                by = self.in_register(part)?.base.reg();
             }
             (Op::Switch, [by, cases @ ..], [otherwise, ways @ ..]) => {
                 let part = self.one(by)?;
@@ -54,19 +51,6 @@ impl<'m> Lower<'m> {
     fn finish(&mut self, by: Option<Reg>, next: Vec<usize>) {
         let block = &mut self.kernel.blocks[self.block];
         (block.by, block.next, block.line) = (by, next, self.line);
-    }
-
-    /// The predicate of a branch, and whether it is to be true: `xor %p, true` needs none.
-    fn condition(&mut self, by: &'m Typed<'m>) -> Result<(Arg, bool)> {
-        if let Some(Instruction { op: Op::Xor, operands, .. }) = self.definition(by)
-            && let [of, one] = &operands[..]
-            && one.number() == Some(1)
-        {
-            let (reg, when) = self.condition(of)?;
-            return Ok((reg, !when));
-        }
-        let by = self.one(by)?;
-        Ok((self.in_register(by)?.base, true))
     }
 
     /// A block that is executed only after another one.

@@ -18,7 +18,7 @@ impl<'m> Lower<'m> {
         let by = self.definition(value)?;
         let block = self.function.blocks.get(self.block)?.as_ptr_range();
         let is_near = block.contains(&std::ptr::from_ref(by));
-        (by.op == op && is_near).then_some((self.uses[by.result?].len(), by))
+        (by.op == op && is_near).then_some((self.uses[by.result?], by))
     }
 
     pub(super) fn parts(&mut self, value: &'m Typed<'m>) -> Result<Vec<Part>> {
