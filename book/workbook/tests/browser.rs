@@ -38,6 +38,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use axe::Rules;
 use checkout::Checkout;
 use chromium::Browser;
 use page::{DARK, Key, LIGHT, PHONE, Page, View};
@@ -142,18 +143,16 @@ fn look_at(page: &Page, name: &str, axe: bool, found: &mut Vec<String>) {
         page.wait_until(&format!("{scheme} === '{}'", view.colors));
         let mut faults = vec![];
         if view == LIGHT {
-            for theme in ["rust", "coal", "navy", "ayu", "light"] {
-                page.evaluate(&format!(
-                    "document.documentElement.classList
-                         .remove('light', 'rust', 'coal', 'navy', 'ayu'),
-                     document.documentElement.classList.add('{theme}')"
-                ));
-                let faint = page.texts(CONTRAST).into_iter();
-                faults.extend(faint.map(|fault| format!("{theme}: {fault}")));
-            }
+            faults.extend(page.texts(&faint_in_all_themes()));
         }
         if axe && (view != DARK || is_typical) {
-            faults.extend(axe::findings(page, is_typical));
+            let rules = match is_typical {
+                true => Rules::All,
+                false if view == LIGHT => Rules::AllButContrast,
+                // The colours of links are those of the light theme in a window.
+                false => Rules::WithoutColors,
+            };
+            faults.extend(axe::findings(page, "html", rules));
         }
         // All themes have one layout.
         if view != DARK {
@@ -161,6 +160,19 @@ fn look_at(page: &Page, name: &str, axe: bool, found: &mut Vec<String>) {
         }
         found.extend(faults.into_iter().map(|fault| format!("{}: {fault}", view.name)));
     }
+}
+
+/// Lists what is too faint in each of mdBook's themes, of which the light one stays. All are
+/// looked at at once, so that none is drawn but that.
+fn faint_in_all_themes() -> String {
+    format!(
+        "['rust', 'coal', 'navy', 'ayu', 'light'].flatMap((theme, _, themes) => {{
+             document.documentElement.classList.remove(...themes);
+             document.documentElement.classList.add(theme);
+             const faint = {CONTRAST};
+             return faint.map(fault => `${{theme}}: ${{fault}}`);
+         }})"
+    )
 }
 
 /// Finds the first chart of lines on a page, and shows it if it is veiled.

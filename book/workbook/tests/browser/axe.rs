@@ -10,16 +10,25 @@ use crate::skip::skip;
 const INSTALL: &str = "python3 -m venv .venv && .venv/bin/pip install --no-deps \
      axe-playwright-python==0.1.8";
 
-/// What axe-core calls serious or critical on the page, as a list of sentences. What is under
-/// a veil is not to be read, and what a chart is drawn of is for other tests.
+/// What axe-core calls serious or critical in a part of the page, as a list of sentences. What is
+/// under a veil is not to be read, and what a chart is drawn of is for other tests.
 const FINDINGS: &str = "axe.run(
-    { exclude: ['.veiled figcaption strong', '.awaits', 'svg > g:not(.mine)'] },
+    { include: ['PART'], exclude: ['.veiled figcaption strong', '.awaits', 'svg > g:not(.mine)'] },
     { resultTypes: ['violations'], preload: false, RULES },
 ).then(({ violations }) =>
     violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, help, nodes }) =>
             nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 120)}`)))";
+
+/// Which of axe-core's rules a page has to keep. Those on colours take most of its time.
+pub(crate) enum Rules {
+    All,
+    /// All but that on the contrast of text.
+    AllButContrast,
+    /// Nor that on links, which have to differ from the text around them.
+    WithoutColors,
+}
 
 /// axe-core's script. `None` where it is not installed: the test is skipped then.
 pub(crate) fn script() -> Option<String> {
@@ -34,9 +43,14 @@ pub(crate) fn script() -> Option<String> {
     found
 }
 
-/// What axe-core finds on a page into which [`script`] was loaded, by all rules or all but those on colours, which
-/// take most of its time.
-pub(crate) fn findings(page: &Page, colors: bool) -> Vec<String> {
-    let rules = format!("rules: {{ 'color-contrast': {{ enabled: {colors} }} }}");
-    page.texts(&FINDINGS.replace("RULES", &rules))
+/// What axe-core finds in what a selector does, on a page into which [`script`] was loaded.
+pub(crate) fn findings(page: &Page, part: &str, rules: Rules) -> Vec<String> {
+    let left_out: &[&str] = match rules {
+        Rules::All => &[],
+        Rules::AllButContrast => &["color-contrast"],
+        Rules::WithoutColors => &["color-contrast", "link-in-text-block"],
+    };
+    let rules = left_out.iter().map(|rule| format!("'{rule}': {{ enabled: false }}"));
+    let rules = format!("rules: {{ {} }}", rules.collect::<Vec<_>>().join(", "));
+    page.texts(&FINDINGS.replace("PART", part).replace("RULES", &rules))
 }
