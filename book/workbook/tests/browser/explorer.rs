@@ -28,16 +28,21 @@ const KEPT: &str = "Object.fromEntries(new URLSearchParams(location.search))";
 const UNVEIL: &str = "document.querySelectorAll('.veil button:last-of-type')
     .forEach(button => button.click())";
 
-/// The page of an explorer, with the explorer in view: below a veiled chart it waits as well.
+/// The page of an explorer in a new tab, with the explorer in view: below a veiled chart it waits as well.
 fn open(browser: &'static Browser, view: View, explorer: &Explorer) -> Page {
     let mut page = Page::new(browser, view);
+    go_to(&mut page, explorer);
+    page
+}
+
+/// Goes on to the page of an explorer.
+fn go_to(page: &mut Page, explorer: &Explorer) {
     let figure = format!("data-explorer=\"{}\"", explorer.name);
     page.open(&book::chapters_with(&figure)[0]);
     if page.holds(&format!("document.querySelector('[{figure}]').inert")) {
         page.evaluate(UNVEIL);
     }
     page.evaluate(&format!("document.querySelector('{}').scrollIntoView()", of(explorer, "form")));
-    page
 }
 
 /// What the native emulator shows, with what the page has of records behind it.
@@ -85,9 +90,10 @@ fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
 #[test]
 fn every_knob_of_an_explorer_moves_by_keyboard() {
     let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
     for explorer in &ALL {
         for knob in explorer.knobs {
-            let mut page = open(browser, LIGHT, explorer);
+            go_to(&mut page, explorer);
             page.tab_to(&of(explorer, &format!("[name={}]", knob.name)));
             let moved = match knob.values {
                 Values::Range(_, most) => {
@@ -136,8 +142,13 @@ fn an_explorer_moves_by_mouse_and_touch() {
                 false => page.click(selector),
             }
         };
-        let seen = |explorer: &Explorer, selector: &str, state: &[(&str, &str)]| {
-            let mut page = open(browser, view, explorer);
+        let mut page = Page::new(browser, view);
+        let script = axe::script();
+        if let Some(script) = &script {
+            page.before_load(script);
+        }
+        let mut seen = |explorer: &Explorer, selector: &str, state: &[(&str, &str)]| {
+            go_to(&mut page, explorer);
             press(&page, &of(explorer, selector));
             shows(&page, explorer, state);
             let shot = format!("explorer-{}-{}-{}", explorer.name, state.len(), view.name);
@@ -146,8 +157,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             if view.phone {
                 assert_eq!(page.texts(&too_small(explorer)), [""; 0], "{shot}");
             }
-            if axe::script().is_some() {
-                page.evaluate(&axe::script().expect("it is there"));
+            if script.is_some() {
                 // The rest of the page is as it is without an explorer.
                 assert_eq!(axe::findings(&page, &of(explorer, ""), Rules::All), [""; 0], "{shot}");
             }
@@ -182,7 +192,7 @@ fn an_explorer_moves_by_mouse_and_touch() {
             (train, "streams", "non_blocking"),
             (waits, "without", "upload"),
         ] {
-            let mut page = open(browser, view, explorer);
+            go_to(&mut page, explorer);
             let address = page.text("location.pathname");
             page.visit(&format!("file://{address}?{}.{knob}={value}", explorer.name));
             shows(&page, explorer, &[(knob, value)]);
@@ -211,9 +221,10 @@ fn too_small(explorer: &Explorer) -> String {
 fn calls_and_warps_are_dragged() {
     let Some(browser) = Browser::get() else { return };
     for view in [LIGHT, TABLET, PHONE] {
-        let dragged = |name: &str, thing: &str, to: &str, state: &[(&str, &str)]| {
+        let page = &mut Page::new(browser, view);
+        let mut dragged = |name: &str, thing: &str, to: &str, state: &[(&str, &str)]| {
             let explorer = find(name).expect("it is one");
-            let page = &mut open(browser, view, explorer);
+            go_to(page, explorer);
             let svg = of(explorer, shown_in(view));
             page.evaluate(&format!(
                 "document.querySelector('{svg}').scrollIntoView({{ block: 'center' }})"
@@ -277,8 +288,9 @@ fn what_was_measured_is_shown_after_the_prediction() {
 #[test]
 fn an_explorer_adds_little_to_its_page() {
     let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
     for explorer in &ALL {
-        let page = open(browser, LIGHT, explorer);
+        go_to(&mut page, explorer);
         let files = page.texts(&format!(
             "[document.querySelector('[data-explorer={}]').dataset.engine,
               ...[...document.querySelectorAll('script[src], link[href]')]
@@ -303,8 +315,9 @@ fn an_explorer_adds_little_to_its_page() {
 #[test]
 fn a_picture_follows_its_knob_at_once() {
     let Some(browser) = Browser::get() else { return };
+    let mut page = Page::new(browser, LIGHT);
     for explorer in &ALL {
-        let page = open(browser, LIGHT, explorer);
+        go_to(&mut page, explorer);
         let knob = explorer.knobs.last().expect("it has one").name;
         // From the knob to the picture, in milliseconds: the best of some, on a busy machine.
         let taken = page.evaluate(&format!(
