@@ -1680,7 +1680,7 @@ fn serve_answers_whoever_asks_and_however() {
     answers_at_once_beside_300_requests_that_do_not_end(&server);
 }
 
-fn shows_the_book_and_nothing_beside_it(checkout: &Checkout, server: &Server) {
+fn shows_the_book_and_nothing_beside_it(checkout: &Checkout, server: &Server<&Checkout>) {
     let build = server.state().0.to_string();
     for path in ["/", "/index.html", &format!("/{HTML}"), &format!("/{HTML}?query")] {
         let page = server.get(path);
@@ -1724,7 +1724,7 @@ fn shows_the_book_and_nothing_beside_it(checkout: &Checkout, server: &Server) {
     }
 }
 
-fn answers_only_requests_to_read_from_this_machine(server: &Server) {
+fn answers_only_requests_to_read_from_this_machine(server: &Server<&Checkout>) {
     let page = server.get("/");
     for host in ["localhost", "LocalHost", "127.0.0.1", "[::1]"] {
         for host in [host, &format!("{host}:3000")] {
@@ -1773,7 +1773,7 @@ fn answers_only_requests_to_read_from_this_machine(server: &Server) {
     }
 }
 
-fn does_not_read_more_than_a_request_for_a_page_needs(server: &Server) {
+fn does_not_read_more_than_a_request_for_a_page_needs(server: &Server<&Checkout>) {
     let start = "HTTP/1.1\r\nHost: localhost\r\n";
     let memory = server.resource("VmHWM");
 
@@ -1801,7 +1801,7 @@ fn does_not_read_more_than_a_request_for_a_page_needs(server: &Server) {
     assert!(grown < 16 << 10, "they cost {grown} KiB");
 }
 
-fn answers_at_once_beside_300_requests_that_do_not_end(server: &Server) {
+fn answers_at_once_beside_300_requests_that_do_not_end(server: &Server<&Checkout>) {
     let memory = server.resource("VmHWM");
     let check = |patience: u64| {
         let asked = Instant::now();

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::checkout::Checkout;
 use crate::page::Page;
 use crate::server::Server;
 
@@ -16,7 +17,12 @@ pub(crate) struct Editor {
 
 impl Editor {
     /// Opens that of an exercise or of a page's kernel, whose name this is.
-    pub(crate) fn open(mut page: Page, server: &Server, address: &str, name: &str) -> Self {
+    pub(crate) fn open(
+        mut page: Page,
+        server: &Server<Checkout>,
+        address: &str,
+        name: &str,
+    ) -> Self {
         page.visit(&format!("http://{}/{address}", server.address()));
         let editor = Self::on(page, name);
         editor.page.evaluate(&format!(

@@ -4,6 +4,7 @@
 //!
 //! They need the compiler of `scripts/page-compiler`, and are skipped without it.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use exercise::catalogue::{self, Language};
@@ -30,14 +31,22 @@ const FURTHER: Duration = Duration::from_secs(20);
 /// As wide as many phones are.
 const NARROW: View = View { width: 390, height: 844, ..PHONE };
 
-/// A served copy of the checkout, with the compiler in it.
-fn served() -> Option<(&'static Browser, Checkout)> {
+/// A served copy of the checkout, with the compiler in it: one for all tests that run meanwhile.
+fn served() -> Option<(&'static Browser, Arc<Server<Checkout>>)> {
+    static SERVED: Mutex<Weak<Server<Checkout>>> = Mutex::new(Weak::new());
     let browser = Browser::get()?;
     if !checkout::root().join("book/src/compiler/about.json").is_file() {
         skip("the pages' compiler is not there: scripts/page-compiler");
         return None;
     }
-    Some((browser, Checkout::with_page_compiler()))
+    // A test that fails must not fail the others by way of a poisoned lock.
+    let mut served = SERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = served.upgrade().unwrap_or_else(|| {
+        let server = Arc::new(Server::start(Checkout::with_page_compiler()));
+        *served = Arc::downgrade(&server);
+        server
+    });
+    Some((browser, server))
 }
 
 /// Those of today, or all.
@@ -51,8 +60,7 @@ fn todays<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
 
 #[test]
 fn exercises_in_kernels_are_as_declared_in_the_page() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let mut problems = vec![];
     let mut within = FIRST;
     let mut page = Page::new(browser, LIGHT);
@@ -80,12 +88,11 @@ fn exercises_in_kernels_are_as_declared_in_the_page() {
 /// What goes wrong in the page alone, and what readers do beside checking.
 #[test]
 fn a_reader_is_told_what_is_wrong_and_goes_on() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let page = "access-patterns/coalescing.html";
     let folder = "experiments/access-patterns/coalescing/exercises/chunks";
     let [start, solution] =
-        ["start", "solution"].map(|name| checkout.read(&format!("{folder}/{name}.cu")));
+        ["start", "solution"].map(|name| server.checkout().read(&format!("{folder}/{name}.cu")));
     let editor = Editor::open(Page::new(browser, NARROW), &server, page, "chunks");
     assert!(editor.text(".said").contains(" 23 MB into this browser, once."));
     assert_eq!(editor.text(".source textarea"), "");
@@ -161,8 +168,8 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
     // The file is the terminal's; what is no such file is refused, and nothing is lost.
     let kept =
         page.text("Object.entries(localStorage).find(([key]) => key.endsWith(' progress'))[1]");
-    checkout.write("my/progress.json", &kept);
-    let listed = checkout.run("exercise list --json");
+    server.checkout().write("my/progress.json", &kept);
+    let listed = server.checkout().run("exercise list --json");
     let listed: Value = serde_json::from_str(listed.succeeds()).expect("it is JSON");
     let listed = listed["exercises"].as_array().expect("all of them");
     let chunks = listed.iter().find(|done| done["name"] == "chunks").expect("it is there");
@@ -204,8 +211,7 @@ fn a_reader_is_told_what_is_wrong_and_goes_on() {
 /// Sources are kept, go back to the start, and travel in links; hints come one by one.
 #[test]
 fn what_a_reader_writes_is_kept_and_can_be_linked() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let page = "access-patterns/coalescing.html";
     let mut editor = Editor::open(Page::new(browser, LIGHT), &server, page, "chunks");
     let value = |editor: &Editor| {
@@ -268,8 +274,7 @@ fn what_a_reader_writes_is_kept_and_can_be_linked() {
 /// A link's source stands in place of one's own, which is kept until one is back at it.
 #[test]
 fn a_link_leaves_ones_own_beside_it() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let address = "playground.html";
     let name = "playground/playground";
     let mut editor = Editor::open(Page::new(browser, LIGHT), &server, address, name);
@@ -307,8 +312,7 @@ fn a_link_leaves_ones_own_beside_it() {
 /// Each kernel of a page is one that can be run as it stands there; the playground's, too.
 #[test]
 fn kernels_of_pages_run() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let mut page = Page::new(browser, LIGHT);
     let mut ran = 0;
     for file in todays(book::chapters_with("&quot;launch&quot;:")) {
@@ -340,8 +344,7 @@ fn kernels_of_pages_run() {
 /// people from using it; and what is wrong with a launch is a sentence.
 #[test]
 fn the_playground_can_be_used_by_all() {
-    let Some((browser, checkout)) = served() else { return };
-    let server = Server::start(&checkout);
+    let Some((browser, server)) = served() else { return };
     let name = "playground/playground";
     for view in [LIGHT, DARK, NARROW] {
         let mut page = Page::new(browser, view);

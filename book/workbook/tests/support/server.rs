@@ -1,6 +1,7 @@
 //! `cargo workbook serve` in the background, and a client that sends what it is told: a
 //! browser would tidy up the paths that these tests are about.
 
+use std::borrow::Borrow;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,9 +17,9 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// File in the checkout that the server's words go to.
 const LOG: &str = "serve.log";
 
-/// A running server; it ends with this value.
-pub(crate) struct Server<'c> {
-    checkout: &'c Checkout,
+/// A running server of a checkout, which may be its own; it ends with this value.
+pub(crate) struct Server<C> {
+    checkout: C,
     process: Child,
     port: u16,
 }
@@ -39,11 +40,12 @@ impl Answer {
     }
 }
 
-impl<'c> Server<'c> {
+impl<C: Borrow<Checkout>> Server<C> {
     /// Starts the server on a free port and waits until it serves.
-    pub(crate) fn start(checkout: &'c Checkout) -> Server<'c> {
-        let log = File::create(checkout.path(LOG)).expect("the copy can be written");
+    pub(crate) fn start(checkout: C) -> Server<C> {
+        let log = File::create(checkout.borrow().path(LOG)).expect("the copy can be written");
         let process = checkout
+            .borrow()
             .command("serve --port 0")
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a file can be opened twice"))
@@ -59,6 +61,11 @@ impl<'c> Server<'c> {
         server
     }
 
+    /// What it serves.
+    pub(crate) fn checkout(&self) -> &Checkout {
+        self.checkout.borrow()
+    }
+
     /// Where it listens.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
@@ -66,7 +73,7 @@ impl<'c> Server<'c> {
 
     /// What it said so far.
     pub(crate) fn said(&self) -> String {
-        fs::read_to_string(self.checkout.path(LOG)).expect("the log is there")
+        fs::read_to_string(self.checkout().path(LOG)).expect("the log is there")
     }
 
     /// Waits until `text` is among what it said.
@@ -166,7 +173,7 @@ pub(crate) fn answer(mut stream: TcpStream) -> Option<Answer> {
     Some(Answer { status, head: head.to_owned(), body: body.to_owned() })
 }
 
-impl Drop for Server<'_> {
+impl<C> Drop for Server<C> {
     fn drop(&mut self) {
         // It may have ended by itself, which the test has said by now.
         let _ = self.process.kill();
