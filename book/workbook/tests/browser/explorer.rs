@@ -57,7 +57,7 @@ fn native(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) -> Shown {
 
 /// The page comes to show what the native emulator shows. What was measured may be veiled.
 fn shows(page: &Page, explorer: &Explorer, state: &[(&str, &str)]) {
-    let Shown { said, measured, wide, narrow } = native(page, explorer, state);
+    let Shown { said, measured, wide, narrow, .. } = native(page, explorer, state);
     let said = said.replace('`', ""); // is set as code
     let also = measured.map_or(said.clone(), |measured| format!("{said} {measured}"));
     let veiled = format!("document.querySelector('{}')", of(explorer, "svg .measured.veiled"));
