@@ -21,6 +21,9 @@ const UNFINISHED: &str = ".building-";
 /// After so long, such a folder is one that a killed program left.
 const STALE: Duration = Duration::from_secs(3600);
 
+/// So often a book is put in its place, if others come first.
+const ATTEMPTS: u32 = 20;
+
 /// The folders of books that this process is building.
 fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
     static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
@@ -75,7 +78,7 @@ impl Output {
 
     /// Puts the book in its place, and what lay there goes.
     pub fn publish(self) -> Result<PathBuf> {
-        let (new, old) = (self.building(), self.folder.path().join("old"));
+        let new = self.building();
         let mut list = String::new();
         for file in files(&new)? {
             let hash = hash(&new.join(&file))?.unwrap_or_default();
@@ -83,16 +86,25 @@ impl Output {
         }
         std::fs::write(new.join(LIST), list).with_context(|| new.display().to_string())?;
         let Output { place, own, folder } = self;
-        check(&place, own)?;
-        let moved = match std::fs::rename(&place, &old) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-            moved => moved,
-        };
-        let put = moved.and_then(|()| std::fs::rename(&new, &place));
-        if put.is_err() && old.exists() && !place.exists() {
-            std::fs::rename(&old, &place).context("the old book is lost")?;
+        for attempt in 1.. {
+            check(&place, own)?;
+            let old = folder.path().join(format!("old-{attempt}"));
+            let moved = match std::fs::rename(&place, &old) {
+                Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+                moved => moved,
+            };
+            let put = moved.and_then(|()| std::fs::rename(&new, &place));
+            match put {
+                Ok(()) => break,
+                // Another build has put its book there just now.
+                Err(_) if place.exists() && attempt < ATTEMPTS => continue,
+                Err(_) if old.exists() && !place.exists() => {
+                    std::fs::rename(&old, &place).context("the old book is lost")?;
+                }
+                Err(_) => {}
+            }
+            put.with_context(|| place.display().to_string())?;
         }
-        put.with_context(|| place.display().to_string())?;
         folders().retain(|unfinished| unfinished != folder.path());
         // The old book goes with it, which should not hide that the new one is there.
         let _ = folder.close();
@@ -165,4 +177,26 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_builds_that_end_at_once_the_last_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("html");
+        let build = || {
+            for _ in 0..100 {
+                let output = Output::at(&place, true).unwrap();
+                std::fs::create_dir(output.building()).unwrap();
+                std::fs::write(output.building().join("index.html"), "whole").unwrap();
+                output.publish().unwrap();
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(build))));
+        assert_eq!(std::fs::read_to_string(place.join("index.html")).unwrap(), "whole");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

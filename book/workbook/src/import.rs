@@ -68,6 +68,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         refused += 1;
     };
     let mut others = vec![];
+    let lock = into.lock()?;
     for machine in machines {
         let name = name.as_ref().unwrap_or(&machine);
         let is_reference = references.contains(name);
@@ -94,6 +95,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
             }
         }
     }
+    drop(lock);
     match (imported, refused) {
         (0, 0) => bail!("{shown} holds no records"),
         (_, 0) => {

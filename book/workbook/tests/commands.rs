@@ -49,7 +49,8 @@ const RUNS: [&str; 2] = ["results/h200", "results/h200/host-r"];
 /// Every file below `folder` with its content, to tell whether anything was changed.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = WalkDir::new(folder).into_iter().map(Result::unwrap);
-    let files = entries.filter(|entry| entry.file_type().is_file());
+    let files =
+        entries.filter(|entry| entry.file_type().is_file() && entry.file_name() != ".record-lock");
     let read = |path: PathBuf| (path.clone(), fs::read(path).unwrap());
     files.map(|file| read(file.into_path())).collect()
 }
@@ -1428,6 +1429,20 @@ fn import_replaces_nothing_silently_and_takes_over_the_rest() {
         assert_eq!(checkout.read(path) != before, replaceable, "{why}");
         fs::remove_dir_all(checkout.path("results/other")).unwrap();
     }
+}
+
+/// Whoever writes records takes turns with it.
+#[test]
+fn import_waits_until_nobody_else_writes_records() {
+    let checkout = Checkout::new();
+    brought(&checkout, "other", "transpose", |_| {});
+    let lock = record::Results::new(checkout.path("results")).lock().unwrap();
+    let mut import = checkout.command("import brought").stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(import.try_wait().unwrap().is_none() && !checkout.path("results/other").exists());
+    drop(lock);
+    assert!(import.wait().unwrap().success());
+    assert!(checkout.path("results/other/transpose.json").exists());
 }
 
 #[test]

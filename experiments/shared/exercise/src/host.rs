@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use ledger::{Engine, Ledger, Schedule};
+use record::file::lock;
 use referee::check::{Host, ORDER, RESULT};
 use referee::outcome::{Line, Outcome, State};
 
 use crate::catalogue::Exercise;
-use crate::lock;
 use crate::process::{self, Bounds};
 use report::Report;
 
@@ -165,7 +165,7 @@ impl<'e> Judge<'e> {
     /// Waits until no other check compiles or runs host code, in this process or another one:
     /// the program has the same name for all.
     fn alone(&self) -> Result<File> {
-        lock::wait_for(&self.root.join("target/trial.lock"))
+        Ok(lock(&self.root.join("target/trial.lock"))?)
     }
 
     /// Compiles files with the exercise's check.

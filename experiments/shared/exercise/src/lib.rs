@@ -24,7 +24,6 @@
 //! | [`host`] | host code is compiled, run on emulated GPUs, and judged |
 //! | [`measure`] | a kernel on a real GPU, to be timed |
 //! | [`progress`] | what the learner has done so far |
-//! | `lock` | programs that take turns |
 //! | [`mod@verify`] | whether starts, mistakes and solutions do what they declare |
 
 pub mod catalogue;
@@ -33,7 +32,6 @@ pub mod host;
 pub mod judge;
 pub mod kernel;
 pub mod lines;
-mod lock;
 pub mod measure;
 mod process;
 pub mod progress;

@@ -6,11 +6,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use record::file::write_atomically;
+use record::file::{lock, write_atomically};
 use referee::check::HINTS;
 use serde::{Deserialize, Serialize};
-
-use crate::lock;
 
 /// What was done, by the names of exercises.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -63,7 +61,7 @@ impl Progress {
     /// Keeps other programs from changing the file, while what this returns lives: read it again,
     /// change it, and write it.
     pub fn lock(root: &Path) -> Result<File> {
-        lock::wait_for(&root.join("my/.progress.lock"))
+        Ok(lock(&root.join("my/.progress.lock"))?)
     }
 
     pub fn of(&self, name: &str) -> Done {

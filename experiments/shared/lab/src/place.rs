@@ -22,7 +22,7 @@ pub(crate) fn results(options: &Options) -> Result<Results> {
 
 /// A record must not silently be replaced by one of other hardware, nor a full one
 /// by a quick one, nor one that was given a label by any.
-pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Result<()> {
+pub(crate) fn check(results: &Results, record: &Record, replace: bool) -> Result<()> {
     let machine = &record.machine;
     let (name, experiment) = (&machine.name, &record.experiment);
     results.check_writable(name)?;
@@ -31,7 +31,7 @@ pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Re
         Err(e) if record.source == Source::Emulated && *name != EMULATED => {
             return Err(e).context("an earlier record cannot be read: delete it");
         }
-        Err(_) if options.replace => return Ok(()),
+        Err(_) if replace => return Ok(()),
         old => old.context(REPLACEABLE)?,
     };
     let Some(old) = old else { return check_source(results, record) };
@@ -41,7 +41,7 @@ pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Re
     let path = results.path(name, experiment)?;
     let Some(conflict) = conflict(&old, record) else {
         return match &record.run.label {
-            Some(label) if !options.replace => bail!(
+            Some(label) if !replace => bail!(
                 "{} is there already: take another label than {label}, or replace it with \
                  --replace",
                 path.display()
@@ -53,28 +53,70 @@ pub(crate) fn check(results: &Results, record: &Record, options: &Options) -> Re
         Conflict::EmulatedOverMeasured => {
             "leave out --machine, or write elsewhere with --results DIR"
         }
-        _ if options.replace => return Ok(()),
+        _ if replace => return Ok(()),
         Conflict::OtherHardware => {
             "name this machine with --machine NAME, or replace it with --replace"
         }
-        Conflict::QuickOverFull => {
-            "write elsewhere with --results DIR, or replace it with --replace"
-        }
+        Conflict::QuickOverFull => "leave out --quick, or replace it with --replace",
         Conflict::EarlierOverLater => "set this machine's clock, or replace it with --replace",
         Conflict::OtherSource => "replace it with --replace",
     };
     bail!("{} {conflict}: {advice}", path.display())
 }
 
-/// What each experiment of a run would find out: that its records cannot come into the folder of
-/// `name`, whose records are of other hardware, or measured while these are `emulated`.
-pub fn check_machine(
-    results: &Results,
-    name: &str,
-    device: usize,
-    emulated: bool,
-    replace: bool,
-) -> Result<()> {
+/// A run of experiments that is about to begin.
+pub struct Plan<'a> {
+    /// Its experiments.
+    pub experiments: Vec<&'a str>,
+    /// The name that the machine is given.
+    pub machine: Option<&'a str>,
+    /// The GPU to measure.
+    pub device: usize,
+    /// Whether all is run on an emulated GPU.
+    pub emulated: bool,
+    /// Whether it is a quick run.
+    pub quick: bool,
+    /// Whether it may replace what is there.
+    pub replace: bool,
+}
+
+/// What experiments of a run would find out one by one: that their records cannot come to where
+/// `results` of this label has them.
+pub fn check_run(results: &Results, plan: &Plan) -> Result<()> {
+    if let Some(name) = plan.machine {
+        check_machine(results, name, plan)?;
+    }
+    let may_conflict = plan.quick || results.label().is_some();
+    let (false, false, true, [first, ..]) =
+        (plan.emulated, plan.replace, may_conflict, &plan.experiments[..])
+    else {
+        return Ok(());
+    };
+    let mut machine = Monitor::new().describe("unnamed", plan.device)?;
+    machine.name = match plan.machine {
+        Some(name) => name.to_owned(),
+        None => free_name(results, &machine, first, false)?,
+    };
+    let mut refused = vec![];
+    for experiment in &plan.experiments {
+        let old = results.read(&machine.name, experiment).context(REPLACEABLE)?;
+        if let Some(mut record) = old {
+            record.machine = machine.clone();
+            record.source = Source::Measured;
+            record.run.quick = plan.quick;
+            refused.extend(check(results, &record, false).err());
+        }
+    }
+    let (count, all) = (refused.len(), plan.experiments.len());
+    match refused.into_iter().next() {
+        Some(why) if all > 1 => Err(why.context(format!("{count} of {all} experiments"))),
+        Some(why) => Err(why),
+        None => Ok(()),
+    }
+}
+
+/// Fails if the records of `name` are of other hardware, or measured while these are emulated.
+fn check_machine(results: &Results, name: &str, plan: &Plan) -> Result<()> {
     let all = results.all(name)?;
     let all = all.iter().filter_map(|(run, of)| run.read(name, of).ok()?);
     let all: Vec<Record> = all.collect();
@@ -119,6 +161,9 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
         record.measurements.iter().for_each(|m| table.counted(m));
         table.explain();
     }
+    let lock = results.lock()?;
+    // Another run may have been here since this one began.
+    check(&results, record, options.replace)?;
     if is_known(&results, record) {
         let path = results.path(&record.machine.name, &record.experiment)?;
         table.line(&format!("recorded before, and the same: {}", path.display()));
@@ -145,6 +190,7 @@ pub(crate) fn store(record: &Record, options: &Options) -> Result<()> {
     if record.source != Source::Emulated {
         results.set_this_machine(&record.machine.name)?;
     }
+    drop(lock);
     if options.json {
         let json = record::file::to_json(record);
         match std::io::stdout().write_all(json.as_bytes()) {

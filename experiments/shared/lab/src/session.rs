@@ -111,7 +111,8 @@ impl Lab {
             emulator,
             sources,
         };
-        place::check(&lab.results, &lab.record, &lab.options)?; // before measuring, not after
+        // Before measuring, not only after it.
+        place::check(&lab.results, &lab.record, lab.options.replace)?;
         lab.introduce();
         lab.sources.iter().for_each(|kernel| lab.check_source(kernel));
         Ok(lab)

@@ -293,6 +293,12 @@ impl Results {
         write_atomically(&self.imported_path(machine), b"by `cargo workbook import`\n")
     }
 
+    /// Keeps other programs from changing records, while what this returns lives: look again at
+    /// what is there, and write.
+    pub fn lock(&self) -> Result<File, Error> {
+        lock(&self.folder.join(".record-lock"))
+    }
+
     fn imported_path(&self, machine: &str) -> PathBuf {
         self.folder.join(machine).join(IMPORTED)
     }
@@ -666,4 +672,17 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.as_file().sync_all().map_err(&io)?;
     file.persist(path).map_err(|e| io(e.error))?;
     Ok(())
+}
+
+/// Waits until no other program, and no other thread of this one, holds the lock of this file,
+/// which is made if it is not there. It is held while what this returns lives.
+pub fn lock(path: &Path) -> Result<File, Error> {
+    let io = Error::io(path);
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).map_err(&io)?;
+    let file = File::create(path).map_err(&io)?;
+    match file.lock() {
+        // Some network drives know no locks.
+        Err(e) if e.kind() != std::io::ErrorKind::Unsupported => Err(io(e)),
+        _ => Ok(file),
+    }
 }

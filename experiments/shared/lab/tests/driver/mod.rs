@@ -125,10 +125,12 @@ impl Desk {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Every file under the current folder with its content.
+    /// Every file under the current folder with its content, but for the empty one at which
+    /// programs take turns.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = WalkDir::new(self.here()).into_iter().map(Result::unwrap);
-        let files = entries.filter(|entry| entry.file_type().is_file());
+        let files = entries
+            .filter(|entry| entry.file_type().is_file() && entry.file_name() != ".record-lock");
         let read = |path: PathBuf| (path.clone(), fs::read(path).unwrap());
         files.map(|file| read(file.into_path())).collect()
     }
@@ -260,7 +262,21 @@ impl Program {
     }
 
     /// Runs it until it prints `text`, and then sends it a signal, such as `INT`.
-    pub(crate) fn interrupt(mut self, text: &str, signal: &str) -> Ended {
+    pub(crate) fn interrupt(self, text: &str, signal: &str) -> Ended {
+        self.at(text, |id| send(signal, id))
+    }
+
+    /// Runs it until it prints `text`, and goes on with it after something else.
+    pub(crate) fn paused(self, text: &str, meanwhile: impl FnOnce()) -> Ended {
+        self.at(text, |id| {
+            send("STOP", id);
+            meanwhile();
+            send("CONT", id);
+        })
+    }
+
+    /// Runs it to its end, and does something when it prints `text`.
+    fn at(mut self, text: &str, then: impl FnOnce(u32)) -> Ended {
         let command = self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -268,14 +284,18 @@ impl Program {
         while !printed.contains(text) {
             printed += &lines.next().expect("it has not ended").unwrap();
         }
-        // The shell's own `kill`, for the program may not be installed.
-        let kill = format!("kill -{signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        then(child.id());
         printed.extend(lines.map(Result::unwrap));
         let mut ended = Ended::of(child.wait_with_output().unwrap());
         ended.stdout = printed;
         ended
     }
+}
+
+/// Sends a signal, by the shell's own `kill`, for the program may not be installed.
+fn send(signal: &str, id: u32) {
+    let kill = format!("kill -{signal} {id}");
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
 }
 
 /// How a program ended, and what it said.
