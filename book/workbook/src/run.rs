@@ -18,7 +18,8 @@ use lab::emulator;
 use lab::gpu::{self, Gpus};
 use lab::layout::{self, beside, wrap};
 use lab::options::{self, INTERRUPTED};
-use lab::{place, workspace};
+use lab::place::{self, Plan};
+use lab::workspace;
 use lessons::Lesson;
 use record::names::nearest;
 use record::{EMULATED, Results};
@@ -112,11 +113,16 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         Gpus::None(_) => None,
     };
     let results = Results::new(root.join("results"));
-    if let Some(machine) = &arguments.machine {
-        let device = arguments.device.unwrap_or(0);
-        place::check_machine(&results, machine, device, emulated, arguments.replace)
-            .map_err(|e| WrongUsage(format!("{e:#}")))?;
-    }
+    let plan = Plan {
+        experiments: wanted.iter().map(|lesson| lesson.name.as_str()).collect(),
+        machine: arguments.machine.as_deref(),
+        device: arguments.device.unwrap_or(0),
+        emulated,
+        quick: arguments.quick,
+        replace: arguments.replace,
+    };
+    place::check_run(&results.labelled(arguments.label.as_deref())?, &plan)
+        .map_err(|e| WrongUsage(format!("{e:#}")))?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;

@@ -570,6 +570,51 @@ fn run_says_of_this_machine_what_its_page_says() {
     assert!(said.contains(reference) && page.contains(reference), "{said} {page}");
 }
 
+/// An experiment of which a program is needed, not a stand-in: cargo builds none for a test of
+/// another package.
+fn build(checkout: &Checkout, experiment: &str) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "workbook", "--package", experiment]);
+    cargo.arg("--target-dir").arg(target).current_dir(checkout::root());
+    Ended::of(&mut cargo).succeeds();
+    let program = checkout.path("elsewhere").join(experiment);
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(target.join("debug").join(experiment), program).unwrap();
+}
+
+/// On the driver for tests, with the experiment's own program: it would find out, too.
+#[test]
+fn records_that_a_run_may_not_replace_stop_it_at_once() {
+    let checkout = Checkout::new();
+    build(&checkout, "transfer-bandwidth");
+    let run = |arguments: &str| {
+        let arguments = format!("run transfer-bandwidth --samples 1 {arguments}");
+        let mut command = command_without_an_emulator(&checkout, &arguments);
+        command.env("CARGO", "true").env("LD_LIBRARY_PATH", &*test_driver::FOLDER);
+        Ended::of(command.env_remove("CUDA_VISIBLE_DEVICES"))
+    };
+    run("").succeeds();
+    run("--label before").succeeds();
+    let (results, book) = (contents(&checkout.path("results")), checkout.path("book/html"));
+    fs::remove_dir_all(&book).unwrap();
+    let path = "results/test-gpu/transfer-bandwidth.json holds a full run";
+    let labelled = "results/test-gpu/before/transfer-bandwidth.json is there already";
+    for (arguments, said) in [
+        ("--quick", [path, "leave out --quick"]),
+        ("--quick --machine test-gpu", [path, "--replace"]),
+        ("--label before", [labelled, "take another label than before"]),
+        // The other one has no record yet.
+        ("--label before host-memory", ["1 of 2 experiments: ", labelled]),
+    ] {
+        run(arguments).misuses(&said);
+    }
+    assert!(contents(&checkout.path("results")) == results && !book.exists());
+    run("--label after").succeeds();
+    run("--quick --replace").succeeds();
+    assert!(checkout.read("results/test-gpu/transfer-bandwidth.json").contains("\"quick\": true"));
+}
+
 #[test]
 fn what_is_refused_at_once_builds_no_book() {
     let checkout = Checkout::new();

@@ -120,13 +120,13 @@ fn check_machine(results: &Results, name: &str, plan: &Plan) -> Result<()> {
     let all = results.all(name)?;
     let all = all.iter().filter_map(|(run, of)| run.read(name, of).ok()?);
     let all: Vec<Record> = all.collect();
-    if emulated && all.iter().any(|old| old.source != Source::Emulated) {
+    if plan.emulated && all.iter().any(|old| old.source != Source::Emulated) {
         bail!("{name} holds what was measured: leave out --machine");
     }
-    if emulated || replace || all.is_empty() {
+    if plan.emulated || plan.replace || all.is_empty() {
         return Ok(());
     }
-    let machine = Monitor::new().describe(name, device)?;
+    let machine = Monitor::new().describe(name, plan.device)?;
     if !all.iter().any(|old| same_hardware(&old.machine, &machine)) {
         bail!(
             "{name} was recorded on other hardware: name this machine with another --machine \

@@ -668,7 +668,7 @@ fn json_that_cannot_be_written_is_an_error() {
 fn a_record_is_replaced_only_by_its_like() {
     let full = |record: &mut Record| record.run.quick = false;
     let other = ["was recorded on other hardware", "--machine NAME", "--replace"];
-    let kept = ["holds a full run", "--results DIR", "--replace"];
+    let kept = ["holds a full run", "leave out --quick", "--replace"];
     each([(example(full), kept), (example(other_hardware), other)], |(mut old, refusal)| {
         let desk = Desk::new();
         old.machine.name = "mine".to_owned();
