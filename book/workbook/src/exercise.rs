@@ -67,6 +67,14 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// Whether an option is for one exercise.
+    fn is_of_one(&self) -> bool {
+        let Arguments { watch, task, hint, solution, measure, reset, .. } = *self;
+        watch || task || hint || solution || measure || reset
+    }
+}
+
 /// How often a watched file is looked at.
 const INTERVAL: Duration = Duration::from_millis(150);
 
@@ -93,6 +101,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
         None => {
             list::parts(&all, &progress);
             return Ok(ExitCode::SUCCESS);
+        }
+        Some("list") if arguments.is_of_one() => {
+            misused!("`list` is of all exercises: name the one that the other option is for")
         }
         Some("list") => {
             list::all(&all, &progress);
@@ -192,6 +203,9 @@ fn find<'e>(all: &'e [Exercise], name: &str) -> Result<&'e Exercise> {
     }
     if let Some(found) = all.iter().find(|exercise| exercise.name == name) {
         return Ok(found);
+    }
+    if name.parse::<u64>().is_ok() {
+        misused!("there is no exercise {name}: they have the numbers 1 to {}", all.len());
     }
     let page = format!("/{name}.md");
     let of_page = all.iter().filter(|exercise| exercise.page.ends_with(&page));

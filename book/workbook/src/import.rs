@@ -9,7 +9,7 @@ use record::file::{Conflict, conflict};
 use record::{EMULATED, Machine, Record, Results, Source, same_hardware};
 
 use crate::archive;
-use crate::terminal::{complain, say};
+use crate::terminal::{complain, misused, say};
 
 /// Options of `cargo workbook import`.
 #[derive(clap::Args, Debug)]
@@ -40,23 +40,26 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<ExitCode> {
     let unpacked = from.is_file().then(|| archive::unpack(from)).transpose()?;
     let folder = unpacked.as_ref().map_or(from.as_path(), |folder| folder.path());
     if !folder.is_dir() {
-        bail!("there is no {shown}");
+        misused!("there is no {shown}");
     }
     let (from, into) = (Results::new(folder), Results::new(root.join("results")));
     let mut machines = from.machines()?;
     // Other folders are no machines; what cannot be read is told below.
     machines.retain(|machine| from.all(machine).map_or(true, |records| !records.is_empty()));
     if let (Some(_), [_, _, ..]) = (name, &machines[..]) {
-        bail!("{shown} holds several machines, so --as cannot name one");
+        misused!("{shown} holds several machines, so --as cannot name one");
     }
     if machines.len() > MOST_MACHINES {
         bail!("{shown} holds more than {MOST_MACHINES} machines");
     }
     if lies_in(from.folder(), into.folder()) {
-        bail!("{shown} lies where this checkout keeps its own records");
+        misused!("{shown} lies where this checkout keeps its own records");
+    }
+    if folder.join("results/references.json").is_file() {
+        misused!("{shown} is a checkout of the workbook: import the folder results in it");
     }
     if unpacked.is_none() && is_machine(folder) {
-        bail!("{shown} is the folder of one machine: import the folder that holds it");
+        misused!("{shown} is the folder of one machine: import the folder that holds it");
     }
     let mut references = into.references()?;
     references.push(EMULATED.to_owned()); // the book shows what it counted, too

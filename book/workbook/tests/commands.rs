@@ -625,7 +625,7 @@ fn what_is_refused_at_once_builds_no_book() {
     };
     let names = ["`nosuch`", "coalescing", "host-memory", "transfer-bandwidth"];
     let meant = "did you mean `coalescing`?";
-    let rows: [(&str, &[&str]); 9] = [
+    let rows: [(&str, &[&str]); 12] = [
         ("run coalescing nosuch", &names),
         ("run transpose coalesing", &["coalesing", meant]),
         ("run transpose coalescng", &["coalescng", meant]),
@@ -635,6 +635,9 @@ fn what_is_refused_at_once_builds_no_book() {
         ("build --machine nosuch", &["`nosuch`", "h200"]),
         ("build --machine ../h200", &["`../h200`", "h200"]),
         ("exercise add --json", &["--json is for `list`"]),
+        ("exercise 0", &["there is no exercise 0: they have the numbers 1 to "]),
+        ("exercise list --hint", &["`list` is of all exercises: name the one"]),
+        ("exercise histogram --measure", &["`histogram` is not timed"]),
     ];
     for (arguments, said) in rows {
         run(arguments).misuses(said);
@@ -1712,18 +1715,27 @@ fn import_says_what_is_wrong_with_a_folder_that_has_no_records() {
     });
     for (folder, problem) in [
         ("empty", "empty holds no records"),
-        ("nosuch", "there is no nosuch"),
         ("Cargo.toml", "Cargo.toml: it is no archive of records"),
+        // Other things have these names.
+        ("taken", "taken holds no records"),
+        ("many", "many holds no records"),
+    ] {
+        checkout.run(&format!("import {folder}")).refuses(&[problem]);
+    }
+    for (arguments, problem) in [
+        ("nosuch", "there is no nosuch"),
         // One level too deep, with and without labels.
         ("brought/far", "brought/far is the folder of one machine: import the folder"),
         ("brought/near", "brought/near is the folder of one machine"),
+        ("brought --as mine", "brought holds several machines, so --as cannot name one"),
+        (".", ". is a checkout of the workbook: import the folder results in it"),
         ("results", "results lies where this checkout keeps its own records"),
         ("results/h200-x4", "results/h200-x4 lies where this checkout keeps its own"),
         // Other things have these names.
         ("taken", "taken holds no records"),
         ("many", "many holds no records"),
     ] {
-        checkout.run(&format!("import {folder}")).refuses(&[problem]);
+        checkout.run(&format!("import {arguments}")).misuses(&[problem]);
     }
 }
 

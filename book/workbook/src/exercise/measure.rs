@@ -11,13 +11,13 @@ use lab::gpu::{self, Gpus};
 use lab::timing::{self, Sampling};
 use record::units;
 
-use crate::terminal::say;
+use crate::terminal::{misused, say};
 
 /// Times the learner's solution, ours, the start if it is right, and a copy of as many bytes: a row
 /// each.
 pub(super) fn measure(exercise: &Exercise, file: &str, path: &Path) -> Result<()> {
     if exercise.check.measure.is_empty() {
-        bail!("`{}` is not timed: it is about counts, or too small for a time", exercise.name);
+        misused!("`{}` is not timed: it is about counts, or too small for a time", exercise.name);
     }
     if let Gpus::None(why) = gpu::probe() {
         bail!("nothing can be measured here: {why}");
