@@ -41,7 +41,8 @@ pub struct Options {
     pub book: PathBuf,
     pub results: PathBuf,
     pub claims: PathBuf,
-    /// The folder of figures: `<figures>/<machine>/<id>.svg`.
+    /// The folder of the reference machines' figures: `<figures>/<machine>/<id>.svg`. Those of
+    /// another machine are in the finished book alone.
     pub figures: PathBuf,
     /// Pages, by their paths in `src`, of experiments that no reference machine has to have
     /// recorded.
@@ -63,7 +64,7 @@ pub struct Built {
     pub html: PathBuf,
     /// How many pages it has.
     pub pages: usize,
-    /// Figures that were stored because they were new or had changed.
+    /// Figures of reference machines that were stored because they were new or had changed.
     pub stored: Vec<PathBuf>,
     /// Figures that were removed because no chart makes them any more.
     pub removed: Vec<PathBuf>,
@@ -141,6 +142,7 @@ struct Made {
     pictures: Pictures,
     contents: Contents,
     figures: Vec<Picture>,
+    references: Vec<String>,
     /// By their names in the finished book.
     files: Vec<(&'static str, String)>,
 }
@@ -167,9 +169,26 @@ impl Made {
             let html = without_empty_heads(&self.pictures.put_back(&html));
             std::fs::write(&path, html).with_context(named)?;
         }
-        store_values(&self.figures, folder)?;
+        self.store_figures(&folder.join("figures"))?;
         for (name, text) in &self.files {
             std::fs::write(folder.join(name), text).with_context(|| name.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Stores what charts show in the finished book's `folder` of figures, and the pictures of
+    /// machines that are no references: mdBook copies the others.
+    fn store_figures(&self, folder: &Path) -> Result<()> {
+        for Picture { machine, stem, svg, csv } in &self.figures {
+            let folder = folder.join(machine);
+            let is_copied = self.references.contains(machine);
+            let svg = (!is_copied).then_some(("svg", svg));
+            for (kind, text) in svg.into_iter().chain(csv.as_ref().map(|csv| ("csv", csv))) {
+                let path = folder.join(format!("{stem}.{kind}"));
+                std::fs::create_dir_all(&folder)
+                    .and_then(|()| std::fs::write(&path, text))
+                    .with_context(|| path.display().to_string())?;
+            }
         }
         Ok(())
     }
@@ -248,6 +267,7 @@ impl Preprocessor for Workbook {
             contents: Contents::of(&book),
             pictures: Pictures::take_out(&mut book),
             figures: expanded.pictures,
+            references: expanded.references,
             files: expanded.files,
         };
         Ok(book)
@@ -266,8 +286,7 @@ pub fn supports(renderer: &str) -> bool {
 struct Expanded {
     built: Built,
     pictures: Vec<Picture>,
-    /// The machines that the pictures can be of.
-    machines: BTreeSet<String>,
+    references: Vec<String>,
     files: Vec<(&'static str, String)>,
     problems: Vec<String>,
     /// What each page shows, by its path in `src/` without `.md`.
@@ -351,22 +370,11 @@ fn replace(
         chapter.content = minutes::put_in(&chapter.content, &shown);
     });
     let this_machine = records.here.as_ref().map(|machine| machine.name.clone());
-    let machines = references.into_iter().chain(this_machine.clone()).collect();
     let (pages, unused) = (pages.len(), records.unused());
     let broken = records.broken.clone();
     let built = Built { pages, this_machine, unused, broken, account, ..Built::default() };
     let files = export::files(&findings)?;
-    Ok(Expanded { built, pictures, machines, files, problems, shown })
-}
-
-/// Stores what charts show in the finished book, beside their pictures.
-fn store_values(pictures: &[Picture], book: &Path) -> Result<()> {
-    for Picture { machine, stem, csv, .. } in pictures {
-        let Some(csv) = csv else { continue };
-        let path = book.join("figures").join(machine).join(format!("{stem}.csv"));
-        std::fs::write(&path, csv).with_context(|| path.display().to_string())?;
-    }
-    Ok(())
+    Ok(Expanded { built, pictures, references, files, problems, shown })
 }
 
 fn is_at(chapter: &Chapter, path: &str) -> bool {
@@ -456,10 +464,14 @@ impl Figures {
     fn compare(expanded: &Expanded, folder: &Path) -> Result<Figures> {
         let mut wanted = BTreeMap::new();
         for Picture { machine, stem, svg, .. } in &expanded.pictures {
-            wanted.insert(folder.join(machine).join(format!("{stem}.svg")), svg);
+            if expanded.references.contains(machine) {
+                wanted.insert(folder.join(machine).join(format!("{stem}.svg")), svg);
+            }
         }
         let mut stale = vec![];
-        for machine in &expanded.machines {
+        let machines: BTreeSet<&String> =
+            expanded.references.iter().chain(&expanded.built.this_machine).collect();
+        for machine in machines {
             let folder = folder.join(machine);
             if folder.is_symlink() {
                 bail!("{} is a link; figures go into a folder", folder.display());
