@@ -290,6 +290,47 @@ fn host_code_that_ends_the_program_is_told_how() {
     }
 }
 
+/// Where the check calls nothing else, either.
+#[test]
+fn host_code_that_ends_the_program_at_once_has_solved_nothing() {
+    let exercises = exercise::catalogue::all(&root()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, first) in [("segments", "    let mut starts"), ("pack", "    let packed")] {
+        let exercise = exercises.iter().find(|exercise| exercise.name == name).unwrap();
+        let solution = exercise.source("solution").unwrap();
+        assert!(solution.contains(first));
+        let path = folder.path().join(format!("{name}.rs"));
+        let with = format!("    if true {{ std::process::exit(0); }}\n{first}");
+        std::fs::write(&path, solution.replacen(first, &with, 1)).unwrap();
+        let judge = exercise::Judge::new(exercise, &root()).unwrap();
+        let outcome = judge.check(&format!("my/{name}.rs"), &path).unwrap();
+        let bad = outcome.first_bad().unwrap_or_else(|| panic!("{name} is solved"));
+        assert!(bad.text.contains("exit code 0 before the check was through"), "{bad:?}");
+    }
+}
+
+/// On either output, and whether the solution is right or not.
+#[test]
+fn what_host_code_prints_is_shown() {
+    let exercises = exercise::catalogue::all(&root()).unwrap();
+    let exercise = exercises.iter().find(|exercise| exercise.name == "segments").unwrap();
+    let solution = exercise.source("solution").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segments.rs");
+    let judge = exercise::Judge::new(exercise, &root()).unwrap();
+    let first = "    let mut starts";
+    let prints = "    println!(\"to one\"); eprintln!(\"to the other\");\n";
+    for (more, is_solved) in [("", true), ("if layers > 1 { return vec![]; }\n", false)] {
+        let with = format!("{prints}{more}{first}");
+        std::fs::write(&path, solution.replacen(first, &with, 1)).unwrap();
+        let outcome = judge.check("my/segments.rs", &path).unwrap();
+        assert_eq!(outcome.is_solved(), is_solved, "{outcome:?}");
+        for said in ["to one\n", "to the other\n"] {
+            assert!(outcome.printed.contains(said), "no {said} in {outcome:?}");
+        }
+    }
+}
+
 /// What lies in a learner's place may be anything.
 #[test]
 fn a_kernel_that_is_none_is_told_in_a_sentence_and_in_time() {

@@ -34,16 +34,22 @@ impl Report {
         if !report.is_done {
             report.ledgers.pop(); // nobody knows how much of it is there
         }
+        let (driver, own): (Vec<_>, Vec<_>) =
+            err.split_inclusive('\n').partition(|line| line.starts_with(DRIVER));
+        let own = own.concat();
         // What the driver noticed, though no call has failed, comes first.
-        let noticed = err.lines().find_map(|line| line.strip_prefix(DRIVER));
+        let noticed = driver.first().and_then(|line| line.trim_end().strip_prefix(DRIVER));
+        let unfinished = (!report.is_done || end != End::Code(0))
+            .then(|| report.during(&ending(end, own.trim())));
         report.wrong = match (report.wrong.take(), noticed) {
             (Some(wrong), Some(noticed)) => Some(format!("{wrong}\n{noticed}")),
             (None, Some(noticed)) => Some(noticed.to_owned()),
-            (None, None) if !report.is_done || end != End::Code(0) => {
-                Some(report.during(&ending(end, err.trim())))
+            (None, None) if unfinished.is_some() => {
+                return Report { wrong: unfinished, ..report }; // with what it said
             }
             (wrong, None) => wrong,
         };
+        report.printed += &own;
         report
     }
 
